@@ -1,0 +1,125 @@
+/* The made-up table of ratings: its shape, its spread, and above all its bytes, which may never
+ * change: the digests were computed by a second, separately written program. */
+#include "jobs/generate/ratings.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct table {
+    uint8_t *bytes;
+    size_t length;
+};
+
+static struct table make_rows(uint64_t seed, uint64_t first_row, uint64_t rows)
+{
+    struct table table = {.length = 0};
+    size_t capacity = (size_t)rows * RATINGS_ROW_BYTES_MAX;
+    table.bytes = malloc(capacity + 1);
+    cr_assert_not_null(table.bytes);
+    table.length = ratings_format(seed, first_row, rows, table.bytes, capacity);
+    table.bytes[table.length] = '\0';
+    return table;
+}
+
+static void cr_expect_digest(uint64_t seed, uint64_t first_row, uint64_t rows, uint64_t digest)
+{
+    struct table table = make_rows(seed, first_row, rows);
+    uint64_t got = XXH64(table.bytes, table.length, 0);
+    cr_expect_eq(got, digest, "seed %llu, row %llu: digest 0x%016llx", (unsigned long long)seed,
+                 (unsigned long long)first_row, (unsigned long long)got);
+    free(table.bytes);
+}
+
+Test(ratings, bytes_never_change)
+{
+    cr_expect_digest(1, 0, 100000, UINT64_C(0x6c7b7b6b164147b7));
+    cr_expect_digest(UINT64_C(18446744073709551615), 0, 1000, UINT64_C(0x652783ba397cdbe0));
+    cr_expect_digest(7, 9999500, 1000, UINT64_C(0x88b7aa3ba863f536));
+    cr_expect_digest(7, RATINGS_ROWS_MAX - 1000, 1000, UINT64_C(0xd5dae91b0537fba4));
+}
+
+Test(ratings, first_lines)
+{
+    uint8_t header[RATINGS_HEADER_BYTES];
+    cr_assert_eq(ratings_header(header, sizeof header), RATINGS_HEADER_BYTES);
+    cr_expect_arr_eq(header, "tconst\taverageRating\tnumVotes\n", RATINGS_HEADER_BYTES);
+
+    struct table table = make_rows(1, 0, 3);
+    cr_expect_str_eq((char *)table.bytes, "tt0000001\t5.9\t970166\n"
+                                          "tt0000002\t3.6\t114909\n"
+                                          "tt0000003\t6.4\t110299\n");
+    free(table.bytes);
+}
+
+Test(ratings, any_range_equals_its_part_of_the_whole)
+{
+    struct table whole = make_rows(3, 0, 500);
+    size_t at = 0;
+    for (uint64_t row = 0, rows = 0; row < 500; row += rows, rows = (row + 1) % 97) {
+        if (rows > 500 - row) rows = 500 - row;
+        if (rows == 0) rows = 1;
+        struct table part = make_rows(3, row, rows);
+        cr_assert_leq(at + part.length, whole.length);
+        cr_expect_arr_eq(part.bytes, whole.bytes + at, part.length);
+        at += part.length;
+        free(part.bytes);
+    }
+    cr_expect_eq(at, whole.length);
+    free(whole.bytes);
+}
+
+Test(ratings, no_rows_no_bytes)
+{
+    uint8_t nothing = 0x5a;
+    cr_expect_eq(ratings_format(1, 0, 0, &nothing, 1), 0);
+    cr_expect_eq(ratings_format(1, RATINGS_ROWS_MAX, 0, &nothing, 1), 0);
+    cr_expect_eq(nothing, 0x5a);
+}
+
+/* Reads the table back with the C library and compares it with the promises of the header. */
+Test(ratings, rows_are_well_formed_and_spread_as_promised)
+{
+    enum { ROWS = 499428 };
+    static const double REAL[11] = {0,      556,    2572,   8678,  22179, 49742,
+                                    100907, 148059, 126327, 36573, 3835};
+    uint64_t per_class[11] = {0}, per_digits[8] = {0};
+    struct table table = make_rows(1, 0, ROWS);
+    const char *line = (const char *)table.bytes;
+    for (unsigned row = 0; row < ROWS; row++) {
+        unsigned id, whole, tenth, votes;
+        int used = 0;
+        cr_assert_eq(sscanf(line, "tt%u\t%u.%1u\t%u%n", &id, &whole, &tenth, &votes, &used), 4);
+        char again[RATINGS_ROW_BYTES_MAX + 1];
+        int length =
+            snprintf(again, sizeof again, "tt%07u\t%u.%u\t%u\n", row + 1, whole, tenth, votes);
+        cr_assert_eq(length, used + 1);
+        cr_assert_arr_eq(line, again, length);
+        unsigned tenths = whole * 10 + tenth;
+        cr_assert(tenths >= 10 && tenths <= 100);
+        cr_assert(votes >= 5 && votes <= 2000000);
+        per_class[(tenths + 5) / 10]++;
+        per_digits[snprintf(again, sizeof again, "%u", votes)]++;
+        line += length;
+    }
+    cr_expect_eq(line, (const char *)table.bytes + table.length);
+    for (int class = 1; class <= 10; class ++) {
+        double off = (double)per_class[class] - REAL[class];
+        cr_expect_lt(off * off, 25 * REAL[class], "class %d: %llu rows", class,
+                     (unsigned long long)per_class[class]);
+    }
+    /* 2..6 digits are whole decades of about ROWS / 5.6 rows each. */
+    for (int digits = 2; digits <= 6; digits++)
+        cr_expect(per_digits[digits] > ROWS / 6 && per_digits[digits] < ROWS / 5);
+    free(table.bytes);
+}
+
+Test(ratings, seeds_differ)
+{
+    struct table one = make_rows(1, 0, 1000), two = make_rows(2, 0, 1000);
+    cr_expect(one.length != two.length || memcmp(one.bytes, two.bytes, one.length) != 0);
+    free(one.bytes);
+    free(two.bytes);
+}
