@@ -1,0 +1,63 @@
+/* Every way a glint program can end badly, in one table.
+ *
+ * Rank 0: included by the public header. A code crosses the wire and is printed as E%04d, so a number
+ * is never reused. `exit` is the process's exit status when the code ends a job (sysexits where one
+ * fits, see docs/errors.md). `retry` says whether another attempt of the same task can end otherwise. */
+#ifndef GLINT_CODES_H
+#define GLINT_CODES_H
+
+/*  number, name,              exit, retry, text */
+#define GLINT_CODES(X)                                                                             \
+    X(101, USAGE,              64, 0, "bad command line")                                          \
+    X(102, UNKNOWN_OPTION,     64, 0, "unknown option")                                            \
+    X(103, UNKNOWN_JOB,        64, 0, "unknown job")                                               \
+    X(104, BAD_VALUE,          64, 0, "value out of range")                                        \
+    X(201, INPUT_MISSING,      66, 0, "input not found")                                           \
+    X(202, INPUT_DENIED,       77, 0, "input cannot be read")                                      \
+    X(203, INPUT_KIND,         66, 0, "input is not a regular file")                               \
+    X(204, INPUT_CHANGED,      65, 0, "input changed while it was read")                           \
+    X(205, INPUT_IO,           74, 1, "reading the input failed")                                  \
+    X(206, LINE_TOO_LONG,      65, 0, "line longer than the limit")                                \
+    X(207, GZIP_TRUNCATED,     65, 0, "gzip data ends early")                                      \
+    X(208, GZIP_CORRUPT,       65, 0, "gzip data is damaged")                                      \
+    X(209, MSGPACK_CORRUPT,    65, 0, "msgpack data is damaged")                                   \
+    X(210, BAD_ROW,            65, 0, "bad row")                                                   \
+    X(211, TOO_MANY_BAD_ROWS,  65, 0, "more bad rows than allowed")                                \
+    X(301, OUTPUT_EXISTS,      73, 0, "output exists")                                             \
+    X(302, OUTPUT_CREATE,      73, 0, "output cannot be created")                                  \
+    X(303, OUTPUT_IO,          74, 1, "writing the output failed")                                 \
+    X(304, OUTPUT_FULL,        74, 0, "no space left for the output")                              \
+    X(305, STDOUT_IO,          74, 0, "writing to standard output failed")                         \
+    X(401, PLAN_TYPE,          70, 0, "the plan's types do not fit")                               \
+    X(402, PLAN_FUNCTION,      70, 0, "unknown function")                                          \
+    X(403, PLAN_ARGUMENT,      70, 0, "missing or wrong function argument")                        \
+    X(404, PLAN_LIMIT,         70, 0, "the plan is over a limit")                                  \
+    X(405, FUNCTION_FAILED,     1, 0, "a function of the job failed")                              \
+    X(501, NO_MEMORY,          71, 1, "out of memory")                                             \
+    X(502, MEMORY_LIMIT,       78, 0, "memory limit too small")                                    \
+    X(503, RESULT_LIMIT,        1, 0, "result larger than the limit")                              \
+    X(504, VALUE_LIMIT,        65, 0, "value larger than the limit")                               \
+    X(505, EMPTY_COLLECTION,    1, 0, "empty collection")                                          \
+    X(601, WORK_DIR,           73, 0, "work directory cannot be used")                             \
+    X(602, SPILL_IO,           74, 1, "spilling to disk failed")                                   \
+    X(603, SPILL_FULL,         74, 0, "no space left for spilling")                                \
+    X(604, RUN_CORRUPT,        74, 1, "shuffle data is damaged")                                   \
+    X(605, SYSTEM,             71, 1, "a system resource is missing")                              \
+    X(606, PROTOCOL,           70, 0, "malformed message")                                         \
+    X(701, TIMEOUT,            75, 0, "the job ran out of time")                                   \
+    X(702, INTERRUPTED,       130, 0, "interrupted")                                               \
+    X(703, TERMINATED,        143, 0, "terminated")                                                \
+    X(801, COUNTS_INVALID,     65, 0, "the counts file is not valid")                              \
+    X(802, COUNT_MISSING,      65, 0, "a key has no count")                                        \
+    X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
+    X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
+    X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")
+
+enum glint_code {
+    GLINT_OK = 0,
+#define GLINT_CODE_ENUM(number, name, exit, retry, text) GLINT_E_##name = -(number),
+    GLINT_CODES(GLINT_CODE_ENUM)
+#undef GLINT_CODE_ENUM
+};
+
+#endif

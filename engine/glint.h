@@ -1,0 +1,439 @@
+/* glint's one public header: what a job, a function of a job, or a program around glint may see.
+ *
+ * A job chains RDDs and runs actions; nothing is read before an action runs. The first error sticks
+ * to the context: later calls return at once, so a job checks only what its last action returned.
+ * Words and semantics are Spark's; where ours differ, the comment at the call says so.
+ *
+ * A record is a key and a value. Each column of an RDD has one type, known when the plan is built.
+ * An RDD of single elements (lines, numbers) has the key type GLINT_NONE: its elements are the values. */
+#ifndef GLINT_H
+#define GLINT_H
+
+#include "engine/codes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Values, records, batches */
+
+enum glint_type {
+    GLINT_ANY,     /* in a function's shape: every type will do */
+    GLINT_SAME,    /* in a function's output shape: as its input */
+    GLINT_NONE,    /* no value in this column */
+    GLINT_BYTES,   /* printed as they are; ordered bytewise */
+    GLINT_TEXT,    /* as bytes; msgpack writes str, not bin */
+    GLINT_I64,     /* printed as decimal; ordered as numbers */
+    GLINT_F64,     /* printed as Python does, shortest round trip; -0.0 = 0.0, one NaN, last */
+    GLINT_MSGPACK, /* one msgpack value; ordered bytewise; printed as JSON */
+};
+
+struct glint_slice {
+    const uint8_t *data;
+    uint64_t size;
+};
+
+/* One cell. The column's type says which member counts: `bytes` for bytes, text and msgpack. */
+union glint_value {
+    struct glint_slice bytes;
+    int64_t i64;
+    double f64;
+};
+
+struct glint_record {
+    union glint_value key, value;
+};
+
+/* A column of a batch. Bytes-like types: row i is base[start[i], end[i]); where `start` is NULL the
+ * batch has one row, base[0, alone), which may be larger than 4 GiB. At least READ_SLACK (64) bytes
+ * can be read past the end of any slice. i64 and f64: row i is i64[i] or f64[i]. NONE: nothing. */
+struct glint_column {
+    enum glint_type type;
+    const uint8_t *base;
+    const uint32_t *start, *end;
+    uint64_t alone;
+    const int64_t *i64;
+    const double *f64;
+};
+
+/* Where the bytes of a batch came from, so that an error can name file and line.
+ * A slice inside [base, base + size) stands in the file at offset + (slice - base). */
+struct glint_origin {
+    const char *path;
+    const uint8_t *base;
+    uint64_t size;
+    uint64_t offset; /* in the file, after decompression */
+    bool compressed;
+};
+
+/* At most 1,024 rows. Always dense: a filter compacts the 32-bit offsets, never the bytes.
+ * Borrowed: valid until the call that received it returns. */
+struct glint_batch {
+    uint32_t rows;
+    struct glint_column key, value;
+    const struct glint_origin *origin; /* may be NULL */
+};
+
+static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)
+{
+    if (c->start == NULL) return (struct glint_slice){c->base, c->alone};
+    return (struct glint_slice){c->base + c->start[row], c->end[row] - c->start[row]};
+}
+
+static inline union glint_value glint_column_value(const struct glint_column *c, uint32_t row)
+{
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (c->type == GLINT_I64)
+        v.i64 = c->i64[row];
+    else if (c->type == GLINT_F64)
+        v.f64 = c->f64[row];
+    else if (c->type != GLINT_NONE)
+        v.bytes = glint_column_slice(c, row);
+    return v;
+}
+
+static inline struct glint_record glint_batch_record(const struct glint_batch *b, uint32_t row)
+{
+    return (struct glint_record){glint_column_value(&b->key, row),
+                                 glint_column_value(&b->value, row)};
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Functions: registered by name, called on slots, one state per task */
+
+struct glint_task;    /* the running task: errors, counters, scratch memory, arguments */
+struct glint_emitter; /* where a function's output goes */
+
+/* Emits one record. Slices that lie inside the input batch are passed on by reference, others are
+ * copied before the call returns. */
+void glint_emit(struct glint_emitter *out, const struct glint_record *record);
+/* Emits a batch by reference: its memory must stay until the call returns. Rows of records emitted
+ * before go first. Types must be the function's output types. */
+void glint_emit_batch(struct glint_emitter *out, const struct glint_batch *batch);
+
+/* The running value of one key in reduceByKey and its kin. For i64 and f64 only the number counts.
+ * Bytes belong to the engine; change them through the calls below only. */
+struct glint_acc {
+    union glint_value value;
+    uint64_t capacity;
+    void *memory; /* the engine's */
+};
+/* Give an accumulator these bytes, or more bytes at its end. `data` must not lie inside it.
+ * 0 or a negative code (the task's error is set). */
+int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
+int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
+/* The accumulator's bytes, writable. */
+static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
+{
+    return (uint8_t *)acc->value.bytes.data;
+}
+
+enum glint_form {
+    GLINT_MAP,       /* each emits exactly one record */
+    GLINT_FLAT_MAP,  /* each emits any number; also mapPartitions (with `end`) and foreach (none) */
+    GLINT_FILTER,    /* keep answers 1 or 0 */
+    GLINT_GROUP,     /* groups of a grouped RDD: begin, each per value, end_group emits */
+    GLINT_REDUCE,    /* merge(acc, value): associative; acc starts as the first value */
+    GLINT_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
+};
+
+struct glint_shape {
+    enum glint_type key, value;
+};
+
+/* One function. All calls of one task come from one thread, in order, with the same `state`
+ * (state_size zeroed bytes). Those that return int answer 0, or the negative code that
+ * glint_fail gave. A slot that the form does not use is NULL. */
+struct glint_function {
+    const char *name; /* "module.name", unique */
+    enum glint_form form;
+    struct glint_shape in;  /* ANY accepts every type; reduce and aggregate look at `value` only */
+    struct glint_shape out; /* SAME: as in; aggregate: `value` is the accumulator's type */
+    uint32_t state_size;
+    /* Once per task, before any record: decode arguments, prepare tables. */
+    int (*open)(struct glint_task *task, void *state);
+    /* Once per record. */
+    int (*each)(struct glint_task *task, void *state, const struct glint_record *in,
+                struct glint_emitter *out);
+    /* Instead of `each`, where a call per record is too dear: once per batch. */
+    int (*batch)(struct glint_task *task, void *state, const struct glint_batch *in,
+                 struct glint_emitter *out);
+    /* FLAT_MAP: once, after the partition's last record. */
+    int (*end)(struct glint_task *task, void *state, struct glint_emitter *out);
+    /* FILTER: 1 keeps the record, 0 drops it. */
+    int (*keep)(struct glint_task *task, void *state, const struct glint_record *in);
+    /* FILTER, batch form: writes the kept row numbers, ascending, and how many. */
+    int (*keep_batch)(struct glint_task *task, void *state, const struct glint_batch *in,
+                      uint16_t *out_rows, uint32_t *out_count);
+    /* GROUP. */
+    int (*begin_group)(struct glint_task *task, void *state, const union glint_value *key);
+    int (*end_group)(struct glint_task *task, void *state, const union glint_value *key,
+                     struct glint_emitter *out);
+    /* REDUCE and AGGREGATE. */
+    int (*create)(struct glint_task *task, void *state, struct glint_acc *acc,
+                  const union glint_value *value);
+    int (*merge)(struct glint_task *task, void *state, struct glint_acc *acc,
+                 const union glint_value *value);
+    int (*combine)(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *other);
+    /* REDUCE of i64, batch form: acc[slot[i]] takes value[i], for i in order. */
+    void (*merge_i64)(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows);
+    /* REDUCE of bytes whose value may be cut: an accumulator that has reached this size is passed
+     * on as a record of its own, so a key's value is a stream of pieces, in order, and the result
+     * is grouped. 0: values are whole. */
+    uint64_t piece_bytes;
+    /* Always called if open was, also after an error. */
+    void (*close)(struct glint_task *task, void *state);
+};
+
+/* What a module registers: a table that ends with NULL. */
+struct glint_module {
+    const char *name;
+    const struct glint_function *const *functions;
+};
+
+/* For functions, on the task's own thread. */
+
+/* Sets the task's error once (the first stays) and returns `code`. `cause` and `hint` are printf
+ * formats; hint may be NULL. */
+int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A row that does not fit. Under --bad-rows fail: an error with file:line, the row and the reason.
+ * Under skip: counts it by reason and returns 0, unless --max-bad-rows is reached. `row` should lie
+ * inside the batch at hand. `reason` is a string literal. */
+int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
+/* A counter by name (an accumulator in Spark's words): its number for glint_count. Only the first
+ * successful attempt of each task counts. Ask once, in open. */
+int glint_counter(struct glint_task *task, const char *name);
+void glint_count_add(struct glint_task *task, int counter, int64_t by);
+/* Memory of the task, freed with it. 64-byte aligned, READ_SLACK beyond its end. NULL: error set. */
+void *glint_scratch(struct glint_task *task, uint64_t size);
+/* The number of the partition at hand, for mapPartitionsWithIndex. */
+uint32_t glint_partition(const struct glint_task *task);
+
+/* Arguments by name, inside `open`. Each answers 0 or a negative code with the error set. */
+int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out);
+int glint_arg_f64(struct glint_task *task, const char *name, double *out);
+int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out);
+/* The value that was broadcast: shared by all tasks of the process, read only. */
+int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out);
+
+/* ------------------------------------------------------------------------------------------------
+ * Contexts and plans: one thread, the one that created the context */
+
+struct glint;
+struct glint_rdd;
+struct glint_args;
+struct glint_broadcast;
+
+struct glint_error {
+    enum glint_code code; /* 0: none */
+    char cause[1024], effect[256], hint[512];
+};
+const char *glint_code_text(enum glint_code code);
+int glint_code_exit_status(enum glint_code code);
+
+const struct glint_error *glint_error(const struct glint *g);
+/* Ends the job with an error of its own; the first one stays. Returns `code`. */
+int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Function arguments: a small map of named values. Owned by the context. NULL is fine wherever no
+ * argument is needed. */
+struct glint_args *glint_args(struct glint *g);
+void glint_args_i64(struct glint_args *args, const char *name, int64_t value);
+void glint_args_f64(struct glint_args *args, const char *name, double value);
+void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size);
+void glint_args_text(struct glint_args *args, const char *name, const char *text);
+void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
+
+/* Sends a value to every executor once. Takes `data`, which must come from glint_alloc, and frees it
+ * with the context. */
+struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size);
+/* 64-byte aligned, READ_SLACK beyond its end; NULL and a sticky error without memory. */
+void *glint_alloc(struct glint *g, uint64_t size);
+void glint_free(void *data);
+
+/* ---- Sources */
+
+/* Lines of text files, without their line ends (LF or CRLF), as (none, text). `paths` is a
+ * comma-separated list of files, folders and globs; names that begin with _ or . are skipped inside
+ * folders and globs; *.gz is decompressed. Files go in the order of the list, folders and globs by name.
+ * Differs from Spark: CR is stripped only before LF; a byte order mark at a file's start is dropped. */
+struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
+/* Lines cut at the first separator into (text, text); no separator: the value is empty. */
+struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
+/* As textFile, with `lines` lines per partition (Hadoop's NLineInputFormat). Reads the input once
+ * to find the cuts. */
+struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uint64_t lines);
+/* What saveAsMsgpackFile wrote; `shape` is checked against every record. */
+struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape);
+/* Records of this process, cut evenly into `partitions` (0: 1). Copied. */
+struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
+                                    const struct glint_record *records, uint64_t count,
+                                    uint32_t partitions);
+
+/* ---- Transformations. `function` is a registered name, of the form in brackets. */
+
+struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+/* [MAP] Keeps the value, takes the key that the function emits. The input's key must be NONE. */
+struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+/* [MAP, or GROUP on a grouped RDD] Keeps the key and the partitioning, takes the emitted value. */
+struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
+                                        struct glint_args *args);
+/* [FLAT_MAP with `end`] */
+struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const char *function,
+                                       struct glint_args *args);
+/* The same; the function asks glint_partition for the index. */
+struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const char *function,
+                                                  struct glint_args *args);
+struct glint_rdd *glint_keys(struct glint_rdd *rdd);
+struct glint_rdd *glint_values(struct glint_rdd *rdd);
+/* Partitions of a, then of b; duplicates stay. Shapes must be equal. */
+struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
+/* Each record is kept with probability `fraction`, by (seed, partition, index): always the same. */
+struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
+/* out[0..count): each record in exactly one, chosen by weight. */
+void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
+                        struct glint_rdd **out);
+/* [REDUCE] */
+struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *function,
+                                      struct glint_args *args);
+/* [REDUCE] from `zero`, once per key and map partition, as in Spark. */
+struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
+                                    const char *function, struct glint_args *args);
+/* [AGGREGATE] with `create` from `zero`: create is not called, merge starts from zero. */
+struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
+                                         const char *function, struct glint_args *args);
+/* [AGGREGATE] */
+struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
+                                       struct glint_args *args);
+/* A grouped RDD: a key's values stream by, one record each, in order of the map partitions, and are
+ * never collected; mapValues takes a GROUP function here. */
+struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd);
+struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
+/* Sorted by the key's order within and over partitions; the bounds come from a sample. Stable. */
+struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
+/* [MAP] that emits the sort key; the input's key must be NONE. */
+struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function, struct glint_args *args,
+                                bool ascending);
+/* By hash of the key, into `partitions` (0: the default). */
+struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
+/* Spread by (partition, index), never by arrival: the same on every cluster and after every retry. */
+struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
+/* Fewer partitions without a shuffle: neighbours are joined. */
+struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
+
+/* Sets the number of partitions of a wide transformation (default: by input bytes, or --partitions). */
+struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
+/* Asks for splits of at least this many bytes (text sources only; --split-size wins). */
+struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
+uint32_t glint_partitions(struct glint_rdd *rdd);
+/* Bytes of the input files that this RDD descends from, as they are on disk. */
+uint64_t glint_input_bytes(const struct glint_rdd *rdd);
+struct glint *glint_context(const struct glint_rdd *rdd);
+
+/* ---- Actions: run the plan. Each answers 0 or the context's error code. */
+
+/* Rows that came back to the driver, in order of the partitions. Zeros before, glint_rows_free after. */
+struct glint_rows {
+    uint64_t count;
+    struct glint_shape shape;
+    uint8_t *data; /* the engine's */
+    uint64_t *offsets;
+};
+struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i);
+void glint_rows_free(struct glint_rows *rows);
+
+int glint_collect(struct glint_rdd *rdd, struct glint_rows *out);
+/* As collect, one record at a time, in order; memory is that of the partitions in flight. A non-zero
+ * answer of `row` ends the action and is returned. */
+int glint_collect_each(struct glint_rdd *rdd,
+                       int (*row)(void *arg, const struct glint_record *record), void *arg);
+/* One row per key, the last value wins; sorted by key. */
+int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_count(struct glint_rdd *rdd, int64_t *out);
+/* (key, i64) or (value, i64), sorted. */
+int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
+/* first: EMPTY_COLLECTION where there is none. take reads no more partitions than it needs. */
+int glint_first(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+/* Smallest, largest records by (key, value), in that order. */
+int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+/* [REDUCE] of all values; one row (none, value). Empty: EMPTY_COLLECTION. */
+int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
+                 struct glint_rows *out);
+/* [REDUCE] from zero in each partition and once more over the partitions, as in Spark. */
+int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,
+               struct glint_args *args, struct glint_rows *out);
+/* [AGGREGATE] */
+int glint_aggregate(struct glint_rdd *rdd, union glint_value zero, const char *function,
+                    struct glint_args *args, struct glint_rows *out);
+/* Of i64 or f64 values; i64 sums wrap around, as in Spark. min, max: by (key, value). */
+int glint_sum(struct glint_rdd *rdd, union glint_value *out);
+int glint_min(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_max(struct glint_rdd *rdd, struct glint_rows *out);
+/* Values of one key; reads one partition where the RDD is partitioned by key. */
+int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out);
+int glint_is_empty(struct glint_rdd *rdd, bool *out);
+/* [FLAT_MAP that emits nothing], for its effects: counters. */
+int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+
+/* A folder of part-00000 ... and _SUCCESS; one line per record: the value, or key TAB value. Complete
+ * outputs appear together, when the job ends well, by one rename each; else none does. */
+int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
+int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
+/* Each record a msgpack array [key, value], or the value alone where the key is NONE. */
+int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
+
+/* The sum of a counter over the actions so far; 0 if nobody counted. */
+int64_t glint_counter_value(const struct glint *g, const char *name);
+
+/* ------------------------------------------------------------------------------------------------
+ * Jobs: what `glint submit` and `glint explain` know */
+
+/* Positional arguments and options of a job, as the user gave them. */
+struct glint_job_option {
+    const char *name;   /* without the dashes */
+    const char *value;  /* placeholder in the help, NULL: a switch */
+    const char *preset; /* default, NULL: none */
+    const char *help;
+};
+
+struct glint_job_args {
+    const char *const *positional; /* as many as the job's table says */
+    const void *options;
+};
+/* The option's value or its default; NULL where neither is. The name must be in the job's table. */
+const char *glint_job_option(const struct glint_job_args *args, const char *name);
+/* Checked readings of an option; a bad value is a sticky error that names it. */
+int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
+                      int64_t min, int64_t max);
+double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name);
+/* Parses all of `text` as a decimal number. False: it is none, or out of the type's range. */
+bool glint_parse_f64(struct glint_slice text, double *out);
+bool glint_parse_i64(struct glint_slice text, int64_t *out);
+/* True under `glint explain`: save actions print their plan instead of running it. */
+bool glint_explaining(const struct glint *g);
+/* A line of `glint explain` or of the job's summary on standard error. */
+void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Memory that one slot may use, from --memory. */
+uint64_t glint_slot_memory(const struct glint *g);
+
+struct glint_job {
+    const char *name;
+    const char *summary; /* one line */
+    const char *help;    /* more, may be NULL */
+    const char *const *positional; /* names, upper case, ends with NULL */
+    const struct glint_job_option *options; /* ends with a NULL name */
+    int (*run)(struct glint *g, const struct glint_job_args *args);
+};
+
+#endif
