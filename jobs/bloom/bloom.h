@@ -1,0 +1,233 @@
+/* Bloom filters, pure: sizes, index schemes, add, contains, union, read, write, and batches of all
+ * of these. Knows no engine and can be used alone; needs libxxhash and libcrypto (MD5).
+ *
+ * A filter is m bits of which every id sets k; which k is the scheme's rule, made from the raw
+ * bytes of the id, so filters of different schemes cannot be converted. Bit i is bit (i mod 8) of
+ * byte i / 8. docs/filter-format.md pictures the file.
+ *
+ * Three layers, each usable without the next:
+ *   struct bloom_filter   one filter, one id at a time
+ *   bloom_encode/decode   one filter as one msgpack value
+ *   struct bloom_set      many filters of one scheme and k in one area, whole batches of rows at a
+ *                         time: SIMD chosen at run time, cache misses overlapped
+ *
+ * Threads: nothing here keeps state outside the structs. Reading (contains, indexes, encode) may
+ * run from many threads at once on one filter or set; writing belongs to one thread. */
+#ifndef GLINT_JOBS_BLOOM_H
+#define GLINT_JOBS_BLOOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    BLOOM_K_MAX = 64,      /* hashes per id */
+    BLOOM_SET_MAX = 4096,  /* filters in a set */
+    BLOOM_HEADER_MAX = 96, /* bytes before the bits in a file */
+    BLOOM_ID_SLACK = 64,   /* readable bytes that every id of a batch has behind its end */
+    BLOOM_ALIGNMENT = 64,  /* of every filter's bits in memory */
+};
+
+/* A file's bits are one msgpack bin, so m / 8 must fit its 32-bit length. */
+#define BLOOM_M_MAX ((uint64_t)UINT32_MAX * 8)
+
+/* Errors are negative; bloom_strerror says each in a sentence. */
+enum bloom_result {
+    BLOOM_OK = 0,
+    BLOOM_ERR_N = -1,         /* n is 0 */
+    BLOOM_ERR_P = -2,         /* p is not inside (0, 1) */
+    BLOOM_ERR_M = -3,         /* m is 0 or more than the scheme can index */
+    BLOOM_ERR_K = -4,         /* k is 0 or over BLOOM_K_MAX */
+    BLOOM_ERR_SEEDS = -5,     /* k is more than the scheme has seeds */
+    BLOOM_ERR_SCHEME = -6,    /* no scheme of that name */
+    BLOOM_ERR_MEMORY = -7,    /* no memory for the bits */
+    BLOOM_ERR_MISMATCH = -8,  /* scheme, m or k differ */
+    BLOOM_ERR_TRUNCATED = -9, /* the bytes end before the filter does */
+    BLOOM_ERR_TRAILING = -10, /* bytes follow the filter */
+    BLOOM_ERR_FORMAT = -11,   /* not a filter at all */
+    BLOOM_ERR_VERSION = -12,  /* a filter of another version */
+    BLOOM_ERR_LENGTH = -13,   /* the bits are not m bits long */
+    BLOOM_ERR_UNUSED = -14,   /* a bit at or behind m is set */
+    BLOOM_ERR_CHECKSUM = -15, /* the bytes are not those that were written */
+    BLOOM_ERR_COUNT = -16,    /* no filter, or over BLOOM_SET_MAX of them */
+    BLOOM_ERR_DIGEST = -17,   /* the crypto library refuses MD5 */
+};
+
+const char *bloom_strerror(enum bloom_result result);
+
+/* Index i of an id, i = 0..k-1. "h mod m" is a true modulo, in 0..m-1. */
+enum bloom_scheme {
+    BLOOM_SPARK,    /* MurmurHash3_x86_32(id, seed i), signed, floor modulo: mmh3.hash(id, i) % m */
+    BLOOM_HADOOP,   /* |h mod m|, h Hadoop's MurmurHash(id, seed i), its tail bytes sign-extended */
+    BLOOM_PLAIN,    /* MurmurHash3_x86_32(id, seed i), unsigned, mod m */
+    BLOOM_POLY_ABS, /* |c| mod m; c = c * SEED[i] + unit over UTF-16 units, wrapping; 8 seeds */
+    BLOOM_POLY_MOD, /* h = (R[i] * h + unit) mod m over UTF-16 units; 5 seeds */
+    BLOOM_MD5_RANDOM, /* java.util.Random(first 48 bits of MD5(id)), nextInt(m) k times */
+    BLOOM_WIDE,       /* (low64 + i * (high64 | 1) mod 2^64) mod m of XXH3-128(id) */
+    BLOOM_SCHEMES,    /* how many there are */
+};
+
+/* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide". */
+const char *bloom_scheme_name(enum bloom_scheme scheme);
+enum bloom_result bloom_scheme_parse(const char *name, uint64_t size,
+                                     enum bloom_scheme *out_scheme);
+
+struct bloom_params {
+    enum bloom_scheme scheme;
+    uint64_t n; /* ids the filter is made for; at least 1 */
+    uint64_t m; /* bits */
+    uint32_t k; /* hashes per id */
+};
+
+/* m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p / ln 2), in IEEE doubles, as Python computes them.
+ */
+enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double p,
+                                   struct bloom_params *out_params);
+
+/* Bounds: n >= 1; 1 <= k <= BLOOM_K_MAX, <= 8 for poly-abs, <= 5 for poly-mod; 1 <= m, m < 2^31 for
+ * the 32-bit schemes, m <= BLOOM_M_MAX for wide. poly-mod also refuses m from where R * h + unit
+ * can pass 2^31 - 1 for the largest R that k uses: there the published arithmetic wraps into
+ * negative indexes (k = 5: m <= 32,735). */
+enum bloom_result bloom_params_check(const struct bloom_params *params);
+
+uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
+
+/* (1 - e^(-kn/m))^k, and (bits_set / m)^k: what a filter of n ids should and does admit. */
+double bloom_expected_rate(const struct bloom_params *params);
+double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set);
+
+/* ---- one filter ---- */
+
+struct bloom_filter {
+    struct bloom_params params;
+    uint8_t *bits;  /* bloom_bytes(m) of them */
+    uint64_t owned; /* bytes to give back in bloom_fini; 0: bits are borrowed and only read */
+};
+
+/* Zeroed bits, aligned to BLOOM_ALIGNMENT, padded with zeros to a multiple of it plus 64 readable
+ * bytes; huge pages are asked for when it is worth it. On an error nothing is held. */
+enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params);
+void bloom_fini(struct bloom_filter *filter); /* NULL, zeroed and borrowed ones too */
+
+/* `id` may be of any length, 0 too, and needs no slack. */
+void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size);
+bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t size);
+
+/* Writes the k indexes of `id`, in order, repeats included. */
+void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                   uint64_t out_indexes[BLOOM_K_MAX]);
+
+/* ORs `from` into `into`; scheme, m and k must be equal. n stays that of `into`. */
+enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
+
+uint64_t bloom_bits_set(const struct bloom_filter *filter);
+
+/* ---- one filter as bytes ---- */
+
+/* Writes what stands before the bits and returns its size; the file is that and then bloom_bytes(m)
+ * bytes at filter->bits, so the bits are never copied. Reads all bits once (checksum). */
+uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX]);
+
+/* `data` is exactly one filter. The view borrows its bits from `data` and needs no bloom_fini.
+ * Everything is checked before it is believed; no allocation. On an error the view is zeroed. */
+enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_filter *out_view);
+
+/* ---- batches ---- */
+
+/* One column of ids, as a batch has it: row i is base[start[i]] .. base[end[i]], in filter[i].
+ * BLOOM_ID_SLACK bytes behind each end must be readable; their values do not matter. */
+struct bloom_rows {
+    const uint8_t *base;
+    const uint32_t *start, *end;
+    const uint16_t *filter; /* < set->count */
+    uint32_t rows;
+};
+
+/* The forms of the hot loops. Each gives the same bits. */
+enum bloom_level { BLOOM_SCALAR, BLOOM_AVX2, BLOOM_AVX512, BLOOM_LEVELS };
+
+bool bloom_level_available(enum bloom_level level); /* on this machine */
+
+struct bloom_kernel; /* the hot loops of one level */
+struct bloom_table;  /* what is known per filter, as columns */
+
+struct bloom_set {
+    enum bloom_scheme scheme;
+    uint32_t k;
+    uint32_t count;
+    uint8_t *bits;  /* all filters, one behind the other; each begins at a multiple of 64 */
+    uint64_t bytes; /* of that area, padding included */
+    struct bloom_table *table;
+    const struct bloom_kernel *kernel;
+    bool borrowed; /* bits belong to someone else: reading only */
+};
+
+/* A set of `count` empty filters; all have the scheme and k of params[0]. The best level is taken.
+ */
+enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
+                                 uint32_t count);
+/* The same, holding copies of the bits of `filters`. */
+enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filter *filters,
+                                 uint32_t count);
+void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
+
+/* Uses `level` from now on, for tests and measurements. It must be available. */
+void bloom_force_level(struct bloom_set *set, enum bloom_level level);
+
+/* Filter `f` as a borrowed view, to write or to look at; valid until bloom_set_fini. */
+struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f);
+
+/* ORs all filters; both sets must have equal scheme, k, count and every m. */
+enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from);
+
+/* One blob of the whole set, for sending it: all executors of one job have one version, so it is
+ * not the file format. bloom_set_pack writes exactly bloom_set_pack_size bytes. */
+uint64_t bloom_set_pack_size(const struct bloom_set *set);
+void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
+/* A set for reading that borrows the bits from `data` (any alignment) until bloom_set_fini; checks
+ * the blob whole, as bloom_decode does. Allocates per filter what `data` has room to describe. */
+enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size);
+
+enum { BLOOM_LANES = 16, BLOOM_RING = 4 };
+
+/* Rows hashed and not yet in the filters. All fields are private to the kernels. */
+struct bloom_hashed {
+    uint32_t rows; /* <= BLOOM_LANES */
+    uint8_t *base[BLOOM_LANES];
+    union {
+        uint32_t narrow[BLOOM_K_MAX][BLOOM_LANES]; /* [hash][row] */
+        uint64_t wide[BLOOM_K_MAX][BLOOM_LANES];
+    } index;
+};
+
+/* Adds rows to a set it borrows. The bits of a row are prefetched when it is hashed and set two
+ * lanes later, so they are all in the set only after bloom_adder_flush. One thread. */
+struct bloom_adder {
+    struct bloom_set *set;
+    uint64_t turn; /* lanes hashed so far; lane t is ring[t % BLOOM_RING] */
+    uint64_t done; /* lanes whose bits are set */
+    struct bloom_hashed ring[BLOOM_RING];
+};
+
+void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set);
+/* The rows' memory may go away after the call. */
+void bloom_adder_rows(struct bloom_adder *adder, const struct bloom_rows *rows);
+void bloom_adder_flush(struct bloom_adder *adder); /* may be followed by more rows */
+
+/* out_hit[i] = 1 when filter[i] may hold row i, 0 when it does not. */
+void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                             uint8_t *out_hit);
+
+/* out_indexes[i * k + j] = index j of row i in its filter. The first for the 32-bit schemes, the
+ * second for any. */
+void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                      uint32_t *out_indexes);
+void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,
+                           uint64_t *out_indexes);
+
+/* Sets the bits of filter `f` that are listed. False, and nothing set behind the first wrong one,
+ * when an index is not below m (lists come from outside). */
+bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count);
+bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes,
+                         uint64_t count);
+
+#endif
