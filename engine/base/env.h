@@ -1,0 +1,63 @@
+/* The one door to the world: time, randomness, files. Everything in engine/ that asks the system for
+ * these goes through an env, so a test can stand in for the disk and make any call fail.
+ *
+ * The real one is env_real(). Calls that fail answer a negative errno. Any thread may call; an env
+ * has no state of its own unless a test gives it one. */
+#ifndef GLINT_BASE_ENV_H
+#define GLINT_BASE_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum env_kind { ENV_FILE, ENV_FOLDER, ENV_OTHER };
+
+struct env_stat {
+    enum env_kind kind;
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t device, inode;
+};
+
+enum env_open_mode {
+    ENV_READ,   /* an existing file; never blocks on a FIFO */
+    ENV_CREATE, /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
+    ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */
+    ENV_LOCK,   /* existing or new, for env->lock */
+};
+
+enum env_rename_mode { ENV_RENAME_NEW, ENV_RENAME_EXCHANGE, ENV_RENAME_REPLACE };
+
+struct env {
+    uint64_t (*now_ns)(struct env *env);  /* monotonic */
+    int64_t (*wall_ns)(struct env *env);  /* since 1970, UTC */
+    int (*random)(struct env *env, void *out, size_t size);
+    int (*open)(struct env *env, const char *path, enum env_open_mode mode);
+    int64_t (*pread)(struct env *env, int file, void *out, size_t size, uint64_t offset);
+    int64_t (*write)(struct env *env, int file, const void *data, size_t size);
+    int (*close)(struct env *env, int file);
+    int (*stat_open)(struct env *env, int file, struct env_stat *out);
+    int (*stat)(struct env *env, const char *path, struct env_stat *out); /* follows links */
+    int (*make_folder)(struct env *env, const char *path, bool only_owner);
+    int (*remove_file)(struct env *env, const char *path);
+    int (*remove_folder)(struct env *env, const char *path);
+    int (*rename)(struct env *env, const char *from, const char *to, enum env_rename_mode mode);
+    /* Calls `entry` for each name but . and .., in no order; stops at its first non-zero answer,
+     * which is returned. */
+    int (*list)(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+                void *arg);
+    /* An exclusive lock that ends with the open file; -EWOULDBLOCK when somebody holds it. */
+    int (*lock)(struct env *env, int file);
+    void *state; /* a test's */
+};
+
+struct env *env_real(void);
+
+/* All of `size` bytes, or an error; fewer only at the file's end: answers how many. */
+int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);
+/* All of them: 0 or a negative errno. */
+int env_write_all(struct env *env, int file, const void *data, uint64_t size);
+/* A folder with all that is in it, at most `depth` levels. Missing is fine. 0 or a negative errno. */
+int env_remove_tree(struct env *env, const char *path, unsigned depth);
+
+#endif

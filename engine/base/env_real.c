@@ -1,0 +1,180 @@
+/* The system as it is. Thin on purpose: a policy here would escape the tests that replace it. */
+#include "engine/base/env.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t real_now_ns(struct env *env)
+{
+    (void)env;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int64_t real_wall_ns(struct env *env)
+{
+    (void)env;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int real_random(struct env *env, void *out, size_t size)
+{
+    (void)env;
+    assert(size <= 256); /* getrandom is never cut short up to here */
+    return getrandom(out, size, 0) == (ssize_t)size ? 0 : -errno;
+}
+
+static int real_open(struct env *env, const char *path, enum env_open_mode mode)
+{
+    (void)env;
+    static const struct {
+        int flags;
+        mode_t mode;
+    } how[] = {
+        [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
+        [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
+        [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
+        [ENV_LOCK] = {O_RDWR | O_CREAT | O_NOFOLLOW, 0600},
+    };
+    int file = open(path, how[mode].flags | O_CLOEXEC, how[mode].mode);
+    return file >= 0 ? file : -errno;
+}
+
+static int64_t real_pread(struct env *env, int file, void *out, size_t size, uint64_t offset)
+{
+    (void)env;
+    ssize_t n;
+    do n = pread(file, out, size, (off_t)offset);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : -errno;
+}
+
+static int64_t real_write(struct env *env, int file, const void *data, size_t size)
+{
+    (void)env;
+    ssize_t n;
+    do n = write(file, data, size);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : -errno;
+}
+
+static int real_close(struct env *env, int file)
+{
+    (void)env;
+    return close(file) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+static void stat_convert(const struct stat *s, struct env_stat *out)
+{
+    out->kind = S_ISREG(s->st_mode) ? ENV_FILE : S_ISDIR(s->st_mode) ? ENV_FOLDER : ENV_OTHER;
+    out->size = (uint64_t)s->st_size;
+    out->mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
+    out->device = (uint64_t)s->st_dev;
+    out->inode = (uint64_t)s->st_ino;
+}
+
+static int real_stat_open(struct env *env, int file, struct env_stat *out)
+{
+    (void)env;
+    struct stat s;
+    if (fstat(file, &s) != 0) return -errno;
+    stat_convert(&s, out);
+    return 0;
+}
+
+static int real_stat(struct env *env, const char *path, struct env_stat *out)
+{
+    (void)env;
+    struct stat s;
+    if (stat(path, &s) != 0) return -errno;
+    stat_convert(&s, out);
+    return 0;
+}
+
+static int real_make_folder(struct env *env, const char *path, bool only_owner)
+{
+    (void)env;
+    return mkdir(path, only_owner ? 0700 : 0777) == 0 ? 0 : -errno;
+}
+
+static int real_remove_file(struct env *env, const char *path)
+{
+    (void)env;
+    return unlink(path) == 0 ? 0 : -errno;
+}
+
+static int real_remove_folder(struct env *env, const char *path)
+{
+    (void)env;
+    return rmdir(path) == 0 ? 0 : -errno;
+}
+
+static int real_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
+{
+    (void)env;
+    static const unsigned flags[] = {[ENV_RENAME_NEW] = RENAME_NOREPLACE,
+                                     [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
+                                     [ENV_RENAME_REPLACE] = 0};
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags[mode]) == 0 ? 0 : -errno;
+}
+
+static int real_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+                     void *arg)
+{
+    (void)env;
+    DIR *folder = opendir(path);
+    if (folder == NULL) return -errno;
+    int result = 0;
+    while (result == 0) {
+        errno = 0;
+        const struct dirent *d = readdir(folder);
+        if (d == NULL) {
+            result = -errno;
+            break;
+        }
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        result = entry(arg, d->d_name);
+    }
+    closedir(folder);
+    return result;
+}
+
+static int real_lock(struct env *env, int file)
+{
+    (void)env;
+    return flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+}
+
+struct env *env_real(void)
+{
+    static struct env env = {
+        .now_ns = real_now_ns,
+        .wall_ns = real_wall_ns,
+        .random = real_random,
+        .open = real_open,
+        .pread = real_pread,
+        .write = real_write,
+        .close = real_close,
+        .stat_open = real_stat_open,
+        .stat = real_stat,
+        .make_folder = real_make_folder,
+        .remove_file = real_remove_file,
+        .remove_folder = real_remove_folder,
+        .rename = real_rename,
+        .list = real_list,
+        .lock = real_lock,
+    };
+    return &env;
+}

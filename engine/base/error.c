@@ -1,0 +1,98 @@
+/* The table of codes turned into lookups, and the ways to fill an error. */
+#include "engine/base/error.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct code_row {
+    const char *name, *text;
+    enum glint_code code;
+    int exit;
+    bool retry;
+};
+
+static const struct code_row rows[] = {
+#define ROW(number, name, exit, retry, text) {#name, text, GLINT_E_##name, exit, retry != 0},
+    GLINT_CODES(ROW)
+#undef ROW
+};
+
+static const struct code_row *code_find(enum glint_code code)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].code == code) return &rows[i];
+    return NULL;
+}
+
+const char *glint_code_text(enum glint_code code)
+{
+    const struct code_row *row = code_find(code);
+    return row != NULL ? row->text : "no error";
+}
+
+int glint_code_exit_status(enum glint_code code)
+{
+    const struct code_row *row = code_find(code);
+    return row != NULL ? row->exit : code == GLINT_OK ? 0 : 70;
+}
+
+bool error_may_retry(enum glint_code code)
+{
+    const struct code_row *row = code_find(code);
+    return row != NULL && row->retry;
+}
+
+const char *error_name(enum glint_code code)
+{
+    const struct code_row *row = code_find(code);
+    return row != NULL ? row->name : "OK";
+}
+
+int error_set_v(struct glint_error *e, enum glint_code code, const char *hint, const char *cause,
+                va_list args)
+{
+    assert(code < 0);
+    if (e->code != GLINT_OK) return e->code;
+    e->code = code;
+    vsnprintf(e->cause, sizeof e->cause, cause, args);
+    e->effect[0] = '\0';
+    snprintf(e->hint, sizeof e->hint, "%s", hint != NULL ? hint : "");
+    return code;
+}
+
+int error_set(struct glint_error *e, enum glint_code code, const char *hint, const char *cause, ...)
+{
+    va_list args;
+    va_start(args, cause);
+    int r = error_set_v(e, code, hint, cause, args);
+    va_end(args);
+    return r;
+}
+
+int error_no_memory(struct glint_error *e)
+{
+    return error_set(e, GLINT_E_NO_MEMORY, "lower --memory or the number of slots",
+                     "the system gave no more memory");
+}
+
+int error_set_system(struct glint_error *e, enum glint_code code, int error, const char *verb,
+                     const char *path)
+{
+    assert(error < 0);
+    char reason[128];
+    const char *text = strerror_r(-error, reason, sizeof reason);
+    if (error == -ENOMEM) return error_no_memory(e);
+    if (error == -EMFILE || error == -ENFILE)
+        return error_set(e, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                         "cannot %s %s: %s", verb, path, text);
+    if (error == -ENOSPC || error == -EDQUOT) {
+        bool spill = code == GLINT_E_SPILL_IO || code == GLINT_E_WORK_DIR;
+        return error_set(e, spill ? GLINT_E_SPILL_FULL : GLINT_E_OUTPUT_FULL,
+                         spill ? "free space there, or name another folder with --work-dir"
+                               : "free space there, or name another output",
+                         "cannot %s %s: %s", verb, path, text);
+    }
+    return error_set(e, code, NULL, "cannot %s %s: %s", verb, path, text);
+}

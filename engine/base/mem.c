@@ -1,0 +1,185 @@
+/* One counter in front of the C library's allocator is all that fault injection needs; arenas and
+ * buffers stand on top. */
+#include "engine/base/mem.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int_fast64_t live_blocks;
+static atomic_int_fast64_t fail_countdown; /* 0: off */
+static atomic_bool fail_stays;
+
+static bool must_fail(void)
+{
+    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) return false;
+    int64_t left = atomic_fetch_sub(&fail_countdown, 1);
+    if (left != 1) return false;
+    if (atomic_load(&fail_stays)) atomic_store(&fail_countdown, 1);
+    return true;
+}
+
+void mem_fail_at(int64_t n, bool from_then_on)
+{
+    atomic_store(&fail_stays, from_then_on);
+    atomic_store(&fail_countdown, n);
+}
+
+int64_t mem_live(void)
+{
+    return atomic_load(&live_blocks);
+}
+
+void *mem_alloc(uint64_t size)
+{
+    if (size > (uint64_t)1 << 47 || must_fail()) return NULL;
+    uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
+    uint8_t *block = aligned_alloc(64, whole);
+    if (block == NULL) return NULL;
+    memset(block + size, 0, whole - size);
+    atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    return block;
+}
+
+void *mem_zalloc(uint64_t size)
+{
+    void *block = mem_alloc(size);
+    if (block != NULL) memset(block, 0, size);
+    return block;
+}
+
+void *mem_grow(void *block, uint64_t old_size, uint64_t size)
+{
+    void *grown = mem_alloc(size);
+    if (grown == NULL) return NULL;
+    if (block != NULL) memcpy(grown, block, old_size < size ? old_size : size);
+    mem_free(block);
+    return grown;
+}
+
+void mem_free(void *block)
+{
+    if (block == NULL) return;
+    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    free(block);
+}
+
+char *mem_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = mem_alloc(size);
+    if (copy != NULL) memcpy(copy, text, size);
+    return copy;
+}
+
+#define ARENA_BLOCK_BYTES (64 * KIB)
+
+struct arena_block {
+    struct arena_block *next;
+    uint64_t capacity, used;
+    _Alignas(64) uint8_t data[];
+};
+
+static struct arena_block *arena_add_block(struct arena *a, uint64_t size)
+{
+    uint64_t last = a->current != NULL ? a->current->capacity : 0;
+    uint64_t capacity = last * 2 > MIB ? MIB : last * 2;
+    if (capacity < ARENA_BLOCK_BYTES) capacity = ARENA_BLOCK_BYTES;
+    if (capacity < size) capacity = size;
+    struct arena_block *b = mem_alloc(sizeof *b + capacity);
+    if (b == NULL) return NULL;
+    b->capacity = capacity;
+    b->used = 0;
+    b->next = NULL;
+    if (a->current != NULL) {
+        b->next = a->current->next;
+        a->current->next = b;
+    } else {
+        b->next = a->first;
+        a->first = b;
+    }
+    a->current = b;
+    return b;
+}
+
+static void *arena_take(struct arena *a, uint64_t size, uint64_t align)
+{
+    for (struct arena_block *b = a->current; b != NULL; b = b->next) {
+        uint64_t at = (b->used + align - 1) & ~(align - 1);
+        if (at > b->capacity || b->capacity - at < size) continue;
+        b->used = at + size;
+        a->current = b;
+        a->used += size;
+        return b->data + at;
+    }
+    struct arena_block *b = arena_add_block(a, size);
+    if (b == NULL) return NULL;
+    b->used = size;
+    a->used += size;
+    return b->data;
+}
+
+void *arena_alloc(struct arena *a, uint64_t size)
+{
+    return arena_take(a, size, 16);
+}
+
+void *arena_alloc_aligned(struct arena *a, uint64_t size)
+{
+    return arena_take(a, size + READ_SLACK, 64);
+}
+
+void arena_reset(struct arena *a, uint64_t keep)
+{
+    uint64_t kept = 0;
+    struct arena_block **link = &a->first;
+    while (*link != NULL) {
+        struct arena_block *b = *link;
+        if (kept + b->capacity > keep) {
+            *link = b->next;
+            mem_free(b);
+            continue;
+        }
+        kept += b->capacity;
+        b->used = 0;
+        link = &b->next;
+    }
+    a->current = a->first;
+    a->used = 0;
+}
+
+void arena_fini(struct arena *a)
+{
+    arena_reset(a, 0);
+    assert(a->first == NULL);
+}
+
+bool buffer_reserve(struct buffer *b, uint64_t extra)
+{
+    if (extra <= b->capacity - b->size) return true;
+    uint64_t capacity = b->capacity * 2;
+    if (capacity < 256) capacity = 256;
+    if (capacity - b->size < extra) capacity = b->size + extra;
+    uint8_t *data = mem_grow(b->data, b->size, capacity);
+    if (data == NULL) return false;
+    b->data = data;
+    b->capacity = capacity;
+    return true;
+}
+
+bool buffer_append(struct buffer *b, const void *data, uint64_t size)
+{
+    if (!buffer_reserve(b, size)) return false;
+    if (size > 0) memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return true;
+}
+
+void buffer_fini(struct buffer *b)
+{
+    mem_free(b->data);
+    *b = (struct buffer){NULL, 0, 0};
+}

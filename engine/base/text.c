@@ -1,0 +1,191 @@
+/* Numbers as text, both ways. Doubles go through the C library's exact conversions; what is added is
+ * the shortest precision that survives a round trip, and the two spellings that outputs need. */
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool text_format(char *out, size_t capacity, const char *format, ...)
+{
+    assert(capacity > 0);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out, capacity, format, args);
+    va_end(args);
+    return n >= 0 && (size_t)n < capacity;
+}
+
+size_t text_i64(char *out, int64_t value)
+{
+    char digits[24];
+    size_t n = 0, length = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do digits[n++] = (char)('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    if (value < 0) out[length++] = '-';
+    while (n > 0) out[length++] = digits[--n];
+    out[length] = '\0';
+    return length;
+}
+
+/* Decimal digits without trailing zeros, and the exponent of the first: 0.d1d2d3... x 10^exponent. */
+struct decimal {
+    char digits[20];
+    int count, exponent;
+};
+
+static void decimal_shortest(double value, struct decimal *out)
+{
+    assert(isfinite(value) && value > 0);
+    char text[40];
+    for (int precision = 14; precision <= 16; precision++) {
+        snprintf(text, sizeof text, "%.*e", precision, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    const char *e = strchr(text, 'e');
+    assert(e != NULL);
+    out->count = 0;
+    for (const char *p = text; p < e; p++)
+        if (*p != '.') out->digits[out->count++] = *p;
+    while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
+    out->exponent = (int)strtol(e + 1, NULL, 10) + 1;
+}
+
+static size_t put_plain(char *out, const struct decimal *d)
+{
+    size_t n = 0;
+    if (d->exponent <= 0) {
+        out[n++] = '0';
+        out[n++] = '.';
+        for (int i = d->exponent; i < 0; i++) out[n++] = '0';
+    }
+    for (int i = 0; i < d->count || i < d->exponent; i++) {
+        if (i == d->exponent && i > 0) out[n++] = '.';
+        out[n++] = i < d->count ? d->digits[i] : '0';
+    }
+    if (d->count <= d->exponent) {
+        out[n++] = '.';
+        out[n++] = '0';
+    }
+    return n;
+}
+
+static size_t put_special(char *out, double value, const char *infinity, const char *nan_text)
+{
+    if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", nan_text);
+    if (isinf(value))
+        return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s%s", value < 0 ? "-" : "", infinity);
+    return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s0.0", signbit(value) ? "-" : "");
+}
+
+size_t text_f64(char *out, double value)
+{
+    if (!isfinite(value) || value == 0) return put_special(out, value, "inf", "nan");
+    struct decimal d;
+    decimal_shortest(fabs(value), &d);
+    size_t n = 0;
+    if (value < 0) out[n++] = '-';
+    if (d.exponent > -4 && d.exponent <= 16) {
+        n += put_plain(out + n, &d);
+    } else {
+        out[n++] = d.digits[0];
+        if (d.count > 1) out[n++] = '.';
+        memcpy(out + n, d.digits + 1, (size_t)d.count - 1);
+        n += (size_t)d.count - 1;
+        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, "e%+03d", d.exponent - 1);
+    }
+    out[n] = '\0';
+    return n;
+}
+
+size_t text_f64_java(char *out, double value)
+{
+    if (!isfinite(value) || value == 0) return put_special(out, value, "Infinity", "NaN");
+    struct decimal d;
+    decimal_shortest(fabs(value), &d);
+    size_t n = 0;
+    if (value < 0) out[n++] = '-';
+    if (d.exponent > -3 && d.exponent <= 7) {
+        n += put_plain(out + n, &d);
+    } else {
+        out[n++] = d.digits[0];
+        out[n++] = '.';
+        if (d.count == 1) out[n++] = '0';
+        memcpy(out + n, d.digits + 1, (size_t)d.count - 1);
+        n += (size_t)d.count - 1;
+        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, "E%d", d.exponent - 1);
+    }
+    out[n] = '\0';
+    return n;
+}
+
+bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)
+{
+    bool negative = size > 0 && data[0] == '-';
+    uint64_t i = negative || (size > 0 && data[0] == '+') ? 1 : 0, value = 0;
+    if (i == size) return false;
+    const uint64_t limit = negative ? (uint64_t)1 << 63 : INT64_MAX;
+    for (; i < size; i++) {
+        unsigned digit = (unsigned)data[i] - '0';
+        if (digit > 9 || value > (limit - digit) / 10) return false;
+        value = value * 10 + digit;
+    }
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool text_parse_f64(const uint8_t *data, uint64_t size, double *out)
+{
+    char text[512];
+    if (size == 0 || size >= sizeof text) return false;
+    for (uint64_t i = 0; i < size; i++) {
+        char c = (char)data[i];
+        if ((c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E')
+            return false;
+        text[i] = c;
+    }
+    text[size] = '\0';
+    char *end;
+    double value = strtod(text, &end);
+    if (end != text + size || !isfinite(value)) return false;
+    *out = value;
+    return true;
+}
+
+bool text_parse_bytes(const char *text, uint64_t *out)
+{
+    size_t digits = strspn(text, "0123456789.");
+    double number;
+    if (!text_parse_f64((const uint8_t *)text, digits, &number)) return false;
+    static const char *const units[] = {"", "K", "M", "G", "T"};
+    const char *unit = text + digits;
+    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(units[i]);
+        if (strncmp(unit, units[i], n) != 0) continue;
+        const char *rest = unit + n;
+        if (*rest != '\0' && strcmp(rest, "B") != 0 && (n == 0 || strcmp(rest, "iB") != 0)) continue;
+        double bytes = number * (double)((uint64_t)1 << (10 * i));
+        if (bytes >= 9.2e18) return false;
+        *out = (uint64_t)bytes;
+        return true;
+    }
+    return false;
+}
+
+size_t text_bytes(char *out, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    unsigned unit = 0;
+    double value = (double)bytes;
+    while (value >= 1024 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    int decimals = unit > 0 && value < 100 ? 1 : 0;
+    return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%.*f %s", decimals, value, units[unit]);
+}
