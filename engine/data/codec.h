@@ -1,0 +1,94 @@
+/* Cells as bytes: how values travel in shuffles and results, and how they are printed.
+ *
+ * The byte form keeps the order of the type under memcmp, so that sorting, runs and merging never look
+ * at types: i64 is big-endian with its sign bit flipped; f64 likewise, with negative numbers inverted,
+ * -0.0 made 0.0 and every NaN the same, last. Bytes, text and msgpack are their own form. */
+#ifndef GLINT_DATA_CODEC_H
+#define GLINT_DATA_CODEC_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+
+#include <string.h>
+
+#define CODEC_NUMBER_BYTES 8
+
+static inline uint64_t codec_i64_bits(int64_t v)
+{
+    return __builtin_bswap64((uint64_t)v ^ ((uint64_t)1 << 63));
+}
+
+static inline int64_t codec_i64_value(uint64_t bits)
+{
+    return (int64_t)(__builtin_bswap64(bits) ^ ((uint64_t)1 << 63));
+}
+
+uint64_t codec_f64_bits(double v);
+double codec_f64_value(uint64_t bits);
+
+/* The byte form: in `scratch` for numbers, the value's own bytes otherwise. NONE is empty. */
+static inline struct glint_slice codec_encode(enum glint_type type, const union glint_value *v,
+                                              uint8_t scratch[CODEC_NUMBER_BYTES])
+{
+    if (type == GLINT_NONE) return (struct glint_slice){scratch, 0};
+    if (type != GLINT_I64 && type != GLINT_F64) return v->bytes;
+    uint64_t bits = type == GLINT_I64 ? codec_i64_bits(v->i64) : codec_f64_bits(v->f64);
+    memcpy(scratch, &bits, sizeof bits);
+    return (struct glint_slice){scratch, CODEC_NUMBER_BYTES};
+}
+
+/* Back again; slices stay borrowed. False: the size does not fit the type. */
+static inline bool codec_decode(enum glint_type type, struct glint_slice bytes, union glint_value *out)
+{
+    if (type == GLINT_NONE) return bytes.size == 0;
+    if (type != GLINT_I64 && type != GLINT_F64) {
+        out->bytes = bytes;
+        return true;
+    }
+    if (bytes.size != CODEC_NUMBER_BYTES) return false;
+    uint64_t bits;
+    memcpy(&bits, bytes.data, sizeof bits);
+    if (type == GLINT_I64)
+        out->i64 = codec_i64_value(bits);
+    else
+        out->f64 = codec_f64_value(bits);
+    return true;
+}
+
+/* The order of byte forms: memcmp, a prefix comes first. */
+static inline int codec_compare(struct glint_slice a, struct glint_slice b)
+{
+    uint64_t n = a.size < b.size ? a.size : b.size;
+    int c = n > 0 ? memcmp(a.data, b.data, n) : 0;
+    return c != 0 ? c : (a.size > b.size) - (a.size < b.size);
+}
+
+/* LEB128, at most 10 bytes. */
+static inline unsigned codec_put_varint(uint8_t *out, uint64_t v)
+{
+    unsigned n = 0;
+    for (; v >= 0x80; v >>= 7) out[n++] = (uint8_t)(v | 0x80);
+    out[n++] = (uint8_t)v;
+    return n;
+}
+
+/* Bytes read, 0 where [p, end) holds no complete one of at most 64 bits. */
+static inline unsigned codec_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (unsigned n = 0; n < 10 && p + n < end; n++) {
+        v |= (uint64_t)(p[n] & 0x7f) << (7 * n);
+        if (p[n] < 0x80) {
+            *out = v;
+            return n < 9 || p[n] < 2 ? n + 1 : 0;
+        }
+    }
+    return 0;
+}
+
+/* As saveAsTextFile prints it. False without memory. */
+bool codec_print(enum glint_type type, const union glint_value *v, struct buffer *out);
+
+const char *codec_type_name(enum glint_type type);
+
+#endif

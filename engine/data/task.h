@@ -1,0 +1,71 @@
+/* The running task, as data: what functions, operators and shuffle code of one task share.
+ *
+ * One thread, the slot's, owns it from the first call to the last. The executor fills it in and takes
+ * the results out; nothing here knows slots, stages or messages. */
+#ifndef GLINT_DATA_TASK_H
+#define GLINT_DATA_TASK_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+#include "engine/limits.h"
+
+/* What a job's options say about every task. Constant while a context lives. */
+struct task_options {
+    uint64_t memory_bytes; /* of one slot */
+    uint64_t line_bytes_max;
+    bool skip_bad_rows;
+    int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
+    const char *work_dir; /* this run's own folder, mode 0700, exists */
+};
+
+/* Counts of one attempt. The built-in ones come first; the rest are the functions', by name. */
+enum task_counter {
+    COUNT_ROWS_READ,
+    COUNT_BYTES_READ,
+    COUNT_ROWS_WRITTEN,
+    COUNT_BYTES_WRITTEN,
+    COUNT_MAP_OUTPUT_RECORDS,
+    COUNT_MAP_OUTPUT_BYTES,
+    COUNT_SPILLS,
+    COUNT_SPILL_BYTES,
+    COUNT_BUILT_IN
+};
+extern const char *const task_counter_names[COUNT_BUILT_IN];
+
+struct task_counters {
+    uint32_t used;
+    char *names[COUNTERS_MAX]; /* from COUNT_BUILT_IN on, in the task's arena */
+    int64_t values[COUNTERS_MAX];
+};
+
+struct args_value;
+
+struct glint_task {
+    struct env *env;
+    const struct task_options *options;
+    struct glint_error error;
+    struct arena arena; /* scratch; reset between tasks */
+    struct task_counters counters;
+    uint32_t partition;
+    uint64_t attempt_id; /* unique in this process's life; names spill files */
+    uint64_t file_count; /* spill files made so far */
+    uint64_t table_seed; /* random, of this process */
+    /* Inside open: the arguments of the function at hand, and the broadcasts they may name. */
+    struct glint_slice args;
+    int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);
+    void *broadcast_arg;
+    /* The batch at hand's origin, for error messages; NULL outside text sources. */
+    const struct glint_origin *origin;
+    /* Set by another thread: the job was cancelled. Read through task_cancelled. */
+    const void *cancel_flag;
+};
+
+bool task_cancelled(const struct glint_task *task);
+/* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is known. */
+void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity);
+/* As arena_alloc, with the error set on NULL. */
+void *task_alloc(struct glint_task *task, uint64_t size);
+
+#endif
