@@ -187,24 +187,24 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
  * the blob whole, as bloom_decode does. Allocates per filter what `data` has room to describe. */
 enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size);
 
-enum { BLOOM_LANES = 16, BLOOM_RING = 4 };
+enum { BLOOM_GROUP = 16, BLOOM_RING = 4 };
 
-/* Rows hashed and not yet in the filters. All fields are private to the kernels. */
+/* A group of rows, hashed and not yet in the filters. All fields are private to the kernels. */
 struct bloom_hashed {
-    uint32_t rows; /* <= BLOOM_LANES */
-    uint8_t *base[BLOOM_LANES];
+    uint32_t rows; /* <= BLOOM_GROUP */
+    uint8_t *base[BLOOM_GROUP];
     union {
-        uint32_t narrow[BLOOM_K_MAX][BLOOM_LANES]; /* [hash][row] */
-        uint64_t wide[BLOOM_K_MAX][BLOOM_LANES];
+        uint32_t narrow[BLOOM_K_MAX][BLOOM_GROUP]; /* [hash][row] */
+        uint64_t wide[BLOOM_K_MAX][BLOOM_GROUP];
     } index;
 };
 
 /* Adds rows to a set it borrows. The bits of a row are prefetched when it is hashed and set two
- * lanes later, so they are all in the set only after bloom_adder_flush. One thread. */
+ * groups later, so they are all in the set only after bloom_adder_flush. One thread. */
 struct bloom_adder {
     struct bloom_set *set;
-    uint64_t turn; /* lanes hashed so far; lane t is ring[t % BLOOM_RING] */
-    uint64_t done; /* lanes whose bits are set */
+    uint64_t hashed; /* groups so far; group t is ring[t % BLOOM_RING] */
+    uint64_t done;   /* groups whose bits are set */
     struct bloom_hashed ring[BLOOM_RING];
 };
 
@@ -224,8 +224,8 @@ void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows
 void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,
                            uint64_t *out_indexes);
 
-/* Sets the bits of filter `f` that are listed. False, and nothing set behind the first wrong one,
- * when an index is not below m (lists come from outside). */
+/* Sets the bits of filter `f` that are listed. False when an index is not below m (lists may come
+ * from outside): then those before it are set and none behind it. */
 bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count);
 bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes,
                          uint64_t count);

@@ -1,0 +1,105 @@
+/* The public side of batches: checks what a caller promised, then calls the set's kernel. */
+#include "jobs/bloom/kernel.h"
+
+#include <stddef.h>
+
+/* The filters of the rows are numbers from the caller's own table, never from outside. */
+static bool filters_exist(const struct bloom_set *set, const struct bloom_rows *rows)
+{
+    uint16_t largest = 0;
+    for (uint32_t i = 0; i < rows->rows; i++)
+        largest = rows->filter[i] > largest ? rows->filter[i] : largest;
+    return largest < set->count;
+}
+
+void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set)
+{
+    assert(set->bits != NULL && !set->borrowed);
+    adder->set = set; /* the ring is written before it is read */
+    adder->hashed = 0;
+    adder->done = 0;
+}
+
+void bloom_adder_rows(struct bloom_adder *adder, const struct bloom_rows *rows)
+{
+    assert(filters_exist(adder->set, rows));
+    adder->set->kernel->add(adder, rows);
+}
+
+void bloom_adder_flush(struct bloom_adder *adder)
+{
+    bool wide = adder->set->scheme == BLOOM_WIDE;
+    for (; adder->done < adder->hashed; adder->done++) {
+        const struct bloom_hashed *group = &adder->ring[adder->done % BLOOM_RING];
+        for (uint32_t row = 0; row < group->rows; row++)
+            hashed_set(group, row, adder->set->k, wide);
+    }
+}
+
+void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                             uint8_t *out_hit)
+{
+    assert(filters_exist(set, rows));
+    set->kernel->contains(set, rows, out_hit);
+}
+
+void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                      uint32_t *out_indexes)
+{
+    assert(set->scheme != BLOOM_WIDE);
+    assert(filters_exist(set, rows));
+    set->kernel->indexes(set, rows, out_indexes);
+}
+
+void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,
+                           uint64_t *out_indexes)
+{
+    assert(filters_exist(set, rows));
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        struct bloom_filter filter = bloom_set_filter(set, rows->filter[i]);
+        uint64_t indexes[BLOOM_K_MAX];
+        bloom_indexes(&filter.params, rows->base + rows->start[i], rows->end[i] - rows->start[i],
+                      indexes);
+        for (uint32_t j = 0; j < set->k; j++) out_indexes[(uint64_t)i * set->k + j] = indexes[j];
+    }
+}
+
+/* Far enough ahead that a miss is over when its turn comes. A wrong index is prefetched before it
+ * is found wrong, which does nothing, so the address is computed as a number. */
+enum { BITS_AHEAD = 32 };
+
+static void prefetch_bit(const uint8_t *bits, uint64_t index)
+{
+    __builtin_prefetch((const void *)((uintptr_t)bits + index / 8), 1);
+}
+
+static void set_bit(uint8_t *bits, uint64_t index)
+{
+    bits[index / 8] |= (uint8_t)(1u << index % 8);
+}
+
+bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count)
+{
+    assert(f < set->count && !set->borrowed);
+    const struct bloom_slot *slot = &set->table->slot[f];
+    uint8_t *bits = set->bits + slot->offset;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i + BITS_AHEAD < count) prefetch_bit(bits, indexes[i + BITS_AHEAD]);
+        if (indexes[i] >= slot->m) return false;
+        set_bit(bits, indexes[i]);
+    }
+    return true;
+}
+
+bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes, uint64_t count)
+{
+    assert(f < set->count && !set->borrowed);
+    const struct bloom_slot *slot = &set->table->slot[f];
+    uint8_t *bits = set->bits + slot->offset;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i + BITS_AHEAD < count) prefetch_bit(bits, indexes[i + BITS_AHEAD]);
+        if (indexes[i] >= slot->m) return false;
+        set_bit(bits, indexes[i]);
+    }
+    return true;
+}

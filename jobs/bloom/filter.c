@@ -1,0 +1,68 @@
+/* One filter: its memory, ids in and out, union, and how full it is. */
+#include "jobs/bloom/internal.h"
+
+#include <string.h>
+
+enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params)
+{
+    *filter = (struct bloom_filter){0};
+    enum bloom_result result = bloom_params_check(params);
+    if (result != BLOOM_OK) return result;
+    uint64_t owned = bloom_round_up(bloom_bytes(params->m), BLOOM_ALIGNMENT) + BLOOM_ALIGNMENT;
+    uint8_t *bits = bloom_area_create(owned);
+    if (bits == NULL) return BLOOM_ERR_MEMORY;
+    *filter = (struct bloom_filter){.params = *params, .bits = bits, .owned = owned};
+    return BLOOM_OK;
+}
+
+void bloom_fini(struct bloom_filter *filter)
+{
+    if (filter == NULL) return;
+    if (filter->owned > 0) bloom_area_destroy(filter->bits, filter->owned);
+    *filter = (struct bloom_filter){0};
+}
+
+void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
+{
+    uint64_t indexes[BLOOM_K_MAX];
+    bloom_indexes(&filter->params, id, size, indexes);
+    for (uint32_t i = 0; i < filter->params.k; i++) {
+        assert(indexes[i] < filter->params.m);
+        filter->bits[indexes[i] / 8] |= (uint8_t)(1u << indexes[i] % 8);
+    }
+}
+
+bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t size)
+{
+    uint64_t indexes[BLOOM_K_MAX];
+    bloom_indexes(&filter->params, id, size, indexes);
+    for (uint32_t i = 0; i < filter->params.k; i++) {
+        assert(indexes[i] < filter->params.m);
+        if ((filter->bits[indexes[i] / 8] >> indexes[i] % 8 & 1) == 0) return false;
+    }
+    return true;
+}
+
+enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
+{
+    const struct bloom_params *a = &into->params, *b = &from->params;
+    if (a->scheme != b->scheme || a->m != b->m || a->k != b->k) return BLOOM_ERR_MISMATCH;
+    uint64_t bytes = bloom_bytes(a->m);
+    uint8_t *to = into->bits;
+    const uint8_t *with = from->bits;
+    for (uint64_t i = 0; i < bytes; i++) to[i] |= with[i];
+    return BLOOM_OK;
+}
+
+uint64_t bloom_bits_set(const struct bloom_filter *filter)
+{
+    uint64_t bytes = bloom_bytes(filter->params.m), total = 0, at = 0;
+    for (; at + 8 <= bytes; at += 8) {
+        uint64_t word;
+        memcpy(&word, filter->bits + at, sizeof word);
+        total += (uint64_t)__builtin_popcountll(word);
+    }
+    for (; at < bytes; at++) total += (uint64_t)__builtin_popcount(filter->bits[at]);
+    assert(total <= filter->params.m);
+    return total;
+}

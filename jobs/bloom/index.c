@@ -1,0 +1,75 @@
+/* From an id to its k indexes under every scheme, one id at a time: the definition that the batch
+ * kernels are tested against. */
+#include "jobs/bloom/internal.h"
+
+#include "jobs/bloom/murmur.h"
+
+#include <xxhash.h>
+
+/* mmh3.hash(id, i) % m: the hash is signed, and Python's modulo is never negative. */
+static void spark_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+{
+    struct murmur_id prepared;
+    murmur3_prepare(&prepared, id, size);
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t h = murmur3_hash(&prepared, i);
+        out[i] = h >> 31 ? m - 1 - ~h % m : h % m;
+    }
+}
+
+static void plain_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+{
+    struct murmur_id prepared;
+    murmur3_prepare(&prepared, id, size);
+    for (uint32_t i = 0; i < k; i++) out[i] = murmur3_hash(&prepared, i) % m;
+}
+
+/* Math.abs(h % m): Java's remainder has the sign of h, so this is |h| mod m, -2^31 too. */
+static void hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+{
+    struct murmur_id prepared;
+    murmur2_prepare(&prepared, id, size);
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t h = murmur2_hash(&prepared, i);
+        out[i] = (h >> 31 ? -h : h) % m;
+    }
+}
+
+void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
+                          uint32_t *out_indexes)
+{
+    assert(params->m > 0 && params->m <= INT32_MAX && params->k <= BLOOM_K_MAX);
+    uint32_t m = (uint32_t)params->m, k = params->k;
+    switch (params->scheme) {
+    case BLOOM_SPARK: spark_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_HADOOP: hadoop_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_PLAIN: plain_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_POLY_ABS: bloom_poly_abs(id, size, m, k, out_indexes); return;
+    case BLOOM_POLY_MOD: bloom_poly_mod(id, size, m, k, out_indexes); return;
+    case BLOOM_MD5_RANDOM: bloom_md5_random(id, size, m, k, out_indexes); return;
+    case BLOOM_WIDE:
+    case BLOOM_SCHEMES: break;
+    }
+    assert(!"a narrow scheme");
+}
+
+void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
+                        uint64_t *out_indexes)
+{
+    assert(params->scheme == BLOOM_WIDE && params->m > 0 && params->k <= BLOOM_K_MAX);
+    XXH128_hash_t hash = XXH3_128bits(id, size);
+    uint64_t at = hash.low64, step = hash.high64 | 1;
+    for (uint32_t i = 0; i < params->k; i++, at += step) out_indexes[i] = at % params->m;
+}
+
+void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                   uint64_t out_indexes[BLOOM_K_MAX])
+{
+    if (params->scheme == BLOOM_WIDE) {
+        bloom_indexes_wide(params, id, size, out_indexes);
+        return;
+    }
+    uint32_t narrow[BLOOM_K_MAX];
+    bloom_indexes_narrow(params, id, size, narrow);
+    for (uint32_t i = 0; i < params->k; i++) out_indexes[i] = narrow[i];
+}

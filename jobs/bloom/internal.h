@@ -1,0 +1,96 @@
+/* What the files of the library share and callers do not see: memory of the bits, the index rules
+ * of one id, and the columns that a set keeps per filter. */
+#ifndef GLINT_JOBS_BLOOM_INTERNAL_H
+#define GLINT_JOBS_BLOOM_INTERNAL_H
+
+#include "jobs/bloom/bloom.h"
+
+#include <assert.h>
+
+/* Bits are set in 64-bit words and read in 32-bit ones; bit i is bit (i mod 8) of byte i / 8 in all
+ * of these only when words are little-endian. */
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words must be little-endian");
+
+#define BLOOM_LANES 0 /* vector kernels are built */
+
+enum { BLOOM_POLY_ABS_SEEDS = 8, BLOOM_POLY_MOD_SEEDS = 5 };
+extern const uint32_t bloom_poly_mod_seeds[BLOOM_POLY_MOD_SEEDS]; /* ascending */
+
+bool bloom_md5_works(void);
+
+/* ---- one id (index.c, strings.c) ---- */
+
+/* The k indexes under any scheme but wide. */
+void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
+                          uint32_t *out_indexes);
+/* The k indexes under wide. */
+void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
+                        uint64_t *out_indexes);
+
+void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+void bloom_md5_random(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+
+/* ---- memory (memory.c) ---- */
+
+/* Zeroed, aligned to BLOOM_ALIGNMENT, in huge pages when large; NULL: no memory. `bytes` > 0. */
+uint8_t *bloom_area_create(uint64_t bytes);
+void bloom_area_destroy(uint8_t *area, uint64_t bytes);
+
+static inline uint64_t bloom_round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* ---- sets (set.c) ---- */
+
+struct bloom_slot {
+    uint64_t n, m;
+    uint64_t offset; /* of the filter in the set's area, bytes */
+    uint64_t magic;  /* for bloom_mod */
+};
+
+/* slot[] for scalar code; the columns for SIMD: padded with zeros to a multiple of 16 entries and
+ * aligned to 64, so that up to 16 filters are one vector register per column. */
+struct bloom_table {
+    bool lanes; /* the columns are valid: SIMD may be used */
+    bool small; /* all bits fit a near cache */
+    struct bloom_slot *slot;
+    uint32_t *m;
+    uint32_t *magic; /* see lanes_mod_31 and lanes_mod_32 */
+    uint32_t *shift; /* ceil(log2 m) - 1 */
+    uint32_t *word;  /* slot.offset / 4 */
+};
+
+/* n mod m without a division; magic = bloom_mod_magic(m). Exact for all 32-bit n and m > 0 (Lemire,
+ * Kaser, Kurz: Faster remainder by direct computation, 2019). For m = 1 the magic is 0. */
+static inline uint64_t bloom_mod_magic(uint64_t m)
+{
+    return UINT64_MAX / m + 1;
+}
+
+static inline uint32_t bloom_mod(uint32_t n, uint64_t magic, uint32_t m)
+{
+    return (uint32_t)(((unsigned __int128)(magic * n) * m) >> 64);
+}
+
+/* A set over bits that someone else owns, for reading. */
+enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
+                                   uint32_t count, const uint8_t *bits);
+
+/* ---- kernels (kernel_*.c) ---- */
+
+struct bloom_kernel {
+    void (*add)(struct bloom_adder *adder, const struct bloom_rows *rows);
+    void (*contains)(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit);
+    void (*indexes)(const struct bloom_set *set, const struct bloom_rows *rows,
+                    uint32_t *out_indexes);
+};
+
+extern const struct bloom_kernel bloom_kernel_scalar;
+#if BLOOM_LANES
+extern const struct bloom_kernel bloom_kernel_avx2;
+extern const struct bloom_kernel bloom_kernel_avx512;
+#endif
+
+#endif

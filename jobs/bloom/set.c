@@ -1,0 +1,196 @@
+/* Sets: many filters of one scheme and k in one area, so that a batch of rows of mixed keys needs
+ * one base address, one run of huge pages, and per filter a few columns that fit vector registers.
+ */
+#include "jobs/bloom/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this, bits are found in a near cache and prefetching them costs more than it gives. */
+enum { SMALL_SET = 1 << 20 };
+
+static uint32_t log2_up(uint64_t m)
+{
+    return m <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(m - 1);
+}
+
+/* The columns' constants for a division by m >= 2 (Warren, Hacker's Delight, chapter 10): plain
+ * divides 32-bit numbers and needs a magic of 33 bits whose top one is implied; the others divide
+ * numbers up to 2^31, for which 32 bits are enough. */
+static uint32_t lanes_magic(enum bloom_scheme scheme, uint64_t m)
+{
+    assert(m >= 2 && m <= INT32_MAX);
+    uint32_t log = log2_up(m);
+    uint64_t magic = scheme == BLOOM_PLAIN
+                         ? ((((1ull << log) - m) << 32) / m) + 1
+                         : (1ull << (31 + log)) / m + ((1ull << (31 + log)) % m != 0);
+    assert(magic > 0 && magic <= UINT32_MAX);
+    return (uint32_t)magic;
+}
+
+static bool scheme_has_lanes(enum bloom_scheme scheme)
+{
+    return scheme == BLOOM_SPARK || scheme == BLOOM_HADOOP || scheme == BLOOM_PLAIN;
+}
+
+static struct bloom_table *table_create(uint32_t count)
+{
+    uint64_t head = bloom_round_up(sizeof(struct bloom_table), BLOOM_ALIGNMENT);
+    uint64_t slots = bloom_round_up(count * sizeof(struct bloom_slot), BLOOM_ALIGNMENT);
+    uint64_t column = bloom_round_up(count * sizeof(uint32_t), BLOOM_ALIGNMENT);
+    uint64_t bytes = head + slots + 4 * column;
+    uint8_t *block = aligned_alloc(BLOOM_ALIGNMENT, bytes);
+    if (block == NULL) return NULL;
+    memset(block, 0, bytes);
+    struct bloom_table *table = (struct bloom_table *)(void *)block;
+    uint8_t *columns = block + head + slots;
+    table->slot = (struct bloom_slot *)(void *)(block + head);
+    table->m = (uint32_t *)(void *)columns;
+    table->magic = (uint32_t *)(void *)(columns + column);
+    table->shift = (uint32_t *)(void *)(columns + 2 * column);
+    table->word = (uint32_t *)(void *)(columns + 3 * column);
+    return table;
+}
+
+static uint64_t area_of(uint64_t m)
+{
+    return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
+}
+
+/* Lays the filters out and fills the columns; set->bytes becomes the size of the area. */
+static void table_fill(struct bloom_set *set, const struct bloom_params *params)
+{
+    struct bloom_table *table = set->table;
+    table->lanes = scheme_has_lanes(set->scheme);
+    for (uint32_t f = 0; f < set->count; f++) {
+        uint64_t m = params[f].m;
+        table->slot[f] = (struct bloom_slot){
+            .n = params[f].n, .m = m, .offset = set->bytes, .magic = bloom_mod_magic(m)};
+        set->bytes += area_of(m);
+        table->lanes = table->lanes && m >= 2;
+    }
+    table->small = set->bytes <= SMALL_SET;
+    table->lanes = table->lanes && set->bytes / 4 <= INT32_MAX; /* gathers index words, signed */
+    for (uint32_t f = 0; table->lanes && f < set->count; f++) {
+        const struct bloom_slot *slot = &table->slot[f];
+        table->m[f] = (uint32_t)slot->m;
+        table->magic[f] = lanes_magic(set->scheme, slot->m);
+        table->shift[f] = log2_up(slot->m) - 1;
+        table->word[f] = (uint32_t)(slot->offset / 4);
+    }
+}
+
+bool bloom_level_available(enum bloom_level level)
+{
+    assert((unsigned)level < BLOOM_LEVELS);
+#if BLOOM_LANES
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    if (level == BLOOM_AVX2) return avx2;
+    if (level == BLOOM_AVX512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("popcnt");
+#endif
+    return level == BLOOM_SCALAR;
+}
+
+void bloom_force_level(struct bloom_set *set, enum bloom_level level)
+{
+    assert(bloom_level_available(level));
+    set->kernel = &bloom_kernel_scalar;
+#if BLOOM_LANES
+    if (set->table->lanes && level == BLOOM_AVX2) set->kernel = &bloom_kernel_avx2;
+    if (set->table->lanes && level == BLOOM_AVX512) set->kernel = &bloom_kernel_avx512;
+#endif
+}
+
+/* Everything but the bits. */
+static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_params *params,
+                                      uint32_t count)
+{
+    *set = (struct bloom_set){0};
+    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
+    for (uint32_t f = 0; f < count; f++) {
+        enum bloom_result result = bloom_params_check(&params[f]);
+        if (result != BLOOM_OK) return result;
+        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k)
+            return BLOOM_ERR_MISMATCH;
+    }
+    set->table = table_create(count);
+    if (set->table == NULL) return BLOOM_ERR_MEMORY;
+    set->scheme = params[0].scheme;
+    set->k = params[0].k;
+    set->count = count;
+    table_fill(set, params);
+    enum bloom_level best = BLOOM_LEVELS - 1;
+    while (!bloom_level_available(best)) best--;
+    bloom_force_level(set, best);
+    return BLOOM_OK;
+}
+
+enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
+                                 uint32_t count)
+{
+    enum bloom_result result = set_describe(set, params, count);
+    if (result != BLOOM_OK) return result;
+    set->bits = bloom_area_create(set->bytes);
+    if (set->bits != NULL) return BLOOM_OK;
+    bloom_set_fini(set);
+    return BLOOM_ERR_MEMORY;
+}
+
+enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
+                                   uint32_t count, const uint8_t *bits)
+{
+    enum bloom_result result = set_describe(set, params, count);
+    if (result != BLOOM_OK) return result;
+    set->bits = (uint8_t *)(uintptr_t)bits;
+    set->borrowed = true;
+    return BLOOM_OK;
+}
+
+enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filter *filters,
+                                 uint32_t count)
+{
+    *set = (struct bloom_set){0};
+    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
+    struct bloom_params *params = malloc(count * sizeof *params);
+    if (params == NULL) return BLOOM_ERR_MEMORY;
+    for (uint32_t f = 0; f < count; f++) params[f] = filters[f].params;
+    enum bloom_result result = bloom_set_init(set, params, count);
+    free(params);
+    if (result != BLOOM_OK) return result;
+    for (uint32_t f = 0; f < count; f++)
+        memcpy(set->bits + set->table->slot[f].offset, filters[f].bits,
+               bloom_bytes(filters[f].params.m));
+    return BLOOM_OK;
+}
+
+void bloom_set_fini(struct bloom_set *set)
+{
+    if (set == NULL) return;
+    if (!set->borrowed) bloom_area_destroy(set->bits, set->bytes);
+    free(set->table);
+    *set = (struct bloom_set){0};
+}
+
+struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
+{
+    assert(f < set->count);
+    const struct bloom_slot *slot = &set->table->slot[f];
+    return (struct bloom_filter){
+        .params = {.scheme = set->scheme, .n = slot->n, .m = slot->m, .k = set->k},
+        .bits = set->bits + slot->offset};
+}
+
+enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from)
+{
+    if (into->scheme != from->scheme || into->k != from->k || into->count != from->count)
+        return BLOOM_ERR_MISMATCH;
+    for (uint32_t f = 0; f < into->count; f++)
+        if (into->table->slot[f].m != from->table->slot[f].m) return BLOOM_ERR_MISMATCH;
+    assert(!into->borrowed && into->bytes == from->bytes);
+    for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];
+    return BLOOM_OK;
+}
