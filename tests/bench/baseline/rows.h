@@ -1,0 +1,57 @@
+/* Reading a table of ratings: whole lines, block by block, and in each block where the ids are and
+ * what the keys are. The three programs share it. One thread; a bad input ends the process. */
+#ifndef BASELINE_ROWS_H
+#define BASELINE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    KEYS_MAX = 16,            /* keys are floor(rating + 0.5), 0..15 */
+    BLOCK_BYTES = 256 * 1024, /* one pread: it stays in the second-level cache */
+    LINE_BYTES_MAX = 64 * 1024,
+    PAD_BYTES = 128, /* SIMD loads may run this far over the last line */
+    BLOCK_ROWS_MAX = BLOCK_BYTES + LINE_BYTES_MAX, /* if every byte were a newline */
+    ROWS_SLACK = 64, /* entries behind the last row that may be read */
+};
+
+/* A block of whole lines, borrowed until the next call of rows_next. 16 rows of zeros follow the
+ * last one, so that whole vectors of rows can be read. */
+struct rows {
+    const uint8_t *bytes;
+    uint32_t count;
+    uint32_t *start; /* offset in `bytes` of the id of each row */
+    uint32_t *tab;   /* offset of the tab that ends it */
+    uint8_t *key;
+};
+
+struct reader {
+    int fd;
+    bool with_ids;
+    int64_t offset; /* of the next pread */
+    size_t rest;    /* bytes of an unfinished line at `rest_at` */
+    uint8_t *rest_at;
+    uint8_t *buffer; /* LINE_BYTES_MAX for the unfinished line, then the block, then the pad */
+    struct rows rows;
+};
+
+/* Opens `path`. Without ids only `count` and `key` are filled. */
+void rows_open(struct reader *reader, const char *path, bool with_ids);
+
+/* The next block, or NULL at the end. A first line whose rating is no number is a header. */
+const struct rows *rows_next(struct reader *reader);
+
+void rows_close(struct reader *reader);
+
+/* Adds the rows of each key to counts[KEYS_MAX]. */
+void rows_count(const struct rows *rows, uint64_t *counts);
+
+/* Which instructions this build uses, for the runner to print. */
+const char *rows_simd(void);
+
+/* Prints "NAME: MESSAGE[: errno]" and exits with 1. */
+_Noreturn void die(const char *message, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void die_errno(const char *path);
+
+#endif
