@@ -45,14 +45,15 @@ struct glint_record {
     union glint_value key, value;
 };
 
-/* A column of a batch. Bytes-like types: row i is base[start[i], end[i]); where `start` is NULL the
- * batch has one row, base[0, alone), which may be larger than 4 GiB. At least READ_SLACK (64) bytes
- * can be read past the end of any slice. i64 and f64: row i is i64[i] or f64[i]. NONE: nothing. */
+/* A column of a batch. Bytes-like types: the memory base[0, size), row i is base[start[i], end[i]);
+ * where `start` is NULL the batch has one row, all of base[0, size), which may be larger than 4 GiB.
+ * At least READ_SLACK (64) bytes can be read past the end of any slice. i64 and f64: row i is i64[i]
+ * or f64[i]. NONE: nothing. */
 struct glint_column {
     enum glint_type type;
     const uint8_t *base;
     const uint32_t *start, *end;
-    uint64_t alone;
+    uint64_t size;
     const int64_t *i64;
     const double *f64;
 };
@@ -77,7 +78,7 @@ struct glint_batch {
 
 static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)
 {
-    if (c->start == NULL) return (struct glint_slice){c->base, c->alone};
+    if (c->start == NULL) return (struct glint_slice){c->base, c->size};
     return (struct glint_slice){c->base + c->start[row], c->end[row] - c->start[row]};
 }
 

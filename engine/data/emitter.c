@@ -1,0 +1,198 @@
+/* Gathering rows into batches. The common cases, numbers and borrowed slices, are a store or two. */
+#include "engine/data/emitter.h"
+
+#include <assert.h>
+#include <string.h>
+
+void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_shape shape,
+                  flow_push push, void *push_state, struct glint_emitter *push_out)
+{
+    assert(shape.key >= GLINT_NONE && shape.value >= GLINT_NONE);
+    *e = (struct glint_emitter){.task = task, .flow = FLOW_MORE, .push = push,
+                                .push_state = push_state, .push_out = push_out};
+    e->key.column.type = shape.key;
+    e->value.column.type = shape.value;
+}
+
+static enum flow push_now(struct glint_emitter *e, const struct glint_batch *batch)
+{
+    assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
+    if (e->flow != FLOW_MORE) return e->flow;
+    if (batch->origin != NULL) e->task->origin = batch->origin;
+    e->flow = e->push(e->push_state, batch, e->push_out);
+    return e->flow;
+}
+
+enum flow emitter_flush(struct glint_emitter *e)
+{
+    if (e->rows > 0) {
+        struct glint_batch batch = {.rows = e->rows, .key = e->key.column, .value = e->value.column,
+                                    .origin = e->in != NULL ? e->in->origin : NULL};
+        e->rows = 0;
+        push_now(e, &batch);
+    }
+    e->key.used = e->value.used = 0;
+    return e->flow;
+}
+
+static bool column_open(struct glint_emitter *e, struct emit_column *c)
+{
+    if (c->column.type == GLINT_I64 || c->column.type == GLINT_F64) {
+        c->i64 = task_alloc(e->task, sizeof *c->i64 * BATCH_ROWS_MAX);
+        if (c->i64 == NULL) return false;
+        if (c->column.type == GLINT_I64)
+            c->column.i64 = c->i64;
+        else
+            c->column.f64 = (const double *)c->i64;
+        return true;
+    }
+    c->start = task_alloc(e->task, 2 * sizeof *c->start * BATCH_ROWS_MAX);
+    if (c->start == NULL) return false;
+    c->end = c->start + BATCH_ROWS_MAX;
+    c->column.start = c->start;
+    c->column.end = c->end;
+    return true;
+}
+
+/* Is the slice part of memory that lives as long as the batch at hand? */
+static const struct glint_column *find_lender(const struct glint_batch *in, struct glint_slice s)
+{
+    if (in == NULL) return NULL;
+    const struct glint_column *columns[] = {&in->value, &in->key};
+    for (int i = 0; i < 2; i++) {
+        const struct glint_column *c = columns[i];
+        if (c->base == NULL || s.data < c->base) continue;
+        uint64_t at = (uint64_t)(s.data - c->base);
+        if (at <= c->size && s.size <= c->size - at && c->size <= UINT32_MAX) return c;
+    }
+    return NULL;
+}
+
+/* By reference where the column can. */
+static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+{
+    const struct glint_column *lender = find_lender(e->in, s);
+    if (lender == NULL || (e->rows > 0 && c->column.base != lender->base)) return false;
+    c->column.base = lender->base;
+    c->column.size = lender->size;
+    c->start[e->rows] = (uint32_t)(s.data - lender->base);
+    c->end[e->rows] = (uint32_t)(s.data - lender->base + s.size);
+    return true;
+}
+
+static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+{
+    assert(s.size <= EMIT_BUFFER_BYTES);
+    if (c->buffer == NULL) {
+        c->buffer = task_alloc(e->task, EMIT_BUFFER_BYTES + READ_SLACK);
+        if (c->buffer == NULL) return false;
+    }
+    if (c->column.base != c->buffer) c->used = 0;
+    c->column.base = c->buffer;
+    c->column.size = EMIT_BUFFER_BYTES;
+    c->start[e->rows] = c->used;
+    if (s.size > 0) memcpy(c->buffer + c->used, s.data, s.size);
+    c->used += (uint32_t)s.size;
+    c->end[e->rows] = c->used;
+    return true;
+}
+
+/* Pending rows must go before this cell: they refer to other memory, or the buffer is full. */
+static bool column_blocks(const struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+{
+    if (e->rows == 0 || c->column.type == GLINT_I64 || c->column.type == GLINT_F64 ||
+        c->column.type == GLINT_NONE)
+        return false;
+    if (c->copies) return c->used + s.size > EMIT_BUFFER_BYTES;
+    const struct glint_column *lender = find_lender(e->in, s);
+    if (lender != NULL && lender->base == c->column.base) return false;
+    c->copies = true; /* a second memory: from here on this column copies */
+    return true;
+}
+
+static bool column_put(struct glint_emitter *e, struct emit_column *c, const union glint_value *v)
+{
+    switch (c->column.type) {
+    case GLINT_NONE: return true;
+    case GLINT_I64:
+        if (c->i64 == NULL && !column_open(e, c)) return false;
+        c->i64[e->rows] = v->i64;
+        return true;
+    case GLINT_F64:
+        if (c->i64 == NULL && !column_open(e, c)) return false;
+        memcpy(&c->i64[e->rows], &v->f64, sizeof v->f64);
+        return true;
+    default: break;
+    }
+    if (c->start == NULL && !column_open(e, c)) return false;
+    if (!c->copies && column_borrow(e, c, v->bytes)) return true;
+    c->copies = true;
+    return column_copy(e, c, v->bytes);
+}
+
+static bool is_bytes(enum glint_type t)
+{
+    return t == GLINT_BYTES || t == GLINT_TEXT || t == GLINT_MSGPACK;
+}
+
+static struct glint_column single_column(enum glint_type type, const union glint_value *v)
+{
+    struct glint_column c = {.type = type};
+    if (type == GLINT_I64) {
+        c.i64 = &v->i64;
+    } else if (type == GLINT_F64) {
+        c.f64 = &v->f64;
+    } else if (type != GLINT_NONE) {
+        c.base = v->bytes.data;
+        c.size = v->bytes.size;
+    }
+    return c;
+}
+
+/* A cell too large for the buffer: the record travels alone, by reference. */
+static void emit_alone(struct glint_emitter *e, const struct glint_record *r)
+{
+    if (emitter_flush(e) != FLOW_MORE) return;
+    struct glint_batch batch = {.rows = 1, .key = single_column(e->key.column.type, &r->key),
+                                .value = single_column(e->value.column.type, &r->value)};
+    push_now(e, &batch);
+}
+
+void glint_emit(struct glint_emitter *e, const struct glint_record *record)
+{
+    if (e->flow != FLOW_MORE) return;
+    e->emitted++;
+    struct glint_record r = *record;
+    if (e->keep_key) r.key = glint_column_value(&e->in->key, e->kept_row);
+    if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
+    if ((is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
+        (is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {
+        emit_alone(e, &r);
+        return;
+    }
+    if (e->rows > 0) {
+        bool key_blocks = column_blocks(e, &e->key, r.key.bytes);
+        bool value_blocks = column_blocks(e, &e->value, r.value.bytes);
+        if ((key_blocks || value_blocks) && emitter_flush(e) != FLOW_MORE) return;
+    }
+    if (!column_put(e, &e->key, &r.key) || !column_put(e, &e->value, &r.value)) {
+        e->flow = FLOW_FAIL;
+        return;
+    }
+    if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
+}
+
+void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
+{
+    if (batch->rows == 0 || emitter_flush(e) != FLOW_MORE) return;
+    e->emitted += batch->rows;
+    struct glint_batch spliced = *batch;
+    if (e->keep_key || e->keep_value) {
+        assert(e->in != NULL && e->in->rows == batch->rows);
+        if (e->keep_key) spliced.key = e->in->key;
+        if (e->keep_value) spliced.value = e->in->value;
+    }
+    assert(spliced.key.type == e->key.column.type);
+    assert(spliced.value.type == e->value.column.type);
+    push_now(e, &spliced);
+}
