@@ -1,0 +1,77 @@
+/* What an operator is: a constant table at the bottom of its file in ops/. The engine finds operators
+ * by name in the program's list (ops/table.c) and knows none of them itself.
+ *
+ * A wide operator has no code of its own on the executor: it is two halves that the shuffle provides,
+ * told what to do by a struct wide. So an executor only ever runs straight pipelines:
+ * source -> narrow -> ... -> narrow -> (shuffle write | action). */
+#ifndef GLINT_PLAN_OP_H
+#define GLINT_PLAN_OP_H
+
+#include "engine/data/emitter.h"
+#include "engine/plan/wide.h"
+
+enum op_kind {
+    OP_SOURCE,   /* makes records from a split */
+    OP_NARROW,   /* batches in, batches out */
+    OP_WIDE,     /* a shuffle; no code */
+    OP_UNION,    /* the parents' partitions, one parent after the other; no code */
+    OP_COALESCE, /* neighbouring partitions of the parent, one after the other; no code */
+    OP_ACTION,   /* batches in, one result per partition */
+};
+
+/* What open sees. Everything is borrowed and lives as long as the operator's state. */
+struct op_open {
+    struct glint_task *task;
+    const struct glint_function *function; /* NULL: none */
+    struct glint_slice args;               /* of the function */
+    struct glint_slice params;             /* of the operator: what its driver half packed */
+    struct glint_shape in, out;
+    bool grouped;       /* the input is grouped by key */
+    const char *output; /* actions that save: the folder to write attempt files into */
+};
+
+struct op {
+    const char *name; /* Spark's word: reduceByKey */
+    enum op_kind kind;
+    uint32_t state_size; /* zeroed before open */
+    /* All of these: the task's thread. open answers 0 or a code with the task's error set. */
+    int (*open)(void *state, const struct op_open *o);
+    /* Once per batch. `batch` is borrowed until return: copy what you keep. May block on local disk,
+     * never on the network or on another task. */
+    enum flow (*push)(void *state, const struct glint_batch *batch, struct glint_emitter *out);
+    /* Once, after the last batch, unless the task failed. NULL: nothing to do. */
+    enum flow (*finish)(void *state, struct glint_emitter *out);
+    /* Once after open, also after errors. NULL: nothing to do. */
+    void (*close)(void *state);
+    /* Sources: all records of a split. */
+    enum flow (*run)(void *state, struct glint_slice split, struct glint_emitter *out);
+    /* Actions, after finish: appends the partition's result for the driver. NULL: none. */
+    int (*result)(void *state, struct buffer *out);
+};
+
+/* Calling a function of the job, with its state and arguments. */
+struct call {
+    struct glint_task *task;
+    const struct glint_function *fn;
+    void *state;
+    bool opened;
+};
+/* `c` holds zeros before. call_close is due also when this fails. */
+int call_open(struct call *c, struct glint_task *task, const struct glint_function *fn,
+              struct glint_slice args);
+void call_close(struct call *c);
+/* MAP and FLAT_MAP: all rows of a batch, by the batch form where there is one. */
+enum flow call_push(struct call *c, const struct glint_batch *batch, struct glint_emitter *out);
+/* A function's answer as a flow. */
+static inline enum flow call_flow(struct call *c, int answer, const struct glint_emitter *out)
+{
+    if (answer < 0) {
+        if (c->task->error.code == GLINT_OK)
+            error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, NULL,
+                      "%s answered %d without an error", c->fn->name, answer);
+        return FLOW_FAIL;
+    }
+    return out->flow;
+}
+
+#endif
