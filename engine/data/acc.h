@@ -1,0 +1,40 @@
+/* Memory that lives until the next spill: keys, and accumulators that grow (struct glint_acc).
+ *
+ * A pool hands out bytes from an arena without gaps; what was handed out last can grow in place.
+ * Accumulators over ACC_LARGE_BYTES have a heap block of their own, so that growing or dropping one
+ * gives memory back. Everything is counted. */
+#ifndef GLINT_DATA_ACC_H
+#define GLINT_DATA_ACC_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+#include "engine/limits.h"
+
+#define ACC_LARGE_BYTES (64 * KIB)
+
+/* Zeros are an empty pool. One thread. */
+struct pool {
+    struct arena arena;
+    uint8_t *at, *limit;  /* of the chunk at hand */
+    uint64_t chunk_bytes; /* taken from the arena */
+    uint64_t large_bytes; /* in heap blocks */
+};
+/* Unaligned, READ_SLACK readable beyond it. NULL without memory. */
+uint8_t *pool_take(struct pool *p, uint64_t size);
+static inline uint64_t pool_bytes(const struct pool *p)
+{
+    return p->chunk_bytes + p->large_bytes;
+}
+/* Forgets everything and keeps up to `keep` bytes of memory. Large accumulators must be gone. */
+void pool_reset(struct pool *p, uint64_t keep);
+void pool_fini(struct pool *p);
+
+/* An accumulator without bytes, whose bytes will come from `pool`. */
+static inline struct glint_acc acc_make(struct pool *pool)
+{
+    return (struct glint_acc){.value.bytes = {NULL, 0}, .capacity = 0, .memory = pool};
+}
+/* Gives a large accumulator's block back; the value is empty afterwards. */
+void acc_drop(struct glint_acc *acc);
+
+#endif
