@@ -1,7 +1,7 @@
 /* Messages and stored structures as msgpack arrays: fields in a fixed order, checked one by one.
  *
- * Errors stick: a packer without memory and an unpacker that met a wrong field go on without effect,
- * and the caller looks once, at the end. Data from outside passes scan_msgpack first. */
+ * Errors stick: a packer without memory and an unpacker that met a wrong field go on without
+ * effect, and the caller looks once, at the end. Data from outside passes scan_msgpack first. */
 #ifndef GLINT_DATA_PACK_H
 #define GLINT_DATA_PACK_H
 
@@ -34,15 +34,15 @@ struct unpacker {
     bool failed;
 };
 
-/* `data` must be one array and nothing else, and stays borrowed until unpacker_fini, which is due in
- * any case. False: it is none; the unpacker has failed. */
+/* `data` must be one array and nothing else, and stays borrowed until unpacker_fini, which is due
+ * in any case. False: it is none; the unpacker has failed. */
 bool unpacker_init(struct unpacker *u, struct glint_slice data);
 void unpacker_fini(struct unpacker *u);
 /* The next field, or zeros where it is missing, of another type, or over `max`. */
 uint64_t unpack_u64(struct unpacker *u, uint64_t max);
 int64_t unpack_i64(struct unpacker *u);
 double unpack_f64(struct unpacker *u);
-struct glint_slice unpack_bytes(struct unpacker *u); /* points into the data */
+struct glint_slice unpack_bytes(struct unpacker *u);              /* points into the data */
 void unpack_text(struct unpacker *u, char *out, size_t capacity); /* nil: empty */
 /* The next field as an array of its own; needs no fini, lives as long as `u`. */
 struct unpacker unpack_array(struct unpacker *u);
