@@ -8,7 +8,7 @@
 #include "rows.h"
 
 #include <string.h>
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -63,6 +63,13 @@ struct lanes {
     u32x16 m, magic, shift, base;
 };
 
+#if defined(__AVX2__)
+union halves {
+    u32x16 all;
+    __m256i half[2];
+};
+#endif
+
 static inline u32x16 mulhi(u32x16 a, u32x16 b)
 {
 #if defined(__AVX512F__)
@@ -70,6 +77,15 @@ static inline u32x16 mulhi(u32x16 a, u32x16 b)
     __m512i odd =
         _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), _mm512_srli_epi64((__m512i)b, 32));
     return (u32x16)_mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
+#elif defined(__AVX2__)
+    union halves x = {a}, y = {b};
+    for (int i = 0; i < 2; i++) {
+        __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(x.half[i], y.half[i]), 32);
+        __m256i odd =
+            _mm256_mul_epu32(_mm256_srli_epi64(x.half[i], 32), _mm256_srli_epi64(y.half[i], 32));
+        x.half[i] = _mm256_blend_epi32(even, odd, 0xaa);
+    }
+    return x.all;
 #else
     u32x16 high;
     for (int i = 0; i < LANES; i++) high[i] = (uint32_t)((uint64_t)a[i] * b[i] >> 32);
@@ -126,7 +142,18 @@ static inline void load_words(const uint8_t *bytes, const uint32_t *start, u32x1
 /* table[index] in every lane, index < 16. */
 static inline u32x16 look_up(u32x16 table, u32x16 index)
 {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    union halves from = {table}, at = {index};
+    for (int i = 0; i < 2; i++) {
+        __m256 low = (__m256)_mm256_permutevar8x32_epi32(from.half[0], at.half[i]);
+        __m256 high = (__m256)_mm256_permutevar8x32_epi32(from.half[1], at.half[i]);
+        __m256 upper = (__m256)_mm256_slli_epi32(at.half[i], 28); /* the sign: index >= 8 */
+        at.half[i] = (__m256i)_mm256_blendv_ps(low, high, upper);
+    }
+    return at.all;
+#else
     return __builtin_shuffle(table, index);
+#endif
 }
 
 /* Mixes the ids of 16 rows from `row` on; ids outside ID_BYTES_MIN..MAX get rubbish. */

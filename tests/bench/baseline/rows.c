@@ -21,17 +21,6 @@
 #include <immintrin.h>
 #endif
 
-const char *rows_simd(void)
-{
-#if defined(SCAN_AVX512)
-    return "AVX-512";
-#elif defined(__AVX2__)
-    return "AVX2";
-#else
-    return "scalar";
-#endif
-}
-
 void die(const char *message, ...)
 {
     va_list args;
