@@ -11,7 +11,12 @@
  * of these only when words are little-endian. */
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words must be little-endian");
 
-#define BLOOM_LANES 0 /* vector kernels are built */
+/* Vector kernels are built; which one runs is chosen on the machine. */
+#if defined(__x86_64__)
+#define BLOOM_LANES 1
+#else
+#define BLOOM_LANES 0
+#endif
 
 enum { BLOOM_POLY_ABS_SEEDS = 8, BLOOM_POLY_MOD_SEEDS = 5 };
 extern const uint32_t bloom_poly_mod_seeds[BLOOM_POLY_MOD_SEEDS]; /* ascending */
@@ -88,6 +93,11 @@ struct bloom_kernel {
 };
 
 extern const struct bloom_kernel bloom_kernel_scalar;
+
+/* `add` plus the k indexes of one row, `stride` apart, for vector kernels that cannot do a row. */
+void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t row,
+                       uint32_t add, uint32_t *out, uint32_t stride);
+
 #if BLOOM_LANES
 extern const struct bloom_kernel bloom_kernel_avx2;
 extern const struct bloom_kernel bloom_kernel_avx512;

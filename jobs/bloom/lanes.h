@@ -1,0 +1,415 @@
+/* The hot loops with one row per vector lane, for any vector: kernel_avx2.c and kernel_avx512.c
+ * define the primitives below and include this. Lanes are rows, not seeds: mixing happens once per
+ * row, and one multiplication serves as many rows as there are lanes.
+ *
+ *   LANES              rows per vector, divides BLOOM_GROUP
+ *   LANES_FN           what every function is declared with: inline, and the instruction set
+ *   LANES_KERNEL       the same for functions that are called through the table
+ *   lanes, lanes_mask  the vector of uint32_t, and one truth per lane
+ *   l_*                arithmetic, as each name says; l_signs is -1 where x < 0, else 0
+ *   l_column           table[lane] from a column padded to 16; `few`: it is not longer than 16
+ *   l_words            the 16 bytes at base + start[lane] + offset, as word 0..3 of every lane
+ *   l_gather           the word at base[lane]; lanes outside `mask` are not read
+ *   l_pack             stores the lanes of `mask` without gaps; writes a whole vector
+ *
+ * Ids of 8 to 11 bytes (two words and a tail) have their own straight path; up to 63 bytes any
+ * lengths may be mixed; rows with longer ids are done by the scalar kernel, in place. */
+
+enum { LANES_ID_MAX = 63, LANES_WORDS = 15 };
+
+/* What the hashes need of LANES rows. */
+struct ids {
+    lanes size;
+    lanes whole; /* words that are mixed into the state: size / 4 */
+    lanes tail;  /* the bytes behind them: for murmur3 mixed, for murmur2 as Java adds them */
+    lanes mixed[LANES_WORDS];
+    uint32_t words; /* of the longest */
+};
+
+/* The columns of the set's table, per lane. */
+struct divisors {
+    lanes m, magic, shift;
+};
+
+/* ---- loading ---- */
+
+/* Rows first .. first + LANES - 1 of a batch; a short end is filled up with copies of `first`, so
+ * that every lane holds something readable. */
+struct lane_rows {
+    uint32_t start[LANES];
+    lanes size, filter;
+    uint32_t count; /* real ones */
+};
+
+LANES_FN void lane_rows_load(struct lane_rows *out, const struct bloom_rows *rows, uint32_t first)
+{
+    uint32_t left = rows->rows - first;
+    assert(first < rows->rows);
+    out->count = left < LANES ? left : LANES;
+    if (left >= LANES) {
+        lanes start = l_load(rows->start + first);
+        l_store(out->start, start);
+        out->size = l_sub(l_load(rows->end + first), start);
+        out->filter = l_load_u16(rows->filter + first);
+        return;
+    }
+    uint32_t size[LANES], filter[LANES];
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint32_t row = first + (i < left ? i : 0);
+        out->start[i] = rows->start[row];
+        size[i] = rows->end[row] - rows->start[row];
+        filter[i] = rows->filter[row];
+    }
+    out->size = l_load(size);
+    out->filter = l_load(filter);
+}
+
+LANES_FN lanes mix(enum bloom_scheme scheme, lanes word)
+{
+    if (scheme != BLOOM_HADOOP)
+        return l_mul(l_rotl(l_mul(word, l_set(MURMUR3_C1)), 15), l_set(MURMUR3_C2));
+    word = l_mul(word, l_set(MURMUR2_M));
+    return l_mul(l_xor(word, l_srl(word, 24)), l_set(MURMUR2_M));
+}
+
+/* The word behind the whole ones, as the hash takes it in. */
+LANES_FN lanes mix_tail(enum bloom_scheme scheme, lanes word, lanes size)
+{
+    lanes bits = l_sll(l_and(size, l_set(3)), 3);
+    lanes tail = l_and(word, l_sub(l_sllv(l_set(1), bits), l_set(1)));
+    if (scheme != BLOOM_HADOOP) return mix(scheme, tail);
+    /* Java's: the last byte is the lowest, and a byte over 127 flips all bits above its own. */
+    tail = l_srlv(l_byteswap(tail), l_sub(l_set(32), bits));
+    lanes last = l_sll(l_and(tail, l_set(0x80)), 1);
+    lanes middle = l_sll(l_and(tail, l_set(0x8000)), 1);
+    lanes top = l_sll(l_and(tail, l_set(0x800000)), 1);
+    lanes flips =
+        l_xor(l_sub(l_set(0), last), l_xor(l_sub(l_set(0), middle), l_sub(l_set(0), top)));
+    return l_xor(tail, flips);
+}
+
+LANES_FN bool all_have_two_words(lanes size)
+{
+    return l_all(l_equal(l_and(size, l_set(~3u)), l_set(8)));
+}
+
+LANES_FN void ids_load_two(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
+                           const struct lane_rows *rows)
+{
+    lanes word[4];
+    l_words(base, rows->start, 0, word);
+    ids->size = rows->size;
+    ids->mixed[0] = mix(scheme, word[0]);
+    ids->mixed[1] = mix(scheme, word[1]);
+    ids->tail = mix_tail(scheme, word[2], rows->size);
+}
+
+/* Rows of more than LANES_ID_MAX bytes become whatever; they read no more than that many. */
+LANES_FN void ids_load_any(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
+                           const struct lane_rows *rows)
+{
+    ids->size = rows->size;
+    ids->whole = l_srl(rows->size, 2);
+    ids->words = 0;
+    while (ids->words < LANES_WORDS && !l_none(l_less(l_set(ids->words), ids->whole))) ids->words++;
+    lanes tail = l_set(0);
+    for (uint32_t first = 0; first <= ids->words; first += 4) {
+        lanes word[4];
+        l_words(base, rows->start, 4 * first, word);
+        for (uint32_t w = first; w < first + 4; w++) {
+            tail = l_select(l_equal(l_set(w), ids->whole), word[w - first], tail);
+            if (w < LANES_WORDS) ids->mixed[w] = mix(scheme, word[w - first]);
+        }
+    }
+    ids->tail = mix_tail(scheme, tail, rows->size);
+}
+
+/* ---- hashing ---- */
+
+/* `two`: every id has two whole words and nothing needs a mask. */
+LANES_FN lanes murmur3(const struct ids *ids, uint32_t seed, bool two)
+{
+    lanes h = l_set(seed);
+    uint32_t words = two ? 2 : ids->words;
+    for (uint32_t w = 0; w < words; w++) {
+        lanes next = l_rotl(l_xor(h, ids->mixed[w]), 13);
+        next = l_add(l_add(next, l_sll(next, 2)), l_set(MURMUR3_ADD));
+        h = two ? next : l_select(l_less(l_set(w), ids->whole), next, h);
+    }
+    h = l_xor(h, l_xor(ids->tail, ids->size));
+    h = l_mul(l_xor(h, l_srl(h, 16)), l_set(MURMUR3_F1));
+    h = l_mul(l_xor(h, l_srl(h, 13)), l_set(MURMUR3_F2));
+    return l_xor(h, l_srl(h, 16));
+}
+
+LANES_FN lanes murmur2(const struct ids *ids, uint32_t seed, bool two)
+{
+    lanes h = l_xor(l_set(seed), ids->size);
+    uint32_t words = two ? 2 : ids->words;
+    for (uint32_t w = 0; w < words; w++) {
+        lanes next = l_xor(l_mul(h, l_set(MURMUR2_M)), ids->mixed[w]);
+        h = two ? next : l_select(l_less(l_set(w), ids->whole), next, h);
+    }
+    lanes_mask no_tail = l_equal(l_and(ids->size, l_set(3)), l_set(0));
+    h = l_select(no_tail, h, l_mul(l_xor(h, ids->tail), l_set(MURMUR2_M)));
+    h = l_mul(l_xor(h, l_srl(h, 13)), l_set(MURMUR2_M));
+    return l_xor(h, l_srl(h, 15));
+}
+
+/* ---- modulo ---- */
+
+LANES_FN struct divisors divisors_load(const struct bloom_table *table, lanes filter, bool few)
+{
+    return (struct divisors){.m = l_column(table->m, filter, few),
+                             .magic = l_column(table->magic, filter, few),
+                             .shift = l_column(table->shift, filter, few)};
+}
+
+/* n mod m for n <= 2^31: the magic number ceil(2^(32 + shift) / m) is exact for these. */
+LANES_FN lanes mod_31(lanes n, const struct divisors *by)
+{
+    lanes quotient = l_srlv(l_mulhi(n, by->magic), by->shift);
+    return l_sub(n, l_mul(quotient, by->m));
+}
+
+/* n mod m for all n, with a magic of 33 bits: the top one is added by hand. */
+LANES_FN lanes mod_32(lanes n, const struct divisors *by)
+{
+    lanes high = l_mulhi(n, by->magic);
+    lanes quotient = l_srlv(l_add(high, l_srl(l_sub(n, high), 1)), by->shift);
+    return l_sub(n, l_mul(quotient, by->m));
+}
+
+LANES_FN lanes index_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
+                           const struct divisors *by, bool two)
+{
+    if (scheme == BLOOM_HADOOP) return mod_31(l_abs(murmur2(ids, seed, two)), by);
+    lanes h = murmur3(ids, seed, two);
+    if (scheme == BLOOM_PLAIN) return mod_32(h, by);
+    lanes sign = l_signs(h); /* floor modulo of a negative h is m - 1 - (~h mod m) */
+    return l_add(l_xor(mod_31(l_xor(h, sign), by), sign), l_and(sign, by->m));
+}
+
+/* ---- add and indexes ---- */
+
+LANES_FN bool any_long(lanes size)
+{
+    return !l_all(l_less(size, l_set(LANES_ID_MAX + 1)));
+}
+
+/* The k indexes, `add` added, of rows first .. first + LANES - 1: hash i of row r at
+ * out[i * BLOOM_GROUP + r]. */
+LANES_FN void hash_lanes(enum bloom_scheme scheme, const struct bloom_set *set,
+                         const struct bloom_rows *rows, uint32_t first, bool absolute,
+                         uint32_t *out)
+{
+    struct lane_rows lane;
+    struct ids ids;
+    lane_rows_load(&lane, rows, first);
+    bool few = set->count <= 16;
+    struct divisors by = divisors_load(set->table, lane.filter, few);
+    lanes add = l_set(0);
+    if (absolute) add = l_sll(l_column(set->table->word, lane.filter, few), 5);
+    if (all_have_two_words(lane.size)) {
+        ids_load_two(scheme, &ids, rows->base, &lane);
+        for (uint32_t i = 0; i < set->k; i++)
+            l_store(out + i * BLOOM_GROUP, l_add(add, index_under(scheme, &ids, i, &by, true)));
+        return;
+    }
+    ids_load_any(scheme, &ids, rows->base, &lane);
+    for (uint32_t i = 0; i < set->k; i++)
+        l_store(out + i * BLOOM_GROUP, l_add(add, index_under(scheme, &ids, i, &by, false)));
+    for (uint32_t r = 0; any_long(lane.size) && r < lane.count; r++) {
+        uint32_t row = first + r;
+        if (rows->end[row] - rows->start[row] <= LANES_ID_MAX) continue;
+        uint32_t offset = absolute ? set->table->word[rows->filter[row]] << 5 : 0;
+        bloom_row_indexes(set, rows, row, offset, out + r, BLOOM_GROUP);
+    }
+}
+
+/* Up to 16 rows from `first` on; returns how many. */
+LANES_FN uint32_t hash_group(enum bloom_scheme scheme, const struct bloom_set *set,
+                             const struct bloom_rows *rows, uint32_t first, bool absolute,
+                             uint32_t *out)
+{
+    uint32_t left = rows->rows - first;
+    for (uint32_t at = 0; at < BLOOM_GROUP && at < left; at += LANES)
+        hash_lanes(scheme, set, rows, first + at, absolute, out + at);
+    return left < BLOOM_GROUP ? left : BLOOM_GROUP;
+}
+
+LANES_FN void add_under(enum bloom_scheme scheme, struct bloom_adder *adder,
+                        const struct bloom_rows *rows)
+{
+    const struct bloom_set *set = adder->set;
+    bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit a lane */
+    for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
+        struct bloom_hashed *group = adder_next(adder);
+        group->rows = hash_group(scheme, set, rows, first, absolute, group->index.narrow[0]);
+        for (uint32_t r = 0; r < BLOOM_GROUP; r++) group->base[r] = set->bits;
+        for (uint32_t r = 0; !absolute && r < group->rows; r++)
+            group->base[r] += set->table->slot[rows->filter[first + r]].offset;
+        adder_turn(adder, set->k, false);
+    }
+}
+
+LANES_KERNEL void lanes_add(struct bloom_adder *adder, const struct bloom_rows *rows)
+{
+    switch (adder->set->scheme) {
+    case BLOOM_SPARK: add_under(BLOOM_SPARK, adder, rows); return;
+    case BLOOM_HADOOP: add_under(BLOOM_HADOOP, adder, rows); return;
+    default: assert(adder->set->scheme == BLOOM_PLAIN); add_under(BLOOM_PLAIN, adder, rows);
+    }
+}
+
+LANES_FN void indexes_under(enum bloom_scheme scheme, const struct bloom_set *set,
+                            const struct bloom_rows *rows, uint32_t *out)
+{
+    uint32_t narrow[BLOOM_K_MAX * BLOOM_GROUP];
+    for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
+        uint32_t count = hash_group(scheme, set, rows, first, false, narrow);
+        for (uint32_t r = 0; r < count; r++)
+            for (uint32_t i = 0; i < set->k; i++) *out++ = narrow[i * BLOOM_GROUP + r];
+    }
+}
+
+LANES_KERNEL void lanes_indexes(const struct bloom_set *set, const struct bloom_rows *rows,
+                                uint32_t *out_indexes)
+{
+    switch (set->scheme) {
+    case BLOOM_SPARK: indexes_under(BLOOM_SPARK, set, rows, out_indexes); return;
+    case BLOOM_HADOOP: indexes_under(BLOOM_HADOOP, set, rows, out_indexes); return;
+    default: assert(set->scheme == BLOOM_PLAIN); indexes_under(BLOOM_PLAIN, set, rows, out_indexes);
+    }
+}
+
+/* ---- contains ---- */
+
+/* Rows whose bits have all been set so far, without gaps: one column per thing that the next hash
+ * needs. A block's columns stay in the nearest cache. */
+enum { BLOCK = 512 };
+
+struct survivors {
+    uint32_t row[BLOCK + LANES];
+    uint32_t size[BLOCK + LANES], tail[BLOCK + LANES], mixed[2][BLOCK + LANES];
+    uint32_t m[BLOCK + LANES], magic[BLOCK + LANES], shift[BLOCK + LANES], word[BLOCK + LANES];
+    uint32_t count;
+};
+
+LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes word,
+                                 lanes_mask mask)
+{
+    lanes found = l_gather(set->bits, l_add(word, l_srl(index, 5)), mask);
+    lanes bit = l_sllv(l_set(1), l_and(index, l_set(31)));
+    return l_mask_and(mask, l_test(found, bit));
+}
+
+LANES_FN void survivors_keep(struct survivors *alive, lanes row, const struct ids *ids,
+                             const struct divisors *by, lanes word, lanes_mask mask)
+{
+    uint32_t at = alive->count;
+    l_pack(alive->row + at, row, mask);
+    l_pack(alive->size + at, ids->size, mask);
+    l_pack(alive->tail + at, ids->tail, mask);
+    l_pack(alive->mixed[0] + at, ids->mixed[0], mask);
+    l_pack(alive->mixed[1] + at, ids->mixed[1], mask);
+    l_pack(alive->m + at, by->m, mask);
+    l_pack(alive->magic + at, by->magic, mask);
+    l_pack(alive->shift + at, by->shift, mask);
+    l_pack(alive->word + at, word, mask);
+    alive->count += l_count(mask);
+    assert(alive->count <= BLOCK);
+}
+
+/* One more hash of all survivors; those whose bit is not set drop out. Packing never overtakes
+ * reading: at most as many are written as were read. */
+LANES_FN void survivors_sieve(enum bloom_scheme scheme, const struct bloom_set *set,
+                              struct survivors *alive, uint32_t seed)
+{
+    uint32_t count = alive->count;
+    alive->count = 0;
+    for (uint32_t at = 0; at < count; at += LANES) {
+        struct ids ids;
+        ids.size = l_load(alive->size + at);
+        ids.tail = l_load(alive->tail + at);
+        ids.mixed[0] = l_load(alive->mixed[0] + at);
+        ids.mixed[1] = l_load(alive->mixed[1] + at);
+        struct divisors by = {.m = l_load(alive->m + at),
+                              .magic = l_load(alive->magic + at),
+                              .shift = l_load(alive->shift + at)};
+        lanes row = l_load(alive->row + at), word = l_load(alive->word + at);
+        lanes index = index_under(scheme, &ids, seed, &by, true);
+        lanes_mask mask = bits_are_set(set, index, word, l_first(count - at));
+        survivors_keep(alive, row, &ids, &by, word, mask);
+    }
+}
+
+/* Rows of other lengths: all hashes at once, until every lane has failed. */
+LANES_FN void contains_any(enum bloom_scheme scheme, const struct bloom_set *set,
+                           const struct bloom_rows *rows, uint32_t first,
+                           const struct lane_rows *lane, uint8_t *out_hit)
+{
+    bool few = set->count <= 16;
+    struct divisors by = divisors_load(set->table, lane->filter, few);
+    lanes word = l_column(set->table->word, lane->filter, few);
+    struct ids ids;
+    ids_load_any(scheme, &ids, rows->base, lane);
+    lanes_mask mask = l_first(lane->count);
+    for (uint32_t i = 0; i < set->k && !l_none(mask); i++)
+        mask = bits_are_set(set, index_under(scheme, &ids, i, &by, false), word, mask);
+    uint32_t hits = l_bits(mask);
+    for (uint32_t r = 0; r < lane->count; r++) out_hit[first + r] = hits >> r & 1;
+    for (uint32_t r = 0; any_long(lane->size) && r < lane->count; r++) {
+        uint32_t row = first + r, size = rows->end[row] - rows->start[row];
+        if (size <= LANES_ID_MAX) continue;
+        struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
+        out_hit[row] = bloom_contains(&filter, rows->base + rows->start[row], size);
+    }
+}
+
+LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *set,
+                             const struct bloom_rows *rows, uint32_t first, uint32_t end,
+                             uint8_t *out_hit)
+{
+    struct survivors alive;
+    alive.count = 0;
+    bool few = set->count <= 16;
+    for (uint32_t at = first; at < end; at += LANES) {
+        struct lane_rows lane;
+        lane_rows_load(&lane, rows, at);
+        if (!all_have_two_words(lane.size)) {
+            contains_any(scheme, set, rows, at, &lane, out_hit);
+            continue;
+        }
+        struct ids ids;
+        ids_load_two(scheme, &ids, rows->base, &lane);
+        struct divisors by = divisors_load(set->table, lane.filter, few);
+        lanes word = l_column(set->table->word, lane.filter, few);
+        lanes index = index_under(scheme, &ids, 0, &by, true);
+        lanes_mask mask = bits_are_set(set, index, word, l_first(lane.count));
+        survivors_keep(&alive, l_add(l_set(at), l_numbers()), &ids, &by, word, mask);
+    }
+    for (uint32_t i = 1; i < set->k && alive.count > 0; i++)
+        survivors_sieve(scheme, set, &alive, i);
+    for (uint32_t i = 0; i < alive.count; i++) out_hit[alive.row[i]] = 1;
+}
+
+LANES_FN void contains_under(enum bloom_scheme scheme, const struct bloom_set *set,
+                             const struct bloom_rows *rows, uint8_t *out_hit)
+{
+    memset(out_hit, 0, rows->rows);
+    for (uint32_t first = 0; first < rows->rows; first += BLOCK) {
+        uint32_t left = rows->rows - first;
+        contains_block(scheme, set, rows, first, first + (left < BLOCK ? left : BLOCK), out_hit);
+    }
+}
+
+LANES_KERNEL void lanes_contains(const struct bloom_set *set, const struct bloom_rows *rows,
+                                 uint8_t *out_hit)
+{
+    switch (set->scheme) {
+    case BLOOM_SPARK: contains_under(BLOOM_SPARK, set, rows, out_hit); return;
+    case BLOOM_HADOOP: contains_under(BLOOM_HADOOP, set, rows, out_hit); return;
+    default: assert(set->scheme == BLOOM_PLAIN); contains_under(BLOOM_PLAIN, set, rows, out_hit);
+    }
+}
