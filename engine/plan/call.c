@@ -2,6 +2,7 @@
 #include "engine/plan/op.h"
 
 #include <assert.h>
+#include <string.h>
 
 int call_open(struct call *c, struct glint_task *task, const struct glint_function *fn,
               struct glint_slice args)

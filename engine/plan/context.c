@@ -1,0 +1,129 @@
+/* The context's own life, and the sticky error. */
+#include "engine/plan/context.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+void context_init(struct glint *g, const struct glint_config *config)
+{
+    memset(g, 0, sizeof *g);
+    g->config = *config;
+    g->next_rdd = 1;
+    g->next_broadcast = 1;
+    assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);
+}
+
+void context_fini(struct glint *g)
+{
+    for (struct glint_rdd *rdd = g->rdds; rdd != NULL; rdd = rdd->next) {
+        if (rdd->source_free != NULL) rdd->source_free(rdd->source);
+        mem_free(rdd->splits);
+    }
+    for (struct glint_args *a = g->args; a != NULL; a = a->next) buffer_fini(&a->pairs);
+    for (struct glint_broadcast *b = g->broadcasts; b != NULL; b = b->next) mem_free(b->data);
+    arena_fini(&g->arena);
+}
+
+bool context_failed(const struct glint *g)
+{
+    return g->error.code != GLINT_OK;
+}
+
+void *context_alloc(struct glint *g, uint64_t size)
+{
+    void *block = arena_alloc(&g->arena, size);
+    if (block == NULL)
+        error_no_memory(&g->error);
+    else
+        memset(block, 0, size);
+    return block;
+}
+
+struct glint_slice context_copy(struct glint *g, struct glint_slice s)
+{
+    uint8_t *copy = context_alloc(g, s.size + 1);
+    if (copy == NULL) return (struct glint_slice){NULL, 0};
+    if (s.size > 0) memcpy(copy, s.data, s.size);
+    return (struct glint_slice){copy, s.size};
+}
+
+const struct glint_error *glint_error(const struct glint *g)
+{
+    return &g->error;
+}
+
+int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...)
+{
+    va_list args;
+    va_start(args, cause);
+    int r = error_set_v(&g->error, code, hint, cause, args);
+    va_end(args);
+    return r;
+}
+
+void *glint_alloc(struct glint *g, uint64_t size)
+{
+    void *block = mem_alloc(size);
+    if (block == NULL) error_no_memory(&g->error);
+    return block;
+}
+
+void glint_free(void *data)
+{
+    mem_free(data);
+}
+
+struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size)
+{
+    struct glint_broadcast *b = data != NULL ? context_alloc(g, sizeof *b) : NULL;
+    if (b == NULL) {
+        mem_free(data);
+        return NULL;
+    }
+    b->id = g->next_broadcast++;
+    b->data = data;
+    b->size = size;
+    b->next = g->broadcasts;
+    g->broadcasts = b;
+    return b;
+}
+
+bool glint_explaining(const struct glint *g)
+{
+    return g->config.explain;
+}
+
+void glint_note(struct glint *g, const char *format, ...)
+{
+    if (g->config.note == NULL) return;
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    g->config.note(g->config.note_arg, line);
+}
+
+uint64_t glint_slot_memory(const struct glint *g)
+{
+    return g->config.memory_bytes / g->config.slots;
+}
+
+struct glint *glint_context(const struct glint_rdd *rdd)
+{
+    return rdd->g;
+}
+
+int64_t glint_counter_value(const struct glint *g, const char *name)
+{
+    return g->runner->counter(g->runner, name);
+}
+
+int action_run(const struct action *action)
+{
+    struct glint_rdd *rdd = action->rdd;
+    assert(rdd != NULL && action->op->kind == OP_ACTION);
+    if (context_failed(rdd->g)) return rdd->g->error.code;
+    return rdd->g->runner->run(rdd->g->runner, action);
+}

@@ -1,0 +1,145 @@
+/* The context: everything a job builds lives here until glint_destroy. Driver thread only.
+ *
+ * It knows who can run actions (struct runner, the driver) but not how. */
+#ifndef GLINT_PLAN_CONTEXT_H
+#define GLINT_PLAN_CONTEXT_H
+
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "engine/limits.h"
+#include "engine/plan/config.h"
+#include "engine/plan/op.h"
+
+#include <stdarg.h>
+
+/* One node of the plan. Immutable once made, but for the wishes and what running found out. */
+struct glint_rdd {
+    struct glint *g;
+    struct glint_rdd *next; /* all RDDs of the context */
+    uint32_t id;
+    const struct op *op;
+    struct glint_rdd *parents[2];
+    uint32_t parent_count;
+    struct glint_shape shape;
+    bool grouped;        /* a key's records stand together and are one group */
+    bool key_partitioned; /* equal keys are in one partition: where hash_partition says */
+    const struct glint_function *fn;
+    struct glint_slice args, params; /* msgpack */
+    struct wide wide;
+    /* Sources. */
+    uint64_t input_bytes;
+    void *source; /* the operator's; freed with source_free */
+    void (*source_free)(void *source);
+    int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split in order */
+    struct glint_slice *splits;
+    uint32_t split_capacity;
+    uint64_t split_bytes_wish;
+    /* Known once `counted`. */
+    uint32_t partitions, partitions_wish;
+    bool counted;
+    bool shuffled; /* wide: its map outputs exist */
+};
+
+struct glint_args {
+    struct glint *g;
+    struct buffer pairs; /* msgpack, without the map's header */
+    uint32_t count;
+    struct glint_args *next;
+};
+
+struct glint_broadcast {
+    uint64_t id;
+    void *data;
+    uint64_t size;
+    bool sent;
+    struct glint_broadcast *next;
+};
+
+/* One run of a plan, as an action asks for it. */
+struct action {
+    const struct op *op; /* OP_ACTION */
+    struct glint_rdd *rdd;
+    const struct glint_function *fn;
+    struct glint_slice args, params;
+    /* Which partitions, in which order; NULL: all. */
+    const uint32_t *partitions;
+    uint32_t partition_count;
+    const char *output; /* a folder to publish when the job ends; NULL: none */
+    bool internal;      /* sampling: its counters add nothing */
+    /* In order of the partitions. Non-zero ends the action, without an error of its own. */
+    int (*on_result)(void *arg, uint32_t partition, struct glint_slice result);
+    void *arg;
+};
+
+/* Whoever runs actions: the driver. Answers 0, what on_result answered, or the context's error. */
+struct runner {
+    int (*run)(struct runner *r, const struct action *action);
+    /* Publishes or, after an error, removes outputs. */
+    int (*finish)(struct runner *r);
+    void (*interrupt)(struct runner *r, enum glint_code code);
+    void (*summarize)(struct runner *r, struct glint_summary *out);
+    int64_t (*counter)(struct runner *r, const char *name);
+    void (*destroy)(struct runner *r);
+};
+
+struct glint {
+    struct glint_config config; /* with defaults filled in */
+    struct glint_error error;
+    struct arena arena;
+    struct glint_rdd *rdds;
+    struct glint_args *args;
+    struct glint_broadcast *broadcasts;
+    uint32_t next_rdd;
+    uint64_t next_broadcast;
+    struct runner *runner;
+};
+
+/* The parts of glint_create and glint_destroy that belong to the plan. */
+void context_init(struct glint *g, const struct glint_config *config);
+void context_fini(struct glint *g);
+bool context_failed(const struct glint *g);
+void *context_alloc(struct glint *g, uint64_t size); /* zeroed; NULL: the error is set */
+/* Memory of the context holding a copy. data NULL and the error set without memory. */
+struct glint_slice context_copy(struct glint *g, struct glint_slice s);
+
+/* ---- Building plans: for operators' driver halves. NULL answers mean the error is set; every call
+ * takes NULL parents and then does nothing. */
+
+struct rdd_spec {
+    const struct op *op;
+    struct glint_rdd *parents[2];
+    const char *function;    /* name; NULL: none */
+    unsigned forms;          /* bits 1 << GLINT_MAP ...: what the operator accepts */
+    struct glint_args *args;
+    struct glint_slice params; /* copied */
+    struct glint_shape shape;  /* ANY: the function's, or else the parent's */
+    bool grouped, key_partitioned;
+    struct wide wide;
+};
+struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec);
+struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split); /* copied */
+/* A plan error about `rdd`'s operator. Answers NULL. */
+struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)
+    __attribute__((format(printf, 3, 4)));
+bool rdd_is_pair(const struct glint_rdd *rdd);
+/* The number of partitions; sources are cut and wishes are final from here on. 0 with the error set,
+ * or where there is none. */
+uint32_t rdd_partitions(struct glint_rdd *rdd);
+/* The parent's range of partitions that a coalesced partition reads. */
+void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
+                        uint32_t *out_first, uint32_t *out_end);
+
+/* ---- Functions and arguments */
+
+const struct glint_function *registry_function(const struct glint_config *config, const char *name);
+const struct op *registry_op(const struct glint_config *config, const char *name);
+/* A function for an action, checked against the RDD it works on. NULL: error set. */
+const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
+                                             const char *name, unsigned forms);
+struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
+/* One value as a msgpack array of one, for params. */
+struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);
+
+int action_run(const struct action *action);
+
+#endif

@@ -1,0 +1,249 @@
+/* Making nodes of the plan: shapes and functions are checked here, once, before anything runs. */
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "engine/plan/context.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const form_names[] = {
+    [GLINT_MAP] = "map",       [GLINT_FLAT_MAP] = "flatMap", [GLINT_FILTER] = "filter",
+    [GLINT_GROUP] = "group",   [GLINT_REDUCE] = "reduce",    [GLINT_AGGREGATE] = "aggregate",
+};
+
+bool rdd_is_pair(const struct glint_rdd *rdd)
+{
+    return rdd->shape.key != GLINT_NONE;
+}
+
+struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    error_set(&rdd->g->error, code, "this is a fault of the job's plan, not of its input",
+              "%s (RDD %u): %s", rdd->op->name, rdd->id, text);
+    return NULL;
+}
+
+static bool type_fits(enum glint_type wanted, enum glint_type have)
+{
+    bool text_as_bytes = wanted == GLINT_BYTES && have == GLINT_TEXT;
+    return wanted == GLINT_ANY || wanted == have || text_as_bytes;
+}
+
+static enum glint_type type_out(enum glint_type declared, enum glint_type in)
+{
+    return declared == GLINT_SAME || declared == GLINT_ANY ? in : declared;
+}
+
+static bool function_check(struct glint *g, const char *operator, const struct glint_function *fn,
+                           const char *name, unsigned forms, struct glint_shape in)
+{
+    const char *hint = "this is a fault of the job's plan, not of its input";
+    if (fn == NULL) {
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
+                  "%s: no function is registered as %s", operator, name);
+        return false;
+    }
+    if ((forms & (1u << fn->form)) == 0) {
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s does not take %s, a %s function",
+                  operator, name, form_names[fn->form]);
+        return false;
+    }
+    if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value)) {
+        error_set(&g->error, GLINT_E_PLAN_TYPE, hint, "%s: %s takes (%s, %s), the RDD has (%s, %s)",
+                  operator, name, codec_type_name(fn->in.key), codec_type_name(fn->in.value),
+                  codec_type_name(in.key), codec_type_name(in.value));
+        return false;
+    }
+    return true;
+}
+
+const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
+                                             const char *name, unsigned forms)
+{
+    const struct glint_function *fn = registry_function(&rdd->g->config, name);
+    return function_check(rdd->g, operator, fn, name, forms, rdd->shape) ? fn : NULL;
+}
+
+struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
+{
+    if (g == NULL || context_failed(g)) return NULL;
+    struct glint_shape in = {GLINT_NONE, GLINT_NONE};
+    if (spec->parents[0] != NULL) in = spec->parents[0]->shape;
+    const struct glint_function *fn = NULL;
+    if (spec->function != NULL) {
+        fn = registry_function(&g->config, spec->function);
+        if (!function_check(g, spec->op->name, fn, spec->function, spec->forms, in)) return NULL;
+    }
+    if (g->next_rdd > PLAN_NODES_MAX) {
+        error_set(&g->error, GLINT_E_PLAN_LIMIT, NULL, "a plan has at most %u nodes",
+                  PLAN_NODES_MAX);
+        return NULL;
+    }
+    struct glint_rdd *rdd = context_alloc(g, sizeof *rdd);
+    if (rdd == NULL) return NULL;
+    rdd->g = g;
+    rdd->id = g->next_rdd++;
+    rdd->op = spec->op;
+    for (int i = 0; i < 2 && spec->parents[i] != NULL; i++) {
+        assert(spec->parents[i]->g == g);
+        rdd->parents[rdd->parent_count++] = spec->parents[i];
+        rdd->input_bytes += spec->parents[i]->input_bytes;
+    }
+    rdd->shape = spec->shape;
+    if (rdd->shape.key == GLINT_ANY) rdd->shape.key = fn ? type_out(fn->out.key, in.key) : in.key;
+    if (rdd->shape.value == GLINT_ANY)
+        rdd->shape.value = fn ? type_out(fn->out.value, in.value) : in.value;
+    rdd->grouped = spec->grouped;
+    rdd->key_partitioned = spec->key_partitioned;
+    rdd->fn = fn;
+    rdd->args = args_encode(g, spec->args);
+    rdd->params = context_copy(g, spec->params);
+    rdd->wide = spec->wide;
+    if (context_failed(g)) return NULL;
+    rdd->next = g->rdds;
+    g->rdds = rdd;
+    return rdd;
+}
+
+struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
+{
+    struct glint *g = rdd->g;
+    if (rdd->partitions == rdd->split_capacity) {
+        uint32_t capacity = rdd->split_capacity ? rdd->split_capacity * 2 : 64;
+        if (capacity > 2 * PARTITIONS_MAX)
+            return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "more than %u splits; raise --split-size",
+                            PARTITIONS_MAX);
+        struct glint_slice *grown = mem_grow(rdd->splits, sizeof *grown * rdd->split_capacity,
+                                             sizeof *grown * capacity);
+        if (grown == NULL) {
+            error_no_memory(&g->error);
+            return NULL;
+        }
+        rdd->splits = grown;
+        rdd->split_capacity = capacity;
+    }
+    struct glint_slice copy = context_copy(g, split);
+    if (copy.data == NULL) return NULL;
+    rdd->splits[rdd->partitions++] = copy;
+    return rdd;
+}
+
+struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v)
+{
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    return context_copy(g, codec_encode(type, v, scratch));
+}
+
+/* ---- Partition counts */
+
+static uint32_t partitions_by_input(const struct glint_rdd *rdd)
+{
+    if (rdd->g->config.partitions > 0) return rdd->g->config.partitions;
+    uint64_t n = (rdd->input_bytes + PARTITION_INPUT_BYTES - 1) / PARTITION_INPUT_BYTES;
+    return n < 1 ? 1 : n > PARTITIONS_DEFAULT_MAX ? PARTITIONS_DEFAULT_MAX : (uint32_t)n;
+}
+
+static void cut_source(struct glint_rdd *rdd)
+{
+    uint64_t bytes = rdd->g->config.split_bytes;
+    if (bytes == 0 && rdd->split_bytes_wish > 0) {
+        uint64_t usual = rdd->input_bytes / SPLIT_TARGET_COUNT;
+        if (usual < SPLIT_BYTES_MIN) usual = SPLIT_BYTES_MIN;
+        if (usual > SPLIT_BYTES_MAX) usual = SPLIT_BYTES_MAX;
+        bytes = rdd->split_bytes_wish > usual ? rdd->split_bytes_wish : usual;
+    }
+    rdd->cut(rdd, bytes);
+}
+
+/* One node whose parents are known. */
+static void count_partitions(struct glint_rdd *rdd)
+{
+    uint32_t first = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0;
+    switch (rdd->op->kind) {
+    case OP_SOURCE: break;
+    case OP_WIDE:
+        rdd->partitions = rdd->partitions_wish ? rdd->partitions_wish : partitions_by_input(rdd);
+        break;
+    case OP_UNION: rdd->partitions = first + rdd->parents[1]->partitions; break;
+    case OP_COALESCE:
+        rdd->partitions = rdd->partitions_wish < first ? rdd->partitions_wish : first;
+        break;
+    default: rdd->partitions = first;
+    }
+    if (rdd->partitions > PARTITIONS_MAX)
+        rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", rdd->partitions,
+                 PARTITIONS_MAX);
+}
+
+/* Parents first, by an explicit stack: a plan may be a long chain. */
+uint32_t rdd_partitions(struct glint_rdd *rdd)
+{
+    struct glint *g = rdd->g;
+    struct glint_rdd **stack = mem_alloc(sizeof *stack * (2 * PLAN_NODES_MAX + 2));
+    if (stack == NULL) {
+        error_no_memory(&g->error);
+        return 0;
+    }
+    uint32_t depth = 0;
+    stack[depth++] = rdd;
+    while (depth > 0 && !context_failed(g)) {
+        struct glint_rdd *r = stack[depth - 1];
+        bool waits = false;
+        for (uint32_t i = 0; i < r->parent_count && !r->counted; i++) {
+            if (r->parents[i]->counted) continue;
+            stack[depth++] = r->parents[i];
+            waits = true;
+        }
+        if (waits) continue;
+        depth--;
+        if (r->counted) continue;
+        if (r->op->kind == OP_SOURCE && r->cut != NULL) cut_source(r);
+        count_partitions(r);
+        r->counted = true;
+    }
+    mem_free(stack);
+    return context_failed(g) ? 0 : rdd->partitions;
+}
+
+uint32_t glint_partitions(struct glint_rdd *rdd)
+{
+    return rdd != NULL && !context_failed(rdd->g) ? rdd_partitions(rdd) : 0;
+}
+
+struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
+{
+    if (rdd == NULL) return NULL;
+    if (rdd->op->kind != OP_WIDE || rdd->counted)
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "its partitions cannot be set %s",
+                        rdd->counted ? "any more" : "(it has no shuffle)");
+    if (partitions > PARTITIONS_MAX)
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
+                        PARTITIONS_MAX);
+    rdd->partitions_wish = partitions;
+    return rdd;
+}
+
+struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
+{
+    if (rdd != NULL && !rdd->counted) rdd->split_bytes_wish = bytes;
+    return rdd;
+}
+
+uint64_t glint_input_bytes(const struct glint_rdd *rdd)
+{
+    return rdd != NULL ? rdd->input_bytes : 0;
+}
+
+void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
+                        uint32_t *out_first, uint32_t *out_end)
+{
+    assert(p < partitions);
+    *out_first = (uint32_t)((uint64_t)parent_partitions * p / partitions);
+    *out_end = (uint32_t)((uint64_t)parent_partitions * (p + 1) / partitions);
+}

@@ -1,0 +1,50 @@
+/* A stage: the part of a plan between shuffles, as it is sent to executors.
+ *
+ * The nodes stand parents first; the last one is the root: an action, or the wide node whose map
+ * outputs the stage makes. A wide node elsewhere is a source: it reads its shuffle. Running partition p
+ * means walking from the root to a source, choosing a parent at unions by p (executor/pipeline.h).
+ * One struct for both sides: the driver fills it from RDDs, the executor from bytes. */
+#ifndef GLINT_PLAN_STAGE_H
+#define GLINT_PLAN_STAGE_H
+
+#include "engine/plan/context.h"
+
+#define STAGE_NO_PARENT UINT32_MAX
+
+struct stage_node {
+    uint32_t rdd; /* its id; of a wide node: the shuffle's */
+    const struct op *op;
+    const struct glint_function *fn;
+    struct glint_slice args, params;
+    struct glint_shape shape; /* of its output */
+    bool grouped;             /* its output is grouped */
+    uint32_t parents[2];      /* node numbers */
+    uint32_t partitions;
+    struct wide wide;
+};
+
+struct stage_plan {
+    uint32_t node_count;
+    struct stage_node *nodes;
+    char output[1024]; /* folder for attempt files; "" */
+    struct arena memory;
+};
+
+/* The stage that ends in `action`, or in the map half of `wide` (one of them is NULL). `output` may
+ * be NULL. Nodes borrow from the RDDs. 0, or the context's code. */
+int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide,
+                    const char *output);
+void stage_fini(struct stage_plan *s);
+/* Wire form. The decoded stage borrows from `bytes`, which must outlive it. PROTOCOL for what does
+ * not parse, PLAN_FUNCTION for a name that is not registered here. */
+int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error);
+int stage_decode(struct stage_plan *s, struct glint_slice bytes, const struct glint_config *registry,
+                 struct glint_error *error);
+
+/* The splits that partition p of the root reads, in order, as a msgpack array of bins. */
+int stage_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition, struct buffer *out);
+
+/* Calls `visit` for each wide RDD that the plan above `rdd` (itself included) reads directly. */
+int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide), void *arg);
+
+#endif
