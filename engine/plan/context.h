@@ -37,6 +37,9 @@ struct glint_rdd {
     /* Known once `counted`. */
     uint32_t partitions, partitions_wish;
     bool counted;
+    /* Wide: called once before its map stage is cut, to find out what only running can tell (the
+     * bounds of a sort). 0 or the context's code. NULL: nothing to do. */
+    int (*prepare)(struct glint_rdd *rdd);
     bool shuffled; /* wide: its map outputs exist */
 };
 

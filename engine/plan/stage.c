@@ -116,17 +116,15 @@ void stage_fini(struct stage_plan *s)
 
 /* ---- Wire form: [output, [node ...]], a node is an array of the fields below, in order. */
 
-static void wide_pack(struct packer *p, const struct stage_node *n)
+static void wide_pack(struct packer *p, const struct wide *w)
 {
-    pack_array(p, 6);
-    pack_u64(p, n->wide.partitioner);
-    pack_u64(p, n->wide.combine);
-    pack_u64(p, n->wide.descending);
-    bool number = n->shape.value == GLINT_I64 || n->shape.value == GLINT_F64;
-    pack_i64(p, number ? n->wide.zero.i64 : 0);
-    pack_bytes(p, number ? (struct glint_slice){NULL, 0} : n->wide.zero.bytes);
-    pack_array(p, n->wide.bound_count);
-    for (uint32_t i = 0; i < n->wide.bound_count; i++) pack_bytes(p, n->wide.bounds[i]);
+    pack_array(p, 5);
+    pack_u64(p, w->partitioner);
+    pack_u64(p, w->combine);
+    pack_u64(p, w->descending);
+    pack_bytes(p, w->zero);
+    pack_array(p, w->bound_count);
+    for (uint32_t i = 0; i < w->bound_count; i++) pack_bytes(p, w->bounds[i]);
 }
 
 static void node_pack(struct packer *p, const struct stage_node *n)
@@ -143,7 +141,7 @@ static void node_pack(struct packer *p, const struct stage_node *n)
     pack_u64(p, n->parents[0]);
     pack_u64(p, n->parents[1]);
     pack_u64(p, n->partitions);
-    wide_pack(p, n);
+    wide_pack(p, &n->wide);
 }
 
 int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
@@ -162,25 +160,19 @@ int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_er
     return 0;
 }
 
-static bool wide_unpack(struct unpacker *u, struct stage_node *n, struct arena *memory)
+static bool wide_unpack(struct unpacker *u, struct wide *w, struct arena *memory)
 {
-    n->wide.partitioner = unpack_u64(u, PARTITION_SPREAD);
-    n->wide.combine = unpack_u64(u, COMBINE_CREATE);
-    n->wide.descending = unpack_u64(u, 1) != 0;
-    bool number = n->shape.value == GLINT_I64 || n->shape.value == GLINT_F64;
-    int64_t zero = unpack_i64(u);
-    struct glint_slice bytes = unpack_bytes(u);
-    if (number)
-        n->wide.zero.i64 = zero;
-    else
-        n->wide.zero.bytes = bytes;
+    w->partitioner = unpack_u64(u, PARTITION_SPREAD);
+    w->combine = unpack_u64(u, COMBINE_CREATE);
+    w->descending = unpack_u64(u, 1) != 0;
+    w->zero = unpack_bytes(u);
     struct unpacker bounds = unpack_array(u);
     if (u->failed || bounds.count >= PARTITIONS_MAX) return false;
-    n->wide.bound_count = (uint32_t)bounds.count;
     struct glint_slice *b = arena_alloc(memory, sizeof *b * (bounds.count + 1));
     if (b == NULL) return false;
     for (uint64_t i = 0; i < bounds.count; i++) b[i] = unpack_bytes(&bounds);
-    n->wide.bounds = b;
+    w->bounds = b;
+    w->bound_count = (uint32_t)bounds.count;
     return unpack_done(&bounds) && unpack_done(u);
 }
 
@@ -207,7 +199,7 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self, 
     n->parents[1] = parent_unpack(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
     struct unpacker wide = unpack_array(u);
-    if (u->failed || !wide_unpack(&wide, n, memory) || !unpack_done(u) ||
+    if (u->failed || !wide_unpack(&wide, &n->wide, memory) || !unpack_done(u) ||
         n->shape.key < GLINT_NONE || n->shape.value < GLINT_NONE)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not parse", self);
     n->op = registry_op(registry, op);

@@ -13,6 +13,7 @@ enum partitioner {
 
 enum combine {
     COMBINE_NONE,      /* every record goes through */
+    COMBINE_FIRST,     /* the first record of a key stays: distinct */
     COMBINE_REDUCE,    /* the first value, then merge */
     COMBINE_FOLD,      /* zero, then merge, once per key and map task; merge again between them */
     COMBINE_AGGREGATE, /* zero, then merge; combine between map tasks */
@@ -23,8 +24,8 @@ struct wide {
     enum partitioner partitioner;
     enum combine combine;
     bool descending;
-    union glint_value zero; /* FOLD, AGGREGATE: of the accumulator's type; bytes are borrowed */
-    /* RANGE: partitions - 1 keys in byte form, ascending, in one block. */
+    struct glint_slice zero; /* FOLD, AGGREGATE: an accumulator in byte form */
+    /* RANGE: fewer than `partitions` keys in byte form, ascending. */
     const struct glint_slice *bounds;
     uint32_t bound_count;
 };

@@ -1,0 +1,108 @@
+#include "engine/net/message.h"
+
+#include "engine/data/pack.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct message *message_create(enum message_type type)
+{
+    struct message *m = mem_zalloc(sizeof *m);
+    if (m != NULL) m->type = type;
+    return m;
+}
+
+void message_destroy(struct message *m)
+{
+    if (m == NULL) return;
+    if (!m->body_borrowed) buffer_fini(&m->body);
+    buffer_fini(&m->counters);
+    mem_free(m->error);
+    mem_free(m);
+}
+
+static void error_pack(struct packer *p, const struct glint_error *e)
+{
+    pack_array(p, e != NULL ? 4 : 0);
+    if (e == NULL) return;
+    pack_i64(p, e->code);
+    pack_text(p, e->cause);
+    pack_text(p, e->effect);
+    pack_text(p, e->hint);
+}
+
+int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
+{
+    assert(m->type > 0 && m->type < MSG_TYPES_END);
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 9);
+    pack_u64(&p, m->type);
+    pack_u64(&p, m->stage);
+    pack_u64(&p, m->task);
+    pack_u64(&p, m->attempt);
+    pack_u64(&p, m->partition);
+    pack_u64(&p, m->id);
+    pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
+    pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
+    error_pack(&p, m->error);
+    if (p.failed) {
+        packer_fini(&p);
+        return error_no_memory(error);
+    }
+    *out = p.out;
+    return 0;
+}
+
+static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memory)
+{
+    struct glint_slice s = unpack_bytes(u);
+    *out_memory = u->failed || s.size == 0 || buffer_append(out, s.data, s.size);
+    return !u->failed && *out_memory;
+}
+
+static bool error_unpack(struct unpacker *u, struct message *m, bool *out_memory)
+{
+    struct unpacker e = unpack_array(u);
+    if (e.failed || e.count == 0) return !e.failed;
+    m->error = mem_zalloc(sizeof *m->error);
+    *out_memory = m->error != NULL;
+    if (m->error == NULL) return false;
+    m->error->code = (enum glint_code)unpack_i64(&e);
+    unpack_text(&e, m->error->cause, sizeof m->error->cause);
+    unpack_text(&e, m->error->effect, sizeof m->error->effect);
+    unpack_text(&e, m->error->hint, sizeof m->error->hint);
+    return unpack_done(&e) && m->error->code < 0;
+}
+
+struct message *message_decode(struct glint_slice bytes, struct glint_error *error)
+{
+    struct message *m = message_create(MSG_CANCEL);
+    if (m == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    struct unpacker u;
+    bool memory = true, ok = unpacker_init(&u, bytes);
+    if (ok) {
+        m->type = unpack_u64(&u, MSG_TYPES_END - 1);
+        m->stage = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        m->task = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        m->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        m->partition = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        m->id = unpack_u64(&u, UINT64_MAX);
+        ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
+             error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0 &&
+             (m->type != MSG_FAILED || m->error != NULL);
+    }
+    unpacker_fini(&u);
+    if (ok) return m;
+    message_destroy(m);
+    if (memory)
+        error_set(error, GLINT_E_PROTOCOL, NULL, "a message of %llu bytes does not parse",
+                  (unsigned long long)bytes.size);
+    else
+        error_no_memory(error);
+    return NULL;
+}
