@@ -1,0 +1,1 @@
+#include "engine/executor/task.h"
