@@ -287,10 +287,10 @@ LANES_KERNEL void lanes_indexes(const struct bloom_set *set, const struct bloom_
 
 /* Rows whose bits have all been set so far, without gaps: one column per thing that the next hash
  * needs. A block's columns stay in the nearest cache. */
-enum { BLOCK = 512 };
+enum { BLOCK = 512, ROWS_AHEAD = 64 };
 
 struct survivors {
-    uint32_t row[BLOCK + LANES];
+    uint32_t row[BLOCK + LANES], index[BLOCK + LANES];
     uint32_t size[BLOCK + LANES], tail[BLOCK + LANES], mixed[2][BLOCK + LANES];
     uint32_t m[BLOCK + LANES], magic[BLOCK + LANES], shift[BLOCK + LANES], word[BLOCK + LANES];
     uint32_t count;
@@ -304,44 +304,80 @@ LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes
     return l_mask_and(mask, l_test(found, bit));
 }
 
-LANES_FN void survivors_keep(struct survivors *alive, lanes row, const struct ids *ids,
-                             const struct divisors *by, lanes word, lanes_mask mask)
+/* All rows of a vector begin as survivors. */
+LANES_FN void survivors_start(struct survivors *alive, const struct bloom_set *set, uint32_t row,
+                              const struct ids *ids, const struct lane_rows *lane)
 {
+    bool few = set->count <= 16;
+    struct divisors by = divisors_load(set->table, lane->filter, few);
     uint32_t at = alive->count;
-    l_pack(alive->row + at, row, mask);
-    l_pack(alive->size + at, ids->size, mask);
-    l_pack(alive->tail + at, ids->tail, mask);
-    l_pack(alive->mixed[0] + at, ids->mixed[0], mask);
-    l_pack(alive->mixed[1] + at, ids->mixed[1], mask);
-    l_pack(alive->m + at, by->m, mask);
-    l_pack(alive->magic + at, by->magic, mask);
-    l_pack(alive->shift + at, by->shift, mask);
-    l_pack(alive->word + at, word, mask);
-    alive->count += l_count(mask);
+    l_store(alive->row + at, l_add(l_set(row), l_numbers()));
+    l_store(alive->size + at, ids->size);
+    l_store(alive->tail + at, ids->tail);
+    l_store(alive->mixed[0] + at, ids->mixed[0]);
+    l_store(alive->mixed[1] + at, ids->mixed[1]);
+    l_store(alive->m + at, by.m);
+    l_store(alive->magic + at, by.magic);
+    l_store(alive->shift + at, by.shift);
+    l_store(alive->word + at, l_column(set->table->word, lane->filter, few));
+    alive->count += lane->count;
     assert(alive->count <= BLOCK);
 }
 
-/* One more hash of all survivors; those whose bit is not set drop out. Packing never overtakes
- * reading: at most as many are written as were read. */
+LANES_FN void survivors_index(enum bloom_scheme scheme, struct survivors *alive, uint32_t at,
+                              uint32_t seed)
+{
+    struct ids ids;
+    ids.size = l_load(alive->size + at);
+    ids.tail = l_load(alive->tail + at);
+    ids.mixed[0] = l_load(alive->mixed[0] + at);
+    ids.mixed[1] = l_load(alive->mixed[1] + at);
+    struct divisors by = {.m = l_load(alive->m + at),
+                          .magic = l_load(alive->magic + at),
+                          .shift = l_load(alive->shift + at)};
+    l_store(alive->index + at, index_under(scheme, &ids, seed, &by, true));
+}
+
+LANES_FN void survivors_prefetch(const struct survivors *alive, uint32_t at, uint32_t count,
+                                 const uint8_t *bits)
+{
+    for (uint32_t i = at; i < at + LANES && i < count; i++)
+        __builtin_prefetch(bits + 4 * (uint64_t)alive->word[i] + alive->index[i] / 8);
+}
+
+/* Moves those of the vector at `at` whose bit is set to the end of what is kept. */
+LANES_FN void survivors_keep(struct survivors *alive, uint32_t at, uint32_t *kept, lanes_mask mask)
+{
+    uint32_t to = *kept;
+    assert(to <= at);
+    l_pack(alive->row + to, l_load(alive->row + at), mask);
+    l_pack(alive->size + to, l_load(alive->size + at), mask);
+    l_pack(alive->tail + to, l_load(alive->tail + at), mask);
+    l_pack(alive->mixed[0] + to, l_load(alive->mixed[0] + at), mask);
+    l_pack(alive->mixed[1] + to, l_load(alive->mixed[1] + at), mask);
+    l_pack(alive->m + to, l_load(alive->m + at), mask);
+    l_pack(alive->magic + to, l_load(alive->magic + at), mask);
+    l_pack(alive->shift + to, l_load(alive->shift + at), mask);
+    l_pack(alive->word + to, l_load(alive->word + at), mask);
+    *kept += l_count(mask);
+}
+
+/* One more hash of all survivors; those whose bit is not set drop out. In a set outside the near
+ * caches a bit is prefetched while the bits of earlier rows are looked at. */
 LANES_FN void survivors_sieve(enum bloom_scheme scheme, const struct bloom_set *set,
                               struct survivors *alive, uint32_t seed)
 {
-    uint32_t count = alive->count;
-    alive->count = 0;
-    for (uint32_t at = 0; at < count; at += LANES) {
-        struct ids ids;
-        ids.size = l_load(alive->size + at);
-        ids.tail = l_load(alive->tail + at);
-        ids.mixed[0] = l_load(alive->mixed[0] + at);
-        ids.mixed[1] = l_load(alive->mixed[1] + at);
-        struct divisors by = {.m = l_load(alive->m + at),
-                              .magic = l_load(alive->magic + at),
-                              .shift = l_load(alive->shift + at)};
-        lanes row = l_load(alive->row + at), word = l_load(alive->word + at);
-        lanes index = index_under(scheme, &ids, seed, &by, true);
-        lanes_mask mask = bits_are_set(set, index, word, l_first(count - at));
-        survivors_keep(alive, row, &ids, &by, word, mask);
+    uint32_t count = alive->count, kept = 0, ahead = set->table->small ? 0 : ROWS_AHEAD;
+    for (uint32_t next = 0; next < count + ahead; next += LANES) {
+        if (next < count) survivors_index(scheme, alive, next, seed);
+        if (next < count && ahead > 0) survivors_prefetch(alive, next, count, set->bits);
+        if (next < ahead || next - ahead >= count) continue;
+        uint32_t at = next - ahead;
+        lanes_mask mask = bits_are_set(set, l_load(alive->index + at), l_load(alive->word + at),
+                                       l_first(count - at));
+        survivors_keep(alive, at, &kept, mask);
     }
+    alive->count = kept;
 }
 
 /* Rows of other lengths: all hashes at once, until every lane has failed. */
@@ -373,7 +409,6 @@ LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *s
 {
     struct survivors alive;
     alive.count = 0;
-    bool few = set->count <= 16;
     for (uint32_t at = first; at < end; at += LANES) {
         struct lane_rows lane;
         lane_rows_load(&lane, rows, at);
@@ -383,13 +418,9 @@ LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *s
         }
         struct ids ids;
         ids_load_two(scheme, &ids, rows->base, &lane);
-        struct divisors by = divisors_load(set->table, lane.filter, few);
-        lanes word = l_column(set->table->word, lane.filter, few);
-        lanes index = index_under(scheme, &ids, 0, &by, true);
-        lanes_mask mask = bits_are_set(set, index, word, l_first(lane.count));
-        survivors_keep(&alive, l_add(l_set(at), l_numbers()), &ids, &by, word, mask);
+        survivors_start(&alive, set, at, &ids, &lane);
     }
-    for (uint32_t i = 1; i < set->k && alive.count > 0; i++)
+    for (uint32_t i = 0; i < set->k && alive.count > 0; i++)
         survivors_sieve(scheme, set, &alive, i);
     for (uint32_t i = 0; i < alive.count; i++) out_hit[alive.row[i]] = 1;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Below this, bits are found in a near cache and prefetching them costs more than it gives. */
-enum { SMALL_SET = 1 << 20 };
+enum { SMALL_SET = 2 << 20 };
 
 static uint32_t log2_up(uint64_t m)
 {
