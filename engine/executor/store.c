@@ -212,7 +212,8 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
     o->shuffle = shuffle;
     o->map = map;
     o->attempt = attempt;
-    run_move(&o->run, run);
+    o->run = *run;
+    memset(run, 0, sizeof *run);
     uint32_t b = output_bucket(shuffle, map);
     pthread_mutex_lock(&s->lock);
     o->next = s->outputs[b];

@@ -19,6 +19,7 @@ void message_destroy(struct message *m)
     if (!m->body_borrowed) buffer_fini(&m->body);
     buffer_fini(&m->counters);
     mem_free(m->error);
+    message_destroy(m->outcome);
     mem_free(m);
 }
 

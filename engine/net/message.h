@@ -6,7 +6,7 @@
  *   OUTPUTS    shuffle, body: map outputs     FAILED  stage, task, attempt, error
  *   BROADCAST  id, body: the value
  *   TASK       stage, task, attempt, partition, body: splits
- *   CANCEL     -
+ *   CANCEL     id: 1 end running tasks, 0 run again
  *   FORGET     stage
  */
 #ifndef GLINT_NET_MESSAGE_H
@@ -35,6 +35,7 @@ struct message {
     bool body_borrowed;         /* the body outlives the message and belongs to somebody else */
     struct buffer counters;     /* DONE: msgpack, see counters_encode */
     struct glint_error *error;  /* FAILED */
+    struct message *outcome;    /* an executor's: the answer to a TASK, made ahead */
     struct message *next;       /* in a queue */
 };
 

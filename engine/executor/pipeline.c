@@ -1,0 +1,295 @@
+/* A partition's way from its sources to the root.
+ *
+ * The walk starts at the root and goes up. Narrow nodes on the way become stages of a chain: each is
+ * opened when the walk passes it, gets batches from whatever the walk runs next, and is finished and
+ * closed when the walk comes back. A coalesced node runs its parent's partitions one after the other
+ * into the same chain. The stack is explicit: a plan may be long.
+ *
+ *   root <- map <- filter <- union ─┬─ textFile      (partition picks the branch)
+ *   push <──────── push <───────────┘                (batches come down by calls) */
+#include "engine/executor/pipeline.h"
+
+#include "engine/data/pack.h"
+#include "engine/shuffle/read.h"
+#include "engine/shuffle/write.h"
+
+#include <assert.h>
+
+/* A node that the walk is in. */
+struct frame {
+    const struct stage_node *node;
+    uint32_t partition, end; /* coalesce: partitions of the parent still to run */
+    bool entered;
+    void *state; /* narrow: the operator's, and the emitter behind it */
+    struct glint_emitter *out;
+    struct frame *below; /* the nearest narrow frame or NULL: the root's sink */
+};
+
+struct pipeline {
+    struct glint_task *task;
+    const struct pipeline_input *input;
+    struct unpacker splits;
+    struct frame *frames;
+    uint32_t depth;
+    /* The end of the chain: one of the two. */
+    struct shuffle_writer *writer;
+    const struct op *action;
+    void *action_state;
+    bool action_opened;
+    bool stopped; /* somebody has enough */
+};
+
+static enum flow sink_write(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    return shuffle_writer_push(state, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
+}
+
+/* An emitter whose batches go to the frame below. */
+static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *below,
+                                        struct glint_shape shape)
+{
+    struct glint_emitter *e = task_alloc(p->task, sizeof *e);
+    if (e == NULL) return NULL;
+    if (below != NULL)
+        emitter_init(e, p->task, shape, below->node->op->push, below->state, below->out);
+    else if (p->writer != NULL)
+        emitter_init(e, p->task, shape, sink_write, p->writer, NULL);
+    else
+        emitter_init(e, p->task, shape, p->action->push, p->action_state, NULL);
+    return e;
+}
+
+static int op_open_node(struct pipeline *p, const struct stage_node *node, void **state)
+{
+    struct op_open o = {.task = p->task, .function = node->fn, .args = node->args,
+                        .params = node->params, .out = node->shape,
+                        .output = p->input->stage->output};
+    if (node->parents[0] != STAGE_NO_PARENT) {
+        const struct stage_node *parent = &p->input->stage->nodes[node->parents[0]];
+        o.in = parent->shape;
+        o.grouped = parent->grouped;
+    }
+    *state = task_alloc(p->task, node->op->state_size + 1);
+    if (*state == NULL) return p->task->error.code;
+    memset(*state, 0, node->op->state_size);
+    return node->op->open != NULL ? node->op->open(*state, &o) : 0;
+}
+
+static void frame_push(struct pipeline *p, uint32_t node, uint32_t partition, struct frame *below)
+{
+    assert(node < p->input->stage->node_count && p->depth < p->input->stage->node_count);
+    p->frames[p->depth++] = (struct frame){.node = &p->input->stage->nodes[node],
+                                           .partition = partition, .below = below};
+}
+
+static int run_source(struct pipeline *p, struct frame *f)
+{
+    struct glint_slice split = unpack_bytes(&p->splits);
+    if (p->splits.failed)
+        return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task lacks a split");
+    struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
+    void *state = NULL;
+    if (out == NULL) return p->task->error.code;
+    int r = op_open_node(p, f->node, &state);
+    enum flow flow = r == 0 ? f->node->op->run(state, split, out) : FLOW_FAIL;
+    if (flow == FLOW_MORE) flow = emitter_flush(out);
+    if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
+    p->stopped = flow == FLOW_STOP;
+    p->task->origin = NULL;
+    return flow == FLOW_FAIL ? p->task->error.code : 0;
+}
+
+static void spec_fill(const struct stage_node *node, struct glint_shape in, struct shuffle_spec *out)
+{
+    static const enum shuffle_partitioner partitioners[] = {[PARTITION_HASH] = SHUFFLE_HASH,
+                                                            [PARTITION_RANGE] = SHUFFLE_RANGE,
+                                                            [PARTITION_SPREAD] = SHUFFLE_SPREAD};
+    static const enum shuffle_combine combines[] = {
+        [COMBINE_NONE] = SHUFFLE_PASS,           [COMBINE_FIRST] = SHUFFLE_FIRST,
+        [COMBINE_REDUCE] = SHUFFLE_REDUCE,       [COMBINE_FOLD] = SHUFFLE_FOLD,
+        [COMBINE_AGGREGATE] = SHUFFLE_AGGREGATE, [COMBINE_CREATE] = SHUFFLE_COMBINE};
+    *out = (struct shuffle_spec){.partitions = node->partitions,
+                                 .partitioner = partitioners[node->wide.partitioner],
+                                 .bounds = node->wide.bounds,
+                                 .bound_count = node->wide.bound_count,
+                                 .descending = node->wide.descending,
+                                 .combine = combines[node->wide.combine],
+                                 .map_side = node->wide.combine != COMBINE_NONE,
+                                 .fn = node->fn,
+                                 .zero = node->wide.zero,
+                                 .key = in.key,
+                                 .value = in.value,
+                                 .acc = node->shape.value};
+}
+
+static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle_spec *spec,
+                       void *state, struct glint_emitter *out)
+{
+    struct run_slice *inputs;
+    uint32_t count;
+    int r = p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs,
+                            &count);
+    if (r != 0) return r;
+    struct shuffle_reader *reader = shuffle_reader_open(p->task, spec, state, inputs, count);
+    if (reader == NULL) return p->task->error.code;
+    struct glint_batch batch;
+    while ((r = shuffle_reader_next(reader, &batch)) > 0) {
+        glint_emit_batch(out, &batch);
+        if (out->flow != FLOW_MORE) break;
+    }
+    shuffle_reader_close(reader);
+    p->stopped = out->flow == FLOW_STOP;
+    return r < 0 || out->flow == FLOW_FAIL ? p->task->error.code : 0;
+}
+
+static int run_shuffle(struct pipeline *p, struct frame *f)
+{
+    struct shuffle_spec spec;
+    struct call call = {NULL, NULL, NULL, false};
+    /* The records that went in have the key's type and, where values are not combined, the value's. */
+    struct glint_shape in = f->node->shape;
+    spec_fill(f->node, in, &spec);
+    struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
+    if (out == NULL) return p->task->error.code;
+    int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, f->node->args) : 0;
+    if (r == 0) r = read_inputs(p, f, &spec, call.state, out);
+    call_close(&call);
+    return r;
+}
+
+static int enter_narrow(struct pipeline *p, struct frame *f)
+{
+    f->out = emitter_to(p, f->below, f->node->shape);
+    if (f->out == NULL) return p->task->error.code;
+    f->entered = true;
+    int r = op_open_node(p, f->node, &f->state);
+    if (r == 0) frame_push(p, f->node->parents[0], f->partition, f);
+    return r;
+}
+
+static int leave_narrow(struct pipeline *p, struct frame *f)
+{
+    enum flow flow = FLOW_MORE;
+    f->out->in = NULL;
+    if (f->node->op->finish != NULL) flow = f->node->op->finish(f->state, f->out);
+    if (flow != FLOW_FAIL) flow = emitter_flush(f->out);
+    if (f->node->op->close != NULL) f->node->op->close(f->state);
+    p->depth--;
+    return flow == FLOW_FAIL ? p->task->error.code : 0;
+}
+
+static int step_coalesce(struct pipeline *p, struct frame *f)
+{
+    if (!f->entered) {
+        uint32_t parents = p->input->stage->nodes[f->node->parents[0]].partitions;
+        rdd_coalesce_range(parents, f->node->partitions, f->partition, &f->partition, &f->end);
+        f->entered = true;
+    }
+    if (f->partition == f->end || p->stopped) {
+        p->depth--;
+        return 0;
+    }
+    frame_push(p, f->node->parents[0], f->partition++, f->below);
+    return 0;
+}
+
+static int step_union(struct pipeline *p, struct frame *f)
+{
+    uint32_t left = p->input->stage->nodes[f->node->parents[0]].partitions;
+    uint32_t side = f->partition < left ? 0 : 1;
+    uint32_t at = side == 0 ? f->partition : f->partition - left;
+    struct frame *below = f->below;
+    uint32_t parent = f->node->parents[side];
+    p->depth--; /* nothing to come back to */
+    frame_push(p, parent, at, below);
+    return 0;
+}
+
+/* One step of the walk: the top frame goes deeper, or ends. */
+static int step(struct pipeline *p)
+{
+    struct frame *f = &p->frames[p->depth - 1];
+    switch (f->node->op->kind) {
+    case OP_SOURCE:
+        p->depth--;
+        return run_source(p, f);
+    case OP_WIDE:
+        p->depth--;
+        return run_shuffle(p, f);
+    case OP_UNION: return step_union(p, f);
+    case OP_COALESCE: return step_coalesce(p, f);
+    default: return f->entered ? leave_narrow(p, f) : enter_narrow(p, f);
+    }
+}
+
+/* After an error: what the walk opened, in reverse. */
+static void unwind(struct pipeline *p)
+{
+    while (p->depth > 0) {
+        struct frame *f = &p->frames[--p->depth];
+        if (f->node->op->kind == OP_NARROW && f->state != NULL && f->node->op->close != NULL)
+            f->node->op->close(f->state);
+    }
+}
+
+static int walk(struct pipeline *p)
+{
+    const struct stage_plan *stage = p->input->stage;
+    const struct stage_node *root = &stage->nodes[stage->node_count - 1];
+    p->frames = task_alloc(p->task, sizeof *p->frames * (stage->node_count + 1));
+    if (p->frames == NULL) return p->task->error.code;
+    frame_push(p, root->parents[0], p->input->partition, NULL);
+    int r = 0;
+    while (r == 0 && p->depth > 0) r = step(p);
+    if (r != 0) unwind(p);
+    return r;
+}
+
+static int run_map_side(struct pipeline *p, const struct stage_node *root, struct run *out)
+{
+    struct shuffle_spec spec;
+    struct call call = {NULL, NULL, NULL, false};
+    spec_fill(root, p->input->stage->nodes[root->parents[0]].shape, &spec);
+    int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, root->args) : 0;
+    if (r == 0) {
+        p->writer = shuffle_writer_open(p->task, &spec, call.state);
+        r = p->writer == NULL ? p->task->error.code : walk(p);
+    }
+    if (r == 0) r = shuffle_writer_finish(p->writer, out);
+    shuffle_writer_close(p->writer);
+    call_close(&call);
+    return r;
+}
+
+static int run_action(struct pipeline *p, const struct stage_node *root, struct buffer *out)
+{
+    p->action = root->op;
+    int r = op_open_node(p, root, &p->action_state);
+    if (r == 0) r = walk(p);
+    if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
+        r = p->task->error.code;
+    if (r == 0 && root->op->result != NULL) r = root->op->result(p->action_state, out);
+    if (p->action_state != NULL && root->op->close != NULL) root->op->close(p->action_state);
+    return r;
+}
+
+int pipeline_run(struct glint_task *task, const struct pipeline_input *input, struct run *out_run,
+                 struct buffer *out_result)
+{
+    const struct stage_node *root = &input->stage->nodes[input->stage->node_count - 1];
+    struct pipeline p = {.task = task, .input = input};
+    task->partition = input->partition;
+    int r = 0;
+    if (!unpacker_init(&p.splits, input->splits))
+        r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
+    else if (root->parents[0] == STAGE_NO_PARENT)
+        r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no source");
+    else if (root->op->kind == OP_WIDE)
+        r = run_map_side(&p, root, out_run);
+    else
+        r = run_action(&p, root, out_result);
+    unpacker_fini(&p.splits);
+    assert((r == 0) == (task->error.code == GLINT_OK));
+    return r;
+}
