@@ -1,0 +1,123 @@
+/* From main to a verb. Standard streams come first: were one of them closed, the next file that is
+ * opened would take its number, and messages would be written into data. */
+#include "engine/cli/cli.h"
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/cli/nearest.h"
+#include "engine/cli/print.h"
+#include "engine/cli/verbs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters per key, and more.";
+
+void cli_verbs(const struct cli_program *program, const struct cli_verb **out)
+{
+    static const struct cli_verb *const built_in[] = {&verb_submit, &verb_explain, &verb_version,
+                                                      &verb_help};
+    uint32_t n = 0;
+    out[n++] = built_in[0];
+    out[n++] = built_in[1];
+    for (uint32_t i = 0; program->verbs != NULL && program->verbs[i] != NULL; i++) {
+        assert(n + 2 < CLI_VERBS_MAX);
+        out[n++] = program->verbs[i];
+    }
+    out[n++] = built_in[2];
+    out[n++] = built_in[3];
+    out[n] = NULL;
+}
+
+static int print_verbs(const char *command, const char *about, const struct cli_verb *const *verbs)
+{
+    printf("Usage: %s VERB [ARGUMENT...] [OPTION...]\n%s\n\n", command, about);
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    printf("\nMore about one of them: %s VERB --help\n", command);
+    return cli_flush_stdout(0);
+}
+
+static void join_names(char *out, size_t capacity, const struct cli_verb *const *verbs,
+                       const char *between)
+{
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
+        size_t used = strlen(out);
+        bool fits =
+            text_format(out + used, capacity - used, "%s%s", i > 0 ? between : "", verbs[i]->name);
+        assert(fits);
+    }
+}
+
+static int unknown_verb(const char *command, const struct cli_verb *const *verbs, const char *name)
+{
+    char hint[512] = "one of: ";
+    struct nearest nearest;
+    nearest_init(&nearest, name);
+    for (uint32_t i = 0; verbs[i] != NULL; i++) nearest_offer(&nearest, verbs[i]->name);
+    if (nearest.name != NULL)
+        text_format(hint, sizeof hint, "did you mean %s?", nearest.name);
+    else
+        join_names(hint, sizeof hint, verbs, ", ");
+    struct glint_error error = {.code = GLINT_OK};
+    bool option = name[0] == '-';
+    error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
+              command, option ? "option" : "verb", name);
+    return cli_fail(&error);
+}
+
+static int no_verb(const char *command, const struct cli_verb *const *verbs)
+{
+    char hint[512] = "one of: ";
+    join_names(hint, sizeof hint, verbs, ", ");
+    struct glint_error error = {.code = GLINT_OK};
+    error_set(&error, GLINT_E_USAGE, hint, "usage: %s VERB [ARGUMENT...] [OPTION...]", command);
+    return cli_fail(&error);
+}
+
+int cli_dispatch(const struct cli_program *program, const char *command, const char *about,
+                 const struct cli_verb *const *verbs, int argc, char **argv)
+{
+    assert(argc >= 1 && verbs[0] != NULL);
+    if (argc == 1) return no_verb(command, verbs);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return print_verbs(command, about, verbs);
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        if (strcmp(verbs[i]->name, argv[1]) == 0) return verbs[i]->run(program, argc - 1, argv + 1);
+    return unknown_verb(command, verbs, argv[1]);
+}
+
+/* A closed stream is held by /dev/null, opened for reading: input ends at once, output fails. */
+static void hold_standard_streams(void)
+{
+    struct env *env = env_real();
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
+        int held = env->open(env, "/dev/null", ENV_READ);
+        assert(held < 0 || held == file);
+    }
+}
+
+int cli_main(const struct cli_program *program, int argc, char **argv)
+{
+    const struct cli_verb *verbs[CLI_VERBS_MAX + 1];
+    assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
+    hold_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    cli_verbs(program, verbs);
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        static char version[] = "version";
+        char *words[] = {version, NULL};
+        return verb_version.run(program, 1, words);
+    }
+    static char name[] = "glint";
+    char *none[] = {name, NULL};
+    return cli_dispatch(program, program->name, cli_about, verbs, argc > 0 ? argc : 1,
+                        argc > 0 ? argv : none);
+}

@@ -1,0 +1,93 @@
+/* Which job? Until that is known, whether a word is an option's value is not: "--ratio 0.5" is two
+ * words only for the job that has a ratio. So options before the job's name are looked up in every
+ * job's table; once the job is known, the line is parsed again by that job's own rules. */
+#include "engine/cli/job.h"
+#include "engine/cli/nearest.h"
+#include "engine/cli/settings.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct glint_job_option *find_anywhere(const struct cli_program *program,
+                                                    const char *name, size_t size)
+{
+    const struct glint_job_option *row = cli_table_find(settings_options, name, size);
+    for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
+        row = cli_table_find(program->jobs[i]->options, name, size);
+    return row;
+}
+
+static void offer_table(struct nearest *nearest, const struct glint_job_option *table)
+{
+    for (; table != NULL && table->name != NULL; table++)
+        if (table->help != NULL) nearest_offer(nearest, table->name);
+}
+
+static void unknown_option(const struct cli_program *program, const char *command, const char *name,
+                           size_t size, struct glint_error *error)
+{
+    char text[128], option[sizeof text + 2];
+    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text), name);
+    snprintf(option, sizeof option, "--%s", text);
+    struct nearest nearest;
+    nearest_init(&nearest, text);
+    offer_table(&nearest, settings_options);
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++)
+        offer_table(&nearest, program->jobs[i]->options);
+    cli_unknown_option(error, command, option, nearest.name);
+}
+
+static const struct glint_job *find_name(const struct cli_program *program, const char *command,
+                                         const char *name, struct glint_error *error)
+{
+    struct nearest nearest;
+    nearest_init(&nearest, name);
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
+        if (strcmp(program->jobs[i]->name, name) == 0) return program->jobs[i];
+        nearest_offer(&nearest, program->jobs[i]->name);
+    }
+    char hint[128];
+    if (nearest.name != NULL)
+        snprintf(hint, sizeof hint, "did you mean %s?  all jobs: %s --help", nearest.name, command);
+    else
+        snprintf(hint, sizeof hint, "all jobs: %s --help", command);
+    error_set(error, GLINT_E_UNKNOWN_JOB, hint, "there is no job %s", name);
+    return NULL;
+}
+
+/* Whether the option's value is the next word; false with *error set for one that nobody has. */
+static bool value_follows(const struct cli_program *program, const char *command, const char *word,
+                          struct glint_error *error)
+{
+    assert(word[0] == '-' && word[1] == '-');
+    const char *name = word + 2, *end = strchrnul(word, '=');
+    size_t size = (size_t)(end - name);
+    if (size == 4 && memcmp(name, "help", 4) == 0) return false;
+    const struct glint_job_option *row = find_anywhere(program, name, size);
+    if (row == NULL) unknown_option(program, command, name, size, error);
+    return row != NULL && row->value != NULL && *end == '\0';
+}
+
+const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
+                                 char **argv, int *out_at, struct glint_error *error)
+{
+    bool help = false;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        bool ended = strcmp(word, "--") == 0;
+        if (ended && ++i == argc) break;
+        if (ended || word[0] != '-') {
+            *out_at = i;
+            return find_name(program, command, argv[i], error);
+        }
+        help = help || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+        if (word[1] == '-' && value_follows(program, command, word, error)) i++;
+        if (error->code != GLINT_OK) return NULL;
+    }
+    if (help) return NULL;
+    char hint[128];
+    snprintf(hint, sizeof hint, "usage: %s JOB ARGUMENTS... [OPTION...]", command);
+    error_set(error, GLINT_E_USAGE, hint, "no job is named");
+    return NULL;
+}

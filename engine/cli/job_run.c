@@ -1,0 +1,176 @@
+/* A job from its first word to its exit status. The order at the end matters: outputs are published
+ * by glint_finish, so only then is it known what to report; the context is destroyed last because
+ * the error and the summary are its. */
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/cli/job.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/settings.h"
+#include "engine/cli/signals.h"
+#include "engine/cli/summary.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SYNTAX_TEXT_MAX 512u
+
+/* A job's command line, described from its table. */
+struct job_syntax {
+    struct cli_syntax syntax;
+    char command[SYNTAX_TEXT_MAX], arguments[SYNTAX_TEXT_MAX];
+};
+
+struct run {
+    const struct glint_job *job;
+    bool explain;
+    struct settings settings;
+    struct progress_view progress;
+    struct buffer notes; /* with --json: lines that wait for the object */
+    bool notes_failed;
+};
+
+static void describe(struct job_syntax *out, const struct glint_job *job, const char *command)
+{
+    uint32_t n = 0;
+    bool fits = text_format(out->command, sizeof out->command, "%s %s", command, job->name);
+    out->arguments[0] = '\0';
+    for (; job->positional[n] != NULL; n++) {
+        size_t used = strlen(out->arguments);
+        fits = text_format(out->arguments + used, sizeof out->arguments - used, "%s%s",
+                           n > 0 ? " " : "", job->positional[n]) &&
+               fits;
+    }
+    assert(fits);
+    for (const struct glint_job_option *row = job->options; row != NULL && row->name != NULL; row++)
+        assert(cli_table_find(settings_options, row->name, strlen(row->name)) == NULL);
+    out->syntax = (struct cli_syntax){.command = out->command,
+                                      .summary = job->summary,
+                                      .help = job->help,
+                                      .arguments = out->arguments,
+                                      .arguments_min = n,
+                                      .arguments_max = n,
+                                      .own = job->options,
+                                      .common = settings_options};
+}
+
+/* The help of submit and explain themselves. */
+static int print_jobs(const struct cli_program *program, const char *command, bool explain)
+{
+    struct buffer list = {NULL, 0, 0};
+    bool kept = true;
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
+        char line[SYNTAX_TEXT_MAX];
+        text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
+                    program->jobs[i]->summary);
+        kept = kept && buffer_append(&list, line, strlen(line));
+    }
+    kept = kept && buffer_append(&list, "", 1);
+    struct cli_syntax syntax = {.command = command,
+                                .arguments = "JOB ARGUMENTS...",
+                                .common = settings_options,
+                                .help = (const char *)list.data};
+    syntax.summary = explain ? "Prints the plan of a job and what it would cost; runs nothing."
+                             : "Runs a job. Its own options: glint submit JOB --help";
+    struct glint_error error = {.code = GLINT_OK};
+    if (!kept || !cli_syntax_help(&syntax)) error_no_memory(&error);
+    buffer_fini(&list);
+    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+}
+
+/* glint_config.note: plans go to standard output, remarks of a running job to standard error. */
+static void on_note(void *arg, const char *line)
+{
+    struct run *run = arg;
+    if (run->settings.json) {
+        if (!buffer_append(&run->notes, line, strlen(line) + 1)) run->notes_failed = true;
+        return;
+    }
+    progress_clear(&run->progress);
+    if (!run->explain && run->settings.quiet) return;
+    FILE *out = run->explain ? stdout : stderr;
+    print_safe(out, line, "");
+    fputc('\n', out);
+}
+
+static void report(struct run *run, const struct glint_summary *summary, struct glint_error *error)
+{
+    struct summary_report r = {run->job->name, error, summary, &run->notes};
+    progress_clear(&run->progress);
+    if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
+    if (error->code != GLINT_OK)
+        print_error(stderr, error, print_color_on(run->settings.color));
+    else if (!run->explain && !run->settings.quiet && !run->settings.json)
+        summary_print(stderr, &r, run->settings.verbose);
+    if (!run->settings.json || summary_print_json(stdout, &r)) return;
+    struct glint_error lost = {.code = GLINT_OK};
+    error_no_memory(&lost);
+    if (error->code == GLINT_OK) *error = lost;
+    cli_fail(&lost);
+}
+
+static int run_in_context(struct run *run, const struct cli_program *program,
+                          const struct cli_line *line)
+{
+    struct glint_config *config = &run->settings.config;
+    config->env = env_real();
+    config->ops = program->ops;
+    config->modules = program->modules;
+    config->explain = run->explain;
+    config->progress = progress_show;
+    config->progress_arg = &run->progress;
+    config->note = on_note;
+    config->note_arg = run;
+    progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
+                  run->settings.verbose);
+    signals_start("hidden folders beside the outputs and in the work directory are left; the next "
+                  "job there removes them");
+    struct glint_error error = {.code = GLINT_OK};
+    struct glint_summary summary = {.elapsed_ns = 0};
+    struct glint *g = glint_create(config, &error);
+    assert((g == NULL) == (error.code != GLINT_OK));
+    if (g != NULL) {
+        struct glint_job_args args = {line->arguments, line};
+        signals_watch(g);
+        int code = run->job->run(g, &args);
+        assert(code == GLINT_OK || glint_error(g)->code != GLINT_OK);
+        glint_finish(g);
+        signals_unwatch();
+        error = *glint_error(g);
+        glint_summarize(g, &summary);
+    }
+    report(run, &summary, &error);
+    glint_destroy(g);
+    buffer_fini(&run->notes);
+    return cli_flush_stdout(glint_code_exit_status(error.code));
+}
+
+int job_run(const struct cli_program *program, const char *command, bool explain, int argc,
+            char **argv)
+{
+    int at = 0, status = 0;
+    struct glint_error error = {.code = GLINT_OK};
+    struct run run = {.explain = explain};
+    struct job_syntax described;
+    struct cli_line line;
+    run.job = job_find(program, command, argc, argv, &at, &error);
+    if (run.job == NULL)
+        return error.code != GLINT_OK ? cli_fail(&error) : print_jobs(program, command, explain);
+    char **words = mem_alloc(((uint64_t)argc + 1) * sizeof *words);
+    if (words == NULL) {
+        error_no_memory(&error);
+        return cli_fail(&error);
+    }
+    int count = 0;
+    for (int i = 0; i < argc; i++)
+        if (i != at) words[count++] = argv[i];
+    words[count] = NULL;
+    describe(&described, run.job, command);
+    if (cli_line_open(&line, &described.syntax, count, words, &status)) {
+        bool sound = settings_read(&run.settings, &line, &error);
+        status = sound ? run_in_context(&run, program, &line) : cli_fail(&error);
+        cli_line_fini(&line);
+    }
+    mem_free(words);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* Errors go out in small pieces through stdio: standard error is unbuffered, nothing is kept. */
+#include "engine/cli/print.h"
+
+#include "engine/base/error.h"
+#include "engine/cli/utf8.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool print_color_on(enum print_color color)
+{
+    if (color != PRINT_COLOR_AUTO) return color == PRINT_COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (no_color != NULL && no_color[0] != '\0') return false;
+    if (term != NULL && strcmp(term, "dumb") == 0) return false;
+    return isatty(STDERR_FILENO) == 1;
+}
+
+static bool is_control(const uint8_t *p, unsigned size)
+{
+    if (size == 2) return p[0] == 0xc2 && p[1] < 0xa0; /* C1: terminals obey these too */
+    return size == 1 && (p[0] < 0x20 || p[0] == 0x7f);
+}
+
+void print_safe(FILE *out, const char *text, const char *indent)
+{
+    const uint8_t *p = (const uint8_t *)text;
+    uint64_t left = strlen(text);
+    while (left > 0) {
+        unsigned size = utf8_size(p, left), step = size > 0 ? size : 1;
+        assert(step <= left);
+        if (*p == '\n') {
+            fprintf(out, "\n%s", indent);
+        } else if (size == 0 || is_control(p, size)) {
+            for (unsigned i = 0; i < step; i++) fprintf(out, "\\x%02x", p[i]);
+        } else {
+            fwrite(p, 1, size, out);
+        }
+        p += step;
+        left -= step;
+    }
+}
+
+static void print_part(FILE *out, const char *name, const char *text)
+{
+    if (text[0] == '\0') return;
+    fprintf(out, "  %s: ", name);
+    print_safe(out, text, "    ");
+    fputc('\n', out);
+}
+
+void print_error(FILE *out, const struct glint_error *error, bool color)
+{
+    assert(error->code < 0);
+    fprintf(out, "%serror[E%04d]:%s %s\n", color ? "\033[1;31m" : "", -(int)error->code,
+            color ? "\033[0m" : "", glint_code_text(error->code));
+    print_part(out, "cause", error->cause);
+    print_part(out, "effect", error->effect);
+    print_part(out, "hint", error->hint);
+}
+
+int cli_fail(const struct glint_error *error)
+{
+    print_error(stderr, error, print_color_on(PRINT_COLOR_AUTO));
+    return glint_code_exit_status(error->code);
+}
+
+int cli_flush_stdout(int status)
+{
+    bool lost_before = ferror(stdout) != 0; /* by an earlier flush, whose errno is gone */
+    bool lost_now = fflush(stdout) != 0;
+    const char *reason = lost_now ? strerror(errno) : "a part of the text got lost";
+    if (!lost_before && !lost_now) return status;
+    clearerr(stdout); /* said once is enough */
+    struct glint_error error = {.code = GLINT_OK};
+    error_set(&error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s", reason);
+    int lost_status = cli_fail(&error);
+    return status != 0 ? status : lost_status;
+}

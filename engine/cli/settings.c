@@ -1,0 +1,178 @@
+/* One table, one reader per kind of value; an option is read by the name under which it stands in
+ * the table, so a misspelt name trips an assert in every run. */
+#include "engine/cli/settings.h"
+
+#include "engine/base/text.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <string.h>
+
+const struct glint_job_option settings_options[] = {
+    {"master", "MASTER", "local[*]",
+     "local[N]: N slots in this process; local[*]: one per processor"},
+    {"memory", "BYTES", "1G", "memory of the whole process: 512M, 2G"},
+    {"work-dir", "DIR", NULL, "parent of this run's own folder (default: $TMPDIR, else /tmp)"},
+    {"split-size", "BYTES", NULL, "input per task (default: by the input's size, 1M to 32M)"},
+    {"partitions", "N", NULL, "partitions after a shuffle (default: by the input's size)"},
+    {"max-line", "BYTES", "16M", "longest line that is accepted"},
+    {"overwrite", NULL, NULL, "replace outputs that exist"},
+    {"bad-rows", "fail|skip", "fail", "what to do with rows that do not fit"},
+    {"max-bad-rows", "N", NULL, "with --bad-rows skip: fail beyond that many"},
+    {"timeout", "TIME", NULL, "end the job after 90, 30s, 5m, 2h"},
+    {"json", NULL, NULL, "print one JSON object on standard output at the end"},
+    {"quiet", NULL, NULL, "print nothing but errors"},
+    {"verbose", NULL, NULL, "print each stage and its time"},
+    {"color", "WHEN", "auto", "colour messages: auto, always, never"},
+    {"encode-messages", NULL, NULL, NULL}, /* tests: messages take the form they have on a wire */
+    {NULL, NULL, NULL, NULL},
+};
+
+static_assert(MEMORY_BYTES_DEFAULT == GIB && LINE_BYTES_MAX_DEFAULT == 16 * MIB,
+              "the presets above are the limits' defaults");
+
+struct reader {
+    const struct cli_line *line;
+    struct glint_error *error;
+};
+
+static void refuse(struct reader *r, const char *name, const char *text, const char *wanted)
+{
+    error_set(r->error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", name, text, wanted);
+}
+
+static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    return text_parse_i64((const uint8_t *)text, strlen(text), out) && *out >= min && *out <= max;
+}
+
+/* A number in [min, max], or `absent` where the option is not there. */
+static int64_t read_count(struct reader *r, const char *name, int64_t min, int64_t max,
+                          int64_t absent)
+{
+    assert(min <= max);
+    const char *text = cli_line_option(r->line, name);
+    int64_t value;
+    if (text == NULL) return absent;
+    if (parse_count(text, min, max, &value)) return value;
+    char wanted[96];
+    text_format(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)min,
+                (long long)max);
+    refuse(r, name, text, wanted);
+    return absent;
+}
+
+/* Bytes in [1, max], or 0 where the option is not there. */
+static uint64_t read_bytes(struct reader *r, const char *name, uint64_t max)
+{
+    const char *text = cli_line_option(r->line, name);
+    uint64_t value;
+    if (text == NULL) return 0;
+    if (text_parse_bytes(text, &value) && value >= 1 && value <= max) return value;
+    char limit[TEXT_NUMBER_MAX], wanted[96];
+    text_bytes(limit, max);
+    text_format(wanted, sizeof wanted, "bytes, as in 4096, 64K or 1.5G, from 1 to %s", limit);
+    refuse(r, name, text, wanted);
+    return 0;
+}
+
+/* The index of the option's value in `words`, which ends with NULL. */
+static int read_word(struct reader *r, const char *name, const char *const *words)
+{
+    const char *text = cli_line_option(r->line, name);
+    assert(text != NULL); /* it has a preset */
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0) return i;
+    char wanted[96] = "one of";
+    for (size_t used = strlen(wanted); *words != NULL; words++, used = strlen(wanted))
+        text_format(wanted + used, sizeof wanted - used, " %s", *words);
+    refuse(r, name, text, wanted);
+    return 0;
+}
+
+bool settings_master(const char *text, uint32_t *out_slots)
+{
+    static const char prefix[] = "local[";
+    size_t size = strlen(text), before = sizeof prefix - 1;
+    *out_slots = 1;
+    if (strcmp(text, "local") == 0) return true; /* one thread, as in Spark */
+    if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
+    *out_slots = 0;
+    if (strcmp(text + before, "*]") == 0) return true;
+    int64_t slots;
+    if (!text_parse_i64((const uint8_t *)text + before, size - before - 1, &slots)) return false;
+    if (slots < 1 || slots > (int64_t)SLOTS_MAX) return false;
+    *out_slots = (uint32_t)slots;
+    return true;
+}
+
+bool settings_duration(const char *text, uint64_t *out_ns)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    size_t digits = strspn(text, "0123456789.");
+    double number;
+    if (!text_parse_f64((const uint8_t *)text, digits, &number)) return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(text + digits, units[i].unit) != 0) continue;
+        double ns = number * units[i].seconds * 1e9;
+        if (!(ns >= 1 && ns < 9e18)) return false;
+        *out_ns = (uint64_t)ns;
+        return true;
+    }
+    return false;
+}
+
+static void read_master(struct reader *r, struct glint_config *config)
+{
+    const char *text = cli_line_option(r->line, "master");
+    if (settings_master(text, &config->slots)) return;
+    char wanted[96];
+    text_format(wanted, sizeof wanted, "local[*], or local[N] with N from 1 to %u", SLOTS_MAX);
+    refuse(r, "master", text, wanted);
+}
+
+static void read_timeout(struct reader *r, struct glint_config *config)
+{
+    const char *text = cli_line_option(r->line, "timeout");
+    if (text != NULL && !settings_duration(text, &config->timeout_ns))
+        refuse(r, "timeout", text, "a time above 0, as in 90, 30s, 5m or 2h");
+}
+
+static void read_bad_rows(struct reader *r, struct glint_config *config)
+{
+    static const char *const choices[] = {"fail", "skip", NULL};
+    config->skip_bad_rows = read_word(r, "bad-rows", choices) == 1;
+    config->bad_rows_max = read_count(r, "max-bad-rows", 0, INT64_MAX, -1);
+    if (config->bad_rows_max >= 0 && !config->skip_bad_rows)
+        error_set(r->error, GLINT_E_USAGE, "add --bad-rows skip",
+                  "--max-bad-rows does nothing while the first bad row ends the job");
+}
+
+bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
+{
+    static const char *const colors[] = {[PRINT_COLOR_AUTO] = "auto",
+                                         [PRINT_COLOR_ALWAYS] = "always",
+                                         [PRINT_COLOR_NEVER] = "never",
+                                         NULL};
+    struct reader r = {line, error};
+    struct glint_config *config = &out->config;
+    *out = (struct settings){.config = {.bad_rows_max = -1}};
+    out->color = (enum print_color)read_word(&r, "color", colors);
+    out->json = cli_line_switch(line, "json");
+    out->quiet = cli_line_switch(line, "quiet");
+    out->verbose = cli_line_switch(line, "verbose") && !out->quiet;
+    read_master(&r, config);
+    config->memory_bytes = read_bytes(&r, "memory", (uint64_t)1 << 47);
+    config->work_dir = cli_line_option(line, "work-dir");
+    config->split_bytes = read_bytes(&r, "split-size", (uint64_t)1 << 47);
+    config->partitions = (uint32_t)read_count(&r, "partitions", 1, PARTITIONS_MAX, 0);
+    config->line_bytes_max = read_bytes(&r, "max-line", VALUE_BYTES_MAX);
+    config->overwrite = cli_line_switch(line, "overwrite");
+    config->encode_messages = cli_line_switch(line, "encode-messages");
+    read_bad_rows(&r, config);
+    read_timeout(&r, config);
+    return error->code == GLINT_OK;
+}

@@ -1,0 +1,20 @@
+/* Ctrl-C and its kin: the first signal asks for a clean end, the second ends at once.
+ *
+ * SIGINT ends with INTERRUPTED (130), SIGTERM and SIGHUP with TERMINATED (143). A signal that was
+ * ignored when the process began (nohup, a shell's background job) stays ignored. */
+#ifndef GLINT_CLI_SIGNALS_H
+#define GLINT_CLI_SIGNALS_H
+
+#include "engine/glint.h"
+
+/* Once per process, from the main thread. `left` is printed when a second signal ends the process:
+ * what stays behind on disk, one line; it must live as long as the process. */
+void signals_start(const char *left);
+/* The first signal interrupts this context from now on; one that came before does so at once. */
+void signals_watch(struct glint *g);
+/* After it returns, no handler uses the watched context any more. */
+void signals_unwatch(void);
+/* INTERRUPTED or TERMINATED once a signal came, else 0. For loops without a context. */
+enum glint_code signals_pending(void);
+
+#endif

@@ -1,0 +1,170 @@
+/* Two views of one report. Keys of the JSON form are only ever added ("schema" counts what is not).
+ */
+#include "engine/cli/summary.h"
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/cli/json.h"
+#include "engine/cli/print.h"
+#include "engine/data/task.h"
+
+#include <assert.h>
+#include <string.h>
+
+static int64_t counter(const struct glint_summary *s, enum task_counter which)
+{
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        if (strcmp(s->counter_names[i], task_counter_names[which]) == 0)
+            return s->counter_values[i];
+    return 0;
+}
+
+static void print_counters(FILE *out, const struct glint_summary *s, bool all)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < s->counter_count; i++) {
+        size_t size = strlen(s->counter_names[i]);
+        if ((all || s->counter_values[i] != 0) && size > width) width = size;
+    }
+    for (uint32_t i = 0; i < s->counter_count; i++) {
+        if (!all && s->counter_values[i] == 0) continue;
+        size_t size = strlen(s->counter_names[i]);
+        assert(size <= width);
+        fputs("  ", out);
+        print_safe(out, s->counter_names[i], " ");
+        fprintf(out, "%*s  %lld\n", (int)(width - size), "", (long long)s->counter_values[i]);
+    }
+}
+
+void summary_print(FILE *out, const struct summary_report *report, bool verbose)
+{
+    const struct glint_summary *s = report->summary;
+    int64_t bytes_read = counter(s, COUNT_BYTES_READ);
+    double seconds = (double)s->elapsed_ns / 1e9;
+    char bytes[TEXT_NUMBER_MAX];
+    text_bytes(bytes, (uint64_t)(bytes_read > 0 ? bytes_read : 0));
+    fprintf(out, "%s: %lld rows, %s in %.3f s", report->job, (long long)counter(s, COUNT_ROWS_READ),
+            bytes, seconds);
+    if (seconds > 0 && bytes_read > 0)
+        fprintf(out, " (%.0f MB/s)", (double)bytes_read / seconds / 1e6);
+    fprintf(out, "; %u stages, %u tasks", s->stages, s->tasks);
+    if (s->retries > 0) fprintf(out, ", %u retried", s->retries);
+    fputc('\n', out);
+    for (uint32_t i = 0; verbose && i < s->stage_count; i++)
+        fprintf(out, "  stage %u: %s, %u tasks, %.3f s\n", i + 1, s->stage_times[i].name,
+                s->stage_times[i].tasks, (double)s->stage_times[i].elapsed_ns / 1e9);
+    print_counters(out, s, verbose);
+    for (uint32_t i = 0; i < s->output_count; i++) {
+        fputs("  -> ", out);
+        print_safe(out, s->outputs[i], " ");
+        fputc('\n', out);
+    }
+}
+
+static void put_error(struct json *j, const struct glint_error *error)
+{
+    json_name(j, "error");
+    if (error->code == GLINT_OK) {
+        json_string(j, NULL);
+        return;
+    }
+    char code[16];
+    text_format(code, sizeof code, "E%04d", -(int)error->code);
+    json_open(j, '{');
+    json_name(j, "code");
+    json_string(j, code);
+    json_name(j, "name");
+    json_string(j, error_name(error->code));
+    json_name(j, "text");
+    json_string(j, glint_code_text(error->code));
+    json_name(j, "cause");
+    json_string(j, error->cause);
+    json_name(j, "effect");
+    json_string(j, error->effect[0] != '\0' ? error->effect : NULL);
+    json_name(j, "hint");
+    json_string(j, error->hint[0] != '\0' ? error->hint : NULL);
+    json_name(j, "exit_status");
+    json_i64(j, glint_code_exit_status(error->code));
+    json_close(j, '}');
+}
+
+static void put_counters(struct json *j, const struct glint_summary *s)
+{
+    json_name(j, "counters");
+    json_open(j, '{');
+    for (uint32_t i = 0; i < s->counter_count; i++) {
+        json_name(j, s->counter_names[i]);
+        json_i64(j, s->counter_values[i]);
+    }
+    json_close(j, '}');
+}
+
+static void put_stages(struct json *j, const struct glint_summary *s)
+{
+    json_name(j, "stages");
+    json_open(j, '[');
+    for (uint32_t i = 0; i < s->stage_count; i++) {
+        json_open(j, '{');
+        json_name(j, "name");
+        json_string(j, s->stage_times[i].name);
+        json_name(j, "tasks");
+        json_u64(j, s->stage_times[i].tasks);
+        json_name(j, "elapsed_ms");
+        json_ms(j, s->stage_times[i].elapsed_ns);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_lists(struct json *j, const struct summary_report *report)
+{
+    const struct glint_summary *s = report->summary;
+    json_name(j, "outputs");
+    json_open(j, '[');
+    for (uint32_t i = 0; i < s->output_count; i++) json_string(j, s->outputs[i]);
+    json_close(j, ']');
+    json_name(j, "notes");
+    json_open(j, '[');
+    const struct buffer *notes = report->notes;
+    for (uint64_t at = 0; at < notes->size; at += strlen((const char *)notes->data + at) + 1)
+        json_string(j, (const char *)notes->data + at);
+    json_close(j, ']');
+}
+
+static const char *status_of(enum glint_code code)
+{
+    if (code == GLINT_OK) return "ok";
+    return code == GLINT_E_INTERRUPTED || code == GLINT_E_TERMINATED ? "interrupted" : "failed";
+}
+
+bool summary_print_json(FILE *out, const struct summary_report *report)
+{
+    const struct glint_summary *s = report->summary;
+    struct json j = {.failed = false};
+    assert(report->notes->size == 0 || report->notes->data[report->notes->size - 1] == '\0');
+    json_open(&j, '{');
+    json_name(&j, "schema");
+    json_i64(&j, 1);
+    json_name(&j, "job");
+    json_string(&j, report->job);
+    json_name(&j, "status");
+    json_string(&j, status_of(report->error->code));
+    put_error(&j, report->error);
+    json_name(&j, "elapsed_ms");
+    json_ms(&j, s->elapsed_ns);
+    json_name(&j, "tasks");
+    json_u64(&j, s->tasks);
+    json_name(&j, "retries");
+    json_u64(&j, s->retries);
+    put_counters(&j, s);
+    put_stages(&j, s);
+    put_lists(&j, report);
+    json_close(&j, '}');
+    bool made = !j.failed;
+    if (made) {
+        fwrite(j.out.data, 1, j.out.size, out);
+        fputc('\n', out);
+    }
+    json_fini(&j);
+    return made;
+}
