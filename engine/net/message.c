@@ -47,7 +47,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     pack_u64(&p, m->id);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
-    error_pack(&p, m->error);
+    error_pack(&p, m->type == MSG_FAILED ? m->error : NULL);
     if (p.failed) {
         packer_fini(&p);
         return error_no_memory(error);
