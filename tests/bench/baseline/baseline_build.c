@@ -4,9 +4,11 @@
  * ilv (default): 16 rows hashed in lanes; their bits are prefetched one turn later and set two
  * turns later, row by row and in turns, so that cache misses overlap with hashing and come evenly.
  * Bursts of a whole batch's prefetches or sets are slower. */
+#include "die.h"
 #include "files.h"
 #include "filters.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -75,6 +77,7 @@ INLINE void hash_batch(struct batch *batch, const struct filters *filters, const
         u32x16 bits = lanes_index(&lanes, seed);
         memcpy(batch->bit[seed], &bits, sizeof bits);
     }
+    assert(first < rows->count && k <= K_MAX);
     batch->rows = rows->count - first < LANES ? rows->count - first : LANES;
     if (lanes_odd(&lanes) != 0) hash_odd_rows(batch, filters, rows, first);
 }

@@ -1,4 +1,5 @@
 /* baseline_count INPUT OUTPUT: rows per rating, as lines `rating TAB count` in order of rating. */
+#include "die.h"
 #include "files.h"
 #include "rows.h"
 

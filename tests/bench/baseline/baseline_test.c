@@ -5,9 +5,11 @@
  * are hashed, their bits gathered, and the survivors packed to the front. Each hash sees half as
  * many as the one before. Where the filters do not fit a cache, the bits are prefetched a few
  * vectors ahead. */
+#include "die.h"
 #include "files.h"
 #include "filters.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -107,6 +109,7 @@ static void candidates_load(struct candidates *candidates, const struct filters 
         pack(candidates->key + count, key, keep);
         count += (uint32_t)__builtin_popcount(keep);
     }
+    assert(count <= rows->count);
     candidates->count = count;
 }
 
@@ -141,6 +144,7 @@ static void sieve_near(struct candidates *candidates, const struct filters *filt
         u32x16 bits = candidate_bits(candidates, filters, at, seed);
         kept = keep_set(candidates, filters->words, bits, at, kept);
     }
+    assert(kept <= candidates->count);
     candidates->count = kept;
 }
 
@@ -152,6 +156,7 @@ static void sieve_far(struct candidates *candidates, const struct filters *filte
         uint32_t slot = at / LANES % AHEAD;
         if (at >= AHEAD * LANES)
             kept = keep_set(candidates, filters->words, ring[slot], at - AHEAD * LANES, kept);
+        assert(kept <= at); /* packing never overtakes what is still to be read */
         if (at >= candidates->count) continue;
         ring[slot] = candidate_bits(candidates, filters, at, seed);
         for (int i = 0; i < LANES; i++) __builtin_prefetch(filters->words + (ring[slot][i] >> 6));
@@ -187,6 +192,7 @@ static void print_rate(FILE *part, double rate)
 {
     char text[40];
     int digits = 1;
+    assert(rate >= 0 && rate <= 1);
     do snprintf(text, sizeof text, "%.*e", digits - 1, rate);
     while (strtod(text, NULL) != rate && digits++ < 17);
     if (rate == 0 || rate == 1)

@@ -1,5 +1,6 @@
 /* Whole results are small beside the table, so plain stdio and glob will do. */
 #include "files.h"
+#include "die.h"
 #include "rows.h"
 
 #include <glob.h>

@@ -1,6 +1,7 @@
 /* All filters stand in one area, each at a cache line, so that a row needs one base and the kernel
  * can give huge pages. */
 #include "filters.h"
+#include "die.h"
 #include "files.h"
 #include "jobs/bloom/bloom.h"
 
@@ -31,11 +32,13 @@ static void filters_lay_out(struct filters *filters)
     for (int key = 0; key < KEYS_MAX && filters->lanes_fit; key++) {
         uint64_t m = filters->m[key] < 2 ? 2 : filters->m[key];
         uint32_t log2 = log2_ceil(m);
+        assert(log2 >= 1 && m <= UINT64_C(1) << log2 && m > UINT64_C(1) << (log2 - 1));
         filters->divisors.m[key] = (uint32_t)m;
         filters->divisors.magic[key] = (uint32_t)(((UINT64_C(1) << (31 + log2)) + m - 1) / m);
         filters->divisors.shift[key] = log2 - 1;
         filters->divisors.base[key] = (uint32_t)filters->base[key];
     }
+    assert(bits % BITS_PER_LINE == 0);
     filters->area_bytes = (bits / 8 + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
     filters->words = aligned_alloc(HUGE_PAGE, filters->area_bytes);
     if (filters->words == NULL) die("out of memory");
@@ -64,6 +67,7 @@ static struct bloom_filter filter_view(const struct filters *filters, int key)
 {
     struct bloom_params params = {
         .scheme = BLOOM_SPARK, .n = filters->n[key], .m = filters->m[key], .k = filters->k};
+    assert(key >= 0 && key < KEYS_MAX && filters->base[key] % BITS_PER_LINE == 0);
     uint8_t *bits = (uint8_t *)filters->words + filters->base[key] / 8;
     return (struct bloom_filter){.params = params, .bits = bits};
 }

@@ -142,7 +142,9 @@ static inline void load_words(const uint8_t *bytes, const uint32_t *start, u32x1
 /* table[index] in every lane, index < 16. */
 static inline u32x16 look_up(u32x16 table, u32x16 index)
 {
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+    return (u32x16)_mm512_permutexvar_epi32((__m512i)index, (__m512i)table);
+#elif defined(__AVX2__)
     union halves from = {table}, at = {index};
     for (int i = 0; i < 2; i++) {
         __m256 low = (__m256)_mm256_permutevar8x32_epi32(from.half[0], at.half[i]);
@@ -152,7 +154,9 @@ static inline u32x16 look_up(u32x16 table, u32x16 index)
     }
     return at.all;
 #else
-    return __builtin_shuffle(table, index);
+    u32x16 found;
+    for (int i = 0; i < LANES; i++) found[i] = table[index[i]];
+    return found;
 #endif
 }
 

@@ -4,12 +4,11 @@
  * into the next chunk. The usual rating, "d.d" and a tab, is then read in byte lanes from the same
  * chunk, shifted; all others ("10.0", "7", "6.25") take the slow path one by one. */
 #include "rows.h"
+#include "die.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +19,6 @@
 #elif defined(__AVX2__)
 #include <immintrin.h>
 #endif
-
-void die(const char *message, ...)
-{
-    va_list args;
-    va_start(args, message);
-    fprintf(stderr, "%s: ", program_invocation_short_name);
-    vfprintf(stderr, message, args);
-    fputc('\n', stderr);
-    va_end(args);
-    exit(1);
-}
-
-void die_errno(const char *path)
-{
-    die("%s: %s", path, strerror(errno));
-}
 
 /* The key of a rating field that ends at a tab or newline; -1 if it is none. */
 static int key_slowly(const uint8_t *field)
@@ -234,6 +217,7 @@ static void *allocate(size_t bytes)
 
 void rows_open(struct reader *reader, const char *path, bool with_ids)
 {
+    assert(path != NULL);
     *reader = (struct reader){.fd = open(path, O_RDONLY | O_CLOEXEC), .with_ids = with_ids};
     if (reader->fd < 0) die_errno(path);
     reader->buffer = allocate(LINE_BYTES_MAX + BLOCK_BYTES + PAD_BYTES);
@@ -271,6 +255,7 @@ const struct rows *rows_next(struct reader *reader)
     ssize_t got = pread(reader->fd, block, BLOCK_BYTES, reader->offset);
     if (got < 0) die_errno("read");
     if (got == 0 && reader->rest == 0) return NULL;
+    assert(got <= BLOCK_BYTES);
     reader->offset += got;
     uint8_t *end = block + got;
     if (got == 0) *end++ = '\n'; /* the last line had none */
@@ -279,6 +264,7 @@ const struct rows *rows_next(struct reader *reader)
     reader->rest_at = lines_end;
     reader->rest = (size_t)(end - lines_end);
     if (first) lines += header_length(lines, (size_t)(lines_end - lines));
+    assert(lines >= reader->buffer && lines <= lines_end && lines_end <= end);
     reader->rows.bytes = lines;
     uint32_t length = (uint32_t)(lines_end - lines);
     if (reader->with_ids)

@@ -47,8 +47,4 @@ void rows_close(struct reader *reader);
 /* Adds the rows of each key to counts[KEYS_MAX]. */
 void rows_count(const struct rows *rows, uint64_t *counts);
 
-/* Prints "NAME: MESSAGE[: errno]" and exits with 1. */
-_Noreturn void die(const char *message, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void die_errno(const char *path);
-
 #endif

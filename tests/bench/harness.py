@@ -1,0 +1,306 @@
+"""What every row of the table is made with: the programs, the data, the clock, and the comparison
+of outputs. Nothing here knows a row."""
+
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BASELINE = HERE / "baseline"
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O3", "-Wall", "-Wextra", "-Wno-psabi", f"-I{ROOT}"]
+SEED = "1"
+
+
+class Failure(Exception):
+    """Something that makes the measurement worthless; its text says what."""
+
+
+@dataclass
+class Sample:
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass
+class Samples:
+    """The runs of one side of one row, without the warm-up."""
+    runs: list = field(default_factory=list)
+
+    @property
+    def seconds(self):
+        return statistics.median(run.seconds for run in self.runs)
+
+    @property
+    def peak_bytes(self):
+        return max(run.peak_bytes for run in self.runs)
+
+
+@dataclass
+class Result:
+    """One row of the table. Sides are in `unit`; a ratio may be of something else (`goal` says)."""
+    name: str
+    what: str
+    unit: str
+    goal: str
+    glint: float | None = None
+    hand: float | None = None
+    ratio: float | None = None
+    met: bool | None = None
+    note: str = ""
+    samples: dict = field(default_factory=dict)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def remove(path):
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def checked(command, **options):
+    done = subprocess.run([str(c) for c in command], stderr=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        raise Failure(f"{shlex.join(map(str, command))}\n{done.stderr.strip()}")
+
+
+class Programs:
+    """Compiles the hand-written programs, for this very machine."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self.simd = self._simd()
+        bloom = self._library()
+        shared = [BASELINE / f for f in ("rows.c", "files.c", "die.c")]
+        filters = shared + [BASELINE / "filters.c", bloom, "-lxxhash", "-lcrypto"]
+        self.count = self._program("baseline_count", shared)
+        self.build = self._program("baseline_build", filters)
+        self.test = self._program("baseline_test", filters)
+        small = [BASELINE / "die.c"]
+        self.measure = self._program("measure", small)
+        self.make_ratings = self._program("make_ratings",
+                                          small + [ROOT / "jobs/generate/ratings.c"])
+
+    def _program(self, name, rest):
+        """Linked statically where the libraries allow it: that saves a millisecond per start."""
+        out = self.folder / name
+        command = ["gcc", *FLAGS, "-march=native", BASELINE / f"{name}.c", *rest, "-lm", "-o", out]
+        static = subprocess.run([str(c) for c in command + ["-static"]], capture_output=True)
+        if static.returncode != 0:
+            checked(command)
+        return str(out)
+
+    def _library(self):
+        """jobs/bloom as an archive, of which the programs take the file format."""
+        archive = self.folder / "libbloom.a"
+        objects = []
+        for source in sorted((ROOT / "jobs/bloom").glob("*.c")):
+            objects.append(self.folder / f"{source.stem}.o")
+            checked(["gcc", *FLAGS, "-c", source, "-o", objects[-1]])
+        archive.unlink(missing_ok=True)
+        checked(["ar", "rcs", archive, *objects])
+        return archive
+
+    @staticmethod
+    def _simd():
+        macros = subprocess.run(["gcc", "-march=native", "-dM", "-E", "-x", "c", os.devnull],
+                                capture_output=True, text=True).stdout
+        if "__AVX512VBMI2__" in macros and "__AVX512BW__" in macros:
+            return "AVX-512"
+        return "AVX2" if "__AVX2__" in macros else "the compiler's vectors"
+
+
+class Bench:
+    """Data is made when it is first asked for: rows 0..n-1 to build from, rows n..2n-1 (ids that
+    no filter holds) to test with."""
+
+    def __init__(self, folder, glint, rows_small, rows_large, runs):
+        self.folder, self.glint, self.runs = folder, glint, runs
+        self.rows = {"small": rows_small, "large": rows_large}
+        say(f"building the hand-written programs in {folder}")
+        self.programs = Programs(folder / "programs")
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir(exist_ok=True)
+        self.peers = {}  # name -> seconds, where --peers measured them
+        self._made = set()
+        self._check_generator()
+
+    def out(self, name):
+        return self.folder / f"out-{name}"
+
+    # ---- data ----
+
+    def _make(self, name, first, rows, header=False):
+        path = self.folder / f"{name}.tsv"
+        if path in self._made:
+            return path
+        free, needed = shutil.disk_usage(self.folder).free, rows * 24
+        if free < needed:
+            raise Failure(f"{self.folder}: {needed} bytes needed, {free} free; "
+                          "give --rows-large or --work")
+        say(f"writing {path.name}, {rows} rows")
+        command = [self.programs.make_ratings, SEED, str(first), str(rows)]
+        with open(path, "wb") as file:
+            checked(command + (["header"] if header else []), stdout=file)
+        self._made.add(path)
+        return path
+
+    def table(self, size):
+        return self._make(f"table-{size}", 0, self.rows[size])
+
+    def unseen(self, size):
+        return self._make(f"unseen-{size}", self.rows[size], self.rows[size])
+
+    def headed(self, size):
+        return self._make(f"headed-{size}", 0, self.rows[size], header=True)
+
+    def halves(self, size, unseen=False):
+        """The table, or the unseen rows, as two files."""
+        rows, kind = self.rows[size], "unseen" if unseen else "table"
+        first, half = (rows if unseen else 0), rows // 2
+        return [self._make(f"{kind}-{size}-a", first, half),
+                self._make(f"{kind}-{size}-b", first + half, rows - half)]
+
+    def drop(self, paths):
+        for path in paths:
+            path.unlink(missing_ok=True)
+            self._made.discard(path)
+
+    def counts(self, size):
+        return self._prepared(f"counts-{size}", self.programs.count, self.table(size))
+
+    def filters(self, size, p="0.01"):
+        return self._prepared(f"filters-{size}", self.programs.build, p, self.table(size),
+                              self.counts(size))
+
+    def _prepared(self, name, *command):
+        path = self.folder / name
+        if path not in self._made:
+            remove(path)
+            checked([*command, path])
+            self._made.add(path)
+        return path
+
+    def _check_generator(self):
+        if self.glint is None:
+            return
+        mine = subprocess.run([self.programs.make_ratings, SEED, "0", "1000", "header"],
+                              capture_output=True).stdout
+        theirs = subprocess.run([self.glint, "generate", "ratings", "--rows", "1000", "--seed",
+                                 SEED], capture_output=True)
+        if theirs.returncode != 0 or theirs.stdout != mine:
+            raise Failure("glint generate ratings does not write the table that is measured\n"
+                          + theirs.stderr.decode(errors="replace"))
+
+    def peer_seconds(self, name, size, elsewhere_per_row):
+        """What a peer takes for the same rows, and where that was measured."""
+        if name in self.peers:
+            return self.peers[name], "measured here"
+        return elsewhere_per_row * self.rows[size], "measured elsewhere; --peers measures it here"
+
+    # ---- running ----
+
+    def submit(self, job, *rest, master="local[1]"):
+        return [str(self.glint), "submit", job, *map(str, rest), "--master", master, "-q",
+                "--work-dir", str(self.scratch)]
+
+    def measure(self, *commands, cpus):
+        """One run of all commands at once; a Sample for each, in order."""
+        line = [self.programs.measure]
+        for i, command in enumerate(commands):
+            line += (["---"] if i else []) + [cpus[i], *map(str, command)]
+        done = subprocess.run(line, capture_output=True, text=True)
+        samples = []
+        for command, printed in zip(commands, done.stdout.splitlines()):
+            seconds, kib, status = printed.split()
+            if status != "0":
+                raise Failure(f"{shlex.join(map(str, command))}\nexit status {status}\n"
+                              f"{done.stderr.strip()}")
+            samples.append(Sample(float(seconds), int(kib) * 1024))
+        if len(samples) != len(commands):
+            raise Failure(f"{shlex.join(line)}\n{done.stderr.strip()}")
+        return samples
+
+    def one(self, command, out, cpus="0"):
+        """One run of one command that writes the folder `out`."""
+        remove(out)
+        return self.measure(command, cpus=[cpus])[0]
+
+    def alternate(self, sides):
+        """sides: name -> function that makes one run and returns its Sample. All sides take turns;
+        the first turn warms up and is not counted."""
+        samples = {name: Samples() for name in sides}
+        for turn in range(self.runs + 1):
+            for name, run in sides.items():
+                sample = run()
+                if turn > 0:
+                    samples[name].runs.append(sample)
+        return samples
+
+
+# ---- outputs ----
+
+def parts(folder):
+    if not (folder / "_SUCCESS").exists():
+        raise Failure(f"{folder}: no _SUCCESS")
+    return [part.read_bytes() for part in sorted(folder.glob("part-*"))]
+
+
+def value_end(data, at):
+    """Where the msgpack value at `at` ends."""
+    left = 1
+    while left > 0:
+        left -= 1
+        tag = data[at]
+        at += 1
+        if 0x80 <= tag <= 0x8f:
+            left += 2 * (tag & 15)
+        elif 0x90 <= tag <= 0x9f:
+            left += tag & 15
+        elif 0xa0 <= tag <= 0xbf:
+            at += tag & 31
+        elif 0xc4 <= tag <= 0xc6 or 0xd9 <= tag <= 0xdb:
+            width = 1 << (tag - (0xc4 if tag <= 0xc6 else 0xd9))
+            at += width + int.from_bytes(data[at:at + width], "big")
+        elif 0xca <= tag <= 0xd3:
+            at += (4, 8, 1, 2, 4, 8, 1, 2, 4, 8)[tag - 0xca]
+        elif tag == 0xdc or tag == 0xdd:
+            width = 2 if tag == 0xdc else 4
+            left += int.from_bytes(data[at:at + width], "big")
+            at += width
+        elif 0xc1 <= tag < 0xe0 and tag not in (0xc2, 0xc3):
+            raise Failure(f"msgpack of an unknown kind: {tag:#x}")
+    return at
+
+
+def filters_by_key(data):
+    """(key, the record's bytes) of each saved filter; keys are small numbers here."""
+    records, at = [], 0
+    while at < len(data):
+        end = value_end(data, at)
+        records.append((data[at + 1], data[at:end]))
+        at = end
+    return records
+
+
+def lines_by_key(data):
+    return [(int(line.lstrip(b"(").replace(b"\t", b",").split(b",")[0]), line)
+            for line in data.splitlines(keepends=True)]
+
+
+def same_output(glint_out, hand_out, split_up):
+    """Both sides' parts, concatenated, must be equal. The number of partitions follows from the
+    input, so with more than one part glint's records are first brought into order of key."""
+    theirs, mine = parts(glint_out), b"".join(parts(hand_out))
+    both = b"".join(theirs)
+    if len(theirs) > 1:
+        both = b"".join(record for _, record in sorted(split_up(both)))
+    if both != mine:
+        raise Failure(f"{glint_out} and {hand_out} differ")
