@@ -34,4 +34,7 @@ int input_list_make(struct env *env, const char *paths, struct input_list *out,
                     struct glint_error *error);
 void input_list_fini(struct input_list *list);
 
+/* The code for a system call on an input that failed with `error`, a negative errno. */
+enum glint_code input_code(int error);
+
 #endif

@@ -8,6 +8,7 @@
 #ifndef GLINT_DATA_LINES_H
 #define GLINT_DATA_LINES_H
 
+#include "engine/data/newlines.h"
 #include "engine/data/source.h"
 #include "engine/data/split.h"
 #include "engine/data/task.h"
@@ -24,14 +25,15 @@ struct lines {
     uint64_t end;        /* of the piece, as an offset in the file */
     uint64_t disk_start; /* compressed offset where a gzip piece began */
     struct glint_origin origin;
+    newlines_index index;
     uint32_t *row_start, *row_end;
 };
 
 /* `task` and `split` stay borrowed. 0, or NO_MEMORY. lines_close in any case. */
 int lines_open(struct lines *l, struct glint_task *task, const struct split *split);
-/* 1: a batch of (none, text), at least one row, valid until the next call, its origin set;
- * 0: the split is read; below 0: a code, the task's error is set.
- * A line over BATCH_BYTES_MAX comes alone (start == NULL). Counts rows and bytes. */
+/* 1: a batch of (none, text), at least one row, valid until the next call, its origin set (the
+ * caller tells the task); 0: the split is read; below 0: a code, the task's error is set. A line
+ * over BATCH_BYTES_MAX comes alone (start == NULL). Counts rows and bytes. */
 int lines_next(struct lines *l, struct glint_batch *out);
 void lines_close(struct lines *l);
 

@@ -1,0 +1,165 @@
+/* ISA-L decompresses one member; what it leaves to its caller is here: going on to the next member,
+ * and telling a whole stream from one that ends early (it reports success for both). */
+#include "engine/data/gunzip.h"
+
+#include "engine/base/mem.h"
+#include "engine/data/input.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <isa-l/igzip_lib.h>
+#include <string.h>
+
+#define IN_BYTES (64 * KIB)
+
+/* BETWEEN -> MEMBER  [next_member]      MEMBER -> BETWEEN [inflate_some, at a member's end]
+ * BETWEEN -> ENDED   [next_member, at the file's end] */
+enum gunzip_state { BETWEEN, MEMBER, ENDED };
+
+struct gunzip {
+    struct env *env;
+    int file;
+    enum gunzip_state state;
+    const char *path;
+    uint64_t file_at; /* offset behind the bytes in `in` */
+    uint64_t members; /* begun so far */
+    bool file_ended;
+    struct inflate_state inflate; /* next_in and avail_in: the unread part of `in` */
+    uint8_t in[IN_BYTES];
+};
+
+struct gunzip *gunzip_create(struct env *env, int file, const char *path)
+{
+    struct gunzip *z = mem_alloc(sizeof *z);
+    if (z == NULL) return NULL;
+    memset(z, 0, offsetof(struct gunzip, in));
+    z->env = env;
+    z->file = file;
+    z->path = path;
+    isal_inflate_init(&z->inflate);
+    return z;
+}
+
+void gunzip_destroy(struct gunzip *z)
+{
+    mem_free(z);
+}
+
+uint64_t gunzip_offset(const struct gunzip *z)
+{
+    return z->file_at - z->inflate.avail_in;
+}
+
+static int truncated(const struct gunzip *z, struct glint_error *error)
+{
+    return error_set(error, GLINT_E_GZIP_TRUNCATED, "copy or download the file again",
+                     "%s: the gzip data ends early, at byte %" PRIu64, z->path, gunzip_offset(z));
+}
+
+static int corrupt(const struct gunzip *z, struct glint_error *error, const char *reason)
+{
+    return error_set(error, GLINT_E_GZIP_CORRUPT, "gzip -t checks such a file",
+                     "%s: damaged gzip data at byte %" PRIu64 ": %s", z->path, gunzip_offset(z),
+                     reason);
+}
+
+/* More bytes into the empty `in`; 0 or a code. */
+static int refill(struct gunzip *z, struct glint_error *error)
+{
+    assert(z->inflate.avail_in == 0);
+    if (z->file_ended) return 0;
+    int64_t n = z->env->pread(z->env, z->file, z->in, IN_BYTES, z->file_at);
+    if (n < 0) return error_set_system(error, input_code((int)n), (int)n, "read", z->path);
+    assert((uint64_t)n <= IN_BYTES);
+    z->file_ended = n == 0;
+    z->file_at += (uint64_t)n;
+    z->inflate.next_in = z->in;
+    z->inflate.avail_in = (uint32_t)n;
+    return 0;
+}
+
+/* Zeros up to the file's end, as tapes leave them, are no error. */
+static int skip_padding(struct gunzip *z, struct glint_error *error)
+{
+    for (;;) {
+        for (; z->inflate.avail_in > 0; z->inflate.avail_in--, z->inflate.next_in++)
+            if (*z->inflate.next_in != 0)
+                return corrupt(z, error, "other bytes follow the last member");
+        int r = refill(z, error);
+        if (r < 0) return r;
+        if (z->file_ended) break;
+    }
+    z->state = ENDED;
+    return 0;
+}
+
+static int next_member(struct gunzip *z, struct glint_error *error)
+{
+    assert(z->state == BETWEEN);
+    if (z->inflate.avail_in == 0) {
+        int r = refill(z, error);
+        if (r < 0) return r;
+        if (z->file_ended) {
+            z->state = ENDED;
+            return z->members > 0 || z->file_at == 0 ? 0 : truncated(z, error);
+        }
+    }
+    if (*z->inflate.next_in != 0x1f) {
+        if (z->members > 0 && *z->inflate.next_in == 0) return skip_padding(z, error);
+        return corrupt(z, error,
+                       z->members > 0 ? "other bytes follow the last member"
+                                      : "this is no gzip file");
+    }
+    isal_inflate_reset(&z->inflate);
+    z->inflate.crc_flag = ISAL_GZIP;
+    z->members++;
+    z->state = MEMBER;
+    return 0;
+}
+
+static const char *inflate_reason(int result)
+{
+    switch (result) {
+    case ISAL_INVALID_BLOCK: return "bad block";
+    case ISAL_INVALID_SYMBOL: return "bad symbol";
+    case ISAL_INVALID_LOOKBACK: return "bad distance";
+    case ISAL_INVALID_WRAPPER: return "bad header";
+    case ISAL_UNSUPPORTED_METHOD: return "unknown method";
+    case ISAL_INCORRECT_CHECKSUM: return "wrong checksum";
+    default: return "cannot be decompressed";
+    }
+}
+
+/* Bytes put into `out`, or a code. */
+static int64_t inflate_some(struct gunzip *z, void *out, uint64_t size, struct glint_error *error)
+{
+    if (z->inflate.avail_in == 0) {
+        int r = refill(z, error);
+        if (r < 0) return r;
+    }
+    const uint32_t room = size < GIB ? (uint32_t)size : (uint32_t)GIB;
+    z->inflate.next_out = out;
+    z->inflate.avail_out = room;
+    const int result = isal_inflate(&z->inflate);
+    if (result < 0 || result == ISAL_NEED_DICT) return corrupt(z, error, inflate_reason(result));
+    if (z->inflate.block_state == ISAL_BLOCK_FINISH)
+        z->state = BETWEEN;
+    else if (z->inflate.avail_out > 0 && z->inflate.avail_in == 0 && z->file_ended)
+        return truncated(z, error);
+    return room - z->inflate.avail_out;
+}
+
+int64_t gunzip_read(struct gunzip *z, void *out, uint64_t size, struct glint_error *error)
+{
+    assert(size > 0 && size <= INT64_MAX);
+    uint64_t done = 0;
+    while (done < size && z->state != ENDED) {
+        int64_t n = z->state == BETWEEN
+                        ? next_member(z, error)
+                        : inflate_some(z, (uint8_t *)out + done, size - done, error);
+        if (n < 0) return n;
+        done += (uint64_t)n;
+    }
+    return (int64_t)done;
+}

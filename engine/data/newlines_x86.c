@@ -1,0 +1,148 @@
+/* Newlines 64 bytes at a time. A chunk's bit mask is turned into offsets without a branch per line:
+ * a loop over its bits would mispredict about once per chunk. Whole groups are stored, as many as a
+ * chunk of usual lines needs; what is too much is overwritten by the next chunk. */
+#include "engine/data/newlines_x86.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define INDEX_FULL (BATCH_ROWS_MAX - NEWLINES_CHUNK)
+#define AHEAD      2048 /* bytes to prefetch ahead: the block was just written, it is in L2 */
+
+/* The bits of a chunk that lie before `to`. */
+static inline uint64_t inside_mask(uint32_t at, uint32_t to)
+{
+    return to - at >= NEWLINES_CHUNK ? UINT64_MAX : (UINT64_C(1) << (to - at)) - 1;
+}
+
+#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
+
+AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
+{
+    const __m256i wanted = _mm256_set1_epi8(byte);
+    const uint32_t a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
+    const uint32_t b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted));
+    return a | (uint64_t)b << 32;
+}
+
+/* Six offsets at once, the rare rest in a loop. tzcnt of nothing is 64: rubbish, overwritten. */
+AVX2 static inline void put_avx2(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at)
+{
+    for (int i = 0; i < 6; i++, bits = _blsr_u64(bits)) {
+        const uint32_t position = at + (uint32_t)_tzcnt_u64(bits);
+        *end++ = position;
+        *start++ = position + 1;
+    }
+    for (; bits != 0; bits = _blsr_u64(bits)) {
+        const uint32_t position = at + (uint32_t)_tzcnt_u64(bits);
+        *end++ = position;
+        *start++ = position + 1;
+    }
+}
+
+AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint32_t to,
+                                       uint32_t *out_start, uint32_t *out_end)
+{
+    assert(from <= to);
+    uint32_t count = 0, at = from;
+    __m256i any_cr = _mm256_setzero_si256();
+    uint64_t last_cr = 0;
+    while (at < to && count <= INDEX_FULL) {
+        const uint8_t *p = base + at;
+        __builtin_prefetch(p + AHEAD);
+        const __m256i low = _mm256_loadu_si256((const __m256i *)p);
+        const __m256i high = _mm256_loadu_si256((const __m256i *)(p + 32));
+        const uint64_t inside = inside_mask(at, to);
+        const uint64_t lf = equal_avx2(low, high, '\n') & inside;
+        if (inside == UINT64_MAX) {
+            const __m256i cr = _mm256_set1_epi8('\r');
+            any_cr = _mm256_or_si256(
+                any_cr, _mm256_or_si256(_mm256_cmpeq_epi8(low, cr), _mm256_cmpeq_epi8(high, cr)));
+        } else {
+            last_cr = equal_avx2(low, high, '\r') & inside;
+        }
+        put_avx2(out_start + 1 + count, out_end + count, lf, at);
+        count += (uint32_t)_mm_popcnt_u64(lf);
+        at += NEWLINES_CHUNK;
+    }
+    const bool cr = last_cr != 0 || !_mm256_testz_si256(any_cr, any_cr);
+    return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = cr};
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
+
+/* Offsets 16 at a time: the numbers 0..63, compressed by the mask. */
+AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at,
+                                     uint32_t count)
+{
+    const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
+                                             0x2f2e2d2c2b2a2928, 0x2726252423222120, //
+                                             0x1f1e1d1c1b1a1918, 0x1716151413121110, //
+                                             0x0f0e0d0c0b0a0908, 0x0706050403020100);
+    const __m512i base = _mm512_set1_epi32((int)at), one = _mm512_set1_epi32(1);
+    __m512i bytes = _mm512_maskz_compress_epi8(bits, numbers);
+    for (uint32_t done = 0;; done += 16) {
+        const __m512i words = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
+        const __m512i positions = _mm512_add_epi32(words, base);
+        _mm512_storeu_si512(end + done, positions);
+        _mm512_storeu_si512(start + done, _mm512_add_epi32(positions, one));
+        if (done + 16 >= count) break;
+        bytes = _mm512_alignr_epi64(bytes, bytes, 2);
+    }
+}
+
+AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, uint32_t to,
+                                           uint32_t *out_start, uint32_t *out_end)
+{
+    assert(from <= to);
+    uint32_t count = 0, at = from;
+    uint64_t any_cr = 0;
+    const __m512i lf_byte = _mm512_set1_epi8('\n'), cr_byte = _mm512_set1_epi8('\r');
+    while (at < to && count <= INDEX_FULL) {
+        const uint8_t *p = base + at;
+        __builtin_prefetch(p + AHEAD);
+        const __m512i chunk = _mm512_loadu_si512(p);
+        const uint64_t inside = inside_mask(at, to);
+        const uint64_t lf = _mm512_cmpeq_epi8_mask(chunk, lf_byte) & inside;
+        any_cr |= _mm512_cmpeq_epi8_mask(chunk, cr_byte) & inside;
+        const uint32_t found = (uint32_t)_mm_popcnt_u64(lf);
+        put_avx512(out_start + 1 + count, out_end + count, lf, at, found);
+        count += found;
+        at += NEWLINES_CHUNK;
+    }
+    return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = any_cr != 0};
+}
+
+newlines_index newlines_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                   __builtin_cpu_supports("popcnt")
+               ? index_avx2
+               : NULL;
+}
+
+newlines_index newlines_avx512(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt")
+               ? index_avx512
+               : NULL;
+}
+
+#else
+
+newlines_index newlines_avx2(void)
+{
+    return NULL;
+}
+
+newlines_index newlines_avx512(void)
+{
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* The SIMD indexes of x86-64; NULL where the processor cannot run them, or is of another kind. */
+#ifndef GLINT_DATA_NEWLINES_X86_H
+#define GLINT_DATA_NEWLINES_X86_H
+
+#include "engine/data/newlines.h"
+
+/* Bytes between two looks at how full the index is. */
+#define NEWLINES_CHUNK 64u
+
+static_assert(NEWLINES_CHUNK <= NEWLINES_SLACK && NEWLINES_CHUNK <= READ_SLACK,
+              "a chunk's newlines fit behind a full index, its bytes behind the text");
+
+newlines_index newlines_avx2(void);
+newlines_index newlines_avx512(void);
+
+#endif

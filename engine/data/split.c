@@ -1,0 +1,237 @@
+/* How input becomes tasks: by bytes, where no file has to be opened, or by lines. */
+#include "engine/data/split.h"
+
+#include "engine/data/newlines.h"
+#include "engine/data/source.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* All pieces in one array; `starts` says with which one each split begins. */
+struct plan {
+    struct glint_error *error;
+    struct split_piece *pieces;
+    uint64_t count, capacity;
+    uint32_t *starts;
+    uint64_t split_count, split_capacity;
+    uint64_t split_bytes, used_bytes, used_pieces; /* of the split at hand */
+};
+
+/* Room for one more item in a growing array; false and the error set without memory. */
+static bool grow(struct plan *p, void **items, uint64_t count, uint64_t *capacity,
+                 uint64_t item_size)
+{
+    if (count < *capacity) return true;
+    const uint64_t wanted = *capacity > 0 ? 2 * *capacity : 64;
+    void *grown = mem_grow(*items, count * item_size, wanted * item_size);
+    if (grown == NULL) {
+        error_no_memory(p->error);
+        return false;
+    }
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static int begin_split(struct plan *p)
+{
+    if (p->split_count == PARTITIONS_MAX)
+        return error_set(p->error, GLINT_E_PLAN_LIMIT, "ask for larger splits with --split-size",
+                         "the input has more than %u splits", PARTITIONS_MAX);
+    if (!grow(p, (void **)&p->starts, p->split_count, &p->split_capacity, sizeof *p->starts))
+        return GLINT_E_NO_MEMORY;
+    p->starts[p->split_count++] = (uint32_t)p->count;
+    p->used_bytes = p->used_pieces = 0;
+    return 0;
+}
+
+static int add_piece(struct plan *p, const struct input_file *file, uint64_t offset,
+                     uint64_t length)
+{
+    assert(length > 0);
+    if (p->count == UINT32_MAX)
+        return error_set(p->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many files");
+    if (!grow(p, (void **)&p->pieces, p->count, &p->capacity, sizeof *p->pieces))
+        return GLINT_E_NO_MEMORY;
+    p->pieces[p->count++] = (struct split_piece){.path = file->path,
+                                                 .offset = offset,
+                                                 .length = length,
+                                                 .file_size = file->size,
+                                                 .mtime_ns = file->mtime_ns,
+                                                 .gzip = file->gzip};
+    return 0;
+}
+
+/* Adds a piece of `bytes` on disk to the split at hand, or to a new one where it does not fit. */
+static int pack_piece(struct plan *p, const struct input_file *file, uint64_t offset,
+                      uint64_t length, uint64_t bytes)
+{
+    const bool fits = p->split_count > 0 && p->used_pieces < SPLIT_FILES_MAX &&
+                      p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
+    int r = fits ? 0 : begin_split(p);
+    if (r == 0) r = add_piece(p, file, offset, length);
+    p->used_bytes += bytes;
+    p->used_pieces++;
+    return r;
+}
+
+/* Ranges that differ by one byte at most, none over 1.1 times the split's size. */
+static int cut_file(struct plan *p, const struct input_file *file)
+{
+    if (file->size == 0) return 0;
+    if (file->gzip) return pack_piece(p, file, 0, SPLIT_TO_END, file->size);
+    const uint64_t spare = p->split_bytes / 10;
+    const uint64_t rest = file->size > spare ? file->size - spare : 1;
+    const uint64_t pieces = rest / p->split_bytes + (rest % p->split_bytes != 0);
+    const uint64_t length = file->size / pieces, longer = file->size % pieces;
+    uint64_t offset = 0;
+    for (uint64_t i = 0; i < pieces; i++) {
+        const uint64_t bytes = length + (i < longer);
+        int r = pack_piece(p, file, offset, bytes, bytes);
+        if (r < 0) return r;
+        offset += bytes;
+    }
+    assert(offset == file->size);
+    return 0;
+}
+
+/* Hands the plan's arrays over to `out`. */
+static int finish(struct plan *p, struct splits *out)
+{
+    assert(out->items == NULL && p->split_count <= PARTITIONS_MAX);
+    if (p->split_count == 0) return 0;
+    struct split *items = arena_alloc(&out->arena, p->split_count * sizeof *items);
+    struct split_piece *pieces = arena_alloc(&out->arena, p->count * sizeof *pieces);
+    if (items == NULL || pieces == NULL) return error_no_memory(p->error);
+    memcpy(pieces, p->pieces, p->count * sizeof *pieces);
+    for (uint64_t i = 0; i < p->split_count; i++) {
+        const uint64_t next = i + 1 < p->split_count ? p->starts[i + 1] : p->count;
+        items[i] = (struct split){.pieces = pieces + p->starts[i],
+                                  .count = (uint32_t)(next - p->starts[i])};
+        assert(items[i].count > 0 && items[i].count <= SPLIT_FILES_MAX);
+    }
+    out->items = items;
+    out->count = (uint32_t)p->split_count;
+    return 0;
+}
+
+static void plan_fini(struct plan *p)
+{
+    mem_free(p->pieces);
+    mem_free(p->starts);
+}
+
+static uint64_t default_split_bytes(uint64_t input_bytes)
+{
+    const uint64_t share = input_bytes / SPLIT_TARGET_COUNT;
+    return share < SPLIT_BYTES_MIN   ? SPLIT_BYTES_MIN
+           : share > SPLIT_BYTES_MAX ? SPLIT_BYTES_MAX
+                                     : share;
+}
+
+int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                struct glint_error *error)
+{
+    struct plan p = {.error = error, .split_bytes = split_bytes};
+    if (split_bytes == 0) p.split_bytes = default_split_bytes(list->bytes);
+    int r = 0;
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) r = cut_file(&p, &list->files[i]);
+    if (r == 0) r = finish(&p, out);
+    plan_fini(&p);
+    return r;
+}
+
+/* A file while its lines are counted. */
+struct cutter {
+    struct plan *plan;
+    const struct input_file *file;
+    uint64_t lines, left; /* per split; until the next cut */
+    uint64_t start;       /* of the piece at hand */
+};
+
+static int cut_at(struct cutter *c, uint64_t offset, uint64_t end)
+{
+    assert(end > c->start && (end == SPLIT_TO_END || end == offset));
+    const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
+    int r = begin_split(c->plan);
+    if (r == 0) r = add_piece(c->plan, c->file, c->start, length);
+    c->start = offset;
+    c->left = c->lines;
+    return r;
+}
+
+/* Cuts behind every c->lines-th LF of a block that stands at `offset` in the file. */
+static int cut_block(struct cutter *c, const uint8_t *block, uint32_t size, uint64_t offset,
+                     uint32_t *index)
+{
+    const newlines_index find = newlines_best();
+    uint32_t *next = index, *lf = index + BATCH_ROWS_MAX + NEWLINES_SLACK;
+    int r = 0;
+    for (uint32_t at = 0; r == 0 && at < size;) {
+        const struct newlines found = find(block, at, size, next, lf);
+        at = found.scanned;
+        uint64_t seen = 0;
+        while (r == 0 && found.count - seen >= c->left) {
+            seen += c->left;
+            const uint64_t cut = offset + lf[seen - 1] + 1;
+            r = cut_at(c, cut, cut);
+        }
+        c->left -= found.count - seen;
+    }
+    return r;
+}
+
+/* What stands behind the last cut. The last piece of a gzip file is read to the end, so that the
+ * checksum is looked at. */
+static int cut_rest(struct cutter *c, uint64_t size)
+{
+    if (c->start < size) return cut_at(c, size, c->file->gzip ? SPLIT_TO_END : size);
+    if (c->file->gzip && size > 0) c->plan->pieces[c->plan->count - 1].length = SPLIT_TO_END;
+    return 0;
+}
+
+static int cut_lines(struct cutter *c, struct env *env, uint8_t *block, uint32_t *index)
+{
+    const struct split_piece whole = {.path = c->file->path,
+                                      .length = SPLIT_TO_END,
+                                      .file_size = c->file->size,
+                                      .mtime_ns = c->file->mtime_ns,
+                                      .gzip = c->file->gzip};
+    struct source s;
+    int r = source_open(&s, env, &whole, 0, c->plan->error);
+    while (r == 0 && !s.ended) {
+        const uint64_t offset = s.at;
+        const int64_t n = source_read(&s, block, READ_BLOCK_BYTES);
+        r = n < 0 ? (int)n : cut_block(c, block, (uint32_t)n, offset, index);
+    }
+    if (r == 0) r = source_check(&s);
+    if (r == 0) r = cut_rest(c, s.at);
+    source_close(&s);
+    return r;
+}
+
+int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,
+                      struct splits *out, struct glint_error *error)
+{
+    assert(lines > 0);
+    struct plan p = {.error = error};
+    uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
+    uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
+    int r = block != NULL && index != NULL ? 0 : error_no_memory(error);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
+        struct cutter c = {.plan = &p, .file = &list->files[i], .lines = lines, .left = lines};
+        if (c.file->size > 0) r = cut_lines(&c, env, block, index);
+    }
+    if (r == 0) r = finish(&p, out);
+    mem_free(block);
+    mem_free(index);
+    plan_fini(&p);
+    return r;
+}
+
+void splits_fini(struct splits *splits)
+{
+    arena_fini(&splits->arena);
+    *splits = (struct splits){.items = NULL};
+}

@@ -1,0 +1,77 @@
+/* A split's way to the task that reads it. */
+#include "engine/data/pack.h"
+#include "engine/data/split.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#define PIECE_FIELDS 6
+
+bool split_encode(const struct split *split, struct buffer *out)
+{
+    assert(split->count > 0 && split->count <= SPLIT_FILES_MAX);
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, split->count);
+    for (uint32_t i = 0; i < split->count; i++) {
+        const struct split_piece *piece = &split->pieces[i];
+        pack_array(&p, PIECE_FIELDS);
+        pack_text(&p, piece->path);
+        pack_u64(&p, piece->offset);
+        pack_u64(&p, piece->length);
+        pack_u64(&p, piece->file_size);
+        pack_i64(&p, piece->mtime_ns);
+        pack_u64(&p, piece->gzip);
+    }
+    const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
+    packer_fini(&p);
+    return ok;
+}
+
+/* 1: a piece; 0: it is malformed; -1: no memory. */
+static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
+{
+    char path[PATH_MAX];
+    struct unpacker fields = unpack_array(u);
+    unpack_text(&fields, path, sizeof path);
+    *out = (struct split_piece){.offset = unpack_u64(&fields, INT64_MAX)};
+    out->length = unpack_u64(&fields, UINT64_MAX);
+    out->file_size = unpack_u64(&fields, INT64_MAX);
+    out->mtime_ns = unpack_i64(&fields);
+    out->gzip = unpack_u64(&fields, 1) != 0;
+    if (!unpack_done(&fields) || path[0] == '\0' || out->length == 0) return 0;
+    const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
+    if (out->offset > most) return 0;
+    if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;
+    const size_t size = strlen(path) + 1;
+    char *copy = arena_alloc(arena, size);
+    if (copy == NULL) return -1;
+    memcpy(copy, path, size);
+    out->path = copy;
+    return 1;
+}
+
+static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)
+{
+    if (u->count == 0 || u->count > SPLIT_FILES_MAX) return 0;
+    struct split_piece *pieces = arena_alloc(arena, u->count * sizeof *pieces);
+    if (pieces == NULL) return -1;
+    *out = (struct split){.pieces = pieces, .count = (uint32_t)u->count};
+    int r = 1;
+    for (uint32_t i = 0; r > 0 && i < out->count; i++) r = decode_piece(u, arena, &pieces[i]);
+    return r;
+}
+
+int split_decode(struct glint_slice bytes, struct arena *arena, struct split *out,
+                 struct glint_error *error)
+{
+    struct unpacker u;
+    int r = unpacker_init(&u, bytes) ? decode_pieces(&u, arena, out) : 0;
+    unpacker_fini(&u);
+    if (r > 0) return 0;
+    *out = (struct split){.pieces = NULL};
+    if (r < 0) return error_no_memory(error);
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "a split is malformed");
+}

@@ -1,0 +1,170 @@
+/* What a function may ask of its task: errors, bad rows, counters, scratch memory. */
+#include "engine/data/task.h"
+
+#include "engine/base/text.h"
+#include "engine/data/lines.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const task_counter_names[COUNT_BUILT_IN] = {
+    [COUNT_ROWS_READ] = "rows read",
+    [COUNT_BYTES_READ] = "bytes read",
+    [COUNT_ROWS_WRITTEN] = "rows written",
+    [COUNT_BYTES_WRITTEN] = "bytes written",
+    [COUNT_MAP_OUTPUT_RECORDS] = "map output records",
+    [COUNT_MAP_OUTPUT_BYTES] = "map output bytes",
+    [COUNT_SPILLS] = "spills",
+    [COUNT_SPILL_BYTES] = "spill bytes",
+};
+
+#define BAD_ROWS_PREFIX     "bad rows: "
+#define ROW_BYTES_SHOWN_MAX 200
+
+bool task_cancelled(const struct glint_task *task)
+{
+    const atomic_bool *flag = task->cancel_flag;
+    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity)
+{
+    const struct glint_origin *o = task->origin;
+    if (o == NULL || o->path == NULL) {
+        text_format(out, capacity, "partition %" PRIu32, task->partition);
+        return;
+    }
+    const uintptr_t at = (uintptr_t)row, base = (uintptr_t)o->base;
+    if (row == NULL || at < base || at - base > o->size) {
+        text_format(out, capacity, "%s", o->path);
+        return;
+    }
+    const uint64_t offset = o->offset + (at - base);
+    const int64_t number = lines_number_at(task->env, o->path, o->compressed, offset);
+    if (number > 0)
+        text_format(out, capacity, "%s:%" PRId64, o->path, number);
+    else
+        text_format(out, capacity, "%s, byte %" PRIu64, o->path, offset);
+}
+
+void *task_alloc(struct glint_task *task, uint64_t size)
+{
+    void *memory = arena_alloc(&task->arena, size);
+    if (memory == NULL) error_no_memory(&task->error);
+    return memory;
+}
+
+void *glint_scratch(struct glint_task *task, uint64_t size)
+{
+    void *memory = arena_alloc_aligned(&task->arena, size);
+    if (memory == NULL) error_no_memory(&task->error);
+    return memory;
+}
+
+uint32_t glint_partition(const struct glint_task *task)
+{
+    return task->partition;
+}
+
+int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause,
+               ...)
+{
+    assert(code < 0);
+    va_list args;
+    va_start(args, cause);
+    error_set_v(&task->error, code, hint, cause, args);
+    va_end(args);
+    return code;
+}
+
+int glint_counter(struct glint_task *task, const char *name)
+{
+    struct task_counters *c = &task->counters;
+    assert(name != NULL && name[0] != '\0');
+    if (c->used < COUNT_BUILT_IN) c->used = COUNT_BUILT_IN;
+    for (uint32_t i = COUNT_BUILT_IN; i < c->used; i++)
+        if (strcmp(c->names[i], name) == 0) return (int)i;
+    if (c->used == COUNTERS_MAX)
+        return glint_fail(task, GLINT_E_PLAN_LIMIT, NULL, "more than %u counters in one task",
+                          COUNTERS_MAX - COUNT_BUILT_IN);
+    size_t size = strnlen(name, NAME_BYTES_MAX);
+    char *copy = task_alloc(task, size + 1);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    c->names[c->used] = copy;
+    c->values[c->used] = 0;
+    return (int)c->used++;
+}
+
+/* A negative number is a counter that could not be had: the task's error is set already. */
+void glint_count_add(struct glint_task *task, int counter, int64_t by)
+{
+    if (counter < 0) return;
+    assert((uint32_t)counter < COUNTERS_MAX);
+    int64_t *value = &task->counters.values[counter];
+    *value = (int64_t)((uint64_t)*value + (uint64_t)by);
+}
+
+/* The row for a person: control bytes and quotes escaped, cut where it gets long. */
+static void show_row(struct glint_slice row, char *out, size_t capacity)
+{
+    const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
+    assert(capacity > longest + dots);
+    size_t n = 0;
+    uint64_t i = 0;
+    for (; i < row.size && i < ROW_BYTES_SHOWN_MAX && n + longest + dots < capacity; i++) {
+        const uint8_t c = row.data[i];
+        if (c == '\t')
+            n += (size_t)snprintf(out + n, capacity - n, "\\t");
+        else if (c == '"' || c == '\\')
+            n += (size_t)snprintf(out + n, capacity - n, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            n += (size_t)snprintf(out + n, capacity - n, "\\x%02x", c);
+        else
+            out[n++] = (char)c;
+    }
+    snprintf(out + n, capacity - n, "%s", i < row.size ? "..." : "");
+}
+
+static int64_t bad_rows_so_far(const struct task_counters *c)
+{
+    int64_t sum = 0;
+    for (uint32_t i = COUNT_BUILT_IN; i < c->used; i++)
+        if (strncmp(c->names[i], BAD_ROWS_PREFIX, sizeof BAD_ROWS_PREFIX - 1) == 0)
+            sum += c->values[i];
+    return sum;
+}
+
+static int skip_bad_row(struct glint_task *task, const char *reason)
+{
+    char name[NAME_BYTES_MAX];
+    text_format(name, sizeof name, BAD_ROWS_PREFIX "%s", reason);
+    int counter = glint_counter(task, name);
+    if (counter < 0) return counter;
+    glint_count_add(task, counter, 1);
+    return 0;
+}
+
+int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)
+{
+    const struct task_options *options = task->options;
+    const char *hint = "--bad-rows skip counts such rows and goes on";
+    enum glint_code code = GLINT_E_BAD_ROW;
+    if (options->skip_bad_rows) {
+        int r = skip_bad_row(task, reason);
+        if (r < 0) return r;
+        if (options->bad_rows_max < 0 || bad_rows_so_far(&task->counters) <= options->bad_rows_max)
+            return 0;
+        hint = "raise --max-bad-rows, or look at the input";
+        code = GLINT_E_TOO_MANY_BAD_ROWS;
+    }
+    if (task->error.code != GLINT_OK) return task->error.code;
+    char place[512], shown[256];
+    task_locate(task, row.data, place, sizeof place);
+    show_row(row, shown, sizeof shown);
+    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason, shown);
+}
