@@ -1,0 +1,41 @@
+/* Any bytes as a filter file and as a set's blob: refused, or a filter that can be used and that
+ * encodes to the very same bytes. */
+#include "jobs/bloom/bloom.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void file(const uint8_t *data, size_t size)
+{
+    struct bloom_filter view;
+    if (bloom_decode(data, size, &view) != BLOOM_OK) return;
+    uint8_t header[BLOOM_HEADER_MAX];
+    uint32_t header_size = bloom_encode_header(&view, header);
+    if (header_size + bloom_bytes(view.params.m) != size) abort();
+    if (memcmp(header, data, header_size) != 0) abort();
+    if (bloom_bits_set(&view) > view.params.m) abort();
+    bloom_contains(&view, data, size);
+}
+
+static void blob(const uint8_t *data, size_t size)
+{
+    struct bloom_set set;
+    if (bloom_set_view(&set, data, size) != BLOOM_OK) return;
+    uint8_t *again = malloc(size);
+    if (again == NULL) abort();
+    if (bloom_set_pack_size(&set) != size) abort();
+    bloom_set_pack(&set, again);
+    if (memcmp(again, data, size) != 0) abort();
+    free(again);
+    bloom_set_fini(&set);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    file(data, size);
+    blob(data, size);
+    return 0;
+}

@@ -1,0 +1,122 @@
+/* Sets: creating, copying, uniting, and the blob that carries one. */
+#include "oracle.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void small_set(struct bloom_set *set, uint64_t m_last)
+{
+    struct bloom_params params[3] = {
+        {BLOOM_SPARK, 1, 100, 3}, {BLOOM_SPARK, 2, 77, 3}, {BLOOM_SPARK, 3, m_last, 3}};
+    cr_assert_eq(bloom_set_init(set, params, 3), BLOOM_OK);
+    for (uint32_t f = 0; f < 3; f++) {
+        struct bloom_filter filter = bloom_set_filter(set, f);
+        cr_assert_eq((uintptr_t)filter.bits % BLOOM_ALIGNMENT, 0);
+        cr_assert_eq(filter.params.n, f + 1);
+        bloom_add(&filter, "tt0000001", 9 - f);
+    }
+}
+
+Test(set, what_cannot_be_a_set)
+{
+    struct bloom_params params[2] = {{BLOOM_SPARK, 1, 100, 3}, {BLOOM_SPARK, 1, 100, 4}};
+    struct bloom_set set;
+    cr_assert_eq(bloom_set_init(&set, params, 0), BLOOM_ERR_COUNT);
+    cr_assert_eq(bloom_set_init(&set, params, BLOOM_SET_MAX + 1), BLOOM_ERR_COUNT);
+    cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
+    params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3};
+    cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
+    params[1].m = 0;
+    cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_M);
+    bloom_set_fini(&set);
+    bloom_set_fini(NULL);
+}
+
+Test(set, copy_and_union)
+{
+    struct bloom_set set, copy, other;
+    small_set(&set, 5000);
+    struct bloom_filter filters[3];
+    for (uint32_t f = 0; f < 3; f++) filters[f] = bloom_set_filter(&set, f);
+    cr_assert_eq(bloom_set_copy(&copy, filters, 3), BLOOM_OK);
+    cr_assert_eq(copy.bytes, set.bytes);
+    cr_assert_arr_eq(copy.bits, set.bits, set.bytes);
+    bloom_add(&filters[2], "another", 7);
+    cr_assert_eq(bloom_set_union(&copy, &set), BLOOM_OK);
+    cr_assert_arr_eq(copy.bits, set.bits, set.bytes);
+    small_set(&other, 5001);
+    cr_assert_eq(bloom_set_union(&copy, &other), BLOOM_ERR_MISMATCH);
+    bloom_set_fini(&other);
+    cr_assert_eq(bloom_set_copy(&other, filters, 0), BLOOM_ERR_COUNT);
+    bloom_set_fini(&set);
+    bloom_set_fini(&copy);
+}
+
+/* At an odd address and in memory of exactly its size, as a message may hold it. */
+static enum bloom_result view(struct bloom_set *set, const uint8_t *blob, uint64_t size,
+                              uint8_t **out_memory)
+{
+    *out_memory = malloc(size + 1);
+    cr_assert_not_null(*out_memory);
+    memcpy(*out_memory + 1, blob, size);
+    return bloom_set_view(set, *out_memory + 1, size);
+}
+
+static uint8_t *blob_of(const struct bloom_set *set, uint64_t *out_size)
+{
+    *out_size = bloom_set_pack_size(set);
+    uint8_t *blob = malloc(*out_size + 1);
+    cr_assert_not_null(blob);
+    bloom_set_pack(set, blob);
+    return blob;
+}
+
+Test(set, blob_round_trip)
+{
+    struct bloom_set set, seen;
+    small_set(&set, 5000);
+    uint64_t size;
+    uint8_t *blob = blob_of(&set, &size), *memory;
+    cr_assert_eq(view(&seen, blob, size, &memory), BLOOM_OK);
+    cr_assert(seen.borrowed && seen.count == 3 && seen.k == 3 && seen.bytes == set.bytes);
+    cr_assert_arr_eq(seen.bits, set.bits, set.bytes);
+    uint8_t ids[9 + BLOOM_ID_SLACK] = "tt0000001";
+    struct bloom_rows rows = {ids, (uint32_t[]){0, 0, 0, 0}, (uint32_t[]){9, 8, 7, 6},
+                              (uint16_t[]){0, 1, 2, 2}, 4};
+    for (int level = 0; level < BLOOM_LEVELS; level++) {
+        if (!bloom_level_available((enum bloom_level)level)) continue;
+        bloom_force_level(&seen, (enum bloom_level)level);
+        uint8_t hits[4];
+        bloom_set_contains_rows(&seen, &rows, hits);
+        cr_assert_arr_eq(hits, ((uint8_t[]){1, 1, 1, 0}), 4);
+    }
+    bloom_set_fini(&seen);
+    bloom_set_fini(&set);
+    free(memory);
+    free(blob);
+}
+
+Test(set, every_truncated_or_flipped_blob_is_an_error)
+{
+    struct bloom_set set, seen;
+    small_set(&set, 500);
+    uint64_t size;
+    uint8_t *blob = blob_of(&set, &size), *memory;
+    for (uint64_t shorter = 0; shorter < size; shorter++) {
+        cr_assert_eq(view(&seen, blob, shorter, &memory), BLOOM_ERR_TRUNCATED);
+        cr_assert_null(seen.table);
+        free(memory);
+    }
+    for (uint64_t bit = 0; bit < size * 8; bit++) {
+        blob[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        cr_assert_neq(view(&seen, blob, size, &memory), BLOOM_OK, "bit %lu", bit);
+        blob[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        free(memory);
+    }
+    blob[size] = 0;
+    cr_assert_eq(view(&seen, blob, size + 1, &memory), BLOOM_ERR_TRAILING);
+    free(memory);
+    free(blob);
+    bloom_set_fini(&set);
+}
