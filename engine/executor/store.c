@@ -1,7 +1,5 @@
 #include "engine/executor/store.h"
 
-#include "engine/data/pack.h"
-
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
@@ -110,27 +108,12 @@ static int keep_stage(struct store *s, struct message *m, const struct glint_con
 
 static int keep_outputs(struct store *s, struct message *m, struct glint_error *error)
 {
-    struct unpacker u;
     struct kept_shuffle *k = mem_zalloc(sizeof *k);
-    int r = 0;
-    bool parses = unpacker_init(&u, (struct glint_slice){m->body.data, m->body.size});
-    if (k == NULL)
-        r = error_no_memory(error);
-    else if (!parses || u.count > PARTITIONS_MAX)
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    if (r == 0) {
-        k->id = m->id;
-        k->maps = (uint32_t)u.count;
-        k->attempts = mem_alloc(sizeof *k->attempts * (u.count + 1));
-        if (k->attempts == NULL) r = error_no_memory(error);
-    }
-    for (uint32_t i = 0; r == 0 && i < k->maps; i++)
-        k->attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    if (r == 0 && !unpack_done(&u))
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    unpacker_fini(&u);
+    if (k == NULL) return error_no_memory(error);
+    k->id = m->id;
+    int r = outputs_decode((struct glint_slice){m->body.data, m->body.size}, &k->attempts, &k->maps,
+                           error);
     if (r != 0) {
-        if (k != NULL) mem_free(k->attempts);
         mem_free(k);
         return r;
     }
@@ -259,18 +242,4 @@ int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct a
     pthread_mutex_unlock(&s->lock);
     *out = inputs;
     return r;
-}
-
-int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out)
-{
-    struct packer p;
-    packer_init(&p);
-    pack_array(&p, count);
-    for (uint32_t i = 0; i < count; i++) pack_u64(&p, attempts[i]);
-    if (p.failed) {
-        packer_fini(&p);
-        return GLINT_E_NO_MEMORY;
-    }
-    *out = p.out;
-    return 0;
 }

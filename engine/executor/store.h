@@ -31,7 +31,4 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
 int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct arena *arena,
                  struct run_slice **out, uint32_t *out_count, struct glint_error *error);
 
-/* The body of OUTPUTS: the attempt that won each map task. */
-int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out);
-
 #endif

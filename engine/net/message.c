@@ -107,3 +107,41 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         error_no_memory(error);
     return NULL;
 }
+
+int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out,
+                   struct glint_error *error)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, count);
+    for (uint32_t i = 0; i < count; i++) pack_u64(&p, attempts[i]);
+    if (p.failed) {
+        packer_fini(&p);
+        return error_no_memory(error);
+    }
+    *out = p.out;
+    return 0;
+}
+
+int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *out_count,
+                   struct glint_error *error)
+{
+    struct unpacker u;
+    int r = 0;
+    uint32_t *attempts = NULL;
+    if (!unpacker_init(&u, bytes) || u.count > PARTITIONS_MAX)
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
+    else if ((attempts = mem_alloc(sizeof *attempts * u.count)) == NULL)
+        r = error_no_memory(error);
+    for (uint32_t i = 0; r == 0 && i < u.count; i++) attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    if (r == 0 && !unpack_done(&u))
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
+    *out_count = r == 0 ? (uint32_t)u.count : 0;
+    unpacker_fini(&u);
+    if (r != 0) {
+        mem_free(attempts);
+        attempts = NULL;
+    }
+    *out_attempts = attempts;
+    return r;
+}

@@ -46,4 +46,11 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
 /* Everything is copied and checked; NULL: error set. */
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error);
 
+/* The body of OUTPUTS: per map task the attempt that counts. 0, or NO_MEMORY, PROTOCOL. What decode
+ * answers is freed with mem_free. */
+int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out,
+                   struct glint_error *error);
+int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *out_count,
+                   struct glint_error *error);
+
 #endif

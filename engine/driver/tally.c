@@ -1,0 +1,108 @@
+#include "engine/driver/tally.h"
+
+#include "engine/base/error.h"
+#include "engine/data/pack.h"
+#include "engine/data/task.h"
+
+#include <string.h>
+
+void tally_fini(struct tally *t)
+{
+    for (uint32_t i = 0; i < t->counter_count; i++) mem_free(t->names[i]);
+    for (uint32_t i = 0; i < t->stage_count; i++) mem_free((char *)t->stages[i].name);
+    mem_free(t->stages);
+    memset(t, 0, sizeof *t);
+}
+
+static uint32_t tally_find(const struct tally *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->counter_count; i++)
+        if (strcmp(t->names[i], name) == 0) return i;
+    return t->counter_count;
+}
+
+static int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error)
+{
+    uint32_t i = tally_find(t, name);
+    if (i == COUNTERS_MAX)
+        return error_set(error, GLINT_E_PLAN_LIMIT, NULL, "a job has more than %u counters",
+                         COUNTERS_MAX);
+    if (i == t->counter_count) {
+        t->names[i] = mem_text(name);
+        if (t->names[i] == NULL) return error_no_memory(error);
+        t->values[i] = 0;
+        t->counter_count++;
+    }
+    t->values[i] += by;
+    return 0;
+}
+
+int tally_counters(struct tally *t, struct glint_slice counters, struct glint_error *error)
+{
+    struct unpacker u;
+    int r = 0;
+    bool ok = unpacker_init(&u, counters);
+    while (ok && r == 0 && u.next < u.count) {
+        struct unpacker pair = unpack_array(&u);
+        char name[NAME_BYTES_MAX];
+        unpack_text(&pair, name, sizeof name);
+        int64_t value = unpack_i64(&pair);
+        ok = unpack_done(&pair);
+        if (ok) r = tally_add(t, name, value, error);
+    }
+    unpacker_fini(&u);
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a task's counters do not parse");
+    return r;
+}
+
+int64_t tally_value(const struct tally *t, const char *name)
+{
+    uint32_t i = tally_find(t, name);
+    return i < t->counter_count ? t->values[i] : 0;
+}
+
+int64_t tally_sum(const struct tally *t, const char *prefix)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < t->counter_count; i++)
+        if (strncmp(t->names[i], prefix, strlen(prefix)) == 0) sum += t->values[i];
+    return sum;
+}
+
+bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t elapsed_ns)
+{
+    uint64_t size = sizeof *t->stages * t->stage_count;
+    struct stage_time *grown = mem_grow(t->stages, size, size + sizeof *grown);
+    if (grown == NULL) return false;
+    t->stages = grown;
+    char *copy = mem_text(name);
+    if (copy == NULL) return false;
+    t->stages[t->stage_count++] = (struct stage_time){copy, tasks, elapsed_ns};
+    t->tasks += tasks;
+    return true;
+}
+
+/* Built-in counters have their own order, before all others. */
+static uint32_t rank(const char *name)
+{
+    uint32_t i = 0;
+    while (i < COUNT_BUILT_IN && strcmp(task_counter_names[i], name) != 0) i++;
+    return i;
+}
+
+void tally_sort(struct tally *t)
+{
+    for (uint32_t i = 1; i < t->counter_count; i++) {
+        char *name = t->names[i];
+        int64_t value = t->values[i];
+        uint32_t j = i;
+        for (; j > 0; j--) {
+            uint32_t a = rank(t->names[j - 1]), b = rank(name);
+            if (a < b || (a == b && strcmp(t->names[j - 1], name) <= 0)) break;
+            t->names[j] = t->names[j - 1];
+            t->values[j] = t->values[j - 1];
+        }
+        t->names[j] = name;
+        t->values[j] = value;
+    }
+}

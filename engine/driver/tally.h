@@ -1,0 +1,29 @@
+/* What a job did, added up for its summary: counters by name, stages with their times. */
+#ifndef GLINT_DRIVER_TALLY_H
+#define GLINT_DRIVER_TALLY_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+#include "engine/limits.h"
+#include "engine/plan/config.h"
+
+struct tally {
+    uint32_t counter_count, stage_count;
+    char *names[COUNTERS_MAX];
+    int64_t values[COUNTERS_MAX];
+    struct stage_time *stages;
+    uint32_t tasks, retries;
+};
+
+void tally_fini(struct tally *t);
+/* Adds a task's counters (msgpack, see executor.h). 0, PROTOCOL or NO_MEMORY. */
+int tally_counters(struct tally *t, struct glint_slice counters, struct glint_error *error);
+int64_t tally_value(const struct tally *t, const char *name);
+/* The sum of all counters whose names begin with `prefix`. */
+int64_t tally_sum(const struct tally *t, const char *prefix);
+/* `name` is copied. False without memory. */
+bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t elapsed_ns);
+/* Built-in counters first, then the functions' by name. */
+void tally_sort(struct tally *t);
+
+#endif

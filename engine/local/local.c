@@ -1,0 +1,235 @@
+/* The single-process mode: driver and one executor, joined by function calls instead of sockets.
+ *
+ * The driver's side is a libuv loop, as in a cluster: slots put their messages into an inbox and wake it
+ * through uv_async_send; a timer is the deadline of every wait. With encode_messages each message is
+ * turned into its wire form and back on the way, in both directions. */
+#include "engine/base/text.h"
+#include "engine/driver/driver.h"
+#include "engine/executor/executor.h"
+#include "engine/local/work_dir.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+struct local {
+    struct glint *g;
+    struct executor *executor;
+    struct work_dir work_dir;
+    uv_loop_t loop;
+    uv_async_t arrived;
+    uv_timer_t timer;
+    bool loop_open;
+    pthread_mutex_t lock; /* guards the inbox */
+    struct message *first, *last;
+};
+
+/* ---- Executor to driver */
+
+static void local_deliver(void *arg, struct message *m)
+{
+    struct local *l = arg;
+    pthread_mutex_lock(&l->lock);
+    if (l->last != NULL)
+        l->last->next = m;
+    else
+        l->first = m;
+    l->last = m;
+    pthread_mutex_unlock(&l->lock);
+    uv_async_send(&l->arrived);
+}
+
+/* Through the wire form and back: answers the copy and destroys `m`; or, with *error set, `m` itself. */
+static struct message *recode(struct message *m, struct glint_error *error)
+{
+    struct buffer wire = {NULL, 0, 0};
+    struct message *back = NULL;
+    if (message_encode(m, &wire, error) == 0)
+        back = message_decode((struct glint_slice){wire.data, wire.size}, error);
+    buffer_fini(&wire);
+    if (back == NULL) return m;
+    message_destroy(m);
+    return back;
+}
+
+static void local_drain(struct local *l, struct driver *driver)
+{
+    pthread_mutex_lock(&l->lock);
+    struct message *m = l->first;
+    l->first = l->last = NULL;
+    pthread_mutex_unlock(&l->lock);
+    while (m != NULL) {
+        struct message *next = m->next;
+        m->next = NULL;
+        if (l->g->config.encode_messages) m = recode(m, &l->g->error);
+        driver_on_message(driver, 0, m);
+        m = next;
+    }
+}
+
+static void on_arrived(uv_async_t *handle)
+{
+    uv_stop(handle->loop);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    uv_stop(handle->loop);
+}
+
+static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
+{
+    struct local *l = arg;
+    struct env *env = l->g->config.env;
+    uint64_t now = env->now_ns(env);
+    uint64_t ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
+    uv_update_time(&l->loop);
+    uv_timer_start(&l->timer, on_timer, ms, 0);
+    uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */
+    uv_timer_stop(&l->timer);
+    local_drain(l, driver);
+}
+
+static void local_wake(void *arg)
+{
+    uv_async_send(&((struct local *)arg)->arrived);
+}
+
+/* ---- Driver to executor */
+
+static int local_send(void *arg, uint32_t executor, struct message *m, struct glint_error *error)
+{
+    struct local *l = arg;
+    assert(executor == 0);
+    if (l->g->config.encode_messages) m = recode(m, error);
+    return executor_receive(l->executor, m, error);
+}
+
+static void local_destroy(void *arg)
+{
+    struct local *l = arg;
+    executor_destroy(l->executor);
+    for (struct message *m = l->first, *next; m != NULL; m = next) {
+        next = m->next;
+        message_destroy(m);
+    }
+    if (l->loop_open) {
+        uv_close((uv_handle_t *)&l->arrived, NULL);
+        uv_close((uv_handle_t *)&l->timer, NULL);
+        uv_run(&l->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&l->loop);
+    }
+    pthread_mutex_destroy(&l->lock);
+    work_dir_close(&l->work_dir);
+    mem_free(l);
+}
+
+static int loop_start(struct local *l, struct glint_error *error)
+{
+    int r = uv_loop_init(&l->loop);
+    if (r == 0) r = uv_async_init(&l->loop, &l->arrived, on_arrived);
+    if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
+    if (r != 0)
+        return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                         "cannot start an event loop: %s", uv_strerror(r));
+    l->loop_open = true;
+    return 0;
+}
+
+static int executor_start(struct local *l, struct glint_error *error)
+{
+    const struct glint_config *c = &l->g->config;
+    struct executor_config config = {
+        .slots = c->slots,
+        .options = {.memory_bytes = c->memory_bytes / c->slots, .line_bytes_max = c->line_bytes_max,
+                    .skip_bad_rows = c->skip_bad_rows, .bad_rows_max = c->bad_rows_max,
+                    .work_dir = l->work_dir.path},
+        .registry = c, .env = c->env, .deliver = local_deliver, .deliver_arg = l};
+    l->executor = executor_create(&config, error);
+    return l->executor != NULL ? 0 : error->code;
+}
+
+static int local_start(struct glint *g)
+{
+    struct local *l = mem_zalloc(sizeof *l);
+    if (l == NULL) return error_no_memory(&g->error);
+    l->g = g;
+    l->work_dir.lock = -1;
+    pthread_mutex_init(&l->lock, NULL);
+    int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
+    if (r == 0) r = loop_start(l, &g->error);
+    if (r == 0) r = executor_start(l, &g->error);
+    if (r == 0) {
+        struct transport transport = {local_send, local_wait, local_wake, local_destroy, l};
+        g->runner = driver_create(g, &transport, &g->config.slots, 1);
+        if (g->runner != NULL) return 0;
+        r = g->error.code;
+    }
+    local_destroy(l);
+    return r;
+}
+
+/* ---- The context */
+
+static int config_check(struct glint_config *c, struct glint_error *error)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
+    if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
+    if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
+    if (c->env == NULL) c->env = env_real();
+    if (c->slots > SLOTS_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
+                         SLOTS_MAX);
+    char need[TEXT_NUMBER_MAX];
+    text_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
+    if (c->memory_bytes / c->slots < SLOT_MEMORY_BYTES_MIN)
+        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
+                         "%u slots need at least %s", c->slots, need);
+    if (c->line_bytes_max > VALUE_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
+    return 0;
+}
+
+struct glint *glint_create(const struct glint_config *config, struct glint_error *error)
+{
+    struct glint_config c = *config;
+    memset(error, 0, sizeof *error);
+    if (config_check(&c, error) != 0) return NULL;
+    struct glint *g = mem_zalloc(sizeof *g);
+    if (g == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    context_init(g, &c);
+    if (local_start(g) == 0) return g;
+    *error = g->error;
+    context_fini(g);
+    mem_free(g);
+    return NULL;
+}
+
+int glint_finish(struct glint *g)
+{
+    return g->runner->finish(g->runner);
+}
+
+void glint_destroy(struct glint *g)
+{
+    if (g == NULL) return;
+    g->runner->destroy(g->runner);
+    context_fini(g);
+    mem_free(g);
+}
+
+void glint_interrupt(struct glint *g, enum glint_code code)
+{
+    g->runner->interrupt(g->runner, code);
+}
+
+void glint_summarize(struct glint *g, struct glint_summary *out)
+{
+    g->runner->summarize(g->runner, out);
+}

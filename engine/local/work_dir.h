@@ -1,0 +1,21 @@
+/* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700, its
+ * file .lock locked while the run lives. Folders whose lock nobody holds are removed by the next run. */
+#ifndef GLINT_LOCAL_WORK_DIR_H
+#define GLINT_LOCAL_WORK_DIR_H
+
+#include "engine/base/env.h"
+#include "engine/glint.h"
+
+#include <limits.h>
+
+struct work_dir {
+    struct env *env;
+    int lock; /* -1: not open */
+    char path[PATH_MAX];
+};
+
+/* `parent` NULL: $TMPDIR or /tmp. 0, or WORK_DIR with *error set. */
+int work_dir_open(struct work_dir *w, struct env *env, const char *parent, struct glint_error *error);
+void work_dir_close(struct work_dir *w);
+
+#endif
