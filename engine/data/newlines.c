@@ -24,6 +24,25 @@ static inline uint64_t bytes_equal(uint64_t word, uint8_t byte)
     return ~(((x & low) + low) | x | low);
 }
 
+/* One bit per byte of such a word: the factor moves bit 8 i + 7 to bit 56 + i. */
+static inline uint64_t gather_bits(uint64_t equal)
+{
+    return (equal >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* The LFs of the 64 bytes at p as bits. *any_cr: not zero if there is a CR before `inside` ends. */
+static inline uint64_t chunk_bits(const uint8_t *p, uint64_t inside, uint64_t *any_cr)
+{
+    uint64_t lf = 0, cr = 0;
+    for (unsigned i = 0; i < NEWLINES_CHUNK; i += 8) {
+        const uint64_t word = load_le(p + i);
+        lf |= gather_bits(bytes_equal(word, '\n')) << i;
+        cr |= gather_bits(bytes_equal(word, '\r')) << i;
+    }
+    *any_cr |= cr & inside;
+    return lf & inside;
+}
+
 static struct newlines index_scalar(const uint8_t *base, uint32_t from, uint32_t to,
                                     uint32_t *out_start, uint32_t *out_end)
 {
@@ -31,21 +50,15 @@ static struct newlines index_scalar(const uint8_t *base, uint32_t from, uint32_t
     uint32_t count = 0, at = from;
     uint64_t any_cr = 0;
     while (at < to && count <= BATCH_ROWS_MAX - NEWLINES_CHUNK) {
-        const uint32_t stop = to - at > NEWLINES_CHUNK ? at + NEWLINES_CHUNK : to;
-        for (; at < stop; at += 8) {
-            const uint64_t word = load_le(base + at);
-            const uint64_t inside =
-                stop - at >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * (stop - at))) - 1;
-            any_cr |= bytes_equal(word, '\r') & inside;
-            for (uint64_t lf = bytes_equal(word, '\n') & inside; lf != 0; lf &= lf - 1) {
-                const uint32_t position = at + ((uint32_t)__builtin_ctzll(lf) >> 3);
-                out_end[count++] = position;
-                out_start[count] = position + 1;
-            }
+        uint64_t lf = chunk_bits(base + at, newlines_inside(at, to), &any_cr);
+        for (; lf != 0; lf &= lf - 1) {
+            const uint32_t position = at + (uint32_t)__builtin_ctzll(lf);
+            out_end[count++] = position;
+            out_start[count] = position + 1;
         }
-        at = stop;
+        at += NEWLINES_CHUNK;
     }
-    return (struct newlines){.count = count, .scanned = at, .any_cr = any_cr != 0};
+    return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = any_cr != 0};
 }
 
 newlines_index newlines_at(enum newlines_level level)

@@ -13,12 +13,6 @@
 #define INDEX_FULL (BATCH_ROWS_MAX - NEWLINES_CHUNK)
 #define AHEAD      2048 /* bytes to prefetch ahead: the block was just written, it is in L2 */
 
-/* The bits of a chunk that lie before `to`. */
-static inline uint64_t inside_mask(uint32_t at, uint32_t to)
-{
-    return to - at >= NEWLINES_CHUNK ? UINT64_MAX : (UINT64_C(1) << (to - at)) - 1;
-}
-
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
 AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
@@ -56,7 +50,7 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
         __builtin_prefetch(p + AHEAD);
         const __m256i low = _mm256_loadu_si256((const __m256i *)p);
         const __m256i high = _mm256_loadu_si256((const __m256i *)(p + 32));
-        const uint64_t inside = inside_mask(at, to);
+        const uint64_t inside = newlines_inside(at, to);
         const uint64_t lf = equal_avx2(low, high, '\n') & inside;
         if (inside == UINT64_MAX) {
             const __m256i cr = _mm256_set1_epi8('\r');
@@ -106,7 +100,7 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
         const uint8_t *p = base + at;
         __builtin_prefetch(p + AHEAD);
         const __m512i chunk = _mm512_loadu_si512(p);
-        const uint64_t inside = inside_mask(at, to);
+        const uint64_t inside = newlines_inside(at, to);
         const uint64_t lf = _mm512_cmpeq_epi8_mask(chunk, lf_byte) & inside;
         any_cr |= _mm512_cmpeq_epi8_mask(chunk, cr_byte) & inside;
         const uint32_t found = (uint32_t)_mm_popcnt_u64(lf);

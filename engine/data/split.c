@@ -18,20 +18,18 @@ struct plan {
     uint64_t split_bytes, used_bytes, used_pieces; /* of the split at hand */
 };
 
-/* Room for one more item in a growing array; false and the error set without memory. */
-static bool grow(struct plan *p, void **items, uint64_t count, uint64_t *capacity,
-                 uint64_t item_size)
+/* `items` with room for one more; NULL and the error set without memory. */
+static void *grow(struct plan *p, void *items, uint64_t count, uint64_t *capacity,
+                  uint64_t item_size)
 {
-    if (count < *capacity) return true;
+    if (count < *capacity) return items;
     const uint64_t wanted = *capacity > 0 ? 2 * *capacity : 64;
-    void *grown = mem_grow(*items, count * item_size, wanted * item_size);
-    if (grown == NULL) {
+    void *grown = mem_grow(items, count * item_size, wanted * item_size);
+    if (grown == NULL)
         error_no_memory(p->error);
-        return false;
-    }
-    *items = grown;
-    *capacity = wanted;
-    return true;
+    else
+        *capacity = wanted;
+    return grown;
 }
 
 static int begin_split(struct plan *p)
@@ -39,8 +37,9 @@ static int begin_split(struct plan *p)
     if (p->split_count == PARTITIONS_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, "ask for larger splits with --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
-    if (!grow(p, (void **)&p->starts, p->split_count, &p->split_capacity, sizeof *p->starts))
-        return GLINT_E_NO_MEMORY;
+    uint32_t *starts = grow(p, p->starts, p->split_count, &p->split_capacity, sizeof *starts);
+    if (starts == NULL) return GLINT_E_NO_MEMORY;
+    p->starts = starts;
     p->starts[p->split_count++] = (uint32_t)p->count;
     p->used_bytes = p->used_pieces = 0;
     return 0;
@@ -52,8 +51,9 @@ static int add_piece(struct plan *p, const struct input_file *file, uint64_t off
     assert(length > 0);
     if (p->count == UINT32_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many files");
-    if (!grow(p, (void **)&p->pieces, p->count, &p->capacity, sizeof *p->pieces))
-        return GLINT_E_NO_MEMORY;
+    struct split_piece *pieces = grow(p, p->pieces, p->count, &p->capacity, sizeof *pieces);
+    if (pieces == NULL) return GLINT_E_NO_MEMORY;
+    p->pieces = pieces;
     p->pieces[p->count++] = (struct split_piece){.path = file->path,
                                                  .offset = offset,
                                                  .length = length,
