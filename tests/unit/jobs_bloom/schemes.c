@@ -184,6 +184,28 @@ Test(schemes, abs_of_the_smallest_integer)
     cr_assert_eq(indexes[0], (1ull << 31) % 1000003);
 }
 
+/* java.util.Random of OpenJDK 17. With m = 2^30 + 1 nearly every second draw is thrown away. */
+Test(schemes, random_draws_as_java_does)
+{
+    static const struct {
+        uint64_t m, draws[8];
+    } cases[] = {
+        {1073741825,
+         {233302905, 1063562830, 268460863, 798984480, 656906993, 271676238, 244534890, 200917100}},
+        {1073741824,
+         {116651452, 919604663, 708459934, 721722270, 984700109, 649632342, 1016335291, 618284841}},
+        {INT32_MAX,
+         {233302905, 1839209327, 1416919869, 1443444540, 1969400218, 1299264685, 2032670582,
+          1236569683}},
+        {1, {0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bloom_params params = {.scheme = BLOOM_MD5_RANDOM, .n = 1, .m = cases[i].m, .k = 8};
+        uint64_t indexes[BLOOM_K_MAX];
+        bloom_indexes(&params, "tt0000001", 9, indexes);
+        cr_assert_arr_eq(indexes, cases[i].draws, sizeof cases[i].draws, "m = %lu", params.m);
+    }
+}
+
 Test(schemes, indexes_stay_below_m)
 {
     struct sample sample;

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static void small_set(struct bloom_set *set, uint64_t m_last)
 {
@@ -117,6 +118,54 @@ Test(set, every_truncated_or_flipped_blob_is_an_error)
     blob[size] = 0;
     cr_assert_eq(view(&seen, blob, size + 1, &memory), BLOOM_ERR_TRAILING);
     free(memory);
+    free(blob);
+    bloom_set_fini(&set);
+}
+
+static void seal(uint8_t *blob, uint64_t size)
+{
+    uint64_t sum = XXH3_64bits_withSeed(blob + 32, size - 32, XXH3_64bits(blob, 24));
+    memcpy(blob + 24, &sum, sizeof sum);
+}
+
+Test(set, each_lie_has_its_error)
+{
+    struct bloom_set set, seen;
+    small_set(&set, 500);
+    uint64_t size;
+    uint8_t *blob = blob_of(&set, &size), *memory;
+    /* 3 filters: their n and m at 32..79, zeros to 127, bits of 100, 77 and 500 at 128, 192, 256.
+     */
+    static const struct {
+        uint32_t at;
+        uint8_t value;
+        enum bloom_result result;
+    } lies[] = {{0, 'G', BLOOM_ERR_FORMAT},
+                {8, BLOOM_SCHEMES, BLOOM_ERR_SCHEME},
+                {12, 0, BLOOM_ERR_K},
+                {16, 0, BLOOM_ERR_COUNT},
+                {17, 0x20, BLOOM_ERR_COUNT},
+                {18, 1, BLOOM_ERR_COUNT},
+                {17, 0x01, BLOOM_ERR_TRUNCATED},
+                {20, 1, BLOOM_ERR_FORMAT},
+                {32, 0, BLOOM_ERR_N},
+                {43, 0x80, BLOOM_ERR_M},
+                {42, 1, BLOOM_ERR_TRUNCATED},
+                {100, 1, BLOOM_ERR_UNUSED},
+                {128 + 12, 16, BLOOM_ERR_UNUSED},
+                {128 + 63, 1, BLOOM_ERR_UNUSED},
+                {256 + 62, 32, BLOOM_ERR_UNUSED},
+                {256 + 63, 128, BLOOM_ERR_UNUSED}};
+    cr_assert_eq(size, 320);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        uint8_t saved = blob[lies[i].at];
+        cr_assert_neq(saved, lies[i].value);
+        blob[lies[i].at] = lies[i].value;
+        seal(blob, size);
+        cr_assert_eq(view(&seen, blob, size, &memory), lies[i].result, "lie %zu", i);
+        blob[lies[i].at] = saved;
+        free(memory);
+    }
     free(blob);
     bloom_set_fini(&set);
 }
