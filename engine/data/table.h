@@ -32,6 +32,7 @@ struct table {
     uint32_t keys_capacity;
     struct table_bucket *buckets;
     uint64_t bucket_count; /* a power of two, or 0 */
+    unsigned shift;        /* 32 - log2(bucket_count) */
     uint32_t *direct;      /* [TABLE_DIRECT_KEYS], slot + 1 */
     struct pool *pool;     /* keys' bytes */
     uint64_t seed;

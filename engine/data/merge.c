@@ -1,0 +1,125 @@
+/* A tree of losers: an inner node keeps who lost there, so that after a record the winner's reader
+ * plays log2(count) games on its way up, and no other. */
+#include "engine/data/merge.h"
+
+#include "engine/data/sort.h"
+
+/* True: a's record comes first. */
+static bool wins(const struct merge *m, const struct merge_player *a, const struct merge_player *b)
+{
+    if (a->prefix != b->prefix) return a->prefix < b->prefix;
+    if (a->done || b->done) return !a->done;
+    struct glint_slice x = m->readers[a->input].key, y = m->readers[b->input].key;
+    int c = x.size == y.size && x.size <= 8 ? 0 : codec_compare(x, y);
+    if (c == 0) return a->input < b->input;
+    return m->descending ? c > 0 : c < 0;
+}
+
+/* Moves an input on: its player, or a negative code. */
+static int advance(struct merge *m, uint32_t input, struct merge_player *out)
+{
+    struct run_reader *r = &m->readers[input];
+    int more = run_reader_next(r);
+    if (more < 0) return more;
+    *out = (struct merge_player){.input = input, .done = more == 0, .prefix = UINT64_MAX};
+    if (more > 0) out->prefix = sort_prefix(r->key, 0, m->descending);
+    return 0;
+}
+
+/* All games once, from the leaves, which stand at [count, 2 * count), up to node 1. */
+static int play_all(struct merge *m)
+{
+    struct merge_player winners[2 * MERGE_FAN_IN_MAX];
+    uint32_t n = m->count;
+    for (uint32_t i = 0; i < n; i++) {
+        int e = advance(m, i, &winners[n + i]);
+        if (e < 0) return e;
+    }
+    for (uint32_t node = n - 1; node > 0; node--) {
+        const struct merge_player *a = &winners[2 * node], *b = &winners[2 * node + 1];
+        bool first = wins(m, a, b);
+        winners[node] = first ? *a : *b;
+        m->losers[node] = first ? *b : *a;
+    }
+    m->winner = winners[1];
+    return 0;
+}
+
+static bool ensure_readers(struct merge *m, uint32_t count)
+{
+    if (m->capacity >= count) return true;
+    assert(m->readers == NULL || m->capacity > 0);
+    struct run_reader *readers = mem_zalloc(count * sizeof *readers);
+    struct merge_player *losers = mem_alloc(count * sizeof *losers);
+    if (readers == NULL || losers == NULL) {
+        mem_free(readers);
+        mem_free(losers);
+        return false;
+    }
+    if (m->capacity > 0) memcpy(readers, m->readers, m->capacity * sizeof *readers);
+    mem_free(m->readers);
+    mem_free(m->losers);
+    m->readers = readers;
+    m->losers = losers;
+    m->capacity = count;
+    return true;
+}
+
+int merge_open(struct merge *m, struct glint_task *task, const struct run_slice *inputs,
+               uint32_t count, bool descending)
+{
+    assert(count <= MERGE_FAN_IN_MAX);
+    m->count = count;
+    m->descending = descending;
+    m->begun = false;
+    m->winner = (struct merge_player){.prefix = UINT64_MAX, .done = true};
+    if (!ensure_readers(m, count)) return error_no_memory(&task->error);
+    for (uint32_t i = 0; i < count; i++) {
+        int e = run_reader_open(&m->readers[i], task, inputs[i]);
+        if (e < 0) return e;
+    }
+    return 0;
+}
+
+int merge_next(struct merge *m)
+{
+    if (m->count == 0) return 0;
+    if (!m->begun) {
+        int e = play_all(m);
+        if (e < 0) return e;
+        m->begun = true;
+    } else {
+        struct merge_player p;
+        assert(!m->winner.done);
+        int e = advance(m, m->winner.input, &p);
+        if (e < 0) return e;
+        for (uint32_t node = (m->count + p.input) / 2; node > 0; node /= 2) {
+            struct merge_player *loser = &m->losers[node];
+            if (wins(m, loser, &p)) {
+                struct merge_player other = *loser;
+                *loser = p;
+                p = other;
+            }
+        }
+        m->winner = p;
+    }
+    if (m->winner.done) return 0;
+    m->input = m->winner.input;
+    m->key = m->readers[m->input].key;
+    return 1;
+}
+
+int merge_value(struct merge *m, struct glint_slice *out)
+{
+    assert(m->begun && !m->winner.done);
+    return run_reader_value(&m->readers[m->input], &m->scratch, out);
+}
+
+void merge_close(struct merge *m)
+{
+    for (uint32_t i = 0; i < m->capacity; i++) run_reader_close(&m->readers[i]);
+    mem_free(m->readers);
+    mem_free(m->losers);
+    buffer_fini(&m->scratch);
+    *m = (struct merge){.readers = NULL};
+}

@@ -1,0 +1,36 @@
+/* A finished run as a source of bytes, and its end.
+ *
+ * A file is opened for each read and closed again: a read is a whole block or more, so it costs
+ * little, and a merge of 128 runs on every slot then needs one file descriptor per slot. */
+#include "engine/data/run.h"
+
+int run_corrupt(struct glint_task *task, const struct run_source *source, const char *what)
+{
+    return error_set(&task->error, GLINT_E_RUN_CORRUPT, "check the disk under --work-dir", "%s: %s",
+                     source->name, what);
+}
+
+/* run_source.read of a run that is a file. */
+int run_read_file(const struct run_source *source, struct glint_task *task, uint64_t offset,
+                  uint64_t size, uint8_t *out)
+{
+    const struct run *run = (const struct run *)source;
+    static_assert(offsetof(struct run, source) == 0, "a run is found through its source");
+    assert(run->path != NULL && offset + size <= source->bytes);
+    int file = run->env->open(run->env, run->path, ENV_READ);
+    if (file < 0) return error_set_system(&task->error, GLINT_E_SPILL_IO, file, "open", run->path);
+    int64_t n = env_read_full(run->env, file, out, size, offset);
+    run->env->close(run->env, file); /* nothing was written: nothing to lose */
+    if (n < 0) return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, "read", run->path);
+    if ((uint64_t)n < size) return run_corrupt(task, source, "the file ends early");
+    return 0;
+}
+
+void run_destroy(struct run *run)
+{
+    if (run->path != NULL) run->env->remove_file(run->env, run->path);
+    mem_free(run->path);
+    mem_free(run->memory);
+    mem_free(run->parts);
+    *run = (struct run){.path = NULL};
+}

@@ -1,0 +1,225 @@
+/* Writing a run: records are gathered into a block, blocks into memory, memory into a file once it
+ * is more than may stay. lz4 is tried on a block; after a failure it is left alone for a while,
+ * longer each time, so that bit sets and hashes cost no more than the failing tries. */
+#include "engine/data/run_block.h"
+
+#include "engine/base/text.h"
+
+#include <limits.h>
+#include <lz4.h>
+
+#define WRITE_BYTES       (256 * KIB) /* per system call, about */
+#define LZ4_RAW_MIN       256u
+#define LZ4_SKIP_MAX      63u
+#define RECORD_HEADER_MAX 20u
+
+int run_read_file(const struct run_source *source, struct glint_task *task, uint64_t offset,
+                  uint64_t size, uint8_t *out);
+
+int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
+                    uint64_t memory_max)
+{
+    assert(partitions > 0 && partitions <= PARTITIONS_MAX);
+    *w = (struct run_writer){.task = task, .partitions = partitions, .memory_max = memory_max};
+    w->file = -1;
+    w->parts = mem_zalloc(partitions * sizeof *w->parts);
+    w->block = mem_alloc(RUN_BLOCK_BYTES);
+    if (w->parts != NULL && w->block != NULL) return 0;
+    run_writer_abort(w);
+    return error_no_memory(&task->error);
+}
+
+static int create_file(struct run_writer *w)
+{
+    assert(w->file < 0 && w->path == NULL);
+    struct glint_task *task = w->task;
+    char path[PATH_MAX];
+    if (!text_format(path, sizeof path, "%s/run-%llu-%llu", task->options->work_dir,
+                     (unsigned long long)task->attempt_id, (unsigned long long)task->file_count++))
+        return error_set(&task->error, GLINT_E_WORK_DIR, "name a shorter folder with --work-dir",
+                         "the path %s is too long", path);
+    char *kept = mem_text(path);
+    if (kept == NULL) return error_no_memory(&task->error);
+    int file = task->env->open(task->env, path, ENV_CREATE);
+    if (file < 0) {
+        mem_free(kept);
+        return error_set_system(&task->error, GLINT_E_SPILL_IO, file, "create", path);
+    }
+    w->file = file;
+    w->path = kept;
+    return 0;
+}
+
+static int flush_stored(struct run_writer *w)
+{
+    if (w->file < 0) {
+        int r = create_file(w);
+        if (r < 0) return r;
+    }
+    int r = env_write_all(w->task->env, w->file, w->stored.data, w->stored.size);
+    if (r < 0) return error_set_system(&w->task->error, GLINT_E_SPILL_IO, r, "write", w->path);
+    w->flushed += w->stored.size;
+    w->stored.size = 0;
+    return 0;
+}
+
+/* The block's payload at `out`, which has room for RUN_BLOCK_BYTES and more: its size. */
+static uint32_t pack_block(struct run_writer *w, uint8_t *out)
+{
+    if (w->block_size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
+        uint32_t most = w->block_size - w->block_size / 8;
+        int n = LZ4_compress_default((const char *)w->block, (char *)out, (int)w->block_size,
+                                     (int)most);
+        if (n > 0) {
+            w->lz4_skip = 0;
+            return (uint32_t)n;
+        }
+        w->lz4_skip = w->lz4_skip * 2 + 1 < LZ4_SKIP_MAX ? w->lz4_skip * 2 + 1 : LZ4_SKIP_MAX;
+        w->lz4_pause = w->lz4_skip;
+    } else if (w->lz4_pause > 0) {
+        w->lz4_pause--;
+    }
+    memcpy(out, w->block, w->block_size);
+    return w->block_size;
+}
+
+static int flush_block(struct run_writer *w)
+{
+    assert(w->block_size <= RUN_BLOCK_BYTES);
+    if (w->block_size == 0) return 0;
+    if (task_cancelled(w->task))
+        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    struct buffer *stored = &w->stored;
+    uint64_t limit = w->file >= 0 ? WRITE_BYTES : w->memory_max;
+    if (w->file >= 0 && stored->size >= limit) {
+        int r = flush_stored(w);
+        if (r < 0) return r;
+    }
+    if (!buffer_reserve(stored, RUN_BLOCK_HEADER_BYTES + (uint64_t)w->block_size))
+        return error_no_memory(&w->task->error);
+    uint8_t *out = stored->data + stored->size;
+    struct run_part *part = &w->parts[w->partition];
+    struct run_block b = {.stored = pack_block(w, out + RUN_BLOCK_HEADER_BYTES),
+                          .raw = w->block_size};
+    assert(b.stored > 0 && b.stored <= b.raw);
+    run_block_put(out, b, part->bytes);
+    stored->size += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
+    part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
+    part->raw += b.raw;
+    w->block_size = 0;
+    return w->file < 0 && stored->size > limit ? flush_stored(w) : 0;
+}
+
+static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
+{
+    while (size > 0) {
+        uint64_t room = RUN_BLOCK_BYTES - w->block_size;
+        if (room == 0) {
+            int r = flush_block(w);
+            if (r < 0) return r;
+            continue;
+        }
+        uint64_t n = size < room ? size : room;
+        memcpy(w->block + w->block_size, data, n);
+        w->block_size += (uint32_t)n;
+        data += n;
+        size -= n;
+    }
+    return 0;
+}
+
+/* Ends the partition at hand and begins another one. */
+static int begin_partition(struct run_writer *w, uint32_t partition)
+{
+    assert(partition > w->partition && partition < w->partitions);
+    int r = flush_block(w);
+    if (r < 0) return r;
+    w->partition = partition;
+    w->parts[partition].offset = w->flushed + w->stored.size;
+    return 0;
+}
+
+int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
+                   struct glint_slice value)
+{
+    if (partition != w->partition) {
+        int r = begin_partition(w, partition);
+        if (r < 0) return r;
+    }
+    if (key.size > KEY_BYTES_MAX || value.size > VALUE_BYTES_MAX)
+        return error_set(&w->task->error, GLINT_E_VALUE_LIMIT, NULL,
+                         "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
+                         (unsigned long long)key.size, (unsigned long long)value.size);
+    w->parts[partition].records++;
+    w->records++;
+    if (RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
+        uint8_t *out = w->block + w->block_size;
+        out += codec_put_varint(out, key.size);
+        out += codec_put_varint(out, value.size);
+        if (key.size > 0) memcpy(out, key.data, key.size);
+        out += key.size;
+        if (value.size > 0) memcpy(out, value.data, value.size);
+        w->block_size = (uint32_t)(out + value.size - w->block);
+        return 0;
+    }
+    uint8_t header[RECORD_HEADER_MAX];
+    unsigned n = codec_put_varint(header, key.size);
+    n += codec_put_varint(header + n, value.size);
+    int r = append_raw(w, header, n);
+    if (r == 0) r = append_raw(w, key.data, key.size);
+    if (r == 0) r = append_raw(w, value.data, value.size);
+    return r;
+}
+
+/* What stays in memory takes no more than it needs: there may be thousands of such runs. */
+static uint8_t *take_memory(struct buffer *stored)
+{
+    uint8_t *memory = stored->data;
+    if (stored->capacity - stored->size > 4 * KIB) {
+        uint8_t *exact = mem_grow(memory, stored->size, stored->size);
+        if (exact != NULL) memory = exact;
+    }
+    *stored = (struct buffer){NULL, 0, 0};
+    return memory;
+}
+
+int run_writer_finish(struct run_writer *w, struct run *out)
+{
+    int r = flush_block(w);
+    if (r == 0 && w->file >= 0 && w->stored.size > 0) r = flush_stored(w);
+    if (r == 0 && w->file >= 0) {
+        int file = w->file;
+        w->file = -1;
+        r = w->task->env->close(w->task->env, file);
+        if (r < 0) r = error_set_system(&w->task->error, GLINT_E_SPILL_IO, r, "close", w->path);
+    }
+    if (r < 0) return r;
+    *out = (struct run){.parts = w->parts,
+                        .partitions = w->partitions,
+                        .records = w->records,
+                        .path = w->path,
+                        .env = w->task->env};
+    out->source = (struct run_source){.bytes = w->flushed + w->stored.size,
+                                      .read = run_read_file,
+                                      .name = w->path != NULL ? w->path : "a run in memory"};
+    if (w->path == NULL) {
+        out->memory = take_memory(&w->stored);
+        out->source.memory = out->memory;
+    }
+    w->parts = NULL;
+    w->path = NULL;
+    run_writer_abort(w);
+    return 0;
+}
+
+void run_writer_abort(struct run_writer *w)
+{
+    if (w->task == NULL) return;
+    if (w->file >= 0) w->task->env->close(w->task->env, w->file);
+    if (w->path != NULL) w->task->env->remove_file(w->task->env, w->path);
+    mem_free(w->path);
+    mem_free(w->parts);
+    mem_free(w->block);
+    buffer_fini(&w->stored);
+    *w = (struct run_writer){.file = -1};
+}

@@ -1,0 +1,168 @@
+/* A stable radix sort, least byte first, that skips bytes in which all entries agree; then groups
+ * of equal prefixes, depth by depth. */
+#include "engine/data/sort.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+
+#define SMALL_COUNT 48u /* up to here entries are compared, not counted */
+#define DEPTH_MAX   64u /* bytes of common prefix; beyond, whole keys are compared */
+
+struct sorter {
+    struct sort_entry *scratch;
+    bool descending;
+    sort_key_fn *key_of;
+    const void *arg;
+};
+
+static struct glint_slice key_of(const struct sorter *s, const struct sort_entry *e)
+{
+    return s->key_of(s->arg, sort_reference(e));
+}
+
+/* Positive: a comes after b. */
+static int compare(const struct sorter *s, const struct sort_entry *a, const struct sort_entry *b)
+{
+    uint32_t pa = sort_partition(a), pb = sort_partition(b);
+    if (pa != pb) return pa > pb ? 1 : -1;
+    if (a->prefix != b->prefix) return a->prefix > b->prefix ? 1 : -1;
+    if (s->key_of == NULL) return 0;
+    int c = codec_compare(key_of(s, a), key_of(s, b));
+    return s->descending ? -c : c;
+}
+
+static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++) {
+        struct sort_entry x = e[i];
+        uint64_t at = i;
+        for (; at > 0 && compare(s, &e[at - 1], &x) > 0; at--) e[at] = e[at - 1];
+        e[at] = x;
+    }
+}
+
+static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
+                         uint64_t count)
+{
+    if (compare(s, &e[middle - 1], &e[middle]) <= 0) return;
+    memcpy(s->scratch, e, middle * sizeof *e);
+    uint64_t a = 0, b = middle, to = 0;
+    while (a < middle && b < count)
+        e[to++] = compare(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
+    memcpy(e + to, s->scratch + a, (middle - a) * sizeof *e);
+}
+
+/* By whole keys, bottom up: for groups whose keys have long common prefixes. */
+static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i += SMALL_COUNT)
+        insertion_sort(s, e + i, count - i < SMALL_COUNT ? count - i : SMALL_COUNT);
+    for (uint64_t width = SMALL_COUNT; width < count; width *= 2)
+        for (uint64_t i = 0; i + width < count; i += 2 * width)
+            merge_halves(s, e + i, width, count - i < 2 * width ? count - i : 2 * width);
+}
+
+/* One pass of counting by a byte: from -> to. */
+static void scatter(const struct sort_entry *from, struct sort_entry *to, uint64_t count,
+                    bool by_place, unsigned shift)
+{
+    uint64_t next[256] = {0};
+    for (uint64_t i = 0; i < count; i++)
+        next[(by_place ? from[i].place : from[i].prefix) >> shift & 255]++;
+    uint64_t sum = 0;
+    for (unsigned b = 0; b < 256; b++) {
+        uint64_t n = next[b];
+        next[b] = sum;
+        sum += n;
+    }
+    assert(sum == count);
+    for (uint64_t i = 0; i < count; i++)
+        to[next[(by_place ? from[i].place : from[i].prefix) >> shift & 255]++] = from[i];
+}
+
+/* By (partition, prefix), stable. */
+static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
+{
+    uint64_t prefixes = 0, places = 0;
+    for (uint64_t i = 1; i < count; i++) {
+        prefixes |= e[i].prefix ^ e[0].prefix;
+        places |= e[i].place ^ e[0].place;
+    }
+    struct sort_entry *from = e, *to = s->scratch;
+    for (unsigned pass = 0; pass < 16; pass++) {
+        bool by_place = pass >= 8;
+        unsigned shift = pass % 8 * 8;
+        if (by_place && shift < SORT_PLACE_BITS) continue;
+        if (((by_place ? places : prefixes) >> shift & 255) == 0) continue;
+        scatter(from, to, count, by_place, shift);
+        struct sort_entry *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != e) memcpy(e, from, count * sizeof *e);
+}
+
+static_assert(SORT_PLACE_BITS % 8 == 0, "partitions begin on a byte");
+static_assert(PARTITIONS_MAX >> (64 - SORT_PLACE_BITS) == 0, "partitions fit above the reference");
+
+/* Entries of one partition that agree in the eight bytes before `depth`. True: all of the keys go
+ * on there, and `prefix` now holds the next eight bytes. */
+static bool refill(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (key_of(s, &e[i]).size <= depth) return false;
+    for (uint64_t i = 0; i < count; i++)
+        e[i].prefix = sort_prefix(key_of(s, &e[i]), depth, s->descending);
+    return true;
+}
+
+static bool all_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
+                      uint64_t depth)
+{
+    uint64_t size = key_of(s, &e[0]).size;
+    if (size > depth) return false;
+    for (uint64_t i = 1; i < count; i++)
+        if (key_of(s, &e[i]).size != size) return false;
+    return true;
+}
+
+/* Sorts entries that are sorted by (partition, prefix) where prefixes are equal. Calls itself at
+ * most DEPTH_MAX / 8 deep. */
+static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t count,
+                        uint64_t depth)
+{
+    assert(depth <= DEPTH_MAX);
+    uint64_t begin = 0;
+    for (uint64_t i = 1; i <= count; i++) {
+        if (i < count && e[i].prefix == e[begin].prefix &&
+            sort_partition(&e[i]) == sort_partition(&e[begin]))
+            continue;
+        struct sort_entry *group = e + begin;
+        uint64_t size = i - begin;
+        begin = i;
+        if (size == 1) continue;
+        if (size <= SMALL_COUNT) {
+            insertion_sort(s, group, size);
+        } else if (all_equal(s, group, size, depth)) {
+            continue;
+        } else if (depth < DEPTH_MAX && refill(s, group, size, depth)) {
+            radix_sort(s, group, size);
+            sort_groups(s, group, size, depth + 8);
+        } else {
+            merge_sort(s, group, size);
+        }
+    }
+}
+
+void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
+                  bool descending, sort_key_fn *key, const void *arg)
+{
+    struct sorter s = {scratch, descending, key, arg};
+    if (count <= SMALL_COUNT) {
+        insertion_sort(&s, entries, count);
+        return;
+    }
+    radix_sort(&s, entries, count);
+    if (key != NULL) sort_groups(&s, entries, count, 8);
+}

@@ -1,0 +1,238 @@
+/* See table.h. A group of keys goes through in steps - hash all, touch all buckets, touch all
+ * stored keys, then compare - so that the misses of one key hide behind those of the others. */
+#include "engine/data/table.h"
+
+#include "engine/base/hash.h"
+#include "engine/data/codec.h"
+
+#include <assert.h>
+
+#define GROUP_ROWS       64u
+#define BUCKETS_MIN      256u
+#define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables are in the cache anyway */
+
+struct group {
+    const uint8_t *data[GROUP_ROWS];
+    uint64_t size[GROUP_ROWS];
+    uint32_t hash[GROUP_ROWS];
+    uint64_t numbers[GROUP_ROWS]; /* byte forms */
+};
+
+void table_init(struct table *t, struct pool *pool, uint64_t seed)
+{
+    *t = (struct table){.pool = pool, .seed = seed};
+}
+
+static bool grow_keys(struct table *t)
+{
+    uint32_t capacity = t->keys_capacity < 64 ? 64 : t->keys_capacity * 2;
+    if (capacity <= t->keys_capacity) return false;
+    struct table_key *keys =
+        mem_grow(t->keys, t->keys_capacity * sizeof *keys, capacity * sizeof *keys);
+    if (keys == NULL) return false;
+    t->keys = keys;
+    t->keys_capacity = capacity;
+    return true;
+}
+
+/* A new slot for the key: its number, or UINT32_MAX without memory. */
+static uint32_t add_key(struct table *t, const uint8_t *data, uint64_t size)
+{
+    if (t->slots == t->keys_capacity && !grow_keys(t)) return UINT32_MAX;
+    uint8_t *copy = pool_take(t->pool, size);
+    if (copy == NULL) return UINT32_MAX;
+    if (size > 0) memcpy(copy, data, size);
+    t->keys[t->slots] = (struct table_key){copy, size};
+    return t->slots++;
+}
+
+static inline uint64_t home(const struct table *t, uint32_t hash)
+{
+    return hash >> t->shift;
+}
+
+static uint64_t buckets_for(const struct table *t, uint64_t slots)
+{
+    uint64_t count = t->bucket_count < BUCKETS_MIN ? BUCKETS_MIN : t->bucket_count;
+    while (count < 2 * slots) count *= 2;
+    return count;
+}
+
+/* At most half full after `extra` more keys. */
+static bool reserve_buckets(struct table *t, uint32_t extra)
+{
+    uint64_t count = buckets_for(t, (uint64_t)t->slots + extra);
+    if (count == t->bucket_count) return true;
+    if (count > (uint64_t)1 << 32) return false;
+    struct table_bucket *old = t->buckets, *fresh = mem_zalloc(count * sizeof *fresh);
+    if (fresh == NULL) return false;
+    uint64_t old_count = t->bucket_count;
+    t->buckets = fresh;
+    t->bucket_count = count;
+    t->shift = 32u - (unsigned)__builtin_ctzll(count);
+    for (uint64_t i = 0; i < old_count; i++) {
+        if (old[i].slot == 0) continue;
+        uint64_t at = home(t, old[i].hash);
+        while (fresh[at].slot != 0) at = (at + 1) & (count - 1);
+        fresh[at] = old[i];
+    }
+    mem_free(old);
+    return true;
+}
+
+static inline bool same_key(const struct table_key *k, const uint8_t *data, uint64_t size)
+{
+    return k->size == size && (size == 0 || memcmp(k->data, data, size) == 0);
+}
+
+static uint32_t find_one(struct table *t, const uint8_t *data, uint64_t size, uint32_t hash)
+{
+    uint64_t mask = t->bucket_count - 1;
+    for (uint64_t at = home(t, hash);; at = (at + 1) & mask) {
+        struct table_bucket *b = &t->buckets[at];
+        if (b->slot == 0) {
+            uint32_t slot = add_key(t, data, size);
+            if (slot != UINT32_MAX) *b = (struct table_bucket){hash, slot + 1};
+            return slot;
+        }
+        if (b->hash == hash && same_key(&t->keys[b->slot - 1], data, size)) return b->slot - 1;
+    }
+}
+
+/* Touches, without deciding anything, what find_one will need. */
+static void prefetch_group(const struct table *t, const struct group *g, uint32_t rows)
+{
+    uint32_t candidate[GROUP_ROWS];
+    uint64_t mask = t->bucket_count - 1;
+    for (uint32_t i = 0; i < rows; i++) __builtin_prefetch(&t->buckets[home(t, g->hash[i])]);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t at = home(t, g->hash[i]);
+        while (t->buckets[at].slot != 0 && t->buckets[at].hash != g->hash[i]) at = (at + 1) & mask;
+        candidate[i] = t->buckets[at].slot;
+        if (candidate[i] != 0) __builtin_prefetch(&t->keys[candidate[i] - 1]);
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        if (candidate[i] != 0) __builtin_prefetch(t->keys[candidate[i] - 1].data);
+}
+
+static bool find_group(struct table *t, struct group *g, uint32_t rows, uint32_t *out_slots)
+{
+    assert(rows <= GROUP_ROWS);
+    if (!reserve_buckets(t, rows)) return false;
+    for (uint32_t i = 0; i < rows; i++)
+        g->hash[i] = (uint32_t)(hash_table(g->data[i], g->size[i], t->seed) >> 32);
+    if (t->bucket_count > PREFETCH_BUCKETS) prefetch_group(t, g, rows);
+    for (uint32_t i = 0; i < rows; i++) {
+        out_slots[i] = find_one(t, g->data[i], g->size[i], g->hash[i]);
+        if (out_slots[i] == UINT32_MAX) return false;
+    }
+    return true;
+}
+
+/* One small number: its slot or UINT32_MAX. */
+static uint32_t find_direct(struct table *t, int64_t key)
+{
+    assert(key >= 0 && key < TABLE_DIRECT_KEYS);
+    if (t->direct[key] == 0) {
+        uint64_t bits = codec_i64_bits(key);
+        uint32_t slot = add_key(t, (const uint8_t *)&bits, sizeof bits);
+        if (slot == UINT32_MAX) return slot;
+        t->direct[key] = slot + 1;
+    }
+    return t->direct[key] - 1;
+}
+
+static bool all_small(const int64_t *keys, uint32_t rows)
+{
+    static_assert((TABLE_DIRECT_KEYS & (TABLE_DIRECT_KEYS - 1)) == 0, "one OR finds the largest");
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < rows; i++) any |= (uint64_t)keys[i];
+    return any < TABLE_DIRECT_KEYS;
+}
+
+static bool find_all_small(struct table *t, const int64_t *keys, uint32_t rows, uint32_t *out_slots)
+{
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t slot = t->direct[keys[i]];
+        missing |= slot == 0;
+        out_slots[i] = slot - 1;
+    }
+    for (uint32_t i = 0; missing != 0 && i < rows; i++) {
+        out_slots[i] = find_direct(t, keys[i]);
+        if (out_slots[i] == UINT32_MAX) return false;
+    }
+    return true;
+}
+
+/* Large numbers by hash, small ones through the array. */
+static bool find_mixed(struct table *t, const int64_t *keys, uint32_t rows, uint32_t *out_slots)
+{
+    struct group g;
+    for (uint32_t i = 0; i < rows;) {
+        if ((uint64_t)keys[i] < TABLE_DIRECT_KEYS) {
+            out_slots[i] = find_direct(t, keys[i]);
+            if (out_slots[i++] == UINT32_MAX) return false;
+            continue;
+        }
+        uint32_t n = 0;
+        for (; n < GROUP_ROWS && i + n < rows && (uint64_t)keys[i + n] >= TABLE_DIRECT_KEYS; n++) {
+            g.numbers[n] = codec_i64_bits(keys[i + n]);
+            g.data[n] = (const uint8_t *)&g.numbers[n];
+            g.size[n] = sizeof g.numbers[n];
+        }
+        if (!find_group(t, &g, n, out_slots + i)) return false;
+        i += n;
+    }
+    return true;
+}
+
+bool table_find(struct table *t, const struct glint_column *keys, uint32_t rows,
+                uint32_t *out_slots)
+{
+    if (keys->type == GLINT_I64) {
+        if (t->direct == NULL) t->direct = mem_zalloc(TABLE_DIRECT_KEYS * sizeof *t->direct);
+        if (t->direct == NULL) return false;
+        return all_small(keys->i64, rows) ? find_all_small(t, keys->i64, rows, out_slots)
+                                          : find_mixed(t, keys->i64, rows, out_slots);
+    }
+    struct group g;
+    for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
+        uint32_t n = rows - first < GROUP_ROWS ? rows - first : GROUP_ROWS;
+        for (uint32_t i = 0; i < n; i++) {
+            union glint_value v = glint_column_value(keys, first + i);
+            struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)&g.numbers[i]);
+            g.data[i] = key.data;
+            g.size[i] = key.size;
+        }
+        if (!find_group(t, &g, n, out_slots + first)) return false;
+    }
+    return true;
+}
+
+uint64_t table_bytes(const struct table *t, uint32_t extra)
+{
+    uint64_t slots = (uint64_t)t->slots + extra;
+    return buckets_for(t, slots) * sizeof *t->buckets + slots * sizeof *t->keys;
+}
+
+void *table_take_buckets(struct table *t, uint64_t *out_bytes)
+{
+    *out_bytes = t->bucket_count * sizeof *t->buckets;
+    return t->buckets;
+}
+
+void table_reset(struct table *t)
+{
+    if (t->buckets != NULL) memset(t->buckets, 0, t->bucket_count * sizeof *t->buckets);
+    if (t->direct != NULL) memset(t->direct, 0, TABLE_DIRECT_KEYS * sizeof *t->direct);
+    t->slots = 0;
+}
+
+void table_fini(struct table *t)
+{
+    mem_free(t->keys);
+    mem_free(t->buckets);
+    mem_free(t->direct);
+    *t = (struct table){.keys = NULL};
+}

@@ -1,0 +1,145 @@
+/* The way out of memory: slots and records are sorted, each by themselves, and written as one run.
+ */
+#include "engine/shuffle/gather_record.h"
+
+#include <assert.h>
+
+static struct glint_slice slot_key(const void *arg, uint64_t slot)
+{
+    const struct gather *g = arg;
+    assert(slot < g->table.slots);
+    return (struct glint_slice){g->table.keys[slot].data, g->table.keys[slot].size};
+}
+
+static struct glint_slice record_key(const void *arg, uint64_t reference)
+{
+    const struct gather *g = arg;
+    struct gather_record head;
+    const uint8_t *at = g->records.data + reference * 8;
+    assert(reference * 8 < g->records.size);
+    memcpy(&head, at, sizeof head);
+    return (struct glint_slice){at + sizeof head, head.key_size};
+}
+
+static struct glint_slice record_value(const struct gather *g, uint64_t reference)
+{
+    struct gather_record head;
+    const uint8_t *at = g->records.data + reference * 8;
+    memcpy(&head, at, sizeof head);
+    return (struct glint_slice){at + sizeof head + head.key_size, head.value_size};
+}
+
+static sort_key_fn *unless_whole(const struct gather *g, sort_key_fn *key_of)
+{
+    bool whole =
+        g->spec->key == GLINT_I64 || g->spec->key == GLINT_F64 || g->spec->key == GLINT_NONE;
+    return whole ? NULL : key_of;
+}
+
+static bool reserve_scratch(struct gather *g, uint64_t bytes)
+{
+    g->scratch.size = 0;
+    return buffer_reserve(&g->scratch, bytes + 1);
+}
+
+/* Entries of all slots, sorted, in the buckets' memory if they fit there; NULL without memory. */
+static struct sort_entry *sort_slots(struct gather *g)
+{
+    uint64_t room, count = g->table.slots, bytes = count * sizeof(struct sort_entry);
+    struct sort_entry *entries = table_take_buckets(&g->table, &room);
+    bool fits = entries != NULL && room >= bytes;
+    if (!reserve_scratch(g, fits ? bytes : 2 * bytes)) return NULL;
+    struct sort_entry *scratch = (struct sort_entry *)g->scratch.data;
+    if (!fits) {
+        entries = scratch;
+        scratch += count;
+    }
+    for (uint64_t s = 0; s < count; s++) {
+        struct glint_slice key = slot_key(g, s);
+        uint32_t partition = shuffle_partition(g->spec, key, g->task->partition, 0);
+        entries[s].prefix = sort_prefix(key, 0, g->spec->descending);
+        entries[s].place = sort_place(partition, s);
+    }
+    sort_entries(entries, scratch, count, g->spec->descending, unless_whole(g, slot_key), g);
+    return entries;
+}
+
+static bool sort_records(struct gather *g)
+{
+    uint64_t count = g->entries.size / sizeof(struct sort_entry);
+    if (!reserve_scratch(g, g->entries.size)) return false;
+    sort_entries((struct sort_entry *)g->entries.data, (struct sort_entry *)g->scratch.data, count,
+                 g->spec->descending, unless_whole(g, record_key), g);
+    return true;
+}
+
+static int write_slot(struct gather *g, const struct sort_entry *e, bool complete,
+                      struct run_writer *out)
+{
+    uint64_t slot = sort_reference(e);
+    uint8_t number[CODEC_NUMBER_BYTES];
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (g->numbers != NULL)
+        v.i64 = g->numbers[slot];
+    else if (g->accs != NULL)
+        v = g->accs[slot].value;
+    if (g->accs != NULL && v.bytes.size == GATHER_NOTHING) return 0;
+    struct glint_slice value = codec_encode(g->spec->acc, &v, number);
+    if (complete && g->spec->combine == SHUFFLE_FOLD) {
+        int r = combiner_add(&g->complete, value, false);
+        if (r == 0) r = combiner_take(&g->complete, true, &value);
+        if (r < 0) return r;
+    }
+    return run_writer_add(out, sort_partition(e), slot_key(g, slot), value);
+}
+
+static int write_record(struct gather *g, const struct sort_entry *e, struct run_writer *out)
+{
+    uint64_t reference = sort_reference(e);
+    return run_writer_add(out, sort_partition(e), record_key(g, reference),
+                          record_value(g, reference));
+}
+
+/* True: the slot goes before the record. */
+static bool slot_first(const struct gather *g, const struct sort_entry *slot,
+                       const struct sort_entry *record)
+{
+    uint32_t ps = sort_partition(slot), pr = sort_partition(record);
+    if (ps != pr) return ps < pr;
+    int c = codec_compare(slot_key(g, sort_reference(slot)), record_key(g, sort_reference(record)));
+    return g->spec->descending ? c > 0 : c < 0;
+}
+
+int gather_write(struct gather *g, bool complete, struct run_writer *out)
+{
+    const struct sort_entry *slot = sort_slots(g);
+    if (slot == NULL) return error_no_memory(&g->task->error);
+    const struct sort_entry *slots_end = slot + g->table.slots;
+    /* Slots that did not fit into the buckets stand in the scratch memory, which records need too.
+     */
+    struct buffer sorted_slots = {NULL, 0, 0};
+    if ((const uint8_t *)slot == g->scratch.data) {
+        sorted_slots = g->scratch;
+        g->scratch = (struct buffer){NULL, 0, 0};
+    }
+    int r = sort_records(g) ? 0 : error_no_memory(&g->task->error);
+    const struct sort_entry *record = (const struct sort_entry *)g->entries.data;
+    const struct sort_entry *records_end = record + g->entries.size / sizeof *record;
+    while (r == 0 && (slot < slots_end || record < records_end)) {
+        bool from_slots =
+            record == records_end || (slot < slots_end && slot_first(g, slot, record));
+        r = from_slots ? write_slot(g, slot++, complete, out) : write_record(g, record++, out);
+    }
+    buffer_fini(&sorted_slots);
+    gather_reset(g);
+    return r;
+}
+
+void gather_reset(struct gather *g)
+{
+    if (g->accs != NULL)
+        for (uint32_t s = 0; s < g->table.slots; s++) acc_drop(&g->accs[s]);
+    table_reset(&g->table);
+    pool_reset(&g->pool, UINT64_MAX);
+    g->records.size = g->entries.size = 0;
+}

@@ -1,0 +1,40 @@
+/* Which reduce partition a record goes to. It decides the order of outputs, so it never depends on
+ * anything but the plan and the record. */
+#include "engine/shuffle/spec.h"
+
+#include "engine/base/hash.h"
+#include "engine/data/codec.h"
+
+#include <assert.h>
+
+static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
+{
+    uint32_t low = 0, high = spec->bound_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (codec_compare(spec->bounds[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice key,
+                           uint32_t map_partition, uint64_t index)
+{
+    switch (spec->partitioner) {
+    case SHUFFLE_HASH:
+        if (spec->partitions == 1) return 0;
+        return hash_range(hash_partition(key.data, key.size), spec->partitions);
+    case SHUFFLE_RANGE: {
+        uint32_t below = bounds_below(spec, key);
+        assert(spec->bound_count < spec->partitions);
+        return spec->descending ? spec->bound_count - below : below;
+    }
+    case SHUFFLE_SPREAD:
+        return hash_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
+    }
+    assert(!"a partitioner without a case");
+    return 0;
+}

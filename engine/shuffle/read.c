@@ -1,0 +1,232 @@
+/* The reduce half: a merge of runs, cut into groups of equal keys where there is something to
+ * combine, and put into batches. */
+#include "engine/shuffle/read.h"
+
+#include "engine/shuffle/compact.h"
+#include "engine/shuffle/rows.h"
+
+#include <assert.h>
+
+struct shuffle_reader {
+    struct glint_task *task;
+    const struct shuffle_spec *spec;
+    void *state;
+    struct merge merge;
+    struct combiner combiner;
+    struct run_slice *inputs;
+    uint32_t count, capacity;
+    struct run **merged; /* [capacity] temporary runs of the inputs, or NULL */
+    bool at_hand;        /* the merge stands on a record that was not taken yet */
+    bool ended;
+    bool pending; /* `key` and `value` are the next record of a batch */
+    struct glint_slice key, value;
+    struct buffer key_bytes; /* of the group at hand */
+    struct rows rows;
+};
+
+static bool combines(const struct shuffle_spec *spec)
+{
+    return spec->combine != SHUFFLE_PASS;
+}
+
+static void destroy_merged(struct run *run)
+{
+    if (run != NULL) run_destroy(run);
+    mem_free(run);
+}
+
+/* A new run in memory or on disk, of `count` inputs. Without map_side, values that are not yet
+ * accumulators stay so, and a fold's zero comes at the very end. */
+static int merge_range(struct shuffle_reader *r, struct compactor *c,
+                       const struct run_slice *inputs, uint32_t count, struct run **out)
+{
+    const struct shuffle_spec *spec = r->spec;
+    bool combine = combines(spec) && (spec->map_side || fold_one_form(spec));
+    bool raw[MERGE_FAN_IN_MAX];
+    for (uint32_t i = 0; i < count; i++) raw[i] = !spec->map_side;
+    struct run_writer w;
+    struct run *run = mem_zalloc(sizeof *run);
+    if (run == NULL) return error_no_memory(&r->task->error);
+    int e = run_writer_init(&w, r->task, 1, MAP_OUTPUT_MEMORY_BYTES);
+    if (e == 0)
+        e = compactor_run(c, combine ? COMPACT_COMBINE : COMPACT_PASS, inputs, raw, count, &w, 0);
+    if (e == 0) e = run_writer_finish(&w, run);
+    if (e < 0) {
+        run_writer_abort(&w);
+        mem_free(run);
+        return e;
+    }
+    compact_count(r->task, run);
+    *out = run;
+    return 0;
+}
+
+/* Puts one input in the place of each range of MERGE_FAN_IN_MAX. */
+static int merge_inputs(struct shuffle_reader *r, struct compactor *c)
+{
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < r->count; i += MERGE_FAN_IN_MAX, to++) {
+        uint32_t n = r->count - i < MERGE_FAN_IN_MAX ? r->count - i : MERGE_FAN_IN_MAX;
+        struct run *run = NULL;
+        if (n > 1) {
+            int e = merge_range(r, c, r->inputs + i, n, &run);
+            if (e < 0) return e;
+            for (uint32_t k = i; k < i + n; k++) {
+                destroy_merged(r->merged[k]);
+                r->merged[k] = NULL;
+            }
+            r->inputs[to] = run_slice(run, 0);
+        } else {
+            run = r->merged[i];
+            r->merged[i] = NULL;
+            r->inputs[to] = r->inputs[i];
+        }
+        assert(r->merged[to] == NULL);
+        r->merged[to] = run;
+    }
+    r->count = to;
+    return 0;
+}
+
+static int reduce_inputs(struct shuffle_reader *r)
+{
+    if (r->count <= MERGE_FAN_IN_MAX) return 0;
+    struct compactor c;
+    int e = compactor_init(&c, r->task, r->spec, r->state);
+    while (e == 0 && r->count > MERGE_FAN_IN_MAX) e = merge_inputs(r, &c);
+    compactor_fini(&c);
+    return e;
+}
+
+static int open_all(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+{
+    r->inputs = mem_alloc(count * sizeof *r->inputs);
+    r->merged = mem_zalloc(count * sizeof *r->merged);
+    r->capacity = count;
+    if (r->inputs == NULL || r->merged == NULL) return error_no_memory(&r->task->error);
+    for (uint32_t i = 0; i < count; i++)
+        if (inputs[i].part.records > 0) r->inputs[r->count++] = inputs[i];
+    int e = reduce_inputs(r);
+    if (e < 0) return e;
+    return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->descending);
+}
+
+struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
+                                           void *state, const struct run_slice *inputs,
+                                           uint32_t count)
+{
+    struct shuffle_reader *r = mem_zalloc(sizeof *r);
+    if (r == NULL) {
+        error_no_memory(&task->error);
+        return NULL;
+    }
+    r->task = task;
+    r->spec = spec;
+    r->state = state;
+    r->rows.key.type = spec->key;
+    r->rows.value.type = spec->acc;
+    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_all(r, inputs, count) < 0) {
+        shuffle_reader_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+static int next_passed(struct shuffle_reader *r)
+{
+    if (r->ended) return 0;
+    int more = merge_next(&r->merge);
+    r->ended = more == 0;
+    if (more <= 0) return more;
+    r->key = r->merge.key;
+    int e = merge_value(&r->merge, &r->value);
+    return e < 0 ? e : 1;
+}
+
+static bool same_key(const struct shuffle_reader *r)
+{
+    struct glint_slice key = r->merge.key;
+    return key.size == r->key.size &&
+           (key.size == 0 || memcmp(key.data, r->key.data, key.size) == 0);
+}
+
+/* The key's values, up to the next key or until they are a piece. The merge stands on a record. */
+static int combine_group(struct shuffle_reader *r)
+{
+    bool raw = !r->spec->map_side;
+    do {
+        struct glint_slice value;
+        int e = merge_value(&r->merge, &value);
+        if (e == 0) e = combiner_add(&r->combiner, value, raw);
+        if (e < 0) return e;
+        r->at_hand = false;
+        if (combiner_is_piece(&r->combiner)) return 1;
+        int more = merge_next(&r->merge);
+        if (more < 0) return more;
+        r->ended = more == 0;
+        r->at_hand = more > 0;
+    } while (r->at_hand && same_key(r));
+    return 1;
+}
+
+static int next_combined(struct shuffle_reader *r)
+{
+    if (r->ended) return 0;
+    if (!r->at_hand) {
+        int more = merge_next(&r->merge);
+        r->ended = more == 0;
+        if (more <= 0) return more;
+        r->at_hand = true;
+    }
+    r->key_bytes.size = 0;
+    if (!buffer_append(&r->key_bytes, r->merge.key.data, r->merge.key.size))
+        return error_no_memory(&r->task->error);
+    r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
+    int e = combine_group(r);
+    if (e < 0) return e;
+    e = combiner_take(&r->combiner, !r->spec->map_side, &r->value);
+    return e < 0 ? e : 1;
+}
+
+static int reader_failed(struct shuffle_reader *r, enum rows_added why)
+{
+    if (why == ROWS_NO_MEMORY) return error_no_memory(&r->task->error);
+    return error_set(&r->task->error, GLINT_E_RUN_CORRUPT, NULL,
+                     "a record in a shuffle does not fit its types");
+}
+
+int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
+{
+    if (task_cancelled(r->task))
+        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    rows_clear(&r->rows);
+    for (;;) {
+        if (!r->pending) {
+            int more = combines(r->spec) ? next_combined(r) : next_passed(r);
+            if (more < 0) return more;
+            if (more == 0) break;
+            r->pending = true;
+        }
+        enum rows_added added = rows_add(&r->rows, r->key, r->value);
+        if (added == ROWS_NO_ROOM) break;
+        if (added != ROWS_ADDED) return reader_failed(r, added);
+        r->pending = false;
+        if (r->rows.full) break; /* its bytes are borrowed: nothing may move before it was used */
+    }
+    if (r->rows.count == 0) return 0;
+    rows_batch(&r->rows, out);
+    return 1;
+}
+
+void shuffle_reader_close(struct shuffle_reader *r)
+{
+    if (r == NULL) return;
+    merge_close(&r->merge);
+    combiner_fini(&r->combiner);
+    for (uint32_t i = 0; r->merged != NULL && i < r->capacity; i++) destroy_merged(r->merged[i]);
+    mem_free(r->merged);
+    mem_free(r->inputs);
+    buffer_fini(&r->key_bytes);
+    rows_fini(&r->rows);
+    mem_free(r);
+}
