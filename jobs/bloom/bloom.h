@@ -100,7 +100,7 @@ double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set
 struct bloom_filter {
     struct bloom_params params;
     uint8_t *bits;  /* bloom_bytes(m) of them */
-    uint64_t owned; /* bytes to give back in bloom_fini; 0: bits are borrowed and only read */
+    uint64_t owned; /* bytes to give back in bloom_fini; 0: the bits are borrowed */
 };
 
 /* Zeroed bits, aligned to BLOOM_ALIGNMENT, padded with zeros to a multiple of it plus 64 readable
@@ -127,8 +127,9 @@ uint64_t bloom_bits_set(const struct bloom_filter *filter);
  * bytes at filter->bits, so the bits are never copied. Reads all bits once (checksum). */
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX]);
 
-/* `data` is exactly one filter. The view borrows its bits from `data` and needs no bloom_fini.
- * Everything is checked before it is believed; no allocation. On an error the view is zeroed. */
+/* `data` is exactly one filter. The view borrows its bits from `data`, is for reading, and
+ * needs no bloom_fini.  * Everything is checked before it is believed; no allocation. On an error
+ * the view is zeroed. */
 enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_filter *out_view);
 
 /* ---- batches ---- */
@@ -161,8 +162,8 @@ struct bloom_set {
     bool borrowed; /* bits belong to someone else: reading only */
 };
 
-/* A set of `count` empty filters; all have the scheme and k of params[0]. The best level is taken.
- */
+/* A set of `count` empty filters; all have the scheme and k of params[0]. The best
+ * level is taken. */
 enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count);
 /* The same, holding copies of the bits of `filters`. */
@@ -170,7 +171,8 @@ enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filte
                                  uint32_t count);
 void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
 
-/* Uses `level` from now on, for tests and measurements. It must be available. */
+/* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector
+ * form stay scalar: other schemes than spark, hadoop and plain, m = 1, 8 GiB of bits or more. */
 void bloom_force_level(struct bloom_set *set, enum bloom_level level);
 
 /* Filter `f` as a borrowed view, to write or to look at; valid until bloom_set_fini. */
