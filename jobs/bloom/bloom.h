@@ -127,9 +127,9 @@ uint64_t bloom_bits_set(const struct bloom_filter *filter);
  * bytes at filter->bits, so the bits are never copied. Reads all bits once (checksum). */
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX]);
 
-/* `data` is exactly one filter. The view borrows its bits from `data`, is for reading, and
- * needs no bloom_fini.  * Everything is checked before it is believed; no allocation. On an error
- * the view is zeroed. */
+/* `data` is exactly one filter. The view borrows its bits from `data`, is for reading and needs no
+ * bloom_fini. Everything is checked before it is believed; no allocation. On an error the view is
+ * zeroed. */
 enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_filter *out_view);
 
 /* ---- batches ---- */
@@ -172,7 +172,7 @@ enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filte
 void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
 
 /* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector
- * form stay scalar: other schemes than spark, hadoop and plain, m = 1, 8 GiB of bits or more. */
+ * form stay scalar: other schemes than spark, hadoop and plain, m = 1, an area of 8 GiB or more. */
 void bloom_force_level(struct bloom_set *set, enum bloom_level level);
 
 /* Filter `f` as a borrowed view, to write or to look at; valid until bloom_set_fini. */
