@@ -43,6 +43,18 @@ static int compare_records(const void *a, const void *b)
                               &((const struct filter_record *)b)->key);
 }
 
+/* Commas, control characters and % itself are percent-encoded: a list of keys has one reading. */
+static void print_key(const struct filter_key *key)
+{
+    for (uint64_t i = 0; i < key->size; i++) {
+        uint8_t byte = (uint8_t)key->text[i];
+        if (byte < 0x20 || byte == 0x7f || byte == ',' || byte == '%')
+            printf("%%%02X", byte);
+        else
+            putchar(byte);
+    }
+}
+
 static void answer(const struct query *q, const uint8_t *id, uint64_t size)
 {
     const char *before = "\t";
@@ -51,7 +63,7 @@ static void answer(const struct query *q, const uint8_t *id, uint64_t size)
         const struct filter_record *r = &q->records[i];
         if (!bloom_contains(&r->filter, id, size)) continue;
         fputs(before, stdout);
-        fwrite(r->key.text, 1, r->key.size, stdout);
+        print_key(&r->key);
         before = ",";
     }
     fputs(before[0] == '\t' ? "\t\n" : "\n", stdout);
@@ -106,7 +118,7 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
         .summary = "Prints, per id, the keys whose filters may hold it.",
         .help =
             "Ids are the arguments after PATH, or else the lines of standard input. Each gives a "
-            "line: the id, a tab, the keys with commas between them.",
+            "line: the id, a tab, the keys with commas between them (a comma inside a key is %2C).",
         .arguments = "PATH [ID...]",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY};

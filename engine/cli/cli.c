@@ -58,15 +58,17 @@ static void join_names(char *out, size_t capacity, const struct cli_verb *const 
 static int unknown_verb(const char *command, const struct cli_verb *const *verbs, const char *name)
 {
     char hint[512] = "one of: ";
+    bool option = name[0] == '-';
     struct nearest nearest;
     nearest_init(&nearest, name);
     for (uint32_t i = 0; verbs[i] != NULL; i++) nearest_offer(&nearest, verbs[i]->name);
-    if (nearest.name != NULL)
+    if (option)
+        text_format(hint, sizeof hint, "options follow a verb; see %s --help", command);
+    else if (nearest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", nearest.name);
     else
         join_names(hint, sizeof hint, verbs, ", ");
     struct glint_error error = {.code = GLINT_OK};
-    bool option = name[0] == '-';
     error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
               command, option ? "option" : "verb", name);
     return cli_fail(&error);

@@ -198,9 +198,9 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
     const struct cli_syntax *s = line->syntax;
     uint32_t n = line->argument_count;
     if (n >= s->arguments_min && n <= s->arguments_max) return true;
-    const char *shown = s->arguments != NULL ? s->arguments : "";
     char usage[512];
-    snprintf(usage, sizeof usage, "usage: %s [OPTION...] %s", s->command, shown);
+    snprintf(usage, sizeof usage, "usage: %s [OPTION...]%s%s", s->command,
+             s->arguments != NULL ? " " : "", s->arguments != NULL ? s->arguments : "");
     if (n > s->arguments_max)
         error_set(error, GLINT_E_USAGE, usage, "one argument too many: %s",
                   line->arguments[s->arguments_max]);
@@ -286,7 +286,7 @@ bool cli_syntax_help(const struct cli_syntax *s)
         snprintf(doc, size, "%s\v%s", s->summary, s->help != NULL ? s->help : "");
         snprintf(command, sizeof command, "%s", s->command);
         struct argp argp = {.options = options, .args_doc = s->arguments, .doc = doc};
-        argp_help(&argp, stdout, ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, command);
+        argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, command);
     }
     arena_fini(&texts);
     return made && doc != NULL;

@@ -13,7 +13,9 @@
 
 #define MS ((uint64_t)1000000)
 
-enum { FIRST_MS = 500, REDRAW_MS = 200, PLAIN_AFTER_MS = 10000, BAR_COLUMNS = 24 };
+enum { FIRST_MS = 500, REDRAW_MS = 200, PLAIN_AFTER_MS = 10000 };
+enum { BAR_COLUMNS_MIN = 5, BAR_COLUMNS_MAX = 40, ETA_SECONDS_MAX = 359999 };
+static_assert(BAR_COLUMNS_MAX + 4 <= PROGRESS_LINE_MAX / 2, "half a line, a bar, half a line");
 
 void progress_init(struct progress_view *view, struct env *env, bool quiet, bool verbose)
 {
@@ -36,59 +38,46 @@ static double seconds_of(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-/* Appends while there is room: a narrow terminal loses the end of the line, not its beginning. */
-static void put_part(char *out, unsigned columns, const char *part)
+/* What stands behind the bar: " 7/12 tasks  2 running  1 retried  512 MB/s  ETA 0:03". */
+static void format_tail(char *out, size_t capacity, const struct progress *p)
 {
-    size_t used = strlen(out), size = strlen(part);
-    if (used + size < columns) memcpy(out + used, part, size + 1);
-}
-
-static void put_bar(char *out, unsigned columns, const struct progress *p)
-{
-    char bar[BAR_COLUMNS + 4];
-    unsigned full = (unsigned)((uint64_t)p->tasks_done * BAR_COLUMNS / p->tasks);
-    assert(full <= BAR_COLUMNS);
-    bar[0] = ' ';
-    bar[1] = '[';
-    for (unsigned i = 0; i < BAR_COLUMNS; i++) bar[2 + i] = i < full ? '=' : i == full ? '>' : ' ';
-    bar[BAR_COLUMNS + 2] = ']';
-    bar[BAR_COLUMNS + 3] = '\0';
-    put_part(out, columns, bar);
-}
-
-static void put_rate(char *out, unsigned columns, const struct progress *p)
-{
-    char part[96];
     double seconds = seconds_of(p->elapsed_ns);
-    if (p->retries > 0) {
-        text_format(part, sizeof part, "  %u retried", p->retries);
-        put_part(out, columns, part);
-    }
-    if (p->bytes_read > 0 && seconds > 0) {
-        text_format(part, sizeof part, "  %.0f MB/s", (double)p->bytes_read / seconds / 1e6);
-        put_part(out, columns, part);
-    }
-    if (p->tasks_done > 0 && p->tasks_done < p->tasks) {
-        double left = seconds / p->tasks_done * (p->tasks - p->tasks_done);
-        unsigned whole = left < 359999 ? (unsigned)(left + 0.5) : 359999;
-        text_format(part, sizeof part, "  ETA %u:%02u", whole / 60, whole % 60);
-        put_part(out, columns, part);
-    }
+    text_format(out, capacity, " %u/%u tasks  %u running", p->tasks_done, p->tasks,
+                p->tasks_running);
+    size_t used = strlen(out);
+    if (p->retries > 0) text_format(out + used, capacity - used, "  %u retried", p->retries);
+    used = strlen(out);
+    if (p->bytes_read > 0 && seconds > 0)
+        text_format(out + used, capacity - used, "  %.0f MB/s",
+                    (double)p->bytes_read / seconds / 1e6);
+    used = strlen(out);
+    if (p->tasks_done == 0 || p->tasks_done == p->tasks) return;
+    double left = seconds / p->tasks_done * (p->tasks - p->tasks_done);
+    unsigned whole = left < ETA_SECONDS_MAX ? (unsigned)(left + 0.5) : ETA_SECONDS_MAX;
+    text_format(out + used, capacity - used, "  ETA %u:%02u", whole / 60, whole % 60);
 }
 
 void progress_format(char *out, const struct progress *p, unsigned columns)
 {
-    char part[PROGRESS_LINE_MAX];
-    if (columns > PROGRESS_LINE_MAX) columns = PROGRESS_LINE_MAX;
+    char tail[PROGRESS_LINE_MAX / 2], bar[BAR_COLUMNS_MAX + 4] = "";
     assert(p->tasks_done <= p->tasks);
-    out[0] = '\0';
-    text_format(part, sizeof part, "stage %u/%u %s", p->stage, p->stages, p->action);
-    put_part(out, columns, part);
-    if (p->tasks > 0) put_bar(out, columns, p);
-    text_format(part, sizeof part, " %u/%u tasks  %u running", p->tasks_done, p->tasks,
-                p->tasks_running);
-    put_part(out, columns, part);
-    put_rate(out, columns, p);
+    if (columns > PROGRESS_LINE_MAX) columns = PROGRESS_LINE_MAX;
+    format_tail(tail, sizeof tail, p);
+    text_format(out, PROGRESS_LINE_MAX / 2, "stage %u/%u %s", p->stage, p->stages, p->action);
+    size_t taken = strlen(out) + strlen(tail) + sizeof " []";
+    size_t room = columns > taken ? columns - taken : 0; /* the bar takes what is left */
+    if (room > BAR_COLUMNS_MAX) room = BAR_COLUMNS_MAX;
+    if (p->tasks > 0 && room >= BAR_COLUMNS_MIN) {
+        size_t full = (size_t)((uint64_t)p->tasks_done * room / p->tasks), n = 0;
+        bar[n++] = ' ';
+        bar[n++] = '[';
+        for (size_t i = 0; i < room; i++) bar[n++] = i < full ? '=' : i == full ? '>' : ' ';
+        bar[n++] = ']';
+        assert(n < sizeof bar);
+    }
+    size_t used = strlen(out);
+    text_format(out + used, PROGRESS_LINE_MAX - used, "%s%s", bar, tail);
+    if (columns > 0 && strlen(out) >= columns) out[columns - 1] = '\0';
 }
 
 static void draw(struct progress_view *view, const struct progress *p)

@@ -6,7 +6,7 @@
 #include "engine/base/env.h"
 #include "engine/plan/config.h"
 
-#define PROGRESS_LINE_MAX 512u
+#define PROGRESS_LINE_MAX 1024u
 
 struct progress_view {
     struct env *env; /* for the time */
@@ -21,7 +21,7 @@ void progress_init(struct progress_view *view, struct env *env, bool quiet, bool
 void progress_show(void *arg, const struct progress *p);
 /* Before any other output. */
 void progress_clear(struct progress_view *view);
-/* The line as it is drawn, at most `columns` wide; pure. `out` has PROGRESS_LINE_MAX bytes. */
+/* The line as it is drawn, narrower than `columns`; pure. `out` has PROGRESS_LINE_MAX bytes. */
 void progress_format(char *out, const struct progress *p, unsigned columns);
 
 #endif

@@ -19,15 +19,24 @@ static int64_t counter(const struct glint_summary *s, enum task_counter which)
     return 0;
 }
 
+/* Counters of 0 are left out, and so is what the first line says. */
+static bool is_shown(const struct glint_summary *s, uint32_t i, bool all)
+{
+    const char *name = s->counter_names[i];
+    bool told = strcmp(name, task_counter_names[COUNT_ROWS_READ]) == 0 ||
+                strcmp(name, task_counter_names[COUNT_BYTES_READ]) == 0;
+    return all || (!told && s->counter_values[i] != 0);
+}
+
 static void print_counters(FILE *out, const struct glint_summary *s, bool all)
 {
     size_t width = 0;
     for (uint32_t i = 0; i < s->counter_count; i++) {
         size_t size = strlen(s->counter_names[i]);
-        if ((all || s->counter_values[i] != 0) && size > width) width = size;
+        if (is_shown(s, i, all) && size > width) width = size;
     }
     for (uint32_t i = 0; i < s->counter_count; i++) {
-        if (!all && s->counter_values[i] == 0) continue;
+        if (!is_shown(s, i, all)) continue;
         size_t size = strlen(s->counter_names[i]);
         assert(size <= width);
         fputs("  ", out);
@@ -36,20 +45,24 @@ static void print_counters(FILE *out, const struct glint_summary *s, bool all)
     }
 }
 
+static void print_totals(FILE *out, const struct glint_summary *s, const char *job)
+{
+    double seconds = (double)s->elapsed_ns / 1e9, bytes = (double)counter(s, COUNT_BYTES_READ);
+    fprintf(out, "%s: %lld rows, ", job, (long long)counter(s, COUNT_ROWS_READ));
+    fprintf(out, bytes < 1e6 ? "%.0f bytes" : "%.1f MB", bytes < 1e6 ? bytes : bytes / 1e6);
+    fprintf(out, " in %.3f s", seconds);
+    if (seconds > 0 && bytes > 0) fprintf(out, " (%.0f MB/s)", bytes / seconds / 1e6);
+    fprintf(out, "; %u stage%s, %u task%s", s->stages, s->stages == 1 ? "" : "s", s->tasks,
+            s->tasks == 1 ? "" : "s");
+    if (s->retries > 0) fprintf(out, ", %u retried", s->retries);
+    fputc('\n', out);
+}
+
 void summary_print(FILE *out, const struct summary_report *report, bool verbose)
 {
     const struct glint_summary *s = report->summary;
-    int64_t bytes_read = counter(s, COUNT_BYTES_READ);
-    double seconds = (double)s->elapsed_ns / 1e9;
-    char bytes[TEXT_NUMBER_MAX];
-    text_bytes(bytes, (uint64_t)(bytes_read > 0 ? bytes_read : 0));
-    fprintf(out, "%s: %lld rows, %s in %.3f s", report->job, (long long)counter(s, COUNT_ROWS_READ),
-            bytes, seconds);
-    if (seconds > 0 && bytes_read > 0)
-        fprintf(out, " (%.0f MB/s)", (double)bytes_read / seconds / 1e6);
-    fprintf(out, "; %u stages, %u tasks", s->stages, s->tasks);
-    if (s->retries > 0) fprintf(out, ", %u retried", s->retries);
-    fputc('\n', out);
+    assert(report->error->code == GLINT_OK);
+    print_totals(out, s, report->job);
     for (uint32_t i = 0; verbose && i < s->stage_count; i++)
         fprintf(out, "  stage %u: %s, %u tasks, %.3f s\n", i + 1, s->stage_times[i].name,
                 s->stage_times[i].tasks, (double)s->stage_times[i].elapsed_ns / 1e9);

@@ -1,0 +1,105 @@
+/* The JSON writer: commas, escapes, and bytes that are no text. */
+#include "engine/cli/json.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static void expect_text(const char *data, size_t size, const char *wanted)
+{
+    struct json j = {.failed = false};
+    json_text(&j, data, size);
+    cr_assert_not(j.failed);
+    cr_expect_eq(j.out.size, strlen(wanted));
+    cr_expect_arr_eq(j.out.data, wanted, j.out.size, "%.*s instead of %s", (int)j.out.size,
+                     (const char *)j.out.data, wanted);
+    json_fini(&j);
+}
+
+#define TEXT(in, wanted) expect_text(in, sizeof(in) - 1, wanted)
+#define LOST             "\xef\xbf\xbd"
+
+Test(json, escapes)
+{
+    TEXT("", "\"\"");
+    TEXT("plain /", "\"plain /\"");
+    TEXT("a\"b\\c", "\"a\\\"b\\\\c\"");
+    TEXT("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"");
+    TEXT("\0\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\\u007f\"");
+    TEXT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+}
+
+Test(json, bytes_that_are_no_text)
+{
+    TEXT("\xff", "\"" LOST "\"");
+    TEXT("a\x80z", "\"a" LOST "z\"");
+    TEXT("\xc3", "\"" LOST "\"");                            /* cut short */
+    TEXT("\xc0\xaf", "\"" LOST LOST "\"");                   /* overlong */
+    TEXT("\xe0\x9f\x80", "\"" LOST LOST LOST "\"");          /* overlong */
+    TEXT("\xed\xa0\x80", "\"" LOST LOST LOST "\"");          /* a surrogate */
+    TEXT("\xf4\x90\x80\x80", "\"" LOST LOST LOST LOST "\""); /* beyond U+10FFFF */
+    TEXT("\xf0\x9f\x98", "\"" LOST LOST LOST "\"");
+    TEXT("\xe2\x82\"", "\"" LOST LOST "\\\"\"");
+}
+
+Test(json, a_whole_object)
+{
+    static const char wanted[] =
+        "{\"a\":1,\"b\":[],\"c\":[1,\"x\",{\"d\":null}],\"e\":{},\"f\":9007199254740992,"
+        "\"g\":\"9007199254740993\",\"h\":\"-9223372036854775808\",\"i\":\"18446744073709551615\","
+        "\"j\":0.1,\"k\":null,\"l\":1234.567,\"m\":-5}";
+    struct json j = {.failed = false};
+    json_open(&j, '{');
+    json_name(&j, "a");
+    json_i64(&j, 1);
+    json_name(&j, "b");
+    json_open(&j, '[');
+    json_close(&j, ']');
+    json_name(&j, "c");
+    json_open(&j, '[');
+    json_i64(&j, 1);
+    json_string(&j, "x");
+    json_open(&j, '{');
+    json_name(&j, "d");
+    json_string(&j, NULL);
+    json_close(&j, '}');
+    json_close(&j, ']');
+    json_name(&j, "e");
+    json_open(&j, '{');
+    json_close(&j, '}');
+    json_name(&j, "f");
+    json_i64(&j, 9007199254740992);
+    json_name(&j, "g");
+    json_u64(&j, 9007199254740993);
+    json_name(&j, "h");
+    json_i64(&j, INT64_MIN);
+    json_name(&j, "i");
+    json_u64(&j, UINT64_MAX);
+    json_name(&j, "j");
+    json_f64(&j, 0.1);
+    json_name(&j, "k");
+    json_f64(&j, NAN);
+    json_name(&j, "l");
+    json_ms(&j, 1234567890);
+    json_name(&j, "m");
+    json_i64(&j, -5);
+    json_close(&j, '}');
+    cr_assert_not(j.failed);
+    cr_assert_eq(j.out.size, strlen(wanted), "%.*s", (int)j.out.size, (const char *)j.out.data);
+    cr_expect_arr_eq(j.out.data, wanted, j.out.size);
+    json_fini(&j);
+}
+
+Test(json, no_memory_is_kept_until_the_end)
+{
+    struct json j = {.failed = false};
+    mem_fail_at(1, true);
+    json_open(&j, '{');
+    json_name(&j, "a");
+    mem_fail_at(0, false);
+    json_i64(&j, 1);
+    json_close(&j, '}');
+    cr_expect(j.failed);
+    json_fini(&j);
+    cr_expect_eq(mem_live(), 0);
+}
