@@ -345,8 +345,9 @@ struct glint *glint_context(const struct glint_rdd *rdd);
 struct glint_rows {
     uint64_t count;
     struct glint_shape shape;
-    uint8_t *data; /* the engine's */
+    uint8_t *data; /* the rest is the engine's */
     uint64_t *offsets;
+    uint64_t size, capacity, size_capacity;
 };
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i);
 void glint_rows_free(struct glint_rows *rows);

@@ -1,0 +1,109 @@
+/* collect and its kin: all records come back to the driver, in order of the partitions. */
+#include "ops/ops.h"
+
+struct collect_state {
+    struct glint_task *task;
+    struct glint_shape shape;
+    struct buffer rows;
+};
+
+static int collect_open(void *state, const struct op_open *o)
+{
+    struct collect_state *s = state;
+    s->task = o->task;
+    s->shape = o->in;
+    return 0;
+}
+
+static enum flow collect_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    struct collect_state *s = state;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record r = glint_batch_record(batch, row);
+        if (!rows_append(&s->rows, s->shape, &r)) {
+            error_no_memory(&s->task->error);
+            return FLOW_FAIL;
+        }
+    }
+    if (s->rows.size <= RESULT_BYTES_MAX) return FLOW_MORE;
+    error_set(&s->task->error, GLINT_E_RESULT_LIMIT,
+              "save the result as files instead of collecting it",
+              "the rows of one partition take more than %llu bytes",
+              (unsigned long long)RESULT_BYTES_MAX);
+    return FLOW_FAIL;
+}
+
+static int collect_result(void *state, struct buffer *out)
+{
+    struct collect_state *s = state;
+    *out = s->rows;
+    s->rows = (struct buffer){NULL, 0, 0};
+    return 0;
+}
+
+static void collect_close(void *state)
+{
+    buffer_fini(&((struct collect_state *)state)->rows);
+}
+
+const struct op op_collect = {.name = "collect",
+                              .kind = OP_ACTION,
+                              .state_size = sizeof(struct collect_state),
+                              .open = collect_open,
+                              .push = collect_push,
+                              .close = collect_close,
+                              .result = collect_result};
+
+struct collecting {
+    struct glint *g;
+    struct glint_rows *rows;
+};
+
+static int collect_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct collecting *c = arg;
+    return rows_take(c->g, c->rows, result);
+}
+
+int glint_collect(struct glint_rdd *rdd, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    out->shape = rdd->shape;
+    struct collecting c = {rdd->g, out};
+    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = collect_take, .arg = &c};
+    int r = action_run(&a);
+    if (r != 0) glint_rows_free(out);
+    return r;
+}
+
+struct each {
+    struct glint_rdd *rdd;
+    int (*row)(void *arg, const struct glint_record *record);
+    void *arg;
+};
+
+static int each_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    const struct each *e = arg;
+    struct glint_record r;
+    uint64_t at = 0;
+    while (rows_next(result, &at, e->rdd->shape, &r)) {
+        int answer = e->row(e->arg, &r);
+        if (answer != 0) return answer;
+    }
+    if (at == result.size) return 0;
+    return error_set(&e->rdd->g->error, GLINT_E_PROTOCOL, NULL, "a task's rows do not parse");
+}
+
+int glint_collect_each(struct glint_rdd *rdd,
+                       int (*row)(void *arg, const struct glint_record *record), void *arg)
+{
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct each e = {rdd, row, arg};
+    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_take, .arg = &e};
+    return action_run(&a);
+}

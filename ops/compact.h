@@ -1,0 +1,23 @@
+/* A batch with only some of its rows: offsets and numbers are moved together, bytes stay. */
+#ifndef GLINT_OPS_COMPACT_H
+#define GLINT_OPS_COMPACT_H
+
+#include "engine/data/emitter.h"
+
+struct compact_column {
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    union {
+        int64_t i64[BATCH_ROWS_MAX];
+        double f64[BATCH_ROWS_MAX];
+    };
+};
+
+struct compact {
+    struct compact_column key, value;
+};
+
+/* Emits rows[0..count) of the batch, ascending row numbers, by reference. */
+enum flow compact_emit(struct compact *c, const struct glint_batch *batch, const uint16_t *rows,
+                       uint32_t count, struct glint_emitter *out);
+
+#endif

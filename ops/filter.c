@@ -1,0 +1,64 @@
+/* filter: keeps the records that a function wants. What is kept stays where it is: only the 32-bit offsets
+ * of a batch move together. */
+#include "ops/compact.h"
+#include "ops/ops.h"
+
+struct filter_state {
+    struct call call;
+    struct compact compact;
+    uint16_t rows[BATCH_ROWS_MAX];
+};
+
+static int filter_open(void *state, const struct op_open *o)
+{
+    struct filter_state *s = state;
+    return call_open(&s->call, o->task, o->function, o->args);
+}
+
+static int keep_rows(struct filter_state *s, const struct glint_batch *batch, uint32_t *count)
+{
+    const struct glint_function *fn = s->call.fn;
+    *count = 0;
+    if (fn->keep_batch != NULL)
+        return fn->keep_batch(s->call.task, s->call.state, batch, s->rows, count);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record record = glint_batch_record(batch, row);
+        int keep = fn->keep(s->call.task, s->call.state, &record);
+        if (keep < 0) return keep;
+        s->rows[*count] = (uint16_t)row;
+        *count += keep != 0;
+    }
+    return 0;
+}
+
+static enum flow filter_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct filter_state *s = state;
+    uint32_t count;
+    int r = keep_rows(s, batch, &count);
+    if (r < 0) return call_flow(&s->call, r, out);
+    return compact_emit(&s->compact, batch, s->rows, count, out);
+}
+
+extern const struct op op_filter;
+
+struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {.op = &op_filter, .parents = {rdd}, .function = function,
+                            .forms = 1u << GLINT_FILTER, .args = args, .shape = rdd->shape,
+                            .grouped = rdd->grouped, .key_partitioned = rdd->key_partitioned};
+    return rdd_create(rdd->g, &spec);
+}
+
+static void filter_close(void *state)
+{
+    call_close(&((struct filter_state *)state)->call);
+}
+
+const struct op op_filter = {.name = "filter",
+                             .kind = OP_NARROW,
+                             .state_size = sizeof(struct filter_state),
+                             .open = filter_open,
+                             .push = filter_push,
+                             .close = filter_close};

@@ -1,0 +1,25 @@
+/* flatMap: each record becomes any number of records. */
+#include "ops/ops.h"
+
+static enum flow flat_map_push(void *state, const struct glint_batch *batch,
+                               struct glint_emitter *out)
+{
+    return call_push(&((struct call_state *)state)->call, batch, out);
+}
+
+extern const struct op op_flat_map;
+
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {.op = &op_flat_map, .parents = {rdd}, .function = function,
+                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP, .args = args};
+    return rdd_create(rdd->g, &spec);
+}
+
+const struct op op_flat_map = {.name = "flatMap",
+                               .kind = OP_NARROW,
+                               .state_size = sizeof(struct call_state),
+                               .open = call_op_open,
+                               .push = flat_map_push,
+                               .close = call_op_close};

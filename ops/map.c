@@ -1,0 +1,24 @@
+/* map: each record becomes one record. */
+#include "ops/ops.h"
+
+static enum flow map_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    return call_push(&((struct call_state *)state)->call, batch, out);
+}
+
+extern const struct op op_map;
+
+struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function,
+                            .forms = 1u << GLINT_MAP, .args = args};
+    return rdd_create(rdd->g, &spec);
+}
+
+const struct op op_map = {.name = "map",
+                          .kind = OP_NARROW,
+                          .state_size = sizeof(struct call_state),
+                          .open = call_op_open,
+                          .push = map_push,
+                          .close = call_op_close};

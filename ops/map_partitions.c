@@ -1,0 +1,49 @@
+/* mapPartitions and mapPartitionsWithIndex: a function that sees the whole partition, record by record or
+ * batch by batch, and once more at its end. The index is glint_partition. */
+#include "ops/ops.h"
+
+static enum flow partitions_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
+{
+    return call_push(&((struct call_state *)state)->call, batch, out);
+}
+
+static enum flow partitions_finish(void *state, struct glint_emitter *out)
+{
+    struct call *c = &((struct call_state *)state)->call;
+    if (c->fn->end == NULL) return out->flow;
+    return call_flow(c, c->fn->end(c->task, c->state, out), out);
+}
+
+extern const struct op op_map_partitions, op_map_partitions_with_index;
+
+static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *op,
+                                        const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function,
+                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP, .args = args};
+    return rdd_create(rdd->g, &spec);
+}
+
+struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const char *function,
+                                       struct glint_args *args)
+{
+    return partitions_rdd(rdd, &op_map_partitions, function, args);
+}
+
+struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const char *function,
+                                                  struct glint_args *args)
+{
+    return partitions_rdd(rdd, &op_map_partitions_with_index, function, args);
+}
+
+#define PARTITIONS_OP(op_name)                                                                     \
+    {                                                                                              \
+        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct call_state),               \
+        .open = call_op_open, .push = partitions_push, .finish = partitions_finish,                \
+        .close = call_op_close                                                                     \
+    }
+
+const struct op op_map_partitions = PARTITIONS_OP("mapPartitions");
+const struct op op_map_partitions_with_index = PARTITIONS_OP("mapPartitionsWithIndex");

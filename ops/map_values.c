@@ -1,0 +1,122 @@
+/* mapValues and flatMapValues: the key and the partitioning stay. On a grouped RDD a GROUP function
+ * sees the values of a key stream by; the group is over when the key changes. */
+#include "engine/data/codec.h"
+#include "ops/ops.h"
+
+struct values_state {
+    struct call call;
+    bool in_group;
+    enum glint_type key_type;
+    struct buffer key; /* of the group at hand, in byte form */
+};
+
+static int values_open(void *state, const struct op_open *o)
+{
+    struct values_state *s = state;
+    s->key_type = o->in.key;
+    return call_open(&s->call, o->task, o->function, o->args);
+}
+
+static enum flow end_group(struct values_state *s, struct glint_emitter *out)
+{
+    struct call *c = &s->call;
+    union glint_value key;
+    if (!s->in_group) return out->flow;
+    s->in_group = false;
+    bool fits = codec_decode(s->key_type, (struct glint_slice){s->key.data, s->key.size}, &key);
+    if (!fits) return FLOW_FAIL;
+    out->in = NULL;
+    enum flow flow = call_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
+    /* What was emitted may point into the function's state: it goes before the next group begins. */
+    return flow == FLOW_MORE ? emitter_flush(out) : flow;
+}
+
+static enum flow begin_group(struct values_state *s, const union glint_value *key,
+                             struct glint_slice bytes, struct glint_emitter *out)
+{
+    enum flow flow = end_group(s, out);
+    if (flow != FLOW_MORE) return flow;
+    s->key.size = 0;
+    if (!buffer_append(&s->key, bytes.data, bytes.size)) {
+        error_no_memory(&s->call.task->error);
+        return FLOW_FAIL;
+    }
+    s->in_group = true;
+    return call_flow(&s->call, s->call.fn->begin_group(s->call.task, s->call.state, key), out);
+}
+
+static enum flow group_push(struct values_state *s, const struct glint_batch *batch,
+                            struct glint_emitter *out)
+{
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record r = glint_batch_record(batch, row);
+        uint8_t scratch[CODEC_NUMBER_BYTES];
+        struct glint_slice key = codec_encode(s->key_type, &r.key, scratch);
+        enum flow flow = FLOW_MORE;
+        if (!s->in_group || codec_compare(key, (struct glint_slice){s->key.data, s->key.size}) != 0)
+            flow = begin_group(s, &r.key, key, out);
+        if (flow == FLOW_MORE)
+            flow = call_flow(&s->call, s->call.fn->each(s->call.task, s->call.state, &r, out), out);
+        if (flow != FLOW_MORE) return flow;
+    }
+    return FLOW_MORE;
+}
+
+static enum flow values_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct values_state *s = state;
+    if (s->call.fn->form == GLINT_GROUP) return group_push(s, batch, out);
+    out->keep_key = true;
+    return call_push(&s->call, batch, out);
+}
+
+static enum flow values_finish(void *state, struct glint_emitter *out)
+{
+    return end_group(state, out);
+}
+
+static void values_close(void *state)
+{
+    struct values_state *s = state;
+    call_close(&s->call);
+    buffer_fini(&s->key);
+}
+
+extern const struct op op_map_values, op_flat_map_values;
+
+static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op, unsigned forms,
+                                    const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .forms = forms,
+                            .args = args, .shape = {rdd->shape.key, GLINT_ANY},
+                            .key_partitioned = rdd->key_partitioned};
+    if (!rdd_is_pair(rdd))
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL && out->fn->form == GLINT_GROUP && !rdd->grouped)
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s wants groups: groupByKey first", function);
+    return out;
+}
+
+struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function,
+                                   struct glint_args *args)
+{
+    return values_rdd(rdd, &op_map_values, 1u << GLINT_MAP | 1u << GLINT_GROUP, function, args);
+}
+
+struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
+                                        struct glint_args *args)
+{
+    return values_rdd(rdd, &op_flat_map_values,
+                      1u << GLINT_MAP | 1u << GLINT_FLAT_MAP | 1u << GLINT_GROUP, function, args);
+}
+
+#define VALUES_OP(op_name)                                                                         \
+    {                                                                                              \
+        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct values_state),             \
+        .open = values_open, .push = values_push, .finish = values_finish, .close = values_close   \
+    }
+
+const struct op op_map_values = VALUES_OP("mapValues");
+const struct op op_flat_map_values = VALUES_OP("flatMapValues");

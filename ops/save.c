@@ -1,0 +1,119 @@
+/* What saving actions share: an attempt file in the output's hidden folder, written through a buffer.
+ * The file is the task's until its name is the task's result; the driver decides what becomes of it. */
+#include "engine/base/text.h"
+#include "engine/data/gzip.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#define SAVE_BUFFER_BYTES (256 * KIB)
+
+static bool save_path(const struct save *s, char *out, size_t capacity)
+{
+    return text_format(out, capacity, "%s/%s", s->folder, s->name);
+}
+
+static int save_write(void *arg, const void *data, uint64_t size)
+{
+    struct save *s = arg;
+    char path[PATH_MAX];
+    s->bytes += size;
+    int r = env_write_all(s->task->env, s->file, data, size);
+    if (r == 0) return 0;
+    save_path(s, path, sizeof path);
+    return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, r, "write", path);
+}
+
+/* Everything that stands in the buffer goes to the file, or through the compressor. */
+static bool save_flush(struct save *s)
+{
+    int r = s->buffer.size == 0 ? 0
+            : s->gzip != NULL   ? gzip_writer_add(s->gzip, s->buffer.data, s->buffer.size)
+                                : save_write(s, s->buffer.data, s->buffer.size);
+    s->buffer.size = 0;
+    return r == 0;
+}
+
+int save_open(struct save *s, const struct op_open *o, const char *suffix)
+{
+    char path[PATH_MAX];
+    s->task = o->task;
+    s->shape = o->in;
+    s->folder = o->output;
+    s->file = -1;
+    bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%llu", o->task->partition,
+                            suffix, (unsigned long long)o->task->attempt_id) &&
+                save_path(s, path, sizeof path);
+    assert(s->folder != NULL && s->folder[0] != '\0');
+    if (!fits)
+        return error_set(&s->task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "%s is too long", s->folder);
+    if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
+    if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
+        return error_no_memory(&s->task->error);
+    int file = s->task->env->open(s->task->env, path, ENV_PUBLIC);
+    if (file < 0)
+        return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
+    s->file = file;
+    return 0;
+}
+
+bool save_reserve(struct save *s, uint64_t size)
+{
+    if (s->buffer.size + size <= SAVE_BUFFER_BYTES) return true;
+    if (!save_flush(s)) return false;
+    if (buffer_reserve(&s->buffer, size)) return true;
+    error_no_memory(&s->task->error);
+    return false;
+}
+
+bool save_bytes(struct save *s, struct glint_slice bytes)
+{
+    if (bytes.size <= SAVE_BUFFER_BYTES / 4) {
+        if (!save_reserve(s, bytes.size)) return false;
+        memcpy(s->buffer.data + s->buffer.size, bytes.data, bytes.size);
+        s->buffer.size += bytes.size;
+        return true;
+    }
+    if (!save_flush(s)) return false;
+    int r = s->gzip != NULL ? gzip_writer_add(s->gzip, bytes.data, bytes.size)
+                            : save_write(s, bytes.data, bytes.size);
+    return r == 0;
+}
+
+enum flow save_finish(struct save *s)
+{
+    char path[PATH_MAX];
+    bool ok = save_flush(s);
+    if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
+    int file = s->file;
+    if (ok) {
+        s->file = -1;
+        int r = s->task->env->close(s->task->env, file);
+        save_path(s, path, sizeof path);
+        if (r != 0) error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, r, "close", path);
+        ok = r == 0;
+    }
+    s->task->counters.values[COUNT_BYTES_WRITTEN] += (int64_t)s->bytes;
+    s->finished = ok;
+    return ok ? FLOW_MORE : FLOW_FAIL;
+}
+
+int save_result(struct save *s, struct buffer *out)
+{
+    assert(s->finished);
+    if (!buffer_append(out, s->name, strlen(s->name))) return error_no_memory(&s->task->error);
+    return 0;
+}
+
+void save_close(struct save *s)
+{
+    char path[PATH_MAX];
+    if (s->file >= 0) s->task->env->close(s->task->env, s->file);
+    if (!s->finished && s->name[0] != '\0' && save_path(s, path, sizeof path))
+        s->task->env->remove_file(s->task->env, path);
+    gzip_writer_destroy(s->gzip);
+    buffer_fini(&s->buffer);
+}

@@ -1,0 +1,123 @@
+/* saveAsTextFile: one line per record, the value or key TAB value. */
+#include "engine/data/codec.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+static int text_open(void *state, const struct op_open *o)
+{
+    return save_open(state, o, "");
+}
+
+static int gzip_open(void *state, const struct op_open *o)
+{
+    return save_open(state, o, ".gz");
+}
+
+static bool is_text(enum glint_type t)
+{
+    return t == GLINT_TEXT || t == GLINT_BYTES;
+}
+
+/* Lines as they are: copied 32 bytes at a time where they are short, since both sides have slack. */
+static bool push_lines(struct save *s, const struct glint_batch *batch)
+{
+    const struct glint_column *c = &batch->value;
+    uint64_t size = batch->rows;
+    for (uint32_t row = 0; row < batch->rows; row++) size += c->end[row] - c->start[row];
+    if (!save_reserve(s, size + READ_SLACK)) return false;
+    uint8_t *out = s->buffer.data + s->buffer.size;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const uint8_t *line = c->base + c->start[row];
+        uint32_t n = c->end[row] - c->start[row];
+        if (n <= 32)
+            memcpy(out, line, 32);
+        else
+            memcpy(out, line, n);
+        out[n] = '\n';
+        out += n + 1;
+    }
+    s->buffer.size = (uint64_t)(out - s->buffer.data);
+    return true;
+}
+
+static bool push_cell(struct save *s, enum glint_type type, const union glint_value *v)
+{
+    if (is_text(type)) return save_bytes(s, v->bytes);
+    if (type == GLINT_I64 || type == GLINT_F64) {
+        return save_reserve(s, 64) && codec_print(type, v, &s->buffer);
+    }
+    if (codec_print(type, v, &s->buffer)) return save_reserve(s, 1);
+    error_no_memory(&s->task->error);
+    return false;
+}
+
+static bool push_byte(struct save *s, char byte)
+{
+    if (!save_reserve(s, 1)) return false;
+    s->buffer.data[s->buffer.size++] = (uint8_t)byte;
+    return true;
+}
+
+static bool push_record(struct save *s, const struct glint_record *r)
+{
+    if (s->shape.key != GLINT_NONE && (!push_cell(s, s->shape.key, &r->key) || !push_byte(s, '\t')))
+        return false;
+    return push_cell(s, s->shape.value, &r->value) && push_byte(s, '\n');
+}
+
+static enum flow text_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    struct save *s = state;
+    s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
+    if (s->shape.key == GLINT_NONE && is_text(s->shape.value) && batch->value.start != NULL)
+        return push_lines(s, batch) ? FLOW_MORE : FLOW_FAIL;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record r = glint_batch_record(batch, row);
+        if (!push_record(s, &r)) return FLOW_FAIL;
+    }
+    return FLOW_MORE;
+}
+
+static enum flow text_finish(void *state, struct glint_emitter *out)
+{
+    (void)out;
+    return save_finish(state);
+}
+
+static int text_result(void *state, struct buffer *out)
+{
+    return save_result(state, out);
+}
+
+static void text_close(void *state)
+{
+    save_close(state);
+}
+
+#define TEXT_OP(op_name, open_)                                                                    \
+    {                                                                                              \
+        .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct save), .open = open_,      \
+        .push = text_push, .finish = text_finish, .close = text_close, .result = text_result       \
+    }
+
+const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", text_open);
+const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip_open);
+
+static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
+{
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct action a = {.op = op, .rdd = rdd, .output = path};
+    return action_run(&a);
+}
+
+int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)
+{
+    return save_run(rdd, &op_save_as_text_file, path);
+}
+
+int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path)
+{
+    return save_run(rdd, &op_save_as_gzip_text_file, path);
+}

@@ -1,0 +1,26 @@
+/* Every operator, by name. A new one is a file and a line here. */
+#include "ops/ops.h"
+
+#define OPS(X)                                                                                     \
+    X(text_file)                                                                                   \
+    X(map)                                                                                         \
+    X(flat_map)                                                                                    \
+    X(filter)                                                                                      \
+    X(map_partitions)                                                                              \
+    X(map_partitions_with_index)                                                                   \
+    X(map_values)                                                                                  \
+    X(flat_map_values)                                                                             \
+    X(reduce_by_key)                                                                               \
+    X(collect)                                                                                     \
+    X(save_as_text_file)                                                                           \
+    X(save_as_gzip_text_file)
+
+#define DECLARE(name) extern const struct op op_##name;
+OPS(DECLARE)
+#undef DECLARE
+
+const struct op *const ops_table[] = {
+#define LIST(name) &op_##name,
+    OPS(LIST)
+#undef LIST
+        NULL};

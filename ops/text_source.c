@@ -1,0 +1,76 @@
+/* What all sources of text lines share: listing the input when the plan is built, cutting it into splits
+ * when partitions are counted, reading a split on the executor. */
+#include "engine/data/input.h"
+#include "engine/data/lines.h"
+#include "engine/data/split.h"
+#include "ops/ops.h"
+
+static void list_free(void *source)
+{
+    input_list_fini(source);
+    mem_free(source);
+}
+
+struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *paths,
+                              struct glint_shape shape, struct glint_slice params,
+                              int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes))
+{
+    if (context_failed(g)) return NULL;
+    struct input_list *list = mem_zalloc(sizeof *list);
+    if (list == NULL) {
+        error_no_memory(&g->error);
+        return NULL;
+    }
+    struct rdd_spec spec = {.op = op, .shape = shape, .params = params};
+    struct glint_rdd *rdd = NULL;
+    if (input_list_make(g->config.env, paths, list, &g->error) == 0) rdd = rdd_create(g, &spec);
+    if (rdd == NULL) {
+        list_free(list);
+        return NULL;
+    }
+    rdd->source = list;
+    rdd->source_free = list_free;
+    rdd->input_bytes = list->bytes;
+    rdd->cut = cut;
+    return rdd;
+}
+
+int text_source_add(struct glint_rdd *rdd, const struct splits *splits)
+{
+    struct buffer wire = {NULL, 0, 0};
+    struct glint_error *error = &rdd->g->error;
+    for (uint32_t i = 0; i < splits->count && error->code == GLINT_OK; i++) {
+        wire.size = 0;
+        if (!split_encode(&splits->items[i], &wire))
+            error_no_memory(error);
+        else
+            rdd_add_split(rdd, (struct glint_slice){wire.data, wire.size});
+    }
+    buffer_fini(&wire);
+    return error->code;
+}
+
+int text_source_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+{
+    struct splits splits = {NULL, 0, {NULL, NULL, 0}};
+    int r = splits_make(rdd->source, split_bytes, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add(rdd, &splits);
+    splits_fini(&splits);
+    return r;
+}
+
+enum flow text_source_run(struct glint_task *task, struct glint_slice split,
+                          enum flow (*push)(void *arg, const struct glint_batch *lines), void *arg)
+{
+    struct split s;
+    struct lines lines;
+    struct glint_batch batch;
+    if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
+    int r = lines_open(&lines, task, &s);
+    enum flow flow = FLOW_MORE;
+    if (r == 0) {
+        while (flow == FLOW_MORE && (r = lines_next(&lines, &batch)) > 0) flow = push(arg, &batch);
+    }
+    lines_close(&lines);
+    return r < 0 ? FLOW_FAIL : flow;
+}
