@@ -11,7 +11,7 @@
 
 uint8_t *pool_take(struct pool *p, uint64_t size)
 {
-    if (size > (uint64_t)(p->limit - p->at)) {
+    if (p->at == NULL || size > (uint64_t)(p->limit - p->at)) {
         bool alone = size > CHUNK_SHARE_MAX;
         uint64_t bytes = alone ? size : CHUNK_BYTES;
         uint8_t *chunk = arena_alloc(&p->arena, bytes);
