@@ -3,6 +3,7 @@
 #include "engine/data/gunzip.h"
 
 #include "engine/base/mem.h"
+#include "engine/data/gzip_header.h"
 #include "engine/data/input.h"
 #include "engine/limits.h"
 
@@ -13,18 +14,20 @@
 
 #define IN_BYTES (64 * KIB)
 
-/* BETWEEN -> MEMBER  [next_member]      MEMBER -> BETWEEN [inflate_some, at a member's end]
- * BETWEEN -> ENDED   [next_member, at the file's end] */
-enum gunzip_state { BETWEEN, MEMBER, ENDED };
+/* BETWEEN -> HEADER [next_member]           HEADER -> MEMBER  [read_header]
+ * MEMBER -> BETWEEN [inflate_some]          BETWEEN -> ENDED  [next_member, skip_padding] */
+enum gunzip_state { BETWEEN, HEADER, MEMBER, ENDED };
 
 struct gunzip {
     struct env *env;
     int file;
     enum gunzip_state state;
     const char *path;
-    uint64_t file_at; /* offset behind the bytes in `in` */
+    uint64_t in_at; /* where the bytes in `in` stand in the file */
+    uint64_t in_size;
     uint64_t members; /* begun so far */
     bool file_ended;
+    struct gzip_header header;
     struct inflate_state inflate; /* next_in and avail_in: the unread part of `in` */
     uint8_t in[IN_BYTES];
 };
@@ -46,9 +49,11 @@ void gunzip_destroy(struct gunzip *z)
     mem_free(z);
 }
 
+/* After damage ISA-L's avail_in may be wrong by some bytes; next_in stays inside. */
 uint64_t gunzip_offset(const struct gunzip *z)
 {
-    return z->file_at - z->inflate.avail_in;
+    const uint64_t used = z->inflate.next_in != NULL ? (uint64_t)(z->inflate.next_in - z->in) : 0;
+    return z->in_at + (used < z->in_size ? used : z->in_size);
 }
 
 static int truncated(const struct gunzip *z, struct glint_error *error)
@@ -69,11 +74,13 @@ static int refill(struct gunzip *z, struct glint_error *error)
 {
     assert(z->inflate.avail_in == 0);
     if (z->file_ended) return 0;
-    int64_t n = z->env->pread(z->env, z->file, z->in, IN_BYTES, z->file_at);
+    z->in_at += z->in_size;
+    z->in_size = 0;
+    int64_t n = z->env->pread(z->env, z->file, z->in, IN_BYTES, z->in_at);
     if (n < 0) return error_set_system(error, input_code((int)n), (int)n, "read", z->path);
     assert((uint64_t)n <= IN_BYTES);
     z->file_ended = n == 0;
-    z->file_at += (uint64_t)n;
+    z->in_size = (uint64_t)n;
     z->inflate.next_in = z->in;
     z->inflate.avail_in = (uint32_t)n;
     return 0;
@@ -97,23 +104,33 @@ static int skip_padding(struct gunzip *z, struct glint_error *error)
 static int next_member(struct gunzip *z, struct glint_error *error)
 {
     assert(z->state == BETWEEN);
+    int r = z->inflate.avail_in == 0 ? refill(z, error) : 0;
+    if (r < 0) return r;
     if (z->inflate.avail_in == 0) {
-        int r = refill(z, error);
-        if (r < 0) return r;
-        if (z->file_ended) {
-            z->state = ENDED;
-            return z->members > 0 || z->file_at == 0 ? 0 : truncated(z, error);
-        }
+        z->state = ENDED;
+        return 0;
     }
-    if (*z->inflate.next_in != 0x1f) {
-        if (z->members > 0 && *z->inflate.next_in == 0) return skip_padding(z, error);
-        return corrupt(z, error,
-                       z->members > 0 ? "other bytes follow the last member"
-                                      : "this is no gzip file");
+    if (z->members > 0 && *z->inflate.next_in == 0) return skip_padding(z, error);
+    z->members++;
+    z->header = (struct gzip_header){.phase = HEADER_FIXED};
+    z->state = HEADER;
+    return 0;
+}
+
+static int read_header(struct gunzip *z, struct glint_error *error)
+{
+    assert(z->state == HEADER);
+    while (z->header.phase != HEADER_DONE) {
+        int r = z->inflate.avail_in == 0 ? refill(z, error) : 0;
+        if (r < 0) return r;
+        if (z->inflate.avail_in == 0) return truncated(z, error);
+        const char *problem = gzip_header_push(&z->header, *z->inflate.next_in);
+        if (problem != NULL) return corrupt(z, error, problem);
+        z->inflate.next_in++;
+        z->inflate.avail_in--;
     }
     isal_inflate_reset(&z->inflate);
-    z->inflate.crc_flag = ISAL_GZIP;
-    z->members++;
+    z->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER;
     z->state = MEMBER;
     return 0;
 }
@@ -124,8 +141,6 @@ static const char *inflate_reason(int result)
     case ISAL_INVALID_BLOCK: return "bad block";
     case ISAL_INVALID_SYMBOL: return "bad symbol";
     case ISAL_INVALID_LOOKBACK: return "bad distance";
-    case ISAL_INVALID_WRAPPER: return "bad header";
-    case ISAL_UNSUPPORTED_METHOD: return "unknown method";
     case ISAL_INCORRECT_CHECKSUM: return "wrong checksum";
     default: return "cannot be decompressed";
     }
@@ -155,9 +170,13 @@ int64_t gunzip_read(struct gunzip *z, void *out, uint64_t size, struct glint_err
     assert(size > 0 && size <= INT64_MAX);
     uint64_t done = 0;
     while (done < size && z->state != ENDED) {
-        int64_t n = z->state == BETWEEN
-                        ? next_member(z, error)
-                        : inflate_some(z, (uint8_t *)out + done, size - done, error);
+        int64_t n;
+        if (z->state == BETWEEN)
+            n = next_member(z, error);
+        else if (z->state == HEADER)
+            n = read_header(z, error);
+        else
+            n = inflate_some(z, (uint8_t *)out + done, size - done, error);
         if (n < 0) return n;
         done += (uint64_t)n;
     }

@@ -134,11 +134,11 @@ void unpack_text(struct unpacker *u, char *out, size_t capacity)
     const msgpack_object *o = next_field(u, MSGPACK_OBJECT_STR);
     if (o == NULL) return;
     size_t n = o->via.str.size;
-    if (n >= capacity || memchr(o->via.str.ptr, 0, n) != NULL) {
+    if (n >= capacity || (n > 0 && memchr(o->via.str.ptr, 0, n) != NULL)) {
         u->failed = true;
         return;
     }
-    memcpy(out, o->via.str.ptr, n);
+    if (n > 0) memcpy(out, o->via.str.ptr, n);
     out[n] = '\0';
 }
 

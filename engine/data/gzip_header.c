@@ -1,0 +1,66 @@
+/* Each phase ends at a count or at a zero byte; the flags say which one is next. */
+#include "engine/data/gzip_header.h"
+
+#include <assert.h>
+#include <isa-l/crc.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FIXED_BYTES   10
+#define FLAG_CHECKSUM 0x02
+#define FLAG_EXTRA    0x04
+#define FLAG_NAME     0x08
+#define FLAG_COMMENT  0x10
+#define FLAG_RESERVED 0xe0
+
+static const char *push_fixed(struct gzip_header *h, uint8_t byte)
+{
+    static const uint8_t magic[] = {0x1f, 0x8b};
+    if (h->at < sizeof magic && byte != magic[h->at]) return "this is no gzip header";
+    if (h->at == 2 && byte != 8) return "unknown compression method";
+    if (h->at == 3) h->flags = byte;
+    return (h->flags & FLAG_RESERVED) != 0 ? "unknown flags" : NULL;
+}
+
+static bool phase_ends(const struct gzip_header *h, uint8_t byte)
+{
+    switch (h->phase) {
+    case HEADER_FIXED: return h->at == FIXED_BYTES;
+    case HEADER_EXTRA: return h->at == h->number;
+    case HEADER_NAME:
+    case HEADER_COMMENT: return byte == 0;
+    default: return h->at == 2;
+    }
+}
+
+static void next_phase(struct gzip_header *h)
+{
+    static const uint8_t needs[HEADER_DONE] = {[HEADER_EXTRA_LENGTH] = FLAG_EXTRA,
+                                               [HEADER_EXTRA] = FLAG_EXTRA,
+                                               [HEADER_NAME] = FLAG_NAME,
+                                               [HEADER_COMMENT] = FLAG_COMMENT,
+                                               [HEADER_CHECKSUM] = FLAG_CHECKSUM};
+    assert(h->phase < HEADER_DONE);
+    do {
+        h->phase++;
+        if (h->phase == HEADER_EXTRA && h->number == 0) h->phase++;
+    } while (h->phase < HEADER_DONE && (h->flags & needs[h->phase]) == 0);
+    if (h->phase == HEADER_CHECKSUM) h->number = 0;
+    h->at = 0;
+}
+
+const char *gzip_header_push(struct gzip_header *h, uint8_t byte)
+{
+    assert(h->phase < HEADER_DONE);
+    const char *problem = h->phase == HEADER_FIXED ? push_fixed(h, byte) : NULL;
+    if (problem != NULL) return problem;
+    if (h->phase == HEADER_EXTRA_LENGTH || h->phase == HEADER_CHECKSUM)
+        h->number |= (uint32_t)byte << (8 * h->at);
+    if (h->phase != HEADER_CHECKSUM) h->crc = crc32_gzip_refl(h->crc, &byte, 1);
+    h->at++;
+    if (!phase_ends(h, byte)) return NULL;
+    if (h->phase == HEADER_CHECKSUM && h->number != (h->crc & 0xffff))
+        return "wrong header checksum";
+    next_phase(h);
+    return NULL;
+}

@@ -1,0 +1,50 @@
+/* Any bytes as a gzip file: the same result however it is read in pieces, or the same error. */
+#include "engine/base/mem.h"
+#include "engine/data/gunzip.h"
+#include "tests/support/memory_env.h"
+
+#include <stdlib.h>
+
+#define OUT_BYTES_MAX (1 << 20) /* enough of a bomb */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int decompress(const uint8_t *data, size_t size, uint64_t in_step, uint64_t out_step,
+                      struct buffer *out)
+{
+    struct memory_env memory;
+    memory_env_init(&memory, data, size);
+    memory.read_max = in_step;
+    struct glint_error error = {.code = GLINT_OK};
+    struct gunzip *z = gunzip_create(&memory.env, 3, "fuzz");
+    if (z == NULL) abort();
+    int64_t n = 1;
+    while (n > 0 && out->size < OUT_BYTES_MAX) {
+        if (!buffer_reserve(out, out_step)) abort();
+        n = gunzip_read(z, out->data + out->size, out_step, &error);
+        if (n > 0) out->size += (uint64_t)n;
+        if (gunzip_offset(z) > size) abort();
+    }
+    if ((n < 0) != (error.code != GLINT_OK) || n > (int64_t)out_step) abort();
+    gunzip_destroy(z);
+    return (int)(n < 0 ? n : 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) return 0;
+    struct buffer whole = {NULL, 0, 0}, pieces = {NULL, 0, 0};
+    const uint64_t in_step = 1 + data[0] % 64u, out_step = 1 + data[1];
+    const int a = decompress(data + 2, size - 2, 0, 1 << 16, &whole);
+    const int b = decompress(data + 2, size - 2, in_step, out_step, &pieces);
+    /* Where there is an error, how much came before it depends on the pieces. */
+    const uint64_t common = whole.size < pieces.size ? whole.size : pieces.size;
+    if (whole.size < OUT_BYTES_MAX && pieces.size < OUT_BYTES_MAX) {
+        if (a != b || (a == 0 && whole.size != pieces.size)) abort();
+        if (common > 0 && memcmp(whole.data, pieces.data, common) != 0) abort();
+    }
+    buffer_fini(&whole);
+    buffer_fini(&pieces);
+    if (mem_live() != 0) abort();
+    return 0;
+}

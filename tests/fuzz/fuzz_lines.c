@@ -1,0 +1,35 @@
+/* Any bytes, cut into splits at any size, give the lines of a naive splitter; the vector forms and
+ * the portable one agree. */
+#include "tests/support/memory_env.h"
+#include "tests/support/naive_lines.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 4) return 0;
+    /* At most some hundred splits: each has its own buffer. */
+    const uint64_t split_bytes = 1 + size / 256 + (data[0] | (uint64_t)(data[1] & 0x0f) << 8);
+    const newlines_index index = newlines_at((enum newlines_level)(data[2] % NEWLINES_LEVELS));
+    struct memory_env memory;
+    memory_env_init(&memory, data + 4, size - 4);
+    memory.read_max = data[3];
+    struct input_file file = {.path = "fuzz", .size = memory.size};
+    const struct input_list input = {.files = &file, .count = 1, .bytes = file.size};
+    const struct task_options options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT};
+    struct glint_task task = {.env = &memory.env, .options = &options};
+    struct splits splits = {.items = NULL};
+    struct buffer got = {NULL, 0, 0}, wanted = {NULL, 0, 0};
+    if (splits_make(&input, split_bytes, &splits, &task.error) != 0) abort();
+    for (uint32_t i = 0; i < splits.count; i++)
+        if (read_split(&task, &splits.items[i], index, memory.data, &got) != 0) abort();
+    naive_lines(memory.data, memory.size, &wanted);
+    if (got.size != wanted.size) abort();
+    if (got.size > 0 && memcmp(got.data, wanted.data, got.size) != 0) abort();
+    if (task.counters.values[COUNT_BYTES_READ] != (int64_t)memory.size) abort();
+    buffer_fini(&got);
+    buffer_fini(&wanted);
+    splits_fini(&splits);
+    if (mem_live() != 0) abort();
+    return 0;
+}

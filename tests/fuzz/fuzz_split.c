@@ -1,0 +1,40 @@
+/* Any bytes as a split from the wire: refused, or a split that survives another trip unchanged. */
+#include "engine/data/split.h"
+#include "engine/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_piece(const struct split_piece *a, const struct split_piece *b)
+{
+    const bool whole = a->length == SPLIT_TO_END;
+    if (a->path[0] == '\0' || a->length == 0 || (whole && !a->gzip)) abort();
+    if (!whole && a->offset + a->length < a->offset) abort();
+    if (!a->gzip && a->offset + a->length > a->file_size) abort();
+    if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
+        a->file_size != b->file_size || a->mtime_ns != b->mtime_ns || a->gzip != b->gzip)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena = {NULL, NULL, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    struct split split, again;
+    struct buffer bytes = {NULL, 0, 0};
+    if (split_decode((struct glint_slice){data, size}, &arena, &split, &error) == 0) {
+        if (split.count == 0 || split.count > SPLIT_FILES_MAX) abort();
+        if (!split_encode(&split, &bytes)) abort();
+        const struct glint_slice sent = {bytes.data, bytes.size};
+        if (split_decode(sent, &arena, &again, &error) != 0 || again.count != split.count) abort();
+        for (uint32_t i = 0; i < split.count; i++) check_piece(&split.pieces[i], &again.pieces[i]);
+    } else if (error.code != GLINT_E_PROTOCOL || split.count != 0) {
+        abort();
+    }
+    buffer_fini(&bytes);
+    arena_fini(&arena);
+    if (mem_live() != 0) abort();
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* What lines are, in the plainest way: the oracle for the real reader. Lines go one after the other
+ * into a buffer, each with a length before it, so two results are the same if their bytes are. */
+#ifndef TESTS_SUPPORT_NAIVE_LINES_H
+#define TESTS_SUPPORT_NAIVE_LINES_H
+
+#include "engine/base/mem.h"
+#include "engine/data/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static inline void line_list_add(struct buffer *list, const uint8_t *line, uint64_t size)
+{
+    if (!buffer_append(list, &size, sizeof size) || !buffer_append(list, line, size)) abort();
+}
+
+static inline void naive_lines(const uint8_t *data, uint64_t size, struct buffer *list)
+{
+    uint64_t line = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    for (uint64_t i = line; i < size; i++) {
+        if (data[i] != '\n') continue;
+        uint64_t end = i > line && data[i - 1] == '\r' ? i - 1 : i;
+        line_list_add(list, data + line, end - line);
+        line = i + 1;
+    }
+    if (line < size) line_list_add(list, data + line, size - line);
+}
+
+/* The promises of a batch (engine/glint.h) that hold for lines; `file` is the decompressed content.
+ */
+static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *file)
+{
+    const struct glint_column *c = &b->value;
+    const struct glint_origin *o = b->origin;
+    bool ok = b->rows > 0 && b->rows <= BATCH_ROWS_MAX && b->key.type == GLINT_NONE &&
+              c->type == GLINT_TEXT && o != NULL;
+    ok = ok && (c->start != NULL ? c->size <= BATCH_BYTES_MAX : b->rows == 1);
+    for (uint32_t i = 0; ok && i < b->rows; i++) {
+        const struct glint_slice row = glint_column_slice(c, i);
+        const uint64_t at = (uint64_t)(row.data - o->base);
+        ok = (c->start == NULL || (c->start[i] <= c->end[i] && c->end[i] <= c->size)) &&
+             at + row.size <= o->size && memcmp(file + o->offset + at, row.data, row.size) == 0;
+    }
+    return ok;
+}
+
+/* Reads one split into `list`. 0, a code, or 1 for an unsound batch. */
+static inline int read_split(struct glint_task *task, const struct split *split,
+                             newlines_index index, const uint8_t *file, struct buffer *list)
+{
+    struct lines l;
+    struct glint_batch batch;
+    int r = lines_open(&l, task, split);
+    if (r == 0 && index != NULL) l.index = index;
+    while (r == 0 && (r = lines_next(&l, &batch)) > 0) {
+        bool sound = batch_is_sound(&batch, file);
+        for (uint32_t i = 0; sound && i < batch.rows; i++) {
+            const struct glint_slice row = glint_column_slice(&batch.value, i);
+            line_list_add(list, row.data, row.size);
+        }
+        r = sound ? 0 : 1;
+        if (!sound) break;
+    }
+    lines_close(&l);
+    return r;
+}
+
+#endif
