@@ -1,0 +1,257 @@
+#include "jobs/fields.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define WINDOW 32u /* bytes of a row that are searched at once; every batch has that much slack */
+
+/* Bit i: row[i] is the delimiter. */
+static inline uint32_t delimiter_mask(const uint8_t *row, uint8_t delimiter)
+{
+#if defined(__x86_64__)
+    const __m128i d = _mm_set1_epi8((char)delimiter);
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)row);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(row + 16));
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, d)) |
+           (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(b, d)) << 16;
+#else
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < WINDOW; i++) mask |= (uint32_t)(row[i] == delimiter) << i;
+    return mask;
+#endif
+}
+
+struct span {
+    uint32_t start, end; /* within the row */
+};
+
+/* Column `column` of any row. False: there are fewer. */
+static bool find_column_slow(const uint8_t *row, uint32_t size, uint8_t delimiter, uint32_t column,
+                             struct span *out)
+{
+    uint32_t start = 0;
+    for (;; column--) {
+        const uint8_t *end = memchr(row + start, delimiter, size - start);
+        uint32_t stop = end != NULL ? (uint32_t)(end - row) : size;
+        if (column == 0) {
+            *out = (struct span){start, stop};
+            return true;
+        }
+        if (end == NULL) return false;
+        start = stop + 1;
+    }
+}
+
+/* The same from the mask of the first WINDOW bytes, where that tells. */
+static inline bool find_column(const uint8_t *row, uint32_t size, uint32_t mask, uint8_t delimiter,
+                               uint32_t column, struct span *out)
+{
+    uint32_t start = 0, rest = mask;
+    for (uint32_t i = 0; i < column; i++) {
+        if (rest == 0)
+            return size > WINDOW && find_column_slow(row, size, delimiter, column, out);
+        start = (uint32_t)__builtin_ctz(rest) + 1;
+        rest &= rest - 1;
+    }
+    if (rest == 0 && size > WINDOW) return find_column_slow(row, size, delimiter, column, out);
+    *out = (struct span){start, rest != 0 ? (uint32_t)__builtin_ctz(rest) : size};
+    return true;
+}
+
+/* A rating of any spelling. NULL: *out is set, else the reason. */
+static const char *rating_parse(struct glint_slice text, int64_t *out)
+{
+    static const double powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+    uint32_t mantissa = 0, decimals = 0, digits = 0;
+    bool point = false, plain = text.size > 0 && text.size <= 8;
+    for (uint64_t i = 0; plain && i < text.size; i++) {
+        uint32_t digit = (uint32_t)text.data[i] - '0';
+        if (digit <= 9) {
+            mantissa = mantissa * 10 + digit;
+            decimals += point;
+            digits++;
+        } else {
+            plain = text.data[i] == '.' && !point;
+            point = true;
+        }
+    }
+    double value;
+    if (plain && digits > 0 && decimals <= 6)
+        value = mantissa / powers[decimals]; /* both exact: rounded once, as strtod would */
+    else if (!glint_parse_f64(text, &value))
+        return text.size == 0 ? "the rating is empty" : "the rating is not a number";
+    if (!(value >= 0 && value <= 10)) return "the rating is out of range";
+    *out = (int64_t)(value + 0.5);
+    return NULL;
+}
+
+/* Most ratings are one digit, a point, one digit: three bytes, checked and rounded together. */
+static inline bool rating_short(const uint8_t *text, uint32_t size, int64_t *out)
+{
+    uint32_t word;
+    memcpy(&word, text, sizeof word);
+    word = (word ^ 0x302e30u) & 0xffffffu; /* digit, 0, digit */
+    if (size != 3 || (((word + 0x760076u) | word) & 0x80ff80u) != 0) return false;
+    *out = (word & 0xf) + ((word >> 16) >= 5);
+    return true;
+}
+
+static const char *key_parse(const struct fields *f, struct glint_slice text, int64_t *out)
+{
+    if (f->key == FIELDS_RATING) return rating_parse(text, out);
+    if (glint_parse_i64(text, out)) return NULL;
+    return text.size == 0 ? "the key is empty" : "the key is not an integer";
+}
+
+int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                     union glint_value *key, struct glint_slice *id)
+{
+    struct span k, i;
+    if (row.size > UINT32_MAX) return glint_bad_row(task, row, "the row is longer than 4 GiB");
+    uint32_t size = (uint32_t)row.size;
+    if (!find_column_slow(row.data, size, f->delimiter, f->key_column, &k) ||
+        !find_column_slow(row.data, size, f->delimiter, f->id_column, &i))
+        return glint_bad_row(task, row, "a column is missing");
+    struct glint_slice text = {row.data + k.start, k.end - k.start};
+    *id = (struct glint_slice){row.data + i.start, i.end - i.start};
+    if (f->key == FIELDS_TEXT) {
+        key->bytes = text;
+        return 1;
+    }
+    const char *reason = key_parse(f, text, &key->i64);
+    return reason == NULL ? 1 : glint_bad_row(task, row, reason);
+}
+
+/* A row that the fast path leaves: 1 stored as row `at`, 0 skipped, or a code. */
+static int parse_odd_row(struct fields *f, struct glint_task *task, struct glint_slice row,
+                         uint32_t at)
+{
+    union glint_value key;
+    struct glint_slice id;
+    int r = fields_parse_row(f, task, row, &key, &id);
+    if (r <= 0) return r;
+    if (f->key == FIELDS_TEXT) {
+        f->text_start[at] = (uint32_t)(key.bytes.data - f->base);
+        f->text_end[at] = f->text_start[at] + (uint32_t)key.bytes.size;
+    } else {
+        f->number[at] = key.i64;
+    }
+    f->id_start[at] = (uint32_t)(id.data - f->base);
+    f->id_end[at] = f->id_start[at] + (uint32_t)id.size;
+    return 1;
+}
+
+/* A line that came alone: its offsets may not fit 32 bits; its columns must. */
+static int parse_alone(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+{
+    f->rows = 0;
+    f->base = lines->value.base;
+    f->size = lines->value.size;
+    int r = parse_odd_row(f, task, glint_column_slice(&lines->value, 0), 0);
+    f->rows = r > 0;
+    return r < 0 ? r : 0;
+}
+
+int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+{
+    const struct glint_column *c = &lines->value;
+    if (c->start == NULL) return parse_alone(f, task, lines);
+    f->base = c->base;
+    f->size = c->size;
+    const uint8_t delimiter = f->delimiter;
+    const uint32_t key_column = f->key_column, id_column = f->id_column;
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < lines->rows; row++) {
+        uint32_t start = c->start[row], size = c->end[row] - start;
+        const uint8_t *p = c->base + start;
+        uint32_t mask = delimiter_mask(p, delimiter);
+        if (size < WINDOW) mask &= (1u << size) - 1;
+        struct span k, i;
+        bool plain = find_column(p, size, mask, delimiter, key_column, &k) &&
+                     find_column(p, size, mask, delimiter, id_column, &i);
+        if (plain && f->key == FIELDS_RATING)
+            plain = rating_short(p + k.start, k.end - k.start, &f->number[n]);
+        else
+            plain = plain && f->key == FIELDS_TEXT;
+        if (__builtin_expect(!plain, 0)) {
+            int r = parse_odd_row(f, task, (struct glint_slice){p, size}, n);
+            if (r < 0) return r;
+            n += (uint32_t)r;
+            continue;
+        }
+        f->text_start[n] = start + k.start;
+        f->text_end[n] = start + k.end;
+        f->id_start[n] = start + i.start;
+        f->id_end[n] = start + i.end;
+        n++;
+    }
+    f->rows = n;
+    return 0;
+}
+
+struct glint_column fields_key_column(const struct fields *f)
+{
+    if (f->key != FIELDS_TEXT) return (struct glint_column){.type = GLINT_I64, .i64 = f->number};
+    return (struct glint_column){.type = GLINT_TEXT, .base = f->base, .size = f->size,
+                                 .start = f->text_start, .end = f->text_end};
+}
+
+enum glint_type fields_key_type(const struct fields *f)
+{
+    return f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_I64;
+}
+
+int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+{
+    memset(out, 0, sizeof *out);
+    out->id_column = (uint32_t)glint_job_i64(g, args, "id-column", 1, FIELDS_COLUMN_MAX) - 1;
+    out->key_column = (uint32_t)glint_job_i64(g, args, "key-column", 1, FIELDS_COLUMN_MAX) - 1;
+    const char *delimiter = glint_job_option(args, "delimiter");
+    const char *key = glint_job_option(args, "key");
+    if (strcmp(delimiter, "\\t") == 0)
+        out->delimiter = '\t';
+    else if (strlen(delimiter) == 1 && delimiter[0] != '\n')
+        out->delimiter = (uint8_t)delimiter[0];
+    else
+        glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
+                    "--delimiter \"%s\" is not one byte", delimiter);
+    if (strcmp(key, "rating") == 0)
+        out->key = FIELDS_RATING;
+    else if (strcmp(key, "int") == 0)
+        out->key = FIELDS_INT;
+    else if (strcmp(key, "text") == 0)
+        out->key = FIELDS_TEXT;
+    else
+        glint_abort(g, GLINT_E_BAD_VALUE, "rating, text or int", "--key \"%s\" is no kind of key",
+                    key);
+    return glint_error(g)->code;
+}
+
+void fields_args(struct glint_args *args, const struct fields *f)
+{
+    glint_args_i64(args, "id_column", f->id_column);
+    glint_args_i64(args, "key_column", f->key_column);
+    glint_args_i64(args, "delimiter", f->delimiter);
+    glint_args_i64(args, "key", f->key);
+}
+
+int fields_open(struct glint_task *task, struct fields *f)
+{
+    int64_t id_column, key_column, delimiter, key;
+    int r = glint_arg_i64(task, "id_column", &id_column);
+    if (r == 0) r = glint_arg_i64(task, "key_column", &key_column);
+    if (r == 0) r = glint_arg_i64(task, "delimiter", &delimiter);
+    if (r == 0) r = glint_arg_i64(task, "key", &key);
+    if (r != 0) return r;
+    if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
+        key_column >= FIELDS_COLUMN_MAX || delimiter < 0 || delimiter > 255 || key < 0 ||
+        key > FIELDS_TEXT)
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the table's columns are out of range");
+    f->id_column = (uint32_t)id_column;
+    f->key_column = (uint32_t)key_column;
+    f->delimiter = (uint8_t)delimiter;
+    f->key = (enum fields_key)key;
+    return 0;
+}

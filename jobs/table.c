@@ -1,0 +1,24 @@
+/* Every job and every module of functions. A new one is a file and a line here. */
+#include "jobs/jobs.h"
+
+extern const struct glint_module ops_module;
+
+#define JOBS(X) X(count_keys)
+
+#define DECLARE(name)                                                                              \
+    extern const struct glint_job name##_job;                                                      \
+    extern const struct glint_module name##_module;
+JOBS(DECLARE)
+#undef DECLARE
+
+const struct glint_job *const jobs_table[] = {
+#define LIST(name) &name##_job,
+    JOBS(LIST)
+#undef LIST
+        NULL};
+
+const struct glint_module *const jobs_modules[] = {&ops_module,
+#define LIST(name) &name##_module,
+                                                   JOBS(LIST)
+#undef LIST
+                                                       NULL};
