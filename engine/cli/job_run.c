@@ -123,8 +123,9 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     config->note_arg = run;
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
-    signals_start("hidden folders beside the outputs and in the work directory are left; the next "
-                  "job there removes them");
+    signals_start(
+        "left behind: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
+        "the next job there removes them");
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = glint_create(config, &error);
