@@ -1,0 +1,92 @@
+/* A task on its own: a folder of its own to spill to, and a system whose n-th call fails. One
+ * thread. */
+#ifndef TESTS_SUPPORT_TEST_TASK_H
+#define TESTS_SUPPORT_TEST_TASK_H
+
+#include "engine/data/task.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct test_task {
+    struct env env; /* first: the calls get it */
+    struct glint_task task;
+    struct task_options options;
+    char folder[64];
+    uint64_t calls;   /* of open, pread, write and close so far */
+    uint64_t fail_at; /* this call fails with `error`; 0: none */
+    int error;
+    int64_t open_files;
+};
+
+static inline int test_call(struct env *env)
+{
+    struct test_task *t = (struct test_task *)env;
+    return ++t->calls == t->fail_at ? t->error : 0;
+}
+
+static inline int test_open(struct env *env, const char *path, enum env_open_mode mode)
+{
+    int r = test_call(env);
+    if (r == 0) r = env_real()->open(env_real(), path, mode);
+    if (r >= 0) ((struct test_task *)env)->open_files++;
+    return r;
+}
+
+static inline int64_t test_pread(struct env *env, int file, void *out, size_t size, uint64_t offset)
+{
+    int r = test_call(env);
+    return r < 0 ? r : env_real()->pread(env_real(), file, out, size, offset);
+}
+
+static inline int64_t test_write(struct env *env, int file, const void *data, size_t size)
+{
+    int r = test_call(env);
+    return r < 0 ? r : env_real()->write(env_real(), file, data, size);
+}
+
+/* A close that fails has closed, too. */
+static inline int test_close(struct env *env, int file)
+{
+    int r = test_call(env);
+    ((struct test_task *)env)->open_files--;
+    int real = env_real()->close(env_real(), file);
+    return r < 0 ? r : real;
+}
+
+static inline void test_task_init(struct test_task *t, uint64_t memory_bytes)
+{
+    *t = (struct test_task){.env = *env_real(), .error = -EIO};
+    t->env.open = test_open;
+    t->env.pread = test_pread;
+    t->env.write = test_write;
+    t->env.close = test_close;
+    const char *parent = getenv("TMPDIR");
+    snprintf(t->folder, sizeof t->folder, "%.40s/glint-test-XXXXXX",
+             parent != NULL && strlen(parent) <= 40 ? parent : "/tmp");
+    if (mkdtemp(t->folder) == NULL) abort();
+    t->options = (struct task_options){.memory_bytes = memory_bytes, .work_dir = t->folder};
+    t->task = (struct glint_task){
+        .env = &t->env, .options = &t->options, .attempt_id = 1, .table_seed = 0x5eed};
+}
+
+/* True: no file is left, neither open nor in the folder. */
+static inline bool test_task_fini(struct test_task *t)
+{
+    arena_fini(&t->task.arena);
+    return rmdir(t->folder) == 0 && t->open_files == 0;
+}
+
+/* Numbers that are the same in every run. */
+static inline uint64_t test_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* Runs: what was written is what is read, in memory and in files; damaged bytes are noticed
+ * wherever they are; nothing is left behind, whatever fails. */
+#include "engine/data/run.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+
+#define PARTITIONS 10
+
+/* Record i of a run: sizes from nothing to larger than a block, bytes by i. */
+static struct glint_slice make_cell(uint8_t *out, uint64_t i, uint64_t size, bool noise)
+{
+    uint64_t x = i * 2654435761u + 1;
+    for (uint64_t k = 0; k < size; k++) out[k] = (uint8_t)(noise ? test_random(&x) : i + k / 16);
+    return (struct glint_slice){out, size};
+}
+
+static uint64_t key_size(uint64_t i)
+{
+    return i % 17 == 3 ? 0 : i % 101 == 7 ? 70000 : i % 40;
+}
+
+static uint64_t value_size(uint64_t i)
+{
+    return i % 5 == 0 ? 0 : i % 97 == 11 ? 3 * RUN_BLOCK_BYTES + 5 : i % 300;
+}
+
+/* Partitions 0, 3, 5 and 9 only: the others are empty. */
+static uint32_t partition_of(uint64_t i, uint64_t count)
+{
+    static const uint32_t used[] = {0, 3, 5, 9};
+    return used[i * 4 / count];
+}
+
+static int write_run(struct glint_task *task, uint64_t count, bool noise, uint64_t memory_max,
+                     struct run *out)
+{
+    static uint8_t key[100000], value[4 * RUN_BLOCK_BYTES];
+    struct run_writer w;
+    int r = run_writer_init(&w, task, PARTITIONS, memory_max);
+    for (uint64_t i = 0; i < count && r == 0; i++)
+        r = run_writer_add(&w, partition_of(i, count), make_cell(key, i, key_size(i), noise),
+                           make_cell(value, i + 1, value_size(i), noise));
+    if (r == 0) r = run_writer_finish(&w, out);
+    if (r < 0) run_writer_abort(&w);
+    return r;
+}
+
+static bool same(struct glint_slice a, struct glint_slice b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* Reads one partition and compares, taking every `each`-th value only. */
+static int check_partition(struct glint_task *task, const struct run *run, uint32_t p,
+                           uint64_t count, bool noise, uint64_t each)
+{
+    static uint8_t key[100000], value[4 * RUN_BLOCK_BYTES];
+    struct run_reader reader = {.source = NULL};
+    struct buffer scratch = {NULL, 0, 0};
+    int r = run_reader_open(&reader, task, run_slice(run, p));
+    uint64_t i = 0;
+    while (r == 0 && (r = run_reader_next(&reader)) > 0) {
+        while (partition_of(i, count) != p) i++;
+        cr_assert(same(reader.key, make_cell(key, i, key_size(i), noise)), "key %llu",
+                  (unsigned long long)i);
+        cr_assert_eq(reader.value_size, value_size(i));
+        r = 0;
+        struct glint_slice v;
+        if (i % each == 0 && (r = run_reader_value(&reader, &scratch, &v)) == 0)
+            cr_assert(same(v, make_cell(value, i + 1, value_size(i), noise)));
+        i++;
+    }
+    run_reader_close(&reader);
+    buffer_fini(&scratch);
+    return r;
+}
+
+static void round_trip(uint64_t count, bool noise, uint64_t memory_max)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    int64_t live = mem_live();
+    struct run run = {.path = NULL};
+    cr_assert_eq(write_run(&t.task, count, noise, memory_max, &run), 0);
+    cr_assert_eq(run.records, count);
+    cr_assert_eq(run.path == NULL, run.source.bytes <= memory_max);
+    uint64_t records = 0;
+    for (uint32_t p = 0; p < PARTITIONS; p++) {
+        records += run.parts[p].records;
+        for (uint64_t each = 1; each <= 3; each++)
+            cr_assert_eq(check_partition(&t.task, &run, p, count, noise, each), 0);
+    }
+    cr_assert_eq(records, count);
+    run_destroy(&run);
+    cr_assert_eq(mem_live(), live);
+    cr_assert(test_task_fini(&t), "a file is left");
+}
+
+Test(run, round_trips)
+{
+    round_trip(0, false, MIB);
+    round_trip(0, false, 0);
+    round_trip(1, true, MIB);
+    round_trip(1000, false, 64 * MIB);
+    round_trip(1000, true, 64 * MIB);
+    round_trip(1000, false, 0);
+    round_trip(1000, true, 0);
+    round_trip(3000, true, MIB);
+}
+
+Test(run, compresses_what_can_be)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run plain, noise;
+    cr_assert_eq(write_run(&t.task, 1000, false, 64 * MIB, &plain), 0);
+    cr_assert_eq(write_run(&t.task, 1000, true, 64 * MIB, &noise), 0);
+    cr_assert_lt(plain.source.bytes, noise.source.bytes / 4);
+    uint64_t raw = 0;
+    for (uint32_t p = 0; p < PARTITIONS; p++) raw += noise.parts[p].raw;
+    cr_assert_lt(noise.source.bytes, raw + raw / 100, "what cannot be compressed does not grow");
+    run_destroy(&plain);
+    run_destroy(&noise);
+    cr_assert(test_task_fini(&t));
+}
+
+/* Every byte of a small run, every bit of it: refused, or (never) read wrongly. */
+Test(run, flipped_bits)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    for (int noise = 0; noise < 2; noise++) {
+        struct run run;
+        cr_assert_eq(write_run(&t.task, 7, noise != 0, 64 * MIB, &run), 0);
+        for (uint64_t at = 0; at < run.source.bytes; at++) {
+            unsigned bit = 1u << at % 8;
+            run.memory[at] ^= (uint8_t)bit;
+            int worst = 0;
+            for (uint32_t p = 0; p < PARTITIONS; p++) {
+                t.task.error.code = 0;
+                int r = check_partition(&t.task, &run, p, 7, noise != 0, 1);
+                if (r < 0) worst = r;
+            }
+            cr_assert_eq(worst, GLINT_E_RUN_CORRUPT, "byte %llu", (unsigned long long)at);
+            run.memory[at] ^= (uint8_t)bit;
+        }
+        run_destroy(&run);
+    }
+    cr_assert(test_task_fini(&t));
+}
+
+/* An index that lies in any of its numbers. */
+Test(run, wrong_index)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run run;
+    cr_assert_eq(write_run(&t.task, 40, true, 64 * MIB, &run), 0);
+    for (int field = 0; field < 4; field++) {
+        for (int64_t by = -3; by <= 3; by++) {
+            struct run_part *p = &run.parts[3], was = *p;
+            uint64_t *number[] = {&p->offset, &p->bytes, &p->raw, &p->records};
+            *number[field] += (uint64_t)by;
+            t.task.error.code = 0;
+            struct run_reader reader = {.source = NULL};
+            int r = run_reader_open(&reader, &t.task, run_slice(&run, 3));
+            while (r == 0 && (r = run_reader_next(&reader)) > 0) r = 0;
+            cr_assert_eq(t.task.error.code, by == 0 ? GLINT_OK : GLINT_E_RUN_CORRUPT);
+            run_reader_close(&reader);
+            *p = was;
+        }
+    }
+    run.parts[3].bytes = UINT64_MAX;
+    struct run_reader reader = {.source = NULL};
+    t.task.error.code = 0;
+    cr_assert_eq(run_reader_open(&reader, &t.task, run_slice(&run, 3)), GLINT_E_RUN_CORRUPT);
+    run_reader_close(&reader);
+    run_destroy(&run);
+    cr_assert(test_task_fini(&t));
+}
+
+Test(run, truncated_file)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run run;
+    cr_assert_eq(write_run(&t.task, 400, true, 0, &run), 0);
+    cr_assert_eq(truncate(run.path, (off_t)run.source.bytes - 1), 0);
+    cr_assert_eq(check_partition(&t.task, &run, 9, 400, true, 1), GLINT_E_RUN_CORRUPT);
+    cr_assert(strstr(t.task.error.cause, run.path) != NULL, "the error names the file");
+    run_destroy(&run);
+    cr_assert(test_task_fini(&t));
+}
+
+Test(run, limits)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run_writer w;
+    uint8_t byte = 0;
+    cr_assert_eq(run_writer_init(&w, &t.task, 1, MIB), 0);
+    int r = run_writer_add(&w, 0, (struct glint_slice){&byte, KEY_BYTES_MAX + 1},
+                           (struct glint_slice){&byte, 1});
+    cr_assert_eq(r, GLINT_E_VALUE_LIMIT);
+    run_writer_abort(&w);
+    cr_assert(test_task_fini(&t));
+}
+
+/* A run in a file, with every call of the system failing once. */
+Test(run, failing_calls)
+{
+    static const struct {
+        int error;
+        enum glint_code code;
+    } cases[] = {
+        {-EIO, GLINT_E_SPILL_IO}, {-ENOSPC, GLINT_E_SPILL_FULL}, {-EMFILE, GLINT_E_SYSTEM}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        bool failed = true;
+        for (uint64_t n = 1; failed; n++) {
+            struct test_task t;
+            test_task_init(&t, 64 * MIB);
+            int64_t live = mem_live();
+            t.fail_at = n;
+            t.error = cases[c].error;
+            struct run run = {.path = NULL};
+            int r = write_run(&t.task, 200, true, 0, &run);
+            for (uint32_t p = 0; p < PARTITIONS && r == 0; p++)
+                r = check_partition(&t.task, &run, p, 200, true, 1);
+            failed = t.calls >= n;
+            /* What fails to close after reading has lost nothing. */
+            if (r < 0) cr_assert_eq(r, cases[c].code, "call %llu: %d", (unsigned long long)n, r);
+            run_destroy(&run);
+            cr_assert_eq(mem_live(), live);
+            cr_assert(test_task_fini(&t), "a file is left after call %llu", (unsigned long long)n);
+        }
+    }
+}
+
+Test(run, failing_memory)
+{
+    for (int64_t n = 1;; n++) {
+        struct test_task t;
+        test_task_init(&t, 64 * MIB);
+        int64_t live = mem_live();
+        struct run run = {.path = NULL};
+        mem_fail_at(n, false);
+        int r = write_run(&t.task, 200, n % 2 == 0, 0, &run);
+        for (uint32_t p = 0; p < PARTITIONS && r == 0; p++)
+            r = check_partition(&t.task, &run, p, 200, n % 2 == 0, 1);
+        mem_fail_at(0, false);
+        run_destroy(&run);
+        cr_assert_eq(mem_live(), live);
+        cr_assert(test_task_fini(&t));
+        if (r == 0) break;
+        cr_assert_eq(r, GLINT_E_NO_MEMORY);
+    }
+}

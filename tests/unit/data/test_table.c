@@ -1,0 +1,137 @@
+/* The table against a plain list of keys, and the accumulators against plain buffers. */
+#include "engine/data/codec.h"
+#include "engine/data/table.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#define ROWS 1024
+
+struct list {
+    uint8_t (*keys)[64];
+    uint64_t *sizes;
+    uint32_t count;
+};
+
+static uint32_t list_find(struct list *l, struct glint_slice key)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->sizes[i] == key.size && memcmp(l->keys[i], key.data, key.size) == 0) return i;
+    memcpy(l->keys[l->count], key.data, key.size);
+    l->sizes[l->count] = key.size;
+    return l->count++;
+}
+
+static void check_batch(struct table *t, struct list *l, const struct glint_column *keys)
+{
+    uint32_t slots[ROWS];
+    cr_assert(table_find(t, keys, ROWS, slots));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint8_t number[8];
+        union glint_value v = glint_column_value(keys, i);
+        struct glint_slice key = codec_encode(keys->type, &v, number);
+        cr_assert_eq(slots[i], list_find(l, key));
+        cr_assert_eq(t->keys[slots[i]].size, key.size);
+        cr_assert_eq(memcmp(t->keys[slots[i]].data, key.data, key.size), 0);
+    }
+    cr_assert_eq(t->slots, l->count);
+}
+
+struct columns {
+    int64_t i64[ROWS];
+    double f64[ROWS];
+    uint8_t text[ROWS * 32 + READ_SLACK];
+    uint32_t start[ROWS], end[ROWS];
+};
+
+static struct glint_column fill(struct columns *c, enum glint_type type, uint64_t range,
+                                uint64_t *seed)
+{
+    static const double odd[] = {NAN, -0.0, 0.0, INFINITY, -INFINITY, -1.5};
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint64_t x = test_random(seed) % range;
+        c->i64[i] = (int64_t)x - (int64_t)(range > 5000 ? range / 2 : 0);
+        c->f64[i] = x < 6 ? odd[x] : (double)c->i64[i] / 3;
+        c->start[i] = i * 32;
+        memset(c->text + c->start[i], (int)(x % 7), 20);
+        memcpy(c->text + c->start[i], &x, 8);
+        c->end[i] = c->start[i] + (uint32_t)(x % 20);
+    }
+    return (struct glint_column){.type = type,
+                                 .base = c->text,
+                                 .size = ROWS * 32,
+                                 .start = c->start,
+                                 .end = c->end,
+                                 .i64 = c->i64,
+                                 .f64 = c->f64};
+}
+
+static void table_case(enum glint_type type, uint64_t range)
+{
+    static struct columns columns;
+    struct pool pool = {.at = NULL};
+    struct table t;
+    struct list l = {calloc(20 * ROWS, 64), calloc(20 * ROWS, 8), 0};
+    uint64_t seed = range;
+    table_init(&t, &pool, 42);
+    for (int round = 0; round < 2; round++) {
+        for (int b = 0; b < 4; b++) {
+            uint64_t bound = table_bytes(&t, ROWS);
+            struct glint_column keys = fill(&columns, type, range, &seed);
+            check_batch(&t, &l, &keys);
+            cr_assert_leq(table_bytes(&t, 0), bound);
+        }
+        table_reset(&t);
+        pool_reset(&pool, UINT64_MAX);
+        l.count = 0;
+    }
+    table_fini(&t);
+    pool_fini(&pool);
+    free(l.keys);
+    free(l.sizes);
+}
+
+Test(table, equals_a_list)
+{
+    int64_t live = mem_live();
+    static const uint64_t ranges[] = {1, 10, 4096, 4200, 1000000};
+    for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+        table_case(GLINT_I64, ranges[r]);
+        table_case(GLINT_F64, ranges[r]);
+        table_case(GLINT_TEXT, ranges[r]);
+        table_case(GLINT_NONE, ranges[r]);
+    }
+    cr_assert_eq(mem_live(), live);
+}
+
+Test(acc, grows)
+{
+    struct test_task t;
+    test_task_init(&t, MIB);
+    int64_t live = mem_live();
+    struct pool pool = {.at = NULL};
+    struct glint_acc a = acc_make(&pool), b = acc_make(&pool);
+    struct buffer plain = {NULL, 0, 0};
+    uint8_t bytes[3000];
+    uint64_t seed = 5;
+    for (int i = 0; i < 200; i++) {
+        uint64_t size = test_random(&seed) % sizeof bytes;
+        memset(bytes, i, sizeof bytes);
+        cr_assert_eq(glint_acc_append(&t.task, &a, bytes, size), 0);
+        cr_assert(buffer_append(&plain, bytes, size));
+        if (i % 3 == 0) cr_assert_eq(glint_acc_set(&t.task, &b, bytes, size), 0);
+        cr_assert_eq(a.value.bytes.size, plain.size);
+        cr_assert_eq(memcmp(a.value.bytes.data, plain.data, plain.size), 0);
+    }
+    cr_assert_gt(a.capacity, ACC_LARGE_BYTES);
+    cr_assert_eq(pool.large_bytes, a.capacity);
+    cr_assert_eq(glint_acc_append(&t.task, &a, bytes, VALUE_BYTES_MAX), GLINT_E_VALUE_LIMIT);
+    acc_drop(&a);
+    acc_drop(&b);
+    cr_assert_eq(pool.large_bytes, 0);
+    pool_fini(&pool);
+    buffer_fini(&plain);
+    cr_assert_eq(mem_live(), live);
+    cr_assert(test_task_fini(&t));
+}
