@@ -35,7 +35,8 @@ int beside_publish(const struct beside *b, struct env *env, enum env_rename_mode
     assert(b->hidden[0] != '\0' && strcmp(b->path, b->hidden) != 0);
     int failed = env->rename(env, b->hidden, b->path, mode);
     if (failed == -EEXIST)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s has appeared meanwhile", b->path);
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "something is named %s by now",
+                         b->path);
     return failed == 0 ? GLINT_OK
                        : error_set_system(error, GLINT_E_OUTPUT_IO, failed, "rename to", b->path);
 }

@@ -90,7 +90,7 @@ static int export_all(struct export *x, const struct cli_line *line)
                          "%s exists", x->folder.path);
     code = env->make_folder(env, x->folder.hidden, false);
     if (code != 0)
-        return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.hidden);
+        return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.path);
     code = filter_each(env, line->arguments, line->argument_count, export_record, x, &x->error);
     if (code == 0) code = beside_publish(&x->folder, env, ENV_RENAME_NEW, &x->error);
     if (code == 0) return code;

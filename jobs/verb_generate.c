@@ -77,12 +77,12 @@ static int write_file(struct generate *g)
     if (code != 0) return code;
     g->file = env->open(env, b.hidden, ENV_PUBLIC);
     if (g->file < 0)
-        return error_set_system(&g->error, GLINT_E_OUTPUT_CREATE, g->file, "create", b.hidden);
+        return error_set_system(&g->error, GLINT_E_OUTPUT_CREATE, g->file, "create", b.path);
     signals_start("a hidden file beside the output is left");
     code = write_rows(g);
     int closed = env->close(env, g->file);
     if (code == 0 && closed != 0)
-        code = error_set_system(&g->error, GLINT_E_OUTPUT_IO, closed, "close", b.hidden);
+        code = error_set_system(&g->error, GLINT_E_OUTPUT_IO, closed, "close", b.path);
     enum env_rename_mode mode = g->overwrite ? ENV_RENAME_REPLACE : ENV_RENAME_NEW;
     if (code == 0) code = beside_publish(&b, env, mode, &g->error);
     if (code == 0) return code;

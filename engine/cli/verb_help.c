@@ -37,4 +37,4 @@ static int help_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_verb verb_help = {
-    .name = "help", .summary = "explain a verb or a job", .usage = "[VERB|JOB]", .run = help_run};
+    .name = "help", .summary = "describe a verb or a job", .usage = "[VERB|JOB]", .run = help_run};
