@@ -71,8 +71,8 @@ def against_hand(row, bench, size, hand, glint, split_up, extra=None, limit=SAME
 def rule_check(row, bench):
     table, counts = bench.table("small"), bench.out("hand")
     bench.one([bench.programs.count, table, counts], counts)
-    awk = subprocess.run(["awk", "-F", "\t", '{c[int($2+.5)]++} END{for(k in c) print k "\\t" c[k]}',
-                          table], capture_output=True, check=True).stdout
+    script = '{c[int($2+.5)]++} END{for(k in c) print k "\\t" c[k]}'
+    awk = subprocess.run(["awk", "-F", "\t", script, table], capture_output=True, check=True).stdout
     if b"".join(parts(counts)) != b"".join(line for _, line in sorted(lines_by_key(awk))):
         raise Failure("baseline_count and awk differ")
     build = [bench.programs.build, P, table, counts]
