@@ -95,8 +95,8 @@ static int fill(struct lines *l)
     const uint64_t rest = l->fill - l->line;
     if (rest > l->task->options->line_bytes_max + 1) return too_long(l, l->line); /* + 1: a CR */
     uint64_t want = READ_BLOCK_BYTES;
-    if (l->source.at < l->end && l->end - l->source.at + TAIL_BYTES < want)
-        want = l->end - l->source.at + TAIL_BYTES;
+    const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
+    if (left < want - TAIL_BYTES) want = left + TAIL_BYTES;
     int r = make_room(l, align_up(rest), want);
     if (r < 0) return r;
     const int64_t n = source_read(&l->source, l->buffer + l->fill, want);

@@ -1,0 +1,240 @@
+/* From a user's list of paths to files: folders, globs, links, and everything that is no file. */
+#include "engine/data/input.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+static struct env env; /* the real one, with calls that fail on paths with these endings */
+static const char *denied = "", *unlisted = "";
+static char folder[] = "/tmp/glint-input-XXXXXX";
+static struct input_list list;
+static struct glint_error error;
+
+static bool ends(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return m > 0 && n >= m && strcmp(path + n - m, end) == 0;
+}
+
+static int test_env_open(struct env *e, const char *path, enum env_open_mode mode)
+{
+    (void)e;
+    return ends(path, denied) ? -EACCES : env_real()->open(env_real(), path, mode);
+}
+
+static int test_env_list(struct env *e, const char *path, int (*entry)(void *arg, const char *name),
+                         void *arg)
+{
+    (void)e;
+    return ends(path, unlisted) ? -EACCES : env_real()->list(env_real(), path, entry, arg);
+}
+
+static void file(const char *name, uint64_t size)
+{
+    int f = open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    cr_assert_geq(f, 0, "%s", name);
+    cr_assert_eq(ftruncate(f, (off_t)size), 0);
+    close(f);
+}
+
+/* A folder to work in, with `a.tsv`, `b.gz` and the folder `d` of four files and two hidden ones.
+ */
+static void setup(void)
+{
+    env = *env_real();
+    env.open = test_env_open;
+    env.list = test_env_list;
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+    file("a.tsv", 3);
+    file("b.gz", 4);
+    cr_assert_eq(mkdir("d", 0777), 0);
+    file("d/part-2", 1);
+    file("d/part-10", 2);
+    file("d/part-1.gz", 0);
+    file("d/other", 7);
+    file("d/_SUCCESS", 1);
+    file("d/.part-3.crc", 1);
+}
+
+static void teardown(void)
+{
+    input_list_fini(&list);
+    cr_expect_eq(mem_live(), 0);
+    env_remove_tree(env_real(), folder, 5);
+}
+
+TestSuite(input, .init = setup, .fini = teardown);
+
+static int make(const char *paths)
+{
+    input_list_fini(&list);
+    error = (struct glint_error){.code = GLINT_OK};
+    return input_list_make(&env, paths, &list, &error);
+}
+
+/* `wanted` is a list with spaces. */
+static void expect(const char *paths, const char *wanted)
+{
+    char got[4096] = "";
+    cr_expect_eq(make(paths), 0, "%s: %s", paths, error.cause);
+    for (uint64_t i = 0; i < list.count; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i > 0 ? " " : "",
+                 list.files[i].path);
+    cr_expect_str_eq(got, wanted, "%s: %s", paths, got);
+}
+
+static void expect_bad(const char *paths, int code, const char *cause)
+{
+    cr_expect_eq(make(paths), code, "%s: %d, %s", paths, error.code, error.cause);
+    cr_expect(strstr(error.cause, cause) != NULL, "%s: %s", paths, error.cause);
+}
+
+Test(input, files)
+{
+    expect("a.tsv", "a.tsv");
+    cr_expect(list.files[0].size == 3 && !list.files[0].gzip && list.files[0].mtime_ns != 0);
+    expect("b.gz,a.tsv,b.gz", "b.gz a.tsv b.gz");
+    cr_expect(list.files[0].gzip && list.bytes == 11);
+}
+
+Test(input, folders_are_sorted_and_hide_names)
+{
+    expect("d", "d/other d/part-1.gz d/part-10 d/part-2");
+    expect("./d/,a.tsv", "./d/other ./d/part-1.gz ./d/part-10 ./d/part-2 a.tsv");
+    cr_assert_eq(mkdir("none", 0777), 0);
+    expect("none", "");
+    expect("d/_SUCCESS", "d/_SUCCESS"); /* asked for by name */
+}
+
+Test(input, globs)
+{
+    expect("d/part-*", "d/part-1.gz d/part-10 d/part-2");
+    expect("?.*", "a.tsv b.gz");
+    expect("d/part-[12]", "d/part-2");
+    expect("*/oth*,a*", "d/other a.tsv");
+    expect("*/other", "d/other");
+    expect("d*", "d/other d/part-1.gz d/part-10 d/part-2");
+    cr_assert_eq(mkdir("e", 0777), 0);
+    file("e/part-2", 1);
+    expect("?/part-2", "d/part-2 e/part-2");
+    char absolute[100], wanted[100];
+    snprintf(absolute, sizeof absolute, "%s/[ab].*z", folder);
+    snprintf(wanted, sizeof wanted, "%s/b.gz", folder);
+    expect(absolute, wanted);
+    expect_bad("x*", GLINT_E_INPUT_MISSING, "x*: nothing matches");
+    expect_bad("d/_*", GLINT_E_INPUT_MISSING, "nothing matches");
+    expect_bad("*/part-[", GLINT_E_INPUT_MISSING, "nothing matches");
+    expect_bad("a.tsv/*", GLINT_E_INPUT_MISSING, "nothing matches");
+}
+
+Test(input, a_name_that_exists_is_no_glob)
+{
+    file("a[1].tsv", 1);
+    file("a1.tsv", 1);
+    file("what*", 1);
+    file("what else", 1);
+    expect("a[1].tsv", "a[1].tsv");
+    expect("what*", "what*");
+    expect("wha*", "what else what*");
+    expect("a[12].tsv", "a1.tsv");
+}
+
+Test(input, all_bad_paths_at_once)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    cr_assert_eq(bind(s, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(mkfifo("fifo", 0666), 0);
+    cr_assert_eq(symlink("nowhere", "link"), 0);
+    cr_assert_eq(symlink("loop", "loop"), 0);
+    expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_MISSING,
+               "missing: No such file or directory; fifo: not a regular file; "
+               "link: No such file or directory; loop: Too many levels of symbolic links; "
+               "socket: not a regular file; /dev/null: not a regular file; x*: nothing matches; "
+               "'': an empty name; a.tsv/b: Not a directory");
+    expect_bad("fifo,missing", GLINT_E_INPUT_KIND, "fifo");
+    expect_bad("lin*", GLINT_E_INPUT_MISSING, "link: a link to nothing");
+    expect_bad("", GLINT_E_INPUT_MISSING, "an empty name");
+    close(s);
+}
+
+Test(input, what_a_folder_must_not_hold)
+{
+    cr_assert_eq(mkdir("d/sub", 0777), 0);
+    expect_bad("d", GLINT_E_INPUT_KIND, "d/sub: a folder inside a folder");
+    expect_bad("*", GLINT_E_INPUT_KIND, "d/sub: a folder inside a folder");
+    rmdir("d/sub");
+    cr_assert_eq(symlink("nowhere", "d/link"), 0);
+    cr_assert_eq(mkfifo("d/fifo", 0666), 0);
+    expect_bad("d", GLINT_E_INPUT_KIND, "d/fifo: not a regular file; d/link: a link to nothing");
+    unlink("d/fifo");
+    unlink("d/link");
+    cr_assert_eq(symlink("../a.tsv", "d/link"), 0);
+    expect("d/link", "d/link");
+}
+
+Test(input, denied)
+{
+    denied = "part-2";
+    unlisted = "e";
+    cr_assert_eq(mkdir("e", 0777), 0);
+    expect_bad("d", GLINT_E_INPUT_DENIED, "d/part-2: Permission denied");
+    expect_bad("e", GLINT_E_INPUT_DENIED, "e: Permission denied");
+    unlisted = "e/";
+    expect_bad("e/*", GLINT_E_INPUT_DENIED, "e/: Permission denied");
+}
+
+Test(input, many_bad_paths_are_counted)
+{
+    char *paths = malloc(100000);
+    size_t n = 0;
+    for (int i = 0; i < 5000; i++) n += (size_t)sprintf(paths + n, "%smissing-%d", i ? "," : "", i);
+    cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
+    cr_expect_lt(strlen(error.cause), sizeof error.cause - 1);
+    const char *more = strstr(error.cause, "; and ");
+    cr_assert_not_null(more, "%s", error.cause);
+    int shown = 0;
+    for (const char *p = error.cause; (p = strstr(p, "missing-")) != NULL; p++) shown++;
+    cr_expect_eq(shown + atoi(more + 6), 5000);
+    memset(paths, 'x', 9000);
+    paths[9000] = '\0';
+    expect_bad(paths, GLINT_E_INPUT_MISSING, "");
+    free(paths);
+}
+
+Test(input, ten_thousand_files)
+{
+    cr_assert_eq(mkdir("many", 0777), 0);
+    char name[32];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "many/%d", i);
+        file(name, (uint64_t)i % 5);
+    }
+    const uint64_t begin = env.now_ns(&env);
+    cr_assert_eq(make("many"), 0);
+    cr_expect_lt(env.now_ns(&env) - begin, 5000000000u);
+    cr_expect(list.count == 10000 && list.bytes == 20000);
+    cr_expect_str_eq(list.files[9999].path, "many/9999");
+    cr_assert_eq(make("many/*"), 0);
+    cr_expect_eq(list.count, 10000);
+}
+
+Test(input, every_allocation_that_fails)
+{
+    int r = GLINT_E_NO_MEMORY;
+    int64_t n = 0;
+    while (r != 0) {
+        mem_fail_at(++n, false);
+        r = make("d,*/part*,a.tsv");
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY);
+        input_list_fini(&list);
+        cr_assert_eq(mem_live(), 0);
+    }
+    cr_expect_gt(n, 4);
+}

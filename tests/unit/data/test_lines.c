@@ -1,0 +1,378 @@
+/* Lines: whatever the splits, the blocks and the vector form, they are those of a naive splitter.
+ */
+#include "tests/support/memory_env.h"
+#include "tests/support/naive_lines.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+
+/* A file in memory, its task, and the lines that it should have. */
+struct fixture {
+    struct memory_env memory;
+    struct task_options options;
+    struct glint_task task;
+    struct buffer wanted;
+};
+
+static void begin(struct fixture *f, const void *data, uint64_t size)
+{
+    *f = (struct fixture){.options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT}};
+    memory_env_init(&f->memory, data, size);
+    naive_lines(data, size, &f->wanted);
+    f->task = (struct glint_task){.env = &f->memory.env, .options = &f->options};
+}
+
+static void end(struct fixture *f)
+{
+    buffer_fini(&f->wanted);
+    cr_expect_eq(f->memory.open_files, 0);
+    cr_expect_eq(mem_live(), 0);
+}
+
+static void make_splits(const struct fixture *f, uint64_t split_bytes, struct splits *out)
+{
+    struct input_file file = {.path = "text", .size = f->memory.size};
+    const struct input_list list = {.files = &file, .count = 1, .bytes = file.size};
+    struct glint_error error = {.code = GLINT_OK};
+    cr_assert_eq(splits_make(&list, split_bytes, out, &error), 0);
+}
+
+/* All splits one after the other. */
+static int read_all(struct fixture *f, uint64_t split_bytes, newlines_index index,
+                    struct buffer *got)
+{
+    struct splits splits = {.items = NULL};
+    make_splits(f, split_bytes, &splits);
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < splits.count; i++)
+        r = read_split(&f->task, &splits.items[i], index, f->memory.data, got);
+    splits_fini(&splits);
+    return r;
+}
+
+static void expect_same(struct fixture *f, uint64_t split_bytes, newlines_index index)
+{
+    struct buffer got = {NULL, 0, 0};
+    const int64_t before = f->task.counters.values[COUNT_BYTES_READ];
+    cr_assert_eq(read_all(f, split_bytes, index, &got), 0, "%s", f->task.error.cause);
+    cr_assert_eq(got.size, f->wanted.size, "splits of %lu: %lu, not %lu", split_bytes, got.size,
+                 f->wanted.size);
+    if (got.size > 0) cr_assert_arr_eq(got.data, f->wanted.data, got.size);
+    cr_assert_eq(f->task.counters.values[COUNT_BYTES_READ] - before, (int64_t)f->memory.size);
+    buffer_fini(&got);
+}
+
+Test(lines, any_split_size_gives_the_same_lines)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "\r",
+        "\r\n",
+        "a",
+        "a\n",
+        "\n\n\n",
+        "a\r\nb\r\n",
+        "a\r\nb\r",
+        "\r\r\n\r\n",
+        "a\n\nb\n\n",
+        "a\nb",
+        "\xef\xbb",
+        "\xef\xbb\xbf",
+        "\xef\xbb\xbf\n",
+        "\xef\xbb\xbf\r\nx",
+        "\xef\xbb\xbf"
+        "abc\ndef",
+        "one\xef\xbb\xbf\n\xef\xbb\xbftwo\n",
+        "tt0000001\t5.7\t1234\ntt0000002\t10.0\t5\ntt019323",
+        "\xff\xfe\n\x80\x81\r\n\xc3",
+        "a line that is longer than sixty-four bytes, so that it spans chunks of the index\nb\r\n"
+        "and one more, this one without a line feed at its end, but with a carriage return\r",
+    };
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct fixture f;
+        begin(&f, texts[i], strlen(texts[i]));
+        for (uint64_t split = 1; split <= 64; split++)
+            for (int level = 0; level < NEWLINES_LEVELS; level++)
+                expect_same(&f, split, newlines_at((enum newlines_level)level));
+        end(&f);
+    }
+}
+
+Test(lines, nul_bytes_stay)
+{
+    struct fixture f;
+    begin(&f, "\0\0\n\0a\r\n\0", 8);
+    for (uint64_t split = 1; split <= 9; split++) expect_same(&f, split, NULL);
+    end(&f);
+}
+
+/* Random lengths around everything that could matter: chunks, blocks, batches. */
+static uint8_t *make_text(uint64_t size, uint64_t seed, uint64_t longest)
+{
+    uint8_t *text = malloc(size);
+    cr_assert_not_null(text);
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < size; i++) {
+        if (left == 0) {
+            const uint64_t r = test_random(&seed);
+            left = 1 + r % (r % 7 == 0 ? longest : 30);
+            text[i] = '\n';
+            if (i > 0 && r % 5 == 0) text[i - 1] = '\r';
+            continue;
+        }
+        text[i] = (uint8_t)('a' + i % 23);
+        left--;
+    }
+    return text;
+}
+
+Test(lines, many_blocks_and_long_lines)
+{
+    static const uint64_t longest[] = {100, 70000, 600000, 3000000};
+    for (unsigned i = 0; i < 4; i++) {
+        const uint64_t size = 7 * MIB + 13;
+        uint8_t *text = make_text(size, 11 + i, longest[i]);
+        struct fixture f;
+        begin(&f, text, size);
+        for (int level = 0; level < NEWLINES_LEVELS; level++)
+            expect_same(&f, 0, newlines_at((enum newlines_level)level));
+        expect_same(&f, 100000, NULL);
+        expect_same(&f, 262144, NULL);
+        expect_same(&f, 1 << 30, NULL);
+        f.memory.read_max = 1000; /* short reads are no end */
+        expect_same(&f, 1 << 30, NULL);
+        end(&f);
+        free(text);
+    }
+}
+
+Test(lines, only_newlines)
+{
+    const uint64_t size = 600 * KIB;
+    uint8_t *text = malloc(size);
+    memset(text, '\n', size);
+    struct fixture f;
+    begin(&f, text, size);
+    for (int level = 0; level < NEWLINES_LEVELS; level++)
+        expect_same(&f, 0, newlines_at((enum newlines_level)level));
+    cr_expect_eq(f.task.counters.values[COUNT_ROWS_READ] % (int64_t)size, 0);
+    end(&f);
+    free(text);
+}
+
+Test(lines, a_huge_line_travels_alone)
+{
+    const uint64_t size = 3 * MIB;
+    uint8_t *text = malloc(size);
+    memset(text, 'x', size);
+    text[0] = text[size - 3] = text[size - 2] = '\n';
+    struct fixture f;
+    begin(&f, text, size);
+    struct splits splits = {.items = NULL};
+    make_splits(&f, 1 << 30, &splits);
+    struct lines l;
+    struct glint_batch batch;
+    bool alone = false;
+    cr_assert_eq(lines_open(&l, &f.task, &splits.items[0]), 0);
+    while (lines_next(&l, &batch) > 0) {
+        if (batch.value.start != NULL) continue;
+        cr_expect(batch.rows == 1 && batch.value.size == size - 4 && !alone);
+        alone = true;
+    }
+    cr_expect(alone && f.task.error.code == GLINT_OK);
+    lines_close(&l);
+    splits_fini(&splits);
+    expect_same(&f, 1 << 30, NULL);
+    end(&f);
+    free(text);
+}
+
+static void expect_limit(const char *text, uint64_t limit, bool fits)
+{
+    struct fixture f;
+    struct buffer got = {NULL, 0, 0};
+    begin(&f, text, strlen(text));
+    f.options.line_bytes_max = limit;
+    for (uint64_t split = 1; split <= 20; split++) {
+        f.task.error.code = GLINT_OK;
+        const int r = read_all(&f, split, NULL, &got);
+        cr_expect_eq(r, fits ? 0 : GLINT_E_LINE_TOO_LONG, "%s, limit %lu, split %lu: %d", text,
+                     limit, split, r);
+        if (!fits) cr_expect_not_null(strstr(f.task.error.hint, "--max-line"));
+    }
+    buffer_fini(&got);
+    end(&f);
+}
+
+Test(lines, limit_of_a_line)
+{
+    expect_limit("abcde\n", 5, true);
+    expect_limit("abcde\r\n", 5, true);
+    expect_limit("abcde", 5, true);
+    expect_limit("abcde\r", 5, false);
+    expect_limit("x\nabcdef\n", 5, false);
+    expect_limit("x\nabcdef\r\n", 5, false);
+    expect_limit("x\nabcdef", 5, false);
+    expect_limit("\nabcdefghijklmnopqrstuvwxyz", 5, false);
+}
+
+Test(lines, limit_over_many_blocks)
+{
+    const uint64_t size = 2 * MIB;
+    uint8_t *text = malloc(size);
+    memset(text, 'x', size);
+    memcpy(text, "ab\n", 3);
+    struct fixture f;
+    struct buffer got = {NULL, 0, 0};
+    begin(&f, text, size);
+    f.options.line_bytes_max = size - 3;
+    expect_same(&f, 0, NULL);
+    f.options.line_bytes_max = size - 4;
+    cr_expect_eq(read_all(&f, 0, NULL, &got), GLINT_E_LINE_TOO_LONG);
+    cr_expect_not_null(strstr(f.task.error.cause, "text:3:"), "%s", f.task.error.cause);
+    buffer_fini(&got);
+    end(&f);
+    free(text);
+}
+
+Test(lines, a_file_that_changes)
+{
+    const char text[] = "one\ntwo\nthree\n";
+    for (uint64_t call = 1; call <= 6; call++) { /* open, stat, pread, stat: then nobody looks */
+        struct fixture f;
+        struct buffer got = {NULL, 0, 0};
+        begin(&f, text, strlen(text));
+        f.memory.change_at = call;
+        const int r = read_all(&f, 0, NULL, &got);
+        cr_expect_eq(r, call <= 4 ? GLINT_E_INPUT_CHANGED : 0, "call %lu: %d", call, r);
+        buffer_fini(&got);
+        end(&f);
+    }
+}
+
+Test(lines, a_file_that_shrinks)
+{
+    const char text[] = "one\ntwo\nthree\n";
+    struct fixture f;
+    struct buffer got = {NULL, 0, 0};
+    begin(&f, text, strlen(text));
+    struct splits splits = {.items = NULL};
+    make_splits(&f, 0, &splits);
+    f.memory.size -= 3;
+    cr_expect_eq(read_split(&f.task, &splits.items[0], NULL, f.memory.data, &got),
+                 GLINT_E_INPUT_CHANGED);
+    splits_fini(&splits);
+    buffer_fini(&got);
+    end(&f);
+}
+
+Test(lines, every_call_that_fails)
+{
+    const uint64_t size = 600 * KIB;
+    uint8_t *text = make_text(size, 3, 1000);
+    int r = GLINT_E_INPUT_IO;
+    uint64_t call = 0;
+    while (r != 0) {
+        struct fixture f;
+        struct buffer got = {NULL, 0, 0};
+        begin(&f, text, size);
+        f.memory.fail_at = ++call;
+        r = read_all(&f, 200 * KIB, NULL, &got);
+        cr_assert(r == 0 ? f.memory.calls < call : r == GLINT_E_INPUT_IO, "call %lu: %d", call, r);
+        cr_assert_eq(r, f.task.error.code);
+        buffer_fini(&got);
+        end(&f);
+    }
+    cr_expect_gt(call, 9);
+    free(text);
+}
+
+Test(lines, every_allocation_that_fails)
+{
+    const uint64_t size = 3 * MIB; /* one line: the buffer has to grow */
+    uint8_t *text = malloc(size);
+    memset(text, 'x', size);
+    struct fixture f;
+    begin(&f, text, size);
+    struct splits splits = {.items = NULL};
+    make_splits(&f, 1 << 30, &splits);
+    int r = GLINT_E_NO_MEMORY;
+    int64_t n = 0;
+    for (; r != 0; n++) {
+        struct lines l;
+        struct glint_batch batch;
+        f.task.error = (struct glint_error){.code = GLINT_OK};
+        mem_fail_at(n + 1, false);
+        r = lines_open(&l, &f.task, &splits.items[0]);
+        while (r == 0 && (r = lines_next(&l, &batch)) > 0) r = 0;
+        if (r == 0 && f.task.error.code == GLINT_OK) r = 0;
+        lines_close(&l);
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY);
+        if (r == 0) break;
+    }
+    cr_expect_geq(n, 5);
+    splits_fini(&splits);
+    end(&f);
+    free(text);
+}
+
+Test(lines, cancelled)
+{
+    struct fixture f;
+    struct buffer got = {NULL, 0, 0};
+    begin(&f, "a\nb\n", 4);
+    atomic_bool flag = false;
+    f.task.cancel_flag = &flag;
+    cr_expect_eq(read_all(&f, 0, NULL, &got), 0);
+    atomic_store(&flag, true);
+    cr_expect_eq(read_all(&f, 0, NULL, &got), GLINT_E_INTERRUPTED);
+    buffer_fini(&got);
+    end(&f);
+}
+
+Test(lines, counts_what_was_read_before_an_early_end)
+{
+    const uint64_t size = MIB;
+    uint8_t *text = make_text(size, 5, 40);
+    struct fixture f;
+    begin(&f, text, size);
+    struct splits splits = {.items = NULL};
+    make_splits(&f, 1 << 30, &splits);
+    struct lines l;
+    struct glint_batch batch;
+    cr_assert_eq(lines_open(&l, &f.task, &splits.items[0]), 0);
+    cr_assert_eq(lines_next(&l, &batch), 1);
+    const uint32_t rows = batch.rows;
+    lines_close(&l);
+    cr_expect_eq(f.task.counters.values[COUNT_ROWS_READ], rows);
+    cr_expect_gt(f.task.counters.values[COUNT_BYTES_READ], rows);
+    cr_expect_lt(f.task.counters.values[COUNT_BYTES_READ], (int64_t)(100 * KIB));
+    splits_fini(&splits);
+    end(&f);
+    free(text);
+}
+
+Test(lines, line_numbers)
+{
+    const char text[] = "one\ntwo\n\nfour";
+    struct fixture f;
+    begin(&f, text, strlen(text));
+    struct env *env = &f.memory.env;
+    cr_expect_eq(lines_number_at(env, "text", false, 0), 1);
+    cr_expect_eq(lines_number_at(env, "text", false, 3), 1);
+    cr_expect_eq(lines_number_at(env, "text", false, 4), 2);
+    cr_expect_eq(lines_number_at(env, "text", false, 8), 3);
+    cr_expect_eq(lines_number_at(env, "text", false, 9), 4);
+    cr_expect_eq(lines_number_at(env, "text", false, 13), 4);
+    cr_expect_eq(lines_number_at(env, "text", false, 14), -1, "behind the file's end");
+    cr_expect_eq(lines_number_at(env, "text", true, 4), -1, "no gzip file");
+    for (uint64_t call = 1; call <= 4; call++) {
+        f.memory.calls = 0;
+        f.memory.fail_at = call;
+        cr_expect_eq(lines_number_at(env, "text", false, 9), -1);
+    }
+    end(&f);
+}

@@ -1,0 +1,83 @@
+/* The newline index: every form of it against a loop over the bytes. */
+#include "engine/data/newlines.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+
+#define TEXT_BYTES 4096
+#define WORDS      (BATCH_ROWS_MAX + NEWLINES_SLACK)
+
+static uint8_t text[TEXT_BYTES + READ_SLACK];
+static uint32_t start[WORDS + 1], end[WORDS + 1];
+
+static void check(newlines_index index, uint32_t from, uint32_t to)
+{
+    start[0] = 12345;
+    start[WORDS] = end[WORDS] = 54321;
+    struct newlines found = index(text, from, to, start, end);
+    cr_assert(found.scanned <= to && found.count <= BATCH_ROWS_MAX);
+    cr_assert(found.scanned == to || found.count > BATCH_ROWS_MAX - 64, "it stopped too early");
+    uint32_t count = 0;
+    bool any_cr = false;
+    for (uint32_t at = from; at < found.scanned; at++) {
+        any_cr |= text[at] == '\r';
+        if (text[at] != '\n') continue;
+        cr_assert_eq(end[count], at);
+        cr_assert_eq(start[++count], at + 1);
+    }
+    cr_assert_eq(found.count, count);
+    cr_assert_eq(found.any_cr, any_cr);
+    cr_assert_eq(start[0], 12345, "the first start is the caller's");
+    cr_assert(start[WORDS] == 54321 && end[WORDS] == 54321);
+}
+
+static void check_all(newlines_index index)
+{
+    for (uint32_t from = 0; from < 140; from += from < 66 ? 1 : 7)
+        for (uint32_t to = from; to < from + 150; to++) check(index, from, to);
+    check(index, 0, TEXT_BYTES);
+    check(index, 33, TEXT_BYTES - 1);
+}
+
+static void check_level(enum newlines_level level)
+{
+    newlines_index index = newlines_at(level);
+    if (index == NULL) cr_skip_test("not on this processor");
+    uint64_t state = 7;
+    for (unsigned every = 1; every <= 256; every *= 4) { /* a newline every so many bytes */
+        for (uint32_t i = 0; i < sizeof text; i++) {
+            uint64_t r = test_random(&state);
+            text[i] = r % every == 0 ? '\n' : r % (3 * every) == 1 ? '\r' : (uint8_t)(r >> 32);
+        }
+        check_all(index);
+    }
+    for (unsigned byte = 0; byte < 256; byte++) { /* neighbours of LF and CR in value and place */
+        memset(text, (int)byte, sizeof text);
+        for (uint32_t i = 0; i < 256; i += 11) text[i] = i % 2 ? '\n' : (uint8_t)(byte ^ 0x80);
+        check(index, 0, 256);
+        check(index, 5, 251);
+    }
+}
+
+Test(newlines, scalar)
+{
+    check_level(NEWLINES_SCALAR);
+}
+Test(newlines, avx2)
+{
+    check_level(NEWLINES_AVX2);
+}
+Test(newlines, avx512)
+{
+    check_level(NEWLINES_AVX512);
+}
+
+Test(newlines, best_is_one_of_them)
+{
+    newlines_index best = newlines_best();
+    cr_assert_not_null(best);
+    bool known = false;
+    for (int level = 0; level < NEWLINES_LEVELS; level++)
+        known |= best == newlines_at((enum newlines_level)level);
+    cr_assert(known);
+}

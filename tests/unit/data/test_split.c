@@ -1,0 +1,273 @@
+/* Splits: how input is cut, that cuts by lines hold N lines each, and their form on the wire. */
+#include "engine/data/gzip.h"
+#include "engine/data/pack.h"
+#include "tests/support/memory_env.h"
+#include "tests/support/naive_lines.h"
+
+#include <criterion/criterion.h>
+
+static struct splits splits;
+static struct glint_error error;
+
+static void cut(struct input_file *files, uint64_t count, uint64_t split_bytes)
+{
+    struct input_list list = {.files = files, .count = count};
+    for (uint64_t i = 0; i < count; i++) list.bytes += files[i].size;
+    splits_fini(&splits);
+    error = (struct glint_error){.code = GLINT_OK};
+    splits_make(&list, split_bytes, &splits, &error);
+}
+
+static uint64_t bytes_of(const struct split *split)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < split->count; i++) bytes += split->pieces[i].length;
+    return bytes;
+}
+
+Test(split, ranges_of_one_file)
+{
+    static const uint64_t split_sizes[] = {1, 2, 7, 10, 64, 100, 1000, 4096};
+    for (uint64_t size = 1; size < 3000; size += 1 + size / 9) {
+        for (unsigned s = 0; s < sizeof split_sizes / sizeof *split_sizes; s++) {
+            struct input_file file = {.path = "a", .size = size, .mtime_ns = 5};
+            cut(&file, 1, split_sizes[s]);
+            uint64_t at = 0, least = size, most = 0;
+            for (uint32_t i = 0; i < splits.count; i++) {
+                const struct split_piece *p = splits.items[i].pieces;
+                cr_assert(splits.items[i].count == 1 && p->offset == at && p->file_size == size);
+                at += p->length;
+                if (p->length < least) least = p->length;
+                if (p->length > most) most = p->length;
+            }
+            cr_assert_eq(at, size);
+            cr_assert_leq(most - least, 1);
+            cr_assert_leq(10 * most, 11 * split_sizes[s]);
+            cr_assert(splits.count == 1 || 2 * most >= split_sizes[s], "no needless cut");
+        }
+    }
+    splits_fini(&splits);
+}
+
+Test(split, default_size)
+{
+    struct input_file file = {.path = "a", .size = 100};
+    cut(&file, 1, 0);
+    cr_expect_eq(splits.count, 1);
+    file.size = 10 * MIB;
+    cut(&file, 1, 0);
+    cr_expect_eq(splits.count, 10);
+    file.size = 320 * MIB;
+    cut(&file, 1, 0);
+    cr_expect_eq(splits.count, SPLIT_TARGET_COUNT);
+    file.size = 10 * GIB;
+    cut(&file, 1, 0);
+    cr_expect_eq(splits.count, 10 * GIB / SPLIT_BYTES_MAX);
+    file.size = UINT64_MAX / 4;
+    cut(&file, 1, 0);
+    cr_expect_eq(error.code, GLINT_E_PLAN_LIMIT);
+    splits_fini(&splits);
+}
+
+Test(split, small_files_together)
+{
+    enum { FILES = 10000 };
+    struct input_file *files = calloc(FILES, sizeof *files);
+    for (unsigned i = 0; i < FILES; i++)
+        files[i] = (struct input_file){.path = "a", .size = i % 3 == 0 ? 0 : 10, .mtime_ns = i};
+    cut(files, FILES, 0);
+    cr_assert_eq(splits.count, 2); /* 6,666 that are not empty, SPLIT_FILES_MAX in one */
+    cr_expect_eq(splits.items[0].count, SPLIT_FILES_MAX);
+    cr_expect_eq(splits.items[0].count + splits.items[1].count, FILES - (FILES + 2) / 3);
+    cut(files, FILES, 100);
+    int64_t last = -1;
+    for (uint32_t i = 0; i < splits.count; i++) {
+        cr_assert_leq(bytes_of(&splits.items[i]), 100);
+        for (uint32_t k = 0; k < splits.items[i].count; k++) {
+            cr_assert_gt(splits.items[i].pieces[k].mtime_ns, last, "in the order of the list");
+            last = splits.items[i].pieces[k].mtime_ns;
+        }
+    }
+    cr_expect_eq(splits.count, 667);
+    for (unsigned i = 0; i < FILES; i++) files[i].size = 0;
+    cut(files, FILES, 0);
+    cr_expect_eq(splits.count, 0);
+    cut(files, 0, 0);
+    cr_expect_eq(splits.count, 0);
+    free(files);
+    splits_fini(&splits);
+}
+
+Test(split, gzip_stays_whole)
+{
+    struct input_file files[] = {{.path = "a.gz", .size = 500, .gzip = true},
+                                 {.path = "b", .size = 30},
+                                 {.path = "c.gz", .size = 40, .gzip = true}};
+    cut(files, 3, 100);
+    cr_assert_eq(splits.count, 2);
+    cr_expect(splits.items[0].count == 1 && splits.items[0].pieces[0].length == SPLIT_TO_END);
+    cr_expect_eq(splits.items[1].count, 2);
+    splits_fini(&splits);
+}
+
+static int keep(void *arg, const void *data, uint64_t size)
+{
+    cr_assert(buffer_append(arg, data, size));
+    return 0;
+}
+
+/* Each split holds `lines` lines but the last one, and all of them together are the file's. */
+static void check_lines(const char *text, uint64_t lines, bool gzip)
+{
+    const uint8_t *data = (const uint8_t *)text;
+    const uint64_t size = strlen(text);
+    struct buffer stored = {NULL, 0, 0}, wanted = {NULL, 0, 0}, got = {NULL, 0, 0};
+    struct gzip_writer *w = gzip_writer_create(keep, &stored);
+    cr_assert(gzip_writer_add(w, data, size) == 0 && gzip_writer_finish(w) == 0);
+    gzip_writer_destroy(w);
+    struct memory_env memory;
+    memory_env_init(&memory, gzip ? stored.data : data, gzip ? stored.size : size);
+    struct input_file file = {.path = "x", .size = memory.size, .gzip = gzip};
+    const struct input_list list = {.files = &file, .count = 1, .bytes = file.size};
+    const struct task_options options = {.line_bytes_max = 1000};
+    struct glint_task task = {.env = &memory.env, .options = &options};
+    cr_assert_eq(splits_make_lines(&memory.env, &list, lines, &splits, &error), 0);
+    for (uint32_t i = 0; i < splits.count; i++) {
+        const int64_t before = task.counters.values[COUNT_ROWS_READ];
+        cr_assert_eq(read_split(&task, &splits.items[i], NULL, data, &got), 0);
+        const int64_t rows = task.counters.values[COUNT_ROWS_READ] - before;
+        cr_assert(rows == (int64_t)lines || (i + 1 == splits.count && rows < (int64_t)lines));
+        cr_assert_gt(rows, 0);
+    }
+    naive_lines(data, size, &wanted);
+    cr_assert_eq(got.size, wanted.size);
+    if (got.size > 0) cr_assert_arr_eq(got.data, wanted.data, got.size);
+    if (!gzip) cr_assert_eq(task.counters.values[COUNT_BYTES_READ], (int64_t)size);
+    splits_fini(&splits);
+    buffer_fini(&stored);
+    buffer_fini(&wanted);
+    buffer_fini(&got);
+}
+
+Test(split, lines_per_split)
+{
+    static const char *const texts[] = {"",
+                                        "a",
+                                        "\n",
+                                        "a\nb\n",
+                                        "a\r\nb\r\n\r\nc",
+                                        "\n\n\n\n\n",
+                                        "\xef\xbb\xbf"
+                                        "a\nb\nc\nd\ne\nf\ng"};
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t lines = 1; lines <= 8; lines++) {
+            check_lines(texts[i], lines, false);
+            check_lines(texts[i], lines, true);
+        }
+    char *many = malloc(400001);
+    for (unsigned i = 0; i < 400000; i++) many[i] = i % 5 == 4 || i % 11 == 0 ? '\n' : 'x';
+    many[400000] = '\0';
+    check_lines(many, 5000, false);
+    check_lines(many, 9999, true);
+    check_lines(many, 1000000, true);
+    free(many);
+    cr_expect_eq(mem_live(), 0);
+}
+
+Test(split, every_failure_while_cutting)
+{
+    const char text[] = "a\nb\nc\n";
+    struct input_file file = {.path = "x", .size = strlen(text)};
+    const struct input_list list = {.files = &file, .count = 1, .bytes = file.size};
+    for (uint64_t n = 1; n <= 6; n++) {
+        struct memory_env memory;
+        memory_env_init(&memory, text, strlen(text));
+        memory.fail_at = n; /* open, stat, pread, stat */
+        error = (struct glint_error){.code = GLINT_OK};
+        const int r = splits_make_lines(&memory.env, &list, 1, &splits, &error);
+        cr_expect_eq(r, n <= 4 ? GLINT_E_INPUT_IO : 0);
+        splits_fini(&splits);
+        memory.fail_at = 0;
+        mem_fail_at((int64_t)n, false);
+        error = (struct glint_error){.code = GLINT_OK};
+        const int m = splits_make_lines(&memory.env, &list, 1, &splits, &error);
+        mem_fail_at(0, false);
+        cr_expect_eq(m, n <= 5 ? GLINT_E_NO_MEMORY : 0, "allocation %lu: %d", n, m);
+        splits_fini(&splits);
+        cr_expect(memory.open_files == 0 && mem_live() == 0);
+    }
+}
+
+static const struct split_piece pieces[] = {
+    {"data/a.tsv", 5, 7, 100, 1700000000123456789, false},
+    {"\xc3\xa9,[*].gz", 0, SPLIT_TO_END, UINT32_MAX, -1, true},
+    {"n-line.gz", 1000, 50, 20, 0, true},
+};
+
+Test(split, over_the_wire)
+{
+    const struct split split = {pieces, 3};
+    struct split got;
+    struct arena arena = {NULL, NULL, 0};
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert(split_encode(&split, &bytes));
+    cr_assert_eq(split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+                 0);
+    cr_assert_eq(got.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct split_piece *a = &pieces[i], *b = &got.pieces[i];
+        cr_expect_str_eq(a->path, b->path);
+        cr_expect(a->offset == b->offset && a->length == b->length && a->gzip == b->gzip);
+        cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
+    }
+    for (uint64_t size = 0; size < bytes.size; size++) {
+        error = (struct glint_error){.code = GLINT_OK};
+        const struct glint_slice part = {bytes.data, size};
+        cr_expect_eq(split_decode(part, &arena, &got, &error), GLINT_E_PROTOCOL);
+        cr_expect_eq(got.count, 0);
+    }
+    mem_fail_at(1, false);
+    error = (struct glint_error){.code = GLINT_OK};
+    arena_fini(&arena);
+    cr_expect_eq(split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+                 GLINT_E_NO_MEMORY);
+    mem_fail_at(0, false);
+    buffer_fini(&bytes);
+    arena_fini(&arena);
+}
+
+static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint64_t size,
+                        uint64_t gzip)
+{
+    struct packer p;
+    struct arena arena = {NULL, NULL, 0};
+    struct split got;
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_array(&p, 6);
+    pack_text(&p, path);
+    pack_u64(&p, offset);
+    pack_u64(&p, length);
+    pack_u64(&p, size);
+    pack_i64(&p, 0);
+    pack_u64(&p, gzip);
+    error = (struct glint_error){.code = GLINT_OK};
+    const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
+    packer_fini(&p);
+    arena_fini(&arena);
+    return r;
+}
+
+Test(split, malformed)
+{
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0), 0);
+    cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "behind the end");
+    cr_expect_eq(decode_piece("a", 11, 1, 10, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, 0, 10, 0), GLINT_E_PROTOCOL, "empty");
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 1), 0);
+    cr_expect_eq(decode_piece("a", 5, UINT64_MAX - 3, 10, 1), GLINT_E_PROTOCOL, "wraps around");
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 2), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("", 0, 10, 10, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece(NULL, 0, 10, 10, 0), GLINT_E_PROTOCOL);
+}
