@@ -63,7 +63,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     assert(p->tasks_done <= p->tasks);
     if (columns > PROGRESS_LINE_MAX) columns = PROGRESS_LINE_MAX;
     format_tail(tail, sizeof tail, p);
-    text_format(out, PROGRESS_LINE_MAX / 2, "stage %u/%u %s", p->stage, p->stages, p->action);
+    text_format(out, PROGRESS_LINE_MAX / 2, "stage %u/%u %s", p->stage + 1, p->stages, p->action);
     size_t taken = strlen(out) + strlen(tail) + sizeof " []";
     size_t room = columns > taken ? columns - taken : 0; /* the bar takes what is left */
     if (room > BAR_COLUMNS_MAX) room = BAR_COLUMNS_MAX;
@@ -94,8 +94,8 @@ static void draw(struct progress_view *view, const struct progress *p)
 static void print_stage(struct progress_view *view, const struct progress *p)
 {
     progress_clear(view);
-    fprintf(stderr, "stage %u/%u %s: %u tasks, %.3f s\n", p->stage, p->stages, p->action, p->tasks,
-            seconds_of(p->elapsed_ns));
+    fprintf(stderr, "stage %u/%u %s: %u tasks, %.3f s\n", p->stage + 1, p->stages, p->action,
+            p->tasks, seconds_of(p->elapsed_ns));
 }
 
 void progress_show(void *arg, const struct progress *p)

@@ -69,7 +69,7 @@ Test(progress, a_line)
 {
     char line[PROGRESS_LINE_MAX];
     struct progress p = {.action = "saveAsTextFile",
-                         .stage = 1,
+                         .stage = 0,
                          .stages = 2,
                          .tasks = 12,
                          .tasks_done = 3,
@@ -91,7 +91,7 @@ Test(progress, a_line)
 Test(progress, fits_any_width)
 {
     char line[PROGRESS_LINE_MAX];
-    struct progress p = {.action = "aggregate", .stage = 1, .stages = 1, .tasks = 0};
+    struct progress p = {.action = "aggregate", .stage = 0, .stages = 1, .tasks = 0};
     for (uint32_t tasks = 0; tasks <= 40; tasks += 8) {
         for (p.tasks = tasks, p.tasks_done = 0; p.tasks_done <= tasks; p.tasks_done++) {
             for (unsigned columns = 1; columns < 2000; columns += 1 + columns / 8) {
