@@ -3,6 +3,7 @@
 
 #define OPS(X)                                                                                     \
     X(text_file)                                                                                   \
+    X(msgpack_file)                                                                                \
     X(map)                                                                                         \
     X(flat_map)                                                                                    \
     X(filter)                                                                                      \
@@ -13,7 +14,8 @@
     X(reduce_by_key)                                                                               \
     X(collect)                                                                                     \
     X(save_as_text_file)                                                                           \
-    X(save_as_gzip_text_file)
+    X(save_as_gzip_text_file)                                                                      \
+    X(save_as_msgpack_file)
 
 #define DECLARE(name) extern const struct op op_##name;
 OPS(DECLARE)

@@ -74,15 +74,15 @@ static bool head_in_byte(uint8_t byte, struct scan_head *h)
     return true;
 }
 
-static bool head_long(const uint8_t *data, uint64_t size, struct scan_head *h)
+static enum scan_result head_long(const uint8_t *data, uint64_t size, struct scan_head *h)
 {
     const unsigned at = data[0] - 0xc0u;
     assert(at < 32);
     const unsigned width = heads[at].width;
-    if (data[0] == 0xc1) return false;
+    if (data[0] == 0xc1) return SCAN_BAD;
     h->kind = (enum scan_kind)heads[at].kind;
     h->head_size = (uint8_t)(1 + width + (h->kind == SCAN_EXT));
-    if (size < h->head_size) return false;
+    if (size < h->head_size) return SCAN_SHORT;
     uint64_t number = load(data + 1, width);
     if (h->kind == SCAN_BOOL)
         h->boolean = data[0] == 0xc3;
@@ -96,14 +96,20 @@ static bool head_long(const uint8_t *data, uint64_t size, struct scan_head *h)
         h->ext_type = (int8_t)data[1 + width];
         if (width == 0) h->size = heads[at].fixed;
     }
-    return true;
+    return SCAN_OK;
+}
+
+/* A head alone. Whatever the answer, h->head_size is what it takes. */
+static enum scan_result head_read(const uint8_t *data, uint64_t size, struct scan_head *h)
+{
+    *h = (struct scan_head){.kind = SCAN_NIL, .head_size = 1};
+    if (size == 0) return SCAN_SHORT;
+    return head_in_byte(data[0], h) ? SCAN_OK : head_long(data, size, h);
 }
 
 bool scan_head(const uint8_t *data, uint64_t size, struct scan_head *out)
 {
-    *out = (struct scan_head){.kind = SCAN_NIL};
-    if (size == 0) return false;
-    if (!head_in_byte(data[0], out) && !head_long(data, size, out)) return false;
+    if (head_read(data, size, out) != SCAN_OK) return false;
     uint64_t left = size - out->head_size;
     switch (out->kind) {
     case SCAN_STR:
@@ -115,31 +121,36 @@ bool scan_head(const uint8_t *data, uint64_t size, struct scan_head *out)
     }
 }
 
-bool scan_msgpack(const uint8_t *data, uint64_t size, uint64_t *out_size)
+enum scan_result scan_prefix(const uint8_t *data, uint64_t size, uint64_t *out_size)
 {
     uint64_t open[SCAN_DEPTH_MAX]; /* values still to come, per open container */
     unsigned depth = 0;
     uint64_t at = 0, promised = 0; /* the sum of `open` */
-    for (;;) {
+    do {
         struct scan_head h;
-        if (!scan_head(data + at, size - at, &h)) return false;
+        enum scan_result read = head_read(data + at, size - at, &h);
+        if (read == SCAN_BAD) return SCAN_BAD;
         at += h.head_size;
-        if (h.kind == SCAN_STR || h.kind == SCAN_BIN || h.kind == SCAN_EXT) at += h.size;
-        assert(at <= size);
         if (depth > 0) {
             open[depth - 1]--;
             promised--;
         }
-        if (h.kind == SCAN_ARRAY || h.kind == SCAN_MAP) {
-            uint64_t values = h.kind == SCAN_MAP ? 2 * h.count : h.count;
-            if (depth == SCAN_DEPTH_MAX || values > size - at - promised) return false;
-            open[depth++] = values;
-            promised += values;
+        if (read == SCAN_OK && (h.kind == SCAN_STR || h.kind == SCAN_BIN || h.kind == SCAN_EXT))
+            at += h.size;
+        if (read == SCAN_OK && (h.kind == SCAN_ARRAY || h.kind == SCAN_MAP)) {
+            if (depth == SCAN_DEPTH_MAX) return SCAN_BAD;
+            open[depth] = h.kind == SCAN_MAP ? 2 * h.count : h.count;
+            promised += open[depth++];
         }
-        if (promised > size - at) return false;
+        *out_size = at + promised;
+        if (*out_size > size) return SCAN_SHORT;
+        assert(read == SCAN_OK && at <= size);
         while (depth > 0 && open[depth - 1] == 0) depth--;
-        if (depth == 0) break;
-    }
-    *out_size = at;
-    return true;
+    } while (depth > 0);
+    return SCAN_OK;
+}
+
+bool scan_msgpack(const uint8_t *data, uint64_t size, uint64_t *out_size)
+{
+    return scan_prefix(data, size, out_size) == SCAN_OK;
 }

@@ -44,4 +44,14 @@ bool scan_head(const uint8_t *data, uint64_t size, struct scan_head *out);
  * before any msgpack_unpack. *out_size: its bytes; more may follow. */
 bool scan_msgpack(const uint8_t *data, uint64_t size, uint64_t *out_size);
 
+enum scan_result {
+    SCAN_OK,
+    SCAN_SHORT, /* more bytes are needed */
+    SCAN_BAD,   /* no more bytes can help: the reserved byte, or nested too deep */
+};
+
+/* As scan_msgpack, where the rest of the value may still be on its way. SCAN_SHORT: *out_size is
+ * more than `size`, and the value takes at least so many bytes, going by the heads seen so far. */
+enum scan_result scan_prefix(const uint8_t *data, uint64_t size, uint64_t *out_size);
+
 #endif

@@ -76,11 +76,17 @@ static int pack_piece(struct plan *p, const struct input_file *file, uint64_t of
     return r;
 }
 
+/* A whole file; an empty one is nowhere. */
+static int add_file(struct plan *p, const struct input_file *file)
+{
+    if (file->size == 0) return 0;
+    return pack_piece(p, file, 0, file->gzip ? SPLIT_TO_END : file->size, file->size);
+}
+
 /* Ranges that differ by one byte at most, none over 1.1 times the split's size. */
 static int cut_file(struct plan *p, const struct input_file *file)
 {
-    if (file->size == 0) return 0;
-    if (file->gzip) return pack_piece(p, file, 0, SPLIT_TO_END, file->size);
+    if (file->gzip || file->size == 0) return add_file(p, file);
     const uint64_t spare = p->split_bytes / 10;
     const uint64_t rest = file->size > spare ? file->size - spare : 1;
     const uint64_t pieces = rest / p->split_bytes + (rest % p->split_bytes != 0);
@@ -130,16 +136,29 @@ static uint64_t default_split_bytes(uint64_t input_bytes)
                                      : share;
 }
 
-int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                struct glint_error *error)
+static int add_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                     struct glint_error *error,
+                     int (*add)(struct plan *p, const struct input_file *file))
 {
     struct plan p = {.error = error, .split_bytes = split_bytes};
     if (split_bytes == 0) p.split_bytes = default_split_bytes(list->bytes);
     int r = 0;
-    for (uint64_t i = 0; r == 0 && i < list->count; i++) r = cut_file(&p, &list->files[i]);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
     if (r == 0) r = finish(&p, out);
     plan_fini(&p);
     return r;
+}
+
+int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                struct glint_error *error)
+{
+    return add_files(list, split_bytes, out, error, cut_file);
+}
+
+int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                      struct glint_error *error)
+{
+    return add_files(list, split_bytes, out, error, add_file);
 }
 
 /* A file while its lines are counted. */

@@ -35,6 +35,9 @@ struct splits {
  * any case. 0, or PLAN_LIMIT, NO_MEMORY. */
 int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                 struct glint_error *error);
+/* As splits_make, but no file is cut: for formats that can only be read from their beginning. */
+int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                      struct glint_error *error);
 /* `lines` lines in each split, counted anew in each file; reads all input once. In a gzip file each
  * piece has to decompress what stands before it. Also INPUT_* and GZIP_*. */
 int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,

@@ -1,0 +1,342 @@
+/* msgpackFile: the records of files that saveAsMsgpackFile wrote, each checked against the shape.
+ *
+ * A window stands over the file; records are decoded where they lie in it and go out in batches by
+ * reference. Where a record is cut by the window's end, its heads tell how many bytes it takes at
+ * least; the window is widened to that, and at least to twice what it has of the record, so that
+ * walking over a large value again costs no more than reading it.
+ *
+ *     window   [ done | rows of the batch at hand | cut record | ...free... ]
+ *                     first                       at           fill    capacity */
+#include "engine/data/scan.h"
+#include "engine/data/source.h"
+#include "ops/compact.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
+
+struct msgpack_state {
+    struct glint_task *task;
+    struct glint_shape shape;
+    struct source source;
+    uint8_t *window;
+    uint64_t first, at, fill, capacity;
+    uint32_t rows; /* of the batch at hand */
+    struct compact_column key, value;
+};
+
+static const char *const kind_names[] = {
+    [SCAN_NIL] = "nil",        [SCAN_BOOL] = "a boolean", [SCAN_UINT] = "an integer",
+    [SCAN_INT] = "an integer", [SCAN_FLOAT] = "a float",  [SCAN_STR] = "a str",
+    [SCAN_BIN] = "a bin",      [SCAN_EXT] = "an ext",     [SCAN_ARRAY] = "an array",
+    [SCAN_MAP] = "a map",
+};
+
+static const char *const wanted_names[] = {
+    [GLINT_NONE] = "nil",    [GLINT_BYTES] = "a bin",
+    [GLINT_TEXT] = "a str",  [GLINT_I64] = "an integer of 64 bits with sign",
+    [GLINT_F64] = "a float", [GLINT_MSGPACK] = "any value",
+};
+
+/* An error about the byte at `p`, which lies in the window. */
+static enum scan_result corrupt(struct msgpack_state *s, const uint8_t *p, const char *wanted,
+                                const char *found)
+{
+    const uint64_t behind = s->fill - (uint64_t)(p - s->window);
+    assert(p >= s->window && behind <= s->fill && behind <= s->source.at);
+    error_set(
+        &s->task->error, GLINT_E_MSGPACK_CORRUPT,
+        "the file must be one that saveAsMsgpackFile wrote, with the types that the job names",
+        "%s, byte %llu: %s%s%s%s", s->source.piece->path,
+        (unsigned long long)(s->source.at - behind), found != NULL ? "expected " : "", wanted,
+        found != NULL ? ", found " : "", found != NULL ? found : "");
+    return SCAN_BAD;
+}
+
+/* ---- Decoding */
+
+static bool cell_decode(enum glint_type type, const struct scan_head *h, const uint8_t *p,
+                        union glint_value *out)
+{
+    switch (type) {
+    case GLINT_NONE: return h->kind == SCAN_NIL;
+    case GLINT_I64:
+        out->i64 = h->i64;
+        return h->kind == SCAN_INT || (h->kind == SCAN_UINT && h->u64 <= INT64_MAX);
+    case GLINT_F64: out->f64 = h->f64; return h->kind == SCAN_FLOAT;
+    default: out->bytes = (struct glint_slice){p + h->head_size, h->size};
+    }
+    return h->kind == (type == GLINT_TEXT ? SCAN_STR : SCAN_BIN);
+}
+
+/* A value that cannot be taken apart yet: cut short, or no msgpack at all. */
+static enum scan_result explain(struct msgpack_state *s, const uint8_t *p, uint64_t left,
+                                uint64_t *size)
+{
+    enum scan_result r = scan_prefix(p, left, size);
+    return r == SCAN_BAD ? corrupt(s, p, "this is no msgpack, or it is nested too deep", NULL) : r;
+}
+
+/* One cell in the `left` bytes at `p`. *size: what it takes, or takes at least. */
+static enum scan_result cell_read(struct msgpack_state *s, enum glint_type type, const uint8_t *p,
+                                  uint64_t left, union glint_value *out, uint64_t *size)
+{
+    struct scan_head h;
+    if (type == GLINT_MSGPACK) {
+        enum scan_result r = explain(s, p, left, size);
+        out->bytes = (struct glint_slice){p, *size};
+        return r;
+    }
+    if (!scan_head(p, left, &h)) return explain(s, p, left, size);
+    if (!cell_decode(type, &h, p, out))
+        return corrupt(s, p, wanted_names[type], kind_names[h.kind]);
+    *size = h.head_size + (type == GLINT_TEXT || type == GLINT_BYTES ? h.size : 0);
+    return SCAN_OK;
+}
+
+static enum scan_result record_read(struct msgpack_state *s, struct glint_record *out,
+                                    uint64_t *size)
+{
+    const uint8_t *p = s->window + s->at, *end = s->window + s->fill;
+    uint64_t key_size = 0, value_size = 0;
+    if (s->shape.key == GLINT_NONE)
+        return cell_read(s, s->shape.value, p, s->fill - s->at, &out->value, size);
+    struct scan_head pair;
+    if (!scan_head(p, s->fill - s->at, &pair)) return explain(s, p, s->fill - s->at, size);
+    if (pair.kind != SCAN_ARRAY || pair.count != 2)
+        return corrupt(s, p, "an array of key and value",
+                       pair.kind == SCAN_ARRAY ? "an array of another size"
+                                               : kind_names[pair.kind]);
+    p += pair.head_size;
+    enum scan_result r = cell_read(s, s->shape.key, p, (uint64_t)(end - p), &out->key, &key_size);
+    if (r == SCAN_OK) {
+        p += key_size;
+        r = cell_read(s, s->shape.value, p, (uint64_t)(end - p), &out->value, &value_size);
+    }
+    *size = pair.head_size + key_size + value_size;
+    return r;
+}
+
+/* ---- The window */
+
+/* Room for `wanted` bytes from the cut record on, which moves to the window's front. */
+static int make_room(struct msgpack_state *s, uint64_t wanted)
+{
+    const uint64_t rest = s->fill - s->at;
+    uint8_t *target = s->window;
+    assert(s->rows == 0 && wanted > rest);
+    if (wanted > s->capacity) {
+        target = mem_alloc(wanted);
+        if (target == NULL) return error_no_memory(&s->task->error);
+        s->capacity = wanted;
+    }
+    if (rest > 0) memmove(target, s->window + s->at, rest);
+    if (target != s->window) mem_free(s->window);
+    s->window = target;
+    s->first = s->at = 0;
+    s->fill = rest;
+    return 0;
+}
+
+/* The record at hand does not end in its file. If the file has changed, that is why. */
+static int truncated(struct msgpack_state *s)
+{
+    if (source_check(&s->source) == 0)
+        corrupt(s, s->window + s->at, "the file ends inside a record", NULL);
+    return s->task->error.code;
+}
+
+/* Reads on, since the record at hand takes at least `needed` bytes. */
+static int fill_window(struct msgpack_state *s, uint64_t needed)
+{
+    const struct split_piece *piece = s->source.piece;
+    const uint64_t have = s->fill - s->at;
+    assert(needed > have);
+    if (task_cancelled(s->task))
+        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
+    if (s->source.ended) return truncated(s);
+    uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
+    if (!piece->gzip) {
+        const uint64_t most = have + (piece->file_size - s->source.at);
+        if (needed > most) return truncated(s);
+        if (wanted < needed) wanted = needed;
+        if (wanted > most) wanted = most;
+    }
+    if (needed > RECORD_BYTES_MAX)
+        return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
+                         "%s: a record of at least %llu bytes; the limit is %llu", piece->path,
+                         (unsigned long long)needed, (unsigned long long)RECORD_BYTES_MAX);
+    int r = make_room(s, wanted);
+    if (r < 0) return r;
+    const int64_t n = source_read(&s->source, s->window + s->fill, wanted - s->fill);
+    if (n < 0) return (int)n;
+    s->fill += (uint64_t)n;
+    return 0;
+}
+
+/* ---- Batches */
+
+static bool is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
+static struct glint_column column_make(const struct msgpack_state *s, enum glint_type type,
+                                       const struct compact_column *c)
+{
+    struct glint_column column = {.type = type};
+    if (type == GLINT_I64) {
+        column.i64 = c->i64;
+    } else if (type == GLINT_F64) {
+        column.f64 = c->f64;
+    } else if (is_bytes(type)) {
+        column.base = s->window + s->first;
+        column.size = s->at - s->first;
+        column.start = c->start;
+        column.end = c->end;
+    }
+    return column;
+}
+
+static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
+{
+    struct glint_batch batch = {.rows = s->rows,
+                                .key = column_make(s, s->shape.key, &s->key),
+                                .value = column_make(s, s->shape.value, &s->value)};
+    s->task->counters.values[COUNT_ROWS_READ] += s->rows;
+    glint_emit_batch(out, &batch);
+    s->rows = 0;
+    s->first = s->at;
+    return out->flow;
+}
+
+static void column_add(const struct msgpack_state *s, enum glint_type type,
+                       struct compact_column *c, const union glint_value *v)
+{
+    if (type == GLINT_I64) {
+        c->i64[s->rows] = v->i64;
+    } else if (type == GLINT_F64) {
+        c->f64[s->rows] = v->f64;
+    } else if (is_bytes(type)) {
+        const uint64_t start = (uint64_t)(v->bytes.data - (s->window + s->first));
+        assert(start + v->bytes.size <= BATCH_BYTES_MAX);
+        c->start[s->rows] = (uint32_t)start;
+        c->end[s->rows] = (uint32_t)(start + v->bytes.size);
+    }
+}
+
+static bool cell_is_large(enum glint_type type, const union glint_value *v)
+{
+    return is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
+}
+
+/* Takes the decoded record of `size` bytes at s->at into the batch; a large one travels alone. */
+static enum flow add_record(struct msgpack_state *s, const struct glint_record *r, uint64_t size,
+                            struct glint_emitter *out)
+{
+    const bool large =
+        cell_is_large(s->shape.key, &r->key) || cell_is_large(s->shape.value, &r->value);
+    if (large || s->rows == BATCH_ROWS_MAX || s->at + size - s->first > BATCH_BYTES_MAX) {
+        if (push_rows(s, out) != FLOW_MORE) return out->flow;
+    }
+    if (large) {
+        s->task->counters.values[COUNT_ROWS_READ]++;
+        glint_emit(out, r);
+        s->first = s->at + size;
+    } else {
+        column_add(s, s->shape.key, &s->key, &r->key);
+        column_add(s, s->shape.value, &s->value, &r->value);
+        s->rows++;
+    }
+    s->at += size;
+    return out->flow;
+}
+
+static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out)
+{
+    enum flow flow = FLOW_MORE;
+    while (flow == FLOW_MORE && (s->at < s->fill || !s->source.ended)) {
+        struct glint_record record;
+        uint64_t size = 0;
+        enum scan_result found = record_read(s, &record, &size);
+        if (found == SCAN_OK)
+            flow = add_record(s, &record, size, out);
+        else if (found == SCAN_BAD)
+            flow = FLOW_FAIL;
+        else if ((flow = push_rows(s, out)) == FLOW_MORE)
+            flow = fill_window(s, size) < 0 ? FLOW_FAIL : FLOW_MORE;
+    }
+    return flow == FLOW_MORE ? push_rows(s, out) : flow;
+}
+
+static enum flow read_file(struct msgpack_state *s, const struct split_piece *piece,
+                           struct glint_emitter *out)
+{
+    int r = source_open(&s->source, s->task->env, piece, 0, &s->task->error);
+    s->first = s->at = s->fill = 0;
+    enum flow flow = r == 0 ? read_records(s, out) : FLOW_FAIL;
+    if (flow == FLOW_MORE && source_check(&s->source) < 0) flow = FLOW_FAIL;
+    if (flow != FLOW_FAIL)
+        s->task->counters.values[COUNT_BYTES_READ] += (int64_t)source_disk_offset(&s->source);
+    source_close(&s->source);
+    return flow;
+}
+
+static int msgpack_open(void *state, const struct op_open *o)
+{
+    struct msgpack_state *s = state;
+    s->task = o->task;
+    s->shape = o->out;
+    return 0;
+}
+
+static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
+{
+    struct msgpack_state *s = state;
+    struct split split;
+    if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
+    enum flow flow = FLOW_MORE;
+    for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
+        flow = read_file(s, &split.pieces[i], out);
+    return flow;
+}
+
+static void msgpack_close(void *state)
+{
+    mem_free(((struct msgpack_state *)state)->window);
+}
+
+/* ---- The driver's half */
+
+static int msgpack_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+{
+    struct splits splits = {NULL, 0, {NULL, NULL, 0}};
+    int r = splits_make_files(rdd->source, split_bytes, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add(rdd, &splits);
+    splits_fini(&splits);
+    return r;
+}
+
+extern const struct op op_msgpack_file;
+
+struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape)
+{
+    if (shape.key < GLINT_NONE || shape.key > GLINT_MSGPACK || shape.value < GLINT_NONE ||
+        shape.value > GLINT_MSGPACK) {
+        error_set(&g->error, GLINT_E_PLAN_TYPE,
+                  "this is a fault of the job's plan, not of its input",
+                  "msgpackFile: its shape names a type that no column has");
+        return NULL;
+    }
+    return text_source(g, &op_msgpack_file, paths, shape, (struct glint_slice){NULL, 0},
+                       msgpack_cut);
+}
+
+const struct op op_msgpack_file = {.name = "msgpackFile",
+                                   .kind = OP_SOURCE,
+                                   .state_size = sizeof(struct msgpack_state),
+                                   .open = msgpack_open,
+                                   .run = msgpack_run,
+                                   .close = msgpack_close};
