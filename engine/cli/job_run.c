@@ -124,7 +124,7 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
     signals_start(
-        "left behind: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
+        "may be left: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
         "the next job there removes them");
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
