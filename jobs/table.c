@@ -3,7 +3,11 @@
 
 extern const struct glint_module ops_module;
 
-#define JOBS(X) X(count_keys)
+#define JOBS(X)                                                                                    \
+    X(split_dataset)                                                                               \
+    X(count_keys)                                                                                  \
+    X(bloom_build)                                                                                 \
+    X(bloom_test)
 
 #define DECLARE(name)                                                                              \
     extern const struct glint_job name##_job;                                                      \

@@ -14,7 +14,7 @@ static bool filters_exist(const struct bloom_set *set, const struct bloom_rows *
 
 void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set)
 {
-    assert(set->bits != NULL && !set->borrowed);
+    assert(set->bits != NULL && !set->read_only);
     adder->set = set; /* the ring is written before it is read */
     adder->hashed = 0;
     adder->done = 0;
@@ -80,7 +80,7 @@ static void set_bit(uint8_t *bits, uint64_t index)
 
 bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count)
 {
-    assert(f < set->count && !set->borrowed);
+    assert(f < set->count && !set->read_only);
     const struct bloom_slot *slot = &set->table->slot[f];
     uint8_t *bits = set->bits + slot->offset;
     for (uint64_t i = 0; i < count; i++) {
@@ -93,7 +93,7 @@ bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, 
 
 bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes, uint64_t count)
 {
-    assert(f < set->count && !set->borrowed);
+    assert(f < set->count && !set->read_only);
     const struct bloom_slot *slot = &set->table->slot[f];
     uint8_t *bits = set->bits + slot->offset;
     for (uint64_t i = 0; i < count; i++) {

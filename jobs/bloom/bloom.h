@@ -159,7 +159,8 @@ struct bloom_set {
     uint64_t bytes; /* of that area, padding included */
     struct bloom_table *table;
     const struct bloom_kernel *kernel;
-    bool borrowed; /* bits belong to someone else: reading only */
+    bool borrowed;  /* bits belong to someone else */
+    bool read_only; /* and must not be written */
 };
 
 /* A set of `count` empty filters; all have the scheme and k of params[0]. The best
@@ -169,6 +170,10 @@ enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_param
 /* The same, holding copies of the bits of `filters`. */
 enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filter *filters,
                                  uint32_t count);
+/* A set over bits that someone else owns: an area laid out as that of bloom_set_init (one filter: its
+ * bits, writable up to the next multiple of 8 bytes). NULL: only what needs no bits may be asked. */
+enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
+                                 uint32_t count, uint8_t *bits);
 void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
 
 /* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector
@@ -185,9 +190,18 @@ enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set
  * not the file format. bloom_set_pack writes exactly bloom_set_pack_size bytes. */
 uint64_t bloom_set_pack_size(const struct bloom_set *set);
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
+/* The same blob made in place, without a set: begin writes its head and zeroes the bits, the caller
+ * writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal makes it whole. `out` has
+ * bloom_blob_size bytes; all params have the scheme and k of the first, checked by begin. */
+uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count);
+enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count);
+uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f);
+void bloom_blob_seal(uint8_t *blob);
 /* A set for reading that borrows the bits from `data` (any alignment) until bloom_set_fini; checks
  * the blob whole, as bloom_decode does. Allocates per filter what `data` has room to describe. */
 enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size);
+/* The same without reading the bits: for blobs that this process has sealed or viewed before. */
+enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, uint64_t size);
 
 enum { BLOOM_GROUP = 16, BLOOM_RING = 4 };
 

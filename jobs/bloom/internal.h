@@ -79,10 +79,6 @@ static inline uint32_t bloom_mod(uint32_t n, uint64_t magic, uint32_t m)
     return (uint32_t)(((unsigned __int128)(magic * n) * m) >> 64);
 }
 
-/* A set over bits that someone else owns, for reading. */
-enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
-                                   uint32_t count, const uint8_t *bits);
-
 /* ---- kernels (kernel_*.c) ---- */
 
 struct bloom_kernel {

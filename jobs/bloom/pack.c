@@ -78,6 +78,58 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
     put64(out + AT_CHECKSUM, checksum_of(out, head + set->bytes));
 }
 
+static uint64_t area_bytes(uint64_t m)
+{
+    return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
+}
+
+uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
+{
+    uint64_t size = head_bytes(count);
+    for (uint32_t f = 0; f < count; f++) size += area_bytes(params[f].m);
+    return size;
+}
+
+enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count)
+{
+    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
+    for (uint32_t f = 0; f < count; f++) {
+        enum bloom_result result = bloom_params_check(&params[f]);
+        if (result != BLOOM_OK) return result;
+        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k)
+            return BLOOM_ERR_MISMATCH;
+    }
+    memset(out, 0, bloom_blob_size(params, count));
+    memcpy(out, magic, sizeof magic);
+    put32(out + AT_SCHEME, params[0].scheme);
+    put32(out + AT_K, params[0].k);
+    put32(out + AT_COUNT, count);
+    for (uint32_t f = 0; f < count; f++) {
+        put64(out + AT_PARAMS + f * PARAMS_BYTES, params[f].n);
+        put64(out + AT_PARAMS + f * PARAMS_BYTES + 8, params[f].m);
+    }
+    return BLOOM_OK;
+}
+
+/* Where filter f begins; f = count: where the blob ends. */
+static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
+{
+    uint64_t at = head_bytes(get32(blob + AT_COUNT));
+    for (uint32_t i = 0; i < f; i++) at += area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
+    return at;
+}
+
+uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f)
+{
+    assert(f < get32(blob + AT_COUNT));
+    return blob + blob_offset(blob, f);
+}
+
+void bloom_blob_seal(uint8_t *blob)
+{
+    put64(blob + AT_CHECKSUM, checksum_of(blob, blob_offset(blob, get32(blob + AT_COUNT))));
+}
+
 static bool all_zero(const uint8_t *at, const uint8_t *end)
 {
     while (at < end)
@@ -100,9 +152,6 @@ static bool padding_is_zero(const struct bloom_set *set)
 
 static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *data, uint64_t size)
 {
-    uint64_t expected = bloom_set_pack_size(set);
-    if (size < expected) return BLOOM_ERR_TRUNCATED;
-    if (size > expected) return BLOOM_ERR_TRAILING;
     if (get64(data + AT_CHECKSUM) != checksum_of(data, size)) return BLOOM_ERR_CHECKSUM;
     const uint8_t *behind = data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES;
     if (!all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
@@ -124,7 +173,7 @@ static enum bloom_result read_params(const uint8_t *data, uint32_t count,
     return BLOOM_OK;
 }
 
-enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size)
+enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, uint64_t size)
 {
     *set = (struct bloom_set){0};
     if (size < AT_PARAMS) return BLOOM_ERR_TRUNCATED;
@@ -136,8 +185,20 @@ enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uin
     struct bloom_params *params = malloc(count * sizeof *params);
     if (params == NULL) return BLOOM_ERR_MEMORY;
     enum bloom_result result = read_params(data, count, params);
-    if (result == BLOOM_OK) result = bloom_set_borrow(set, params, count, data + head_bytes(count));
+    if (result == BLOOM_OK)
+        result = bloom_set_over(set, params, count, (uint8_t *)(uintptr_t)data + head_bytes(count));
+    set->read_only = true;
     free(params);
+    uint64_t expected = result == BLOOM_OK ? bloom_set_pack_size(set) : size;
+    if (size < expected) result = BLOOM_ERR_TRUNCATED;
+    if (size > expected) result = BLOOM_ERR_TRAILING;
+    if (result != BLOOM_OK) bloom_set_fini(set);
+    return result;
+}
+
+enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size)
+{
+    enum bloom_result result = bloom_set_attach(set, data, size);
     if (result == BLOOM_OK) result = check_blob(set, data, size);
     if (result != BLOOM_OK) bloom_set_fini(set);
     return result;

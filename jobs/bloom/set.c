@@ -140,12 +140,12 @@ enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_param
     return BLOOM_ERR_MEMORY;
 }
 
-enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
-                                   uint32_t count, const uint8_t *bits)
+enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
+                                 uint32_t count, uint8_t *bits)
 {
     enum bloom_result result = set_describe(set, params, count);
     if (result != BLOOM_OK) return result;
-    set->bits = (uint8_t *)(uintptr_t)bits;
+    set->bits = bits;
     set->borrowed = true;
     return BLOOM_OK;
 }
@@ -190,7 +190,7 @@ enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set
         return BLOOM_ERR_MISMATCH;
     for (uint32_t f = 0; f < into->count; f++)
         if (into->table->slot[f].m != from->table->slot[f].m) return BLOOM_ERR_MISMATCH;
-    assert(!into->borrowed && into->bytes == from->bytes);
+    assert(!into->read_only && into->bytes == from->bytes);
     for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];
     return BLOOM_OK;
 }

@@ -1,0 +1,341 @@
+/* bloom-test: the false positives of each key's filter over rows that were not put in.
+ *
+ *     row -> (key, (hit in the filter of its own key, 1)) -> reduceByKey(+) -> (key, (hits, rows, rate))
+ *
+ * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is counted
+ * as "no filter", never as a false positive. */
+#include "engine/base/text.h"
+#include "jobs/bloom_functions.h"
+#include "jobs/jobs.h"
+#include "jobs/python_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct tally {
+    uint64_t hits, rows;
+};
+
+/* ---- bloom.test_rating, bloom.test_text */
+
+struct test_state {
+    struct bloom_input input;
+    struct bloom_set set;
+    struct tally *tallies;
+    int no_filter;
+    uint8_t hit[FIELDS_ROWS_MAX];
+};
+
+static int test_open(struct glint_task *task, void *state)
+{
+    struct test_state *s = state;
+    struct glint_slice blob;
+    int r = bloom_input_open(task, &s->input);
+    if (r == 0) r = glint_arg_broadcast(task, "filters", &blob);
+    if (r != 0) return r;
+    enum bloom_result result = bloom_set_attach(&s->set, blob.data, blob.size);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
+                          bloom_strerror(result));
+    s->no_filter = glint_counter(task, "no filter");
+    s->tallies = glint_scratch(task, sizeof *s->tallies * s->set.count);
+    if (s->no_filter < 0 || s->tallies == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->tallies, 0, sizeof *s->tallies * s->set.count);
+    return 0;
+}
+
+/* Rows with a filter, moved together; the others are counted. */
+static void keep_known(struct test_state *s, struct glint_task *task)
+{
+    struct fields *f = &s->input.fields;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        s->input.filter[kept] = s->input.filter[row];
+        f->id_start[kept] = f->id_start[row];
+        f->id_end[kept] = f->id_end[row];
+        kept += s->input.filter[row] != SIZES_NONE;
+    }
+    glint_count_add(task, s->no_filter, f->rows - kept);
+    f->rows = kept;
+}
+
+static int test_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    (void)out;
+    struct test_state *s = state;
+    struct fields *f = &s->input.fields;
+    int r = fields_parse(f, task, in);
+    if (r != 0) return r;
+    if (sizes_find_rows(&s->input.sizes, f, s->input.filter) > 0) keep_known(s, task);
+    struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->input.filter, f->rows};
+    bloom_set_contains_rows(&s->set, &rows, s->hit);
+    for (uint32_t row = 0; row < f->rows; row++) {
+        struct tally *t = &s->tallies[s->input.filter[row]];
+        t->hits += s->hit[row];
+        t->rows++;
+    }
+    return 0;
+}
+
+static int test_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)task;
+    struct test_state *s = state;
+    for (uint32_t i = 0; i < s->set.count; i++) {
+        if (s->tallies[i].rows == 0) continue;
+        struct glint_record record = {.key = s->input.sizes.keys[i],
+                                      .value.bytes = {(const uint8_t *)&s->tallies[i],
+                                                      sizeof s->tallies[i]}};
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+static void test_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct test_state *)state)->set);
+}
+
+#define TEST_FUNCTION(name_, key_)                                                                 \
+    {                                                                                              \
+        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state), .open = test_open,    \
+        .batch = test_batch, .end = test_end, .close = test_close                                  \
+    }
+
+static const struct glint_function test_rating = TEST_FUNCTION("bloom.test_rating", GLINT_I64);
+static const struct glint_function test_text = TEST_FUNCTION("bloom.test_text", GLINT_TEXT);
+
+/* ---- bloom.add_tallies */
+
+static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)state;
+    struct tally a, b;
+    if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(&a, acc->value.bytes.data, sizeof a);
+    memcpy(&b, value->bytes.data, sizeof b);
+    a.hits += b.hits;
+    a.rows += b.rows;
+    memcpy(glint_acc_bytes(acc), &a, sizeof a);
+    return 0;
+}
+
+static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
+                                                  .form = GLINT_REDUCE,
+                                                  .in = {GLINT_ANY, GLINT_BYTES},
+                                                  .out = {GLINT_SAME, GLINT_SAME},
+                                                  .merge = add_merge};
+
+/* ---- bloom.report_python, bloom.report_java: a line as the papers' programs saved it */
+
+static int report(struct glint_task *task, const struct glint_record *in, struct glint_emitter *out,
+                  struct glint_slice key, bool java)
+{
+    struct tally t;
+    char rate[TEXT_NUMBER_MAX], tail[128];
+    if (in->value.bytes.size != sizeof t)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(&t, in->value.bytes.data, sizeof t);
+    double value = (double)t.hits / (double)t.rows;
+    if (java)
+        text_f64_java(rate, value);
+    else
+        text_f64(rate, value);
+    text_format(tail, sizeof tail, java ? "\t(%llu, %llu, %s)" : ", (%llu, %llu, %s))",
+                (unsigned long long)t.hits, (unsigned long long)t.rows, rate);
+    uint64_t size = strlen(tail), at = 0;
+    uint8_t *line = glint_scratch(task, key.size + size + 1);
+    if (line == NULL) return GLINT_E_NO_MEMORY;
+    if (!java) line[at++] = '(';
+    memcpy(line + at, key.data, key.size);
+    memcpy(line + at + key.size, tail, size);
+    struct glint_record record = {.value.bytes = {line, at + key.size + size}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int report_number(struct glint_task *task, const struct glint_record *in,
+                         struct glint_emitter *out, bool java)
+{
+    char key[TEXT_NUMBER_MAX];
+    size_t n = text_i64(key, in->key.i64);
+    return report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
+}
+
+static int report_rating_python(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
+{
+    (void)state;
+    return report_number(task, in, out, false);
+}
+
+static int report_rating_java(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
+{
+    (void)state;
+    return report_number(task, in, out, true);
+}
+
+static int report_text_python(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
+{
+    (void)state;
+    uint8_t *quoted = glint_scratch(task, python_text_max(in->key.bytes.size));
+    if (quoted == NULL) return GLINT_E_NO_MEMORY;
+    uint64_t size = python_text(in->key.bytes, quoted);
+    return report(task, in, out, (struct glint_slice){quoted, size}, false);
+}
+
+static int report_text_java(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
+{
+    (void)state;
+    return report(task, in, out, in->key.bytes, true);
+}
+
+#define REPORT_FUNCTION(name_, key_, each_)                                                        \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
+        .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
+    }
+
+static const struct glint_function report_functions[2][2] = {
+    {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, report_rating_python),
+     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, report_rating_java)},
+    {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, report_text_python),
+     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, report_text_java)}};
+
+static const struct glint_function *const functions[] = {
+    &test_rating, &test_text, &add_tallies, &report_functions[0][0], &report_functions[0][1],
+    &report_functions[1][0], &report_functions[1][1], NULL};
+const struct glint_module bloom_test_module = {"bloom", functions};
+
+/* ---- The filters, collected one by one into the blob that is broadcast */
+
+struct collecting {
+    struct glint *g;
+    const char *path;
+    struct sizes *sizes;
+    bool begun;
+    uint8_t *blob;
+    uint64_t blob_size;
+};
+
+static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
+                       const char *what)
+{
+    return glint_abort(c->g, code, "give the P and COUNTS that the filters were built with",
+                       "%s: the filter of key %s: %s", c->path, key, what);
+}
+
+static int blob_begin(struct collecting *c, enum bloom_scheme scheme)
+{
+    struct sizes *s = c->sizes;
+    for (uint32_t i = 0; i < s->count; i++) s->params[i].scheme = scheme;
+    c->blob_size = bloom_blob_size(s->params, s->count);
+    c->blob = glint_alloc(c->g, c->blob_size);
+    if (c->blob == NULL) return glint_error(c->g)->code;
+    memset(s->present, 0, s->count);
+    c->begun = true;
+    enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
+    return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
+}
+
+static int take_filter(void *arg, const struct glint_record *record)
+{
+    struct collecting *c = arg;
+    struct sizes *s = c->sizes;
+    struct bloom_filter filter;
+    char key[256], what[256];
+    if (s->text)
+        text_format(key, sizeof key, "%.*s",
+                    (int)(record->key.bytes.size > 200 ? 200 : record->key.bytes.size),
+                    (const char *)record->key.bytes.data);
+    else
+        text_i64(key, record->key.i64);
+    enum bloom_result result =
+        bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
+    if (result != BLOOM_OK)
+        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+    if (!c->begun && blob_begin(c, filter.params.scheme) != 0) return glint_error(c->g)->code;
+    uint32_t number = sizes_find_any(s, &record->key);
+    if (number == SIZES_NONE)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
+    const struct bloom_params *want = &s->params[number], *have = &filter.params;
+    text_format(what, sizeof what,
+                "it has scheme %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, %llu, %llu, %u",
+                bloom_scheme_name(have->scheme), (unsigned long long)have->n,
+                (unsigned long long)have->m, have->k, bloom_scheme_name(want->scheme),
+                (unsigned long long)want->n, (unsigned long long)want->m, want->k);
+    if (have->scheme != want->scheme || have->m != want->m || have->k != want->k ||
+        s->present[number])
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+                           s->present[number] ? "it stands there twice" : what);
+    s->present[number] = true;
+    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(want->m));
+    return 0;
+}
+
+/* All filters of FILTERS in one broadcast; which keys have one is noted in the sizes. */
+static struct glint_broadcast *collect_filters(struct glint *g, const char *path,
+                                               struct sizes *sizes, bool *out_java)
+{
+    struct collecting c = {.g = g, .path = path, .sizes = sizes};
+    struct glint_shape shape = {sizes->text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    int r = glint_collect_each(glint_msgpack_file(g, path, shape), take_filter, &c);
+    if (r == 0 && !c.begun) r = blob_begin(&c, BLOOM_SPARK); /* no filters: every row has none */
+    if (r != 0 || glint_error(g)->code != GLINT_OK) {
+        glint_free(c.blob);
+        return NULL;
+    }
+    *out_java = sizes->params[0].scheme == BLOOM_HADOOP;
+    bloom_blob_seal(c.blob);
+    return glint_broadcast(g, c.blob, c.blob_size);
+}
+
+static int test_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional; /* P INPUT FILTERS COUNTS OUTPUT */
+    struct fields fields;
+    struct sizes sizes = {.count = 0};
+    double probability;
+    bool java = false;
+    if (sizes_probability(g, paths[0], &probability) != 0 || fields_options(g, args, &fields) != 0)
+        return glint_error(g)->code;
+    struct glint_rdd *lines = glint_text_file(g, paths[1]);
+    /* Bounds of the widest scheme; the filters name theirs, and are checked against it. */
+    int r = sizes_read(g, paths[3], &fields, BLOOM_WIDE, probability, &sizes);
+    struct glint_broadcast *filters =
+        r == 0 ? collect_filters(g, paths[2], &sizes, &java) : NULL;
+    if (filters != NULL) {
+        struct glint_args *function = glint_args(g);
+        fields_args(function, &fields);
+        glint_args_broadcast(function, "sizes", sizes_broadcast(g, &sizes));
+        glint_args_broadcast(function, "filters", filters);
+        const char *test = sizes.text ? "bloom.test_text" : "bloom.test_rating";
+        struct glint_rdd *hits = glint_map_partitions(lines, test, function);
+        struct glint_rdd *sums = glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+        struct glint_rdd *report = glint_map(sums, report_functions[sizes.text][java].name, NULL);
+        glint_save_as_text_file(report, paths[4]);
+    }
+    sizes_fini(&sizes);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {FIELDS_OPTIONS, {NULL, NULL, NULL, NULL}};
+
+const struct glint_job bloom_test_job = {
+    .name = "bloom-test",
+    .summary = "measure the false positive rate of each key's filter",
+    .help = "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
+            "for P and COUNTS. Each row is looked up in the filter of its own key. Saves one line "
+            "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
+    .positional = positional,
+    .options = options,
+    .run = test_run};

@@ -1,0 +1,50 @@
+/* Which keys there are and how big the filter of each is: read from COUNTS by the driver, broadcast,
+ * looked up by tasks. A key's number is its place in the sorted list of keys. */
+#ifndef GLINT_JOBS_SIZES_H
+#define GLINT_JOBS_SIZES_H
+
+#include "jobs/bloom/bloom.h"
+#include "jobs/fields.h"
+
+enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
+
+struct sizes {
+    bool text; /* keys are text, else i64 */
+    uint32_t count;
+    union glint_value *keys;     /* sorted */
+    struct bloom_params *params; /* one scheme and one k */
+    bool *present;               /* has a filter: bloom-test */
+    uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
+    uint32_t *slots;             /* text: hash table of numbers + 1, slot_mask + 1 of them */
+    uint32_t slot_mask;
+    uint8_t *memory;
+    uint64_t bits_bytes; /* of all filters */
+    uint64_t rows;       /* the sum of all counts */
+};
+
+/* Driver: reads COUNTS (`key TAB count` lines) and sizes a filter per key for probability p.
+ * COUNTS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
+               enum bloom_scheme scheme, double p, struct sizes *out);
+void sizes_fini(struct sizes *s);
+struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
+
+/* Task: from the broadcast argument "sizes"; its memory is the task's, no fini. */
+int sizes_open(struct glint_task *task, struct sizes *out);
+/* Task: the key's number if it is present, or SIZES_NONE. */
+uint32_t sizes_find(const struct sizes *s, const union glint_value *key);
+/* The numbers of all parsed rows' keys. Answers how many have none. */
+uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out);
+/* Driver: the key's number whether it is present or not, or SIZES_NONE. */
+uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
+/* The key as text, for messages: cut at `capacity`. */
+void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
+
+/* --scheme as an enum; 0 or the context's code. */
+int sizes_scheme(struct glint *g, const struct glint_job_args *args, enum bloom_scheme *out);
+/* P as the user gave it. */
+int sizes_probability(struct glint *g, const char *text, double *out);
+/* The library's answer as the context's error. */
+int sizes_fail(struct glint *g, enum bloom_result result, const char *about);
+
+#endif

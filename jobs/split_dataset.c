@@ -1,0 +1,104 @@
+/* split-dataset: a table without its header, cut into two by chance: what is built from and what is tested.
+ *
+ *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
+#include "jobs/jobs.h"
+
+#include <string.h>
+
+struct differs_state {
+    struct glint_slice header;
+};
+
+static int differs_open(struct glint_task *task, void *state)
+{
+    return glint_arg_slice(task, "header", &((struct differs_state *)state)->header);
+}
+
+static int differs_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    (void)task;
+    const struct glint_slice *header = &((struct differs_state *)state)->header;
+    const struct glint_slice *line = &in->value.bytes;
+    return line->size != header->size || memcmp(line->data, header->data, line->size) != 0;
+}
+
+static int differs_keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                              uint16_t *out_rows, uint32_t *out_count)
+{
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < in->rows; row++) {
+        struct glint_record record = {.value = {.bytes = glint_column_slice(&in->value, row)}};
+        out_rows[count] = (uint16_t)row;
+        count += (uint32_t)differs_keep(task, state, &record);
+    }
+    *out_count = count;
+    return 0;
+}
+
+static const struct glint_function differs = {.name = "split.differs",
+                                              .form = GLINT_FILTER,
+                                              .in = {GLINT_ANY, GLINT_TEXT},
+                                              .out = {GLINT_SAME, GLINT_SAME},
+                                              .state_size = sizeof(struct differs_state),
+                                              .open = differs_open,
+                                              .keep = differs_keep,
+                                              .keep_batch = differs_keep_batch};
+static const struct glint_function *const functions[] = {&differs, NULL};
+const struct glint_module split_dataset_module = {"split", functions};
+
+/* "60/40" as two weights. */
+static int ratio_parse(struct glint *g, const char *text, double out[2])
+{
+    const char *slash = strchr(text, '/');
+    struct glint_slice a = {(const uint8_t *)text, slash != NULL ? (uint64_t)(slash - text) : 0};
+    struct glint_slice b = {(const uint8_t *)slash + 1, slash != NULL ? strlen(slash + 1) : 0};
+    if (slash != NULL && glint_parse_f64(a, &out[0]) && glint_parse_f64(b, &out[1]) &&
+        out[0] >= 0 && out[1] >= 0 && out[0] + out[1] > 0)
+        return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "two weights, such as 60/40",
+                       "--ratio \"%s\" is not A/B", text);
+}
+
+static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
+{
+    struct glint_rows first;
+    bool empty = true;
+    if (glint_is_empty(lines, &empty) != 0 || empty) return lines;
+    if (glint_first(lines, &first) != 0) return NULL;
+    struct glint_record header = glint_rows_at(&first, 0);
+    struct glint_args *args = glint_args(g);
+    glint_args_bytes(args, "header", header.value.bytes.data, header.value.bytes.size);
+    glint_rows_free(&first);
+    return glint_filter(lines, "split.differs", args);
+}
+
+static int split_run(struct glint *g, const struct glint_job_args *args)
+{
+    double weights[2];
+    struct glint_rdd *parts[2];
+    int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
+    if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
+
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    if (glint_job_option(args, "no-header") == NULL) lines = without_header(g, lines);
+    glint_random_split(lines, weights, 2, (uint64_t)seed, parts);
+    glint_save_as_text_file(parts[0], args->positional[1]);
+    glint_save_as_text_file(parts[1], args->positional[2]);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {"INPUT", "TRAIN", "TEST", NULL};
+static const struct glint_job_option options[] = {
+    {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
+    {"seed", "N", "42", "another seed, another split"},
+    {"no-header", NULL, NULL, "the first line is a row"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job split_dataset_job = {
+    .name = "split-dataset",
+    .summary = "cut a table into two by chance",
+    .help = "The first line is the header; lines equal to it are dropped. Each other line goes to "
+            "TRAIN or TEST by the seed and its place in the input; both appear together.",
+    .positional = positional,
+    .options = options,
+    .run = split_run};
