@@ -7,7 +7,8 @@ extern const struct glint_module ops_module;
     X(split_dataset)                                                                               \
     X(count_keys)                                                                                  \
     X(bloom_build)                                                                                 \
-    X(bloom_test)
+    X(bloom_test)                                                                                  \
+    X(empty_tasks)
 
 #define DECLARE(name)                                                                              \
     extern const struct glint_job name##_job;                                                      \

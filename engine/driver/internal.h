@@ -53,6 +53,30 @@ struct driver {
     atomic_int interrupt; /* a code, from any thread */
 };
 
+static inline struct glint_error *driver_error(struct driver *d)
+{
+    return &d->g->error;
+}
+
+/* action.c */
+int driver_run(struct runner *runner, const struct action *action);
+/* Sets the error of an interrupt or of the deadline, if there is one. */
+void driver_check_clock(struct driver *d);
+
+/* announce.c: 0, or a code with the context's error set. */
+int announce_broadcasts(struct driver *d);
+int announce_stage(struct driver *d, uint32_t number);
+int announce_outputs(struct driver *d, uint32_t number);
+void announce_cancel(struct driver *d, bool cancel);
+void announce_forget(struct driver *d, uint32_t stage);
+
+/* results.c */
+/* The partition that a task of a stage works on. */
+uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task);
+/* Ends stages whose last task is done, also those that never had one. */
+int results_end_stages(struct driver *d);
+
+/* plan_stages.c */
 /* The wide RDDs whose map outputs an action still needs, parents first. The caller frees *out. */
 int plan_missing_shuffles(struct glint_rdd *rdd, struct glint_rdd ***out, uint32_t *out_count);
 /* "textFile..reduceByKey" */

@@ -1,0 +1,218 @@
+/* One action from its plan to its last result. */
+#include "engine/driver/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define PROGRESS_TICK_NS 200000000u
+
+static int send_task(struct driver *d, const struct sched_run *run)
+{
+    struct active *a = d->active;
+    struct active_stage *stage = &a->stages[run->stage];
+    if (stage->begun_ns == 0) stage->begun_ns = d->env->now_ns(d->env);
+    struct message *m = message_create(MSG_TASK);
+    if (m == NULL) return error_no_memory(driver_error(d));
+    m->stage = a->first_stage + run->stage;
+    m->task = run->task;
+    m->attempt = run->attempt;
+    m->partition = active_partition(a, run->stage, run->task);
+    struct glint_rdd *top = stage->wide != NULL ? stage->wide->parents[0] : a->action->rdd;
+    int r = stage_splits(d->g, top, m->partition, &m->body);
+    if (r != 0) {
+        message_destroy(m);
+        return r;
+    }
+    return d->transport.send(d->transport.arg, run->executor, m, driver_error(d));
+}
+
+static int dispatch(struct driver *d)
+{
+    struct sched_run run;
+    while (sched_next(d->active->sched, &run)) {
+        int r = send_task(d, &run);
+        if (r == 0) continue;
+        sched_on_failed(d->active->sched, run.executor, run.stage, run.task, run.attempt, false);
+        return r;
+    }
+    return 0;
+}
+
+/* ---- The action */
+
+static int build_stages(struct driver *d)
+{
+    struct active *a = d->active;
+    struct glint_rdd **wides = NULL;
+    uint32_t count = 0;
+    int r = plan_missing_shuffles(a->action->rdd, &wides, &count);
+    if (r == 0) a->stages = mem_zalloc(sizeof *a->stages * (count + 1));
+    if (r == 0 && a->stages == NULL) r = error_no_memory(driver_error(d));
+    for (uint32_t i = 0; i < count && r == 0; i++) {
+        a->stages[i].wide = wides[i];
+        a->stages[i].tasks = wides[i]->parents[0]->partitions;
+    }
+    mem_free(wides);
+    if (r != 0) return r;
+    a->stage_count = count + 1;
+    uint32_t all = a->action->rdd->partitions;
+    uint32_t tasks = a->action->partitions != NULL ? a->action->partition_count : all;
+    a->stages[count].tasks = tasks;
+    a->results = mem_zalloc(sizeof *a->results * tasks);
+    a->arrived = mem_zalloc(sizeof *a->arrived * tasks);
+    if (a->results == NULL || a->arrived == NULL) return error_no_memory(driver_error(d));
+    a->first_stage = d->next_stage;
+    d->next_stage += a->stage_count;
+    return 0;
+}
+
+struct parents {
+    struct active *a;
+    uint32_t *items, count;
+};
+
+static int add_parent(void *arg, struct glint_rdd *wide)
+{
+    struct parents *p = arg;
+    for (uint32_t i = 0; i + 1 < p->a->stage_count; i++)
+        if (p->a->stages[i].wide == wide) p->items[p->count++] = i;
+    return 0;
+}
+
+static int schedule_stages(struct driver *d)
+{
+    struct active *a = d->active;
+    a->sched = sched_create();
+    bool ok = a->sched != NULL;
+    for (uint32_t e = 0; ok && e < d->executor_count; e++)
+        ok = sched_add_executor(a->sched, d->executor_slots[e]);
+    struct parents p = {a, mem_alloc(sizeof(uint32_t) * a->stage_count), 0};
+    ok = ok && p.items != NULL;
+    for (uint32_t i = 0; ok && i < a->stage_count; i++) {
+        struct glint_rdd *wide = a->stages[i].wide;
+        p.count = 0;
+        ok = stage_shuffles(wide != NULL ? wide->parents[0] : a->action->rdd, add_parent, &p) == 0 &&
+             sched_add_stage(a->sched, a->stages[i].tasks, p.items, p.count);
+    }
+    mem_free(p.items);
+    return ok ? 0 : error_no_memory(driver_error(d));
+}
+
+void driver_check_clock(struct driver *d)
+{
+    int code = atomic_load(&d->interrupt);
+    if (code != 0) error_set(driver_error(d), (enum glint_code)code, NULL, "the job was cancelled");
+    if (d->deadline_ns != 0 && d->env->now_ns(d->env) >= d->deadline_ns)
+        error_set(driver_error(d), GLINT_E_TIMEOUT, "raise --timeout",
+                  "the job did not end within its --timeout");
+}
+
+static bool active_done(const struct active *a)
+{
+    return a->stages[a->stage_count - 1].ended;
+}
+
+/* Tells running tasks to end, and waits for them: their memory is ours until they did. */
+static void drain(struct driver *d)
+{
+    struct active *a = d->active;
+    if (sched_running(a->sched) == 0) return;
+    announce_cancel(d, true);
+    sched_stop(a->sched);
+    while (sched_running(a->sched) > 0)
+        d->transport.wait(d->transport.arg, d, d->env->now_ns(d->env) + PROGRESS_TICK_NS);
+    announce_cancel(d, false);
+}
+
+static int run_tasks(struct driver *d)
+{
+    struct active *a = d->active;
+    int r = 0;
+    for (;;) {
+        driver_check_clock(d);
+        if (r == 0) r = driver_error(d)->code;
+        if (r == 0) r = a->answer;
+        if (r == 0) r = results_end_stages(d);
+        if (r == 0 && !active_done(a)) r = dispatch(d);
+        if (r != 0 || active_done(a)) break;
+        uint64_t until = d->env->now_ns(d->env) + PROGRESS_TICK_NS;
+        if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
+        d->transport.wait(d->transport.arg, d, until);
+    }
+    drain(d);
+    return r;
+}
+
+static int open_output(struct driver *d, struct active *a)
+{
+    if (a->action->output == NULL) return 0;
+    uint64_t size = sizeof *d->commits * d->commit_count;
+    struct commit **grown = mem_grow(d->commits, size, size + sizeof *grown);
+    if (grown == NULL) return error_no_memory(driver_error(d));
+    d->commits = grown;
+    a->commit = mem_zalloc(sizeof *a->commit);
+    if (a->commit == NULL) return error_no_memory(driver_error(d));
+    d->commits[d->commit_count++] = a->commit;
+    return commit_open(a->commit, d->env, a->action->output, d->g->config.overwrite,
+                       d->job_id + d->commit_count, driver_error(d));
+}
+
+static int run_active(struct driver *d)
+{
+    struct active *a = d->active;
+    int r = open_output(d, a);
+    if (r == 0) r = build_stages(d);
+    if (r == 0) r = announce_broadcasts(d);
+    for (uint32_t i = 0; i < a->stage_count && r == 0; i++) r = announce_stage(d, i);
+    if (r == 0) r = schedule_stages(d);
+    if (r == 0) r = run_tasks(d);
+    for (uint32_t i = 0; i < a->stage_count && a->sched != NULL; i++)
+        announce_forget(d, a->first_stage + i);
+    if (a->sched != NULL) d->tally.retries += sched_retries(a->sched);
+    if (r == 0 && a->commit != NULL) r = commit_complete(a->commit, driver_error(d));
+    return r;
+}
+
+static void active_fini(struct active *a)
+{
+    for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++)
+        buffer_fini(&a->results[i]);
+    mem_free(a->results);
+    mem_free(a->arrived);
+    mem_free(a->stages);
+    sched_destroy(a->sched);
+}
+
+/* What only running can tell, before the stages are cut: the bounds of sorts. Each preparation may
+ * itself run an action, whose shuffles then exist. */
+static int prepare(const struct action *action)
+{
+    struct glint_rdd **wides = NULL;
+    uint32_t count = 0;
+    int r = plan_missing_shuffles(action->rdd, &wides, &count);
+    for (uint32_t i = 0; i < count && r == 0; i++) {
+        int (*f)(struct glint_rdd *) = wides[i]->prepare;
+        if (f == NULL || wides[i]->shuffled) continue;
+        wides[i]->prepare = NULL;
+        r = f(wides[i]);
+    }
+    mem_free(wides);
+    return r;
+}
+
+int driver_run(struct runner *runner, const struct action *action)
+{
+    struct driver *d = (struct driver *)runner;
+    struct glint *g = d->g;
+    if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
+    if (g->config.explain && action->output != NULL) return plan_explain(action);
+    int r = prepare(action);
+    if (r != 0) return r;
+    struct active a = {.action = action, .outer = d->active,
+                       .bad_rows_before = tally_sum(&d->tally, "bad rows")};
+    d->active = &a;
+    r = run_active(d);
+    d->active = a.outer;
+    active_fini(&a);
+    return r;
+}

@@ -1,0 +1,36 @@
+/* empty-tasks: tasks that do nothing, to measure what a task costs. */
+#include "jobs/jobs.h"
+
+static int nothing_each(struct glint_task *task, void *state, const struct glint_record *in,
+                        struct glint_emitter *out)
+{
+    (void)task, (void)state, (void)in, (void)out;
+    return 0;
+}
+
+static const struct glint_function nothing = {.name = "empty.nothing",
+                                              .form = GLINT_FLAT_MAP,
+                                              .in = {GLINT_ANY, GLINT_ANY},
+                                              .out = {GLINT_SAME, GLINT_SAME},
+                                              .each = nothing_each};
+static const struct glint_function *const functions[] = {&nothing, NULL};
+const struct glint_module empty_tasks_module = {"empty", functions};
+
+static int empty_run(struct glint *g, const struct glint_job_args *args)
+{
+    uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);
+    struct glint_shape shape = {GLINT_NONE, GLINT_I64};
+    glint_foreach(glint_parallelize(g, shape, NULL, 0, tasks), "empty.nothing", NULL);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {NULL};
+static const struct glint_job_option options[] = {
+    {"tasks", "N", "10000", "how many"}, {NULL, NULL, NULL, NULL}};
+
+const struct glint_job empty_tasks_job = {
+    .name = "empty-tasks",
+    .summary = "run tasks that do nothing, to measure their cost",
+    .positional = positional,
+    .options = options,
+    .run = empty_run};
