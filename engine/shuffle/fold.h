@@ -37,6 +37,12 @@ static inline bool fold_one_form(const struct shuffle_spec *spec)
     return spec->combine <= SHUFFLE_FOLD;
 }
 
+/* See shuffle_spec.sequential. */
+static inline bool fold_is_sequential(const struct shuffle_spec *spec)
+{
+    return spec->sequential || spec->acc == GLINT_F64;
+}
+
 /* The values of one key after the other, in byte form. Keeps its memory from key to key. */
 struct combiner {
     struct fold fold;

@@ -38,10 +38,12 @@ static void destroy_merged(struct run *run)
 /* A new run in memory or on disk, of `count` inputs. Without map_side, values that are not yet
  * accumulators stay so, and a fold's zero comes at the very end. */
 static int merge_range(struct shuffle_reader *r, struct compactor *c,
-                       const struct run_slice *inputs, uint32_t count, struct run **out)
+                       const struct run_slice *inputs, uint32_t count, bool is_first,
+                       struct run **out)
 {
     const struct shuffle_spec *spec = r->spec;
-    bool combine = combines(spec) && (spec->map_side || fold_one_form(spec));
+    bool combine = combines(spec) && (spec->map_side || fold_one_form(spec)) &&
+                   (is_first || !fold_is_sequential(spec));
     bool raw[MERGE_FAN_IN_MAX];
     for (uint32_t i = 0; i < count; i++) raw[i] = !spec->map_side;
     struct run_writer w;
@@ -69,7 +71,7 @@ static int merge_inputs(struct shuffle_reader *r, struct compactor *c)
         uint32_t n = r->count - i < MERGE_FAN_IN_MAX ? r->count - i : MERGE_FAN_IN_MAX;
         struct run *run = NULL;
         if (n > 1) {
-            int e = merge_range(r, c, r->inputs + i, n, &run);
+            int e = merge_range(r, c, r->inputs + i, n, i == 0, &run);
             if (e < 0) return e;
             for (uint32_t k = i; k < i + n; k++) {
                 destroy_merged(r->merged[k]);

@@ -30,8 +30,9 @@ struct shuffle_spec {
     bool descending; /* order of keys */
     enum shuffle_combine combine;
     bool map_side; /* combine before the shuffle too; else only after it */
-    /* Merging is not exactly associative (sums of f64): values of a key are then merged one after
-     * the other within a map task, as if its table had never been full. Always so if acc is F64. */
+    /* Merging is not exactly associative (sums of f64): a key's values are then merged one after
+     * the other, first in each map task, then over the map tasks, as if no table had ever been full
+     * and any number of runs could be merged at once. Always so if acc is F64. */
     bool sequential;
     const struct glint_function *fn; /* NULL for PASS and FIRST */
     struct glint_slice zero;    /* FOLD, AGGREGATE: byte form of an accumulator. FOLD applies it

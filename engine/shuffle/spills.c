@@ -65,7 +65,7 @@ static int halve(struct spills *s, struct compactor *c, const struct shuffle_spe
     int r = 0;
     for (uint32_t i = 0; i < s->count && r == 0; i += MERGE_FAN_IN_MAX) {
         uint32_t n = s->count - i < MERGE_FAN_IN_MAX ? s->count - i : MERGE_FAN_IN_MAX;
-        bool combine = combines(spec) && (i == 0 || !spec->sequential);
+        bool combine = combines(spec) && (i == 0 || !fold_is_sequential(spec));
         struct run_writer w;
         r = run_writer_init(&w, task, spec->partitions, 0);
         if (r < 0) break;

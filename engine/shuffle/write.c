@@ -13,7 +13,7 @@
 
 struct shuffle_writer {
     struct glint_task *task;
-    struct shuffle_spec spec; /* with `sequential` settled */
+    const struct shuffle_spec *spec;
     void *state;
     uint64_t budget;
     struct gather gather;
@@ -33,11 +33,10 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
         return NULL;
     }
     w->task = task;
-    w->spec = *spec;
-    w->spec.sequential = spec->sequential || spec->acc == GLINT_F64;
+    w->spec = spec;
     w->state = state;
     w->budget = task->options->memory_bytes / 2;
-    if (gather_init(&w->gather, task, &w->spec, state) < 0) {
+    if (gather_init(&w->gather, task, w->spec, state) < 0) {
         shuffle_writer_close(w);
         return NULL;
     }
@@ -46,7 +45,7 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
 
 static bool combines(const struct shuffle_writer *w)
 {
-    return w->spec.map_side && w->spec.combine != SHUFFLE_PASS;
+    return w->spec->map_side && w->spec->combine != SHUFFLE_PASS;
 }
 
 static bool something_is_out(const struct shuffle_writer *w)
@@ -58,7 +57,7 @@ static bool something_is_out(const struct shuffle_writer *w)
  * values is out, since those have to be merged first. */
 static bool uses_table(const struct shuffle_writer *w)
 {
-    return combines(w) && !(w->spec.sequential && something_is_out(w));
+    return combines(w) && !(fold_is_sequential(w->spec) && something_is_out(w));
 }
 
 static int end_straight(struct shuffle_writer *w)
@@ -76,7 +75,7 @@ static int spill(struct shuffle_writer *w)
     int r = end_straight(w);
     if (r < 0) return r;
     struct run_writer out;
-    r = run_writer_init(&out, w->task, w->spec.partitions, 0);
+    r = run_writer_init(&out, w->task, w->spec->partitions, 0);
     if (r < 0) return r;
     r = gather_write(&w->gather, false, &out);
     if (r == 0) return spills_add(&w->spills, &out, raw);
@@ -92,7 +91,7 @@ static bool follows(const struct shuffle_writer *w, uint32_t partition, struct g
     if (partition != w->last_partition) return partition > w->last_partition;
     struct glint_slice last = {w->last_key.data, w->last_key.size};
     int c = codec_compare(last, key);
-    if (w->spec.descending) c = -c;
+    if (w->spec->descending) c = -c;
     return combines(w) ? c < 0 : c <= 0;
 }
 
@@ -103,12 +102,13 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     struct glint_record record = glint_batch_record(batch, 0);
     struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
     struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
-    uint32_t partition = shuffle_partition(&w->spec, key, w->task->partition, w->gather.index++);
+    uint32_t partition = shuffle_partition(w->spec, key, w->task->partition, w->gather.index++);
     int r = spill(w);
     if (r == 0 && !follows(w, partition, key)) {
         r = end_straight(w);
         if (r == 0)
-            r = run_writer_init(&w->straight, w->task, w->spec.partitions, MAP_OUTPUT_MEMORY_BYTES);
+            r = run_writer_init(&w->straight, w->task, w->spec->partitions,
+                                MAP_OUTPUT_MEMORY_BYTES);
     }
     if (r < 0) return r;
     w->last_partition = partition;
@@ -130,7 +130,7 @@ static bool is_large(const struct glint_batch *batch)
 
 int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batch)
 {
-    assert(batch->key.type == w->spec.key && batch->value.type == w->spec.value);
+    assert(batch->key.type == w->spec->key && batch->value.type == w->spec->value);
     if (task_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     if (batch->rows == 0) return 0;
@@ -147,7 +147,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
 static int write_all(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer;
-    int r = run_writer_init(&writer, w->task, w->spec.partitions, MAP_OUTPUT_MEMORY_BYTES);
+    int r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
     if (r < 0) return r;
     r = gather_write(&w->gather, combines(w), &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
@@ -164,9 +164,9 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
     gather_fini(&w->gather);
     const struct spill *first = &w->spills.items[0];
     bool complete = !combines(w) ||
-                    (w->spec.combine != SHUFFLE_FOLD && (!first->raw || fold_one_form(&w->spec)));
+                    (w->spec->combine != SHUFFLE_FOLD && (!first->raw || fold_one_form(w->spec)));
     if (w->spills.count > 1 || !complete)
-        return spills_merge(&w->spills, w->task, &w->spec, w->state, out);
+        return spills_merge(&w->spills, w->task, w->spec, w->state, out);
     *out = first->run;
     w->spills.count = 0;
     return 0;

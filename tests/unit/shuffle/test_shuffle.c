@@ -1,0 +1,192 @@
+/* Whole shuffles against their oracle: every way to combine, types, orders, budgets so small that
+ * everything spills, and so many maps that inputs are merged first. */
+#include "tests/unit/shuffle/harness.h"
+
+#include <criterion/criterion.h>
+
+static const uint64_t budgets[] = {8 * KIB, 200 * KIB, 256 * MIB};
+
+/* The same result with every budget, size of batches and number of maps. */
+static void check_spec(const struct shuffle_spec *spec, const struct shape *shape, uint32_t maps,
+                       uint64_t count, const char *what)
+{
+    static const uint32_t batch_rows[] = {1024, 7, 100};
+    struct records in = {.items = NULL}, expected = {.items = NULL};
+    make_records(&in, shape, maps, count);
+    struct plan plan = {spec, maps, 0};
+    expect_shuffle(&plan, &in, &expected);
+    for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
+        struct test_task t;
+        test_task_init(&t, budgets[b]);
+        int64_t live = mem_live();
+        struct records got = {.items = NULL};
+        plan.batch_rows = batch_rows[b];
+        cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s: %s", what, t.task.error.cause);
+        bool pieces = spec->fn != NULL && spec->fn->piece_bytes > 0;
+        compare_records(&got, &expected, pieces, what);
+        if (budgets[b] > MIB && maps <= MERGE_FAN_IN_MAX && shape->large_bytes <= MIB)
+            cr_assert_eq(t.task.counters.values[COUNT_SPILLS], 0);
+        records_fini(&got);
+        cr_assert_eq(mem_live(), live, "%s", what);
+        cr_assert(test_task_fini(&t), "%s: a file is left", what);
+    }
+    records_fini(&in);
+    records_fini(&expected);
+}
+
+static void check_all(struct shuffle_spec spec, const struct shape *shape, const char *what)
+{
+    static const uint32_t partitions[] = {1, 10};
+    spec.key = shape->key;
+    spec.value = shape->value;
+    if (spec.acc == GLINT_ANY) spec.acc = shape->value;
+    for (int descending = 0; descending < 2; descending++) {
+        for (size_t p = 0; p < 2; p++) {
+            spec.descending = descending != 0;
+            spec.partitions = partitions[p];
+            check_spec(&spec, shape, 1, 3000, what);
+            check_spec(&spec, shape, 5, 2000, what);
+        }
+    }
+    check_spec(&spec, shape, 150, 1500, what);
+    check_spec(&spec, shape, 3, 3, what);
+    spec.map_side = false;
+    check_spec(&spec, shape, 5, 2000, what);
+    check_spec(&spec, shape, 150, 1500, what);
+}
+
+Test(shuffle, sums_of_integers)
+{
+    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
+    check_all(spec, &(struct shape){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_I64, 5000, 0, 0, 0}, "text keys");
+    spec.fn = &fn_sum_i64_rows;
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0}, "row by row");
+}
+
+/* The order of additions shows in the last bits. */
+Test(shuffle, sums_of_doubles)
+{
+    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
+}
+
+Test(shuffle, concatenations_keep_the_order)
+{
+    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_concat};
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000}, "larger values");
+    check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
+    spec.fn = &fn_concat_pieces;
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "pieces");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0}, "pieces of text keys");
+}
+
+Test(shuffle, folds_and_aggregates)
+{
+    struct glint_slice zero = {(const uint8_t *)"zero ", 5}, none = {(const uint8_t *)"", 0};
+    struct shape list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
+    struct shuffle_spec spec = {
+        .combine = SHUFFLE_FOLD, .map_side = true, .fn = &fn_concat, .zero = zero};
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
+    spec = (struct shuffle_spec){.combine = SHUFFLE_AGGREGATE,
+                                 .map_side = true,
+                                 .fn = &fn_list,
+                                 .zero = none,
+                                 .acc = GLINT_TEXT};
+    check_all(spec, &list, "aggregate");
+    spec.sequential = true;
+    spec.zero = zero;
+    check_all(spec, &list, "aggregate, one value after the other");
+    spec.combine = SHUFFLE_COMBINE;
+    check_all(spec, &list, "combine, one value after the other");
+    spec.sequential = false;
+    check_all(spec, &list, "combine");
+}
+
+Test(shuffle, passing_and_first)
+{
+    struct shuffle_spec spec = {.combine = SHUFFLE_PASS};
+    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
+    check_all(spec, &(struct shape){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
+    spec.partitioner = SHUFFLE_SPREAD;
+    check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
+    spec = (struct shuffle_spec){.combine = SHUFFLE_FIRST, .map_side = true};
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
+    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
+}
+
+Test(shuffle, ranges)
+{
+    uint64_t numbers[3];
+    struct glint_slice bounds[3];
+    static const int64_t values[3] = {-2, 100, 101};
+    for (int i = 0; i < 3; i++) {
+        numbers[i] = codec_i64_bits(values[i]);
+        bounds[i] = (struct glint_slice){(const uint8_t *)&numbers[i], 8};
+    }
+    struct shuffle_spec spec = {.combine = SHUFFLE_PASS,
+                                .partitioner = SHUFFLE_RANGE,
+                                .bounds = bounds,
+                                .bound_count = 3,
+                                .key = GLINT_I64,
+                                .value = GLINT_TEXT,
+                                .acc = GLINT_TEXT,
+                                .partitions = 4};
+    static const struct {
+        int64_t key;
+        uint32_t partition;
+    } cases[] = {{INT64_MIN, 0}, {-3, 0}, {-2, 0}, {-1, 1}, {100, 1}, {101, 2}, {102, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t bits = codec_i64_bits(cases[i].key);
+        struct glint_slice key = {(const uint8_t *)&bits, 8};
+        spec.descending = false;
+        cr_assert_eq(shuffle_partition(&spec, key, 0, 0), cases[i].partition);
+        spec.descending = true;
+        cr_assert_eq(shuffle_partition(&spec, key, 0, 0), 3 - cases[i].partition);
+    }
+    struct shape shape = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
+    check_spec(&spec, &shape, 5, 3000, "descending");
+    spec.descending = false;
+    check_spec(&spec, &shape, 5, 3000, "ascending");
+}
+
+/* Which partition a key goes to decides the order of outputs: these numbers never change. */
+Test(shuffle, partitions_never_change)
+{
+    struct shuffle_spec spec = {.partitions = 1000};
+    struct glint_slice key = {(const uint8_t *)"tt0000001", 9};
+    cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 137);
+    cr_expect_eq(shuffle_partition(&spec, (struct glint_slice){key.data, 0}, 0, 0), 175);
+    spec.partitioner = SHUFFLE_SPREAD;
+    cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 652);
+    cr_expect_eq(shuffle_partition(&spec, key, 3, 5), 806);
+}
+
+/* Values that are never kept in memory, in order and out of it, with others between. */
+Test(shuffle, large_values)
+{
+    struct shape shape = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
+    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE,
+                                .map_side = true,
+                                .fn = &fn_concat,
+                                .key = GLINT_I64,
+                                .value = GLINT_TEXT,
+                                .acc = GLINT_TEXT,
+                                .partitions = 3};
+    check_spec(&spec, &shape, 2, 200, "reduce");
+    spec.fn = &fn_concat_pieces;
+    check_spec(&spec, &shape, 2, 200, "pieces");
+    spec.combine = SHUFFLE_FOLD;
+    spec.fn = &fn_concat;
+    spec.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
+    check_spec(&spec, &shape, 2, 200, "fold");
+    spec.sequential = true;
+    check_spec(&spec, &shape, 2, 200, "sequential");
+    spec.combine = SHUFFLE_PASS;
+    check_spec(&spec, &shape, 2, 200, "pass");
+}
