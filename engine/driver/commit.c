@@ -23,6 +23,14 @@ static bool path_split(const char *out, char *folder, char *name, size_t capacit
     return text_format(folder, capacity, "%.*s", (int)(cut > 1 ? cut - 1 : 1), out);
 }
 
+/* The path as the user gave it, without slashes at its end. */
+static bool trim_slashes(const char *path, char *out, size_t capacity)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    return text_format(out, capacity, "%.*s", (int)n, path);
+}
+
 struct leftovers {
     struct env *env;
     const char *folder, *prefix;
@@ -73,7 +81,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     c->lock = -1;
     c->state = COMMIT_REMOVED;
     bool fits = path_split(out, folder, name, sizeof folder) &&
-                text_format(c->out, sizeof c->out, "%s/%s", folder, name) &&
+                trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
                             (unsigned long long)job) &&

@@ -12,6 +12,7 @@
 
 const struct glint_function *registry_function(const struct glint_config *config, const char *name)
 {
+    if (name == NULL) return NULL;
     for (const struct glint_module *const *m = config->modules; *m != NULL; m++) {
         for (const struct glint_function *const *f = (*m)->functions; *f != NULL; f++)
             if (strcmp((*f)->name, name) == 0) return *f;

@@ -41,6 +41,9 @@ struct glint_rdd {
      * bounds of a sort). 0 or the context's code. NULL: nothing to do. */
     int (*prepare)(struct glint_rdd *rdd);
     bool shuffled; /* wide: its map outputs exist */
+    /* The last node of a transformation that is made of several: the one among them that shuffles,
+     * whose partitions a wish means. Else NULL. */
+    struct glint_rdd *shuffle;
 };
 
 struct glint_args {
@@ -111,8 +114,8 @@ struct glint_slice context_copy(struct glint *g, struct glint_slice s);
 struct rdd_spec {
     const struct op *op;
     struct glint_rdd *parents[2];
-    const char *function;    /* name; NULL: none */
-    unsigned forms;          /* bits 1 << GLINT_MAP ...: what the operator accepts */
+    const char *function;    /* name */
+    unsigned forms;          /* bits 1 << GLINT_MAP ...: what the operator accepts; 0: no function */
     struct glint_args *args;
     struct glint_slice params; /* copied */
     struct glint_shape shape;  /* ANY: the function's, or else the parent's */

@@ -40,13 +40,41 @@ static enum glint_type type_out(enum glint_type declared, enum glint_type in)
     return declared == GLINT_SAME || declared == GLINT_ANY ? in : declared;
 }
 
+static bool is_number(enum glint_type type)
+{
+    return type == GLINT_I64 || type == GLINT_F64;
+}
+
+/* The call that a function of this form cannot do without and lacks; NULL: all are there. */
+static const char *missing_call(const struct glint_function *fn)
+{
+    bool by_columns = fn->merge_i64 != NULL && fn->in.value == GLINT_I64;
+    switch (fn->form) {
+    case GLINT_MAP:
+    case GLINT_FLAT_MAP: return fn->each != NULL || fn->batch != NULL ? NULL : "each";
+    case GLINT_FILTER: return fn->keep != NULL || fn->keep_batch != NULL ? NULL : "keep";
+    case GLINT_GROUP:
+        if (fn->begin_group == NULL) return "begin_group";
+        return fn->each == NULL ? "each" : fn->end_group == NULL ? "end_group" : NULL;
+    case GLINT_REDUCE: return fn->merge != NULL || by_columns ? NULL : "merge";
+    case GLINT_AGGREGATE:
+        return fn->merge == NULL ? "merge" : fn->combine == NULL ? "combine" : NULL;
+    }
+    return "form";
+}
+
 static bool function_check(struct glint *g, const char *operator, const struct glint_function *fn,
                            const char *name, unsigned forms, struct glint_shape in)
 {
     const char *hint = "this is a fault of the job's plan, not of its input";
     if (fn == NULL) {
         error_set(&g->error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
-                  "%s: no function is registered as %s", operator, name);
+                  "%s: no function is registered as %s", operator, name != NULL ? name : "NULL");
+        return false;
+    }
+    if (missing_call(fn) != NULL) {
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", operator, name,
+                  missing_call(fn));
         return false;
     }
     if ((forms & (1u << fn->form)) == 0) {
@@ -58,6 +86,11 @@ static bool function_check(struct glint *g, const char *operator, const struct g
         error_set(&g->error, GLINT_E_PLAN_TYPE, hint, "%s: %s takes (%s, %s), the RDD has (%s, %s)",
                   operator, name, codec_type_name(fn->in.key), codec_type_name(fn->in.value),
                   codec_type_name(in.key), codec_type_name(in.value));
+        return false;
+    }
+    if (fn->piece_bytes > 0 && is_number(in.value)) {
+        error_set(&g->error, GLINT_E_PLAN_TYPE, hint, "%s: %s cuts its values, and those are %s",
+                  operator, name, codec_type_name(in.value));
         return false;
     }
     return true;
@@ -76,7 +109,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     struct glint_shape in = {GLINT_NONE, GLINT_NONE};
     if (spec->parents[0] != NULL) in = spec->parents[0]->shape;
     const struct glint_function *fn = NULL;
-    if (spec->function != NULL) {
+    if (spec->forms != 0) {
         fn = registry_function(&g->config, spec->function);
         if (!function_check(g, spec->op->name, fn, spec->function, spec->forms, in)) return NULL;
     }
@@ -219,13 +252,14 @@ uint32_t glint_partitions(struct glint_rdd *rdd)
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return NULL;
-    if (rdd->op->kind != OP_WIDE || rdd->counted)
+    struct glint_rdd *wide = rdd->shuffle != NULL ? rdd->shuffle : rdd;
+    if (wide->op->kind != OP_WIDE || wide->counted)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "its partitions cannot be set %s",
-                        rdd->counted ? "any more" : "(it has no shuffle)");
+                        wide->counted ? "any more" : "(it has no shuffle)");
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
                         PARTITIONS_MAX);
-    rdd->partitions_wish = partitions;
+    wide->partitions_wish = partitions;
     return rdd;
 }
 

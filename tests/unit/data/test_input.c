@@ -193,14 +193,14 @@ Test(input, many_bad_paths_are_counted)
 {
     char *paths = malloc(100000);
     size_t n = 0;
-    for (int i = 0; i < 5000; i++) n += (size_t)sprintf(paths + n, "%smissing-%d", i ? "," : "", i);
+    for (int i = 0; i < 5000; i++) n += (size_t)snprintf(paths + n, 32, "%smissing-%d", i ? "," : "", i);
     cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
     cr_expect_lt(strlen(error.cause), sizeof error.cause - 1);
     const char *more = strstr(error.cause, "; and ");
     cr_assert_not_null(more, "%s", error.cause);
     int shown = 0;
     for (const char *p = error.cause; (p = strstr(p, "missing-")) != NULL; p++) shown++;
-    cr_expect_eq(shown + atoi(more + 6), 5000);
+    cr_expect_eq(shown + strtol(more + 6, NULL, 10), 5000);
     memset(paths, 'x', 9000);
     paths[9000] = '\0';
     expect_bad(paths, GLINT_E_INPUT_MISSING, "");
