@@ -1,8 +1,9 @@
 /* Cells as bytes: how values travel in shuffles and results, and how they are printed.
  *
- * The byte form keeps the order of the type under memcmp, so that sorting, runs and merging never look
- * at types: i64 is big-endian with its sign bit flipped; f64 likewise, with negative numbers inverted,
- * -0.0 made 0.0 and every NaN the same, last. Bytes, text and msgpack are their own form. */
+ * The byte form keeps the order of the type under memcmp, so that sorting, runs and merging never
+ * look at types: i64 is big-endian with its sign bit flipped; f64 likewise, with negative numbers
+ * inverted, -0.0 made 0.0 and every NaN the same, last. Bytes, text and msgpack are their own form.
+ */
 #ifndef GLINT_DATA_CODEC_H
 #define GLINT_DATA_CODEC_H
 
@@ -38,7 +39,8 @@ static inline struct glint_slice codec_encode(enum glint_type type, const union 
 }
 
 /* Back again; slices stay borrowed. False: the size does not fit the type. */
-static inline bool codec_decode(enum glint_type type, struct glint_slice bytes, union glint_value *out)
+static inline bool codec_decode(enum glint_type type, struct glint_slice bytes,
+                                union glint_value *out)
 {
     if (type == GLINT_NONE) return bytes.size == 0;
     if (type != GLINT_I64 && type != GLINT_F64) {

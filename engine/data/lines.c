@@ -297,6 +297,8 @@ void lines_close(struct lines *l)
         if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller had enough */
         source_close(&l->source);
     }
+    /* The emitter told the task of it; what comes after the last line has no place in a file. */
+    if (l->task != NULL && l->task->origin == &l->origin) l->task->origin = NULL;
     mem_free(l->buffer);
     mem_free(l->row_start);
     mem_free(l->row_end);

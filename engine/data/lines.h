@@ -31,10 +31,11 @@ struct lines {
 
 /* `task` and `split` stay borrowed. 0, or NO_MEMORY. lines_close in any case. */
 int lines_open(struct lines *l, struct glint_task *task, const struct split *split);
-/* 1: a batch of (none, text), at least one row, valid until the next call, its origin set (the
- * caller tells the task); 0: the split is read; below 0: a code, the task's error is set. A line
- * over BATCH_BYTES_MAX comes alone (start == NULL). Counts rows and bytes. */
+/* 1: a batch of (none, text), at least one row, valid until the next call, its origin set;
+ * 0: the split is read; below 0: a code, the task's error is set.
+ * A line over BATCH_BYTES_MAX comes alone (start == NULL). Counts rows and bytes. */
 int lines_next(struct lines *l, struct glint_batch *out);
+/* Also takes back the task's origin if it is this reader's. */
 void lines_close(struct lines *l);
 
 /* The number, from 1, of the line that holds the byte at `offset` (decompressed). Reads the file up

@@ -1,7 +1,7 @@
 /* The running task, as data: what functions, operators and shuffle code of one task share.
  *
- * One thread, the slot's, owns it from the first call to the last. The executor fills it in and takes
- * the results out; nothing here knows slots, stages or messages. */
+ * One thread, the slot's, owns it from the first call to the last. The executor fills it in and
+ * takes the results out; nothing here knows slots, stages or messages. */
 #ifndef GLINT_DATA_TASK_H
 #define GLINT_DATA_TASK_H
 
@@ -63,7 +63,8 @@ struct glint_task {
 };
 
 bool task_cancelled(const struct glint_task *task);
-/* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is known. */
+/* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is
+ * known. */
 void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity);
 /* As arena_alloc, with the error set on NULL. */
 void *task_alloc(struct glint_task *task, uint64_t size);

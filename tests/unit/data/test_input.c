@@ -193,7 +193,8 @@ Test(input, many_bad_paths_are_counted)
 {
     char *paths = malloc(100000);
     size_t n = 0;
-    for (int i = 0; i < 5000; i++) n += (size_t)snprintf(paths + n, 32, "%smissing-%d", i ? "," : "", i);
+    for (int i = 0; i < 5000; i++)
+        n += (size_t)snprintf(paths + n, 32, "%smissing-%d", i ? "," : "", i);
     cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
     cr_expect_lt(strlen(error.cause), sizeof error.cause - 1);
     const char *more = strstr(error.cause, "; and ");

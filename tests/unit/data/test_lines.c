@@ -100,6 +100,23 @@ Test(lines, any_split_size_gives_the_same_lines)
     }
 }
 
+/* A line end that is cut by the end of a block, with no other CR near it. */
+Test(lines, line_end_across_blocks)
+{
+    const uint64_t size = READ_BLOCK_BYTES + 1000;
+    uint8_t *text = malloc(size);
+    for (uint64_t at = READ_BLOCK_BYTES - 3; at < READ_BLOCK_BYTES + 3; at++) {
+        memset(text, 'x', size);
+        for (uint64_t i = 50; i < size; i += 100) text[i] = '\n';
+        memcpy(text + at, "\r\n", 2);
+        struct fixture f;
+        begin(&f, text, size);
+        expect_same(&f, 1 << 30, NULL);
+        end(&f);
+    }
+    free(text);
+}
+
 Test(lines, nul_bytes_stay)
 {
     struct fixture f;
@@ -215,6 +232,8 @@ Test(lines, limit_of_a_line)
     expect_limit("x\nabcdef\n", 5, false);
     expect_limit("x\nabcdef\r\n", 5, false);
     expect_limit("x\nabcdef", 5, false);
+    expect_limit("x\nabcde\r\nyy\n", 5, true);
+    expect_limit("x\nabcdef\nyy\n", 5, false);
     expect_limit("\nabcdefghijklmnopqrstuvwxyz", 5, false);
 }
 
@@ -232,6 +251,11 @@ Test(lines, limit_over_many_blocks)
     f.options.line_bytes_max = size - 4;
     cr_expect_eq(read_all(&f, 0, NULL, &got), GLINT_E_LINE_TOO_LONG);
     cr_expect_not_null(strstr(f.task.error.cause, "text:3:"), "%s", f.task.error.cause);
+    f.options.line_bytes_max = 1000;
+    f.task.error.code = GLINT_OK;
+    f.memory.calls = 0;
+    cr_expect_eq(read_all(&f, 1 << 30, NULL, &got), GLINT_E_LINE_TOO_LONG);
+    cr_expect_eq(f.memory.calls, 3, "open, stat, and one block: no more of it is read");
     buffer_fini(&got);
     end(&f);
     free(text);
@@ -317,6 +341,27 @@ Test(lines, every_allocation_that_fails)
     splits_fini(&splits);
     end(&f);
     free(text);
+}
+
+Test(lines, the_tasks_origin_ends_with_the_reader)
+{
+    struct fixture f;
+    begin(&f, "a\nb\n", 4);
+    struct splits splits = {.items = NULL};
+    make_splits(&f, 0, &splits);
+    struct lines l;
+    struct glint_batch batch;
+    const struct glint_origin other = {.path = "other"};
+    cr_assert_eq(lines_open(&l, &f.task, &splits.items[0]), 0);
+    cr_assert_eq(lines_next(&l, &batch), 1);
+    f.task.origin = batch.origin;
+    lines_close(&l);
+    cr_expect_null(f.task.origin);
+    f.task.origin = &other;
+    lines_close(&l);
+    cr_expect_eq(f.task.origin, &other);
+    splits_fini(&splits);
+    end(&f);
 }
 
 Test(lines, cancelled)

@@ -90,6 +90,23 @@ Test(scan, heads)
     cr_expect(h.ext_type == -2 && h.size == 4 && h.head_size == 2);
 }
 
+Test(scan, how_much_a_cut_value_needs)
+{
+    static const char bytes[] = "\x93\xa3xyz\xcd\x01\x02\x92\xc0\xc4\x02qq";
+    const uint64_t size = sizeof bytes - 1;
+    for (uint64_t cut = 0; cut < size; cut++) {
+        uint64_t needs = 0;
+        cr_expect_eq(scan_prefix((const uint8_t *)bytes, cut, &needs), SCAN_SHORT);
+        cr_expect(needs > cut && needs <= size, "%lu of %lu", needs, cut);
+    }
+    uint64_t whole;
+    cr_expect_eq(scan_prefix((const uint8_t *)bytes, size, &whole), SCAN_OK);
+    cr_expect_eq(scan_prefix((const uint8_t *)"\x91\xc1", 2, &whole), SCAN_BAD);
+    uint8_t deeper[SCAN_DEPTH_MAX + 1];
+    memset(deeper, 0x91, sizeof deeper);
+    cr_expect_eq(scan_prefix(deeper, sizeof deeper, &whole), SCAN_BAD, "no more bytes can help");
+}
+
 Test(scan, agrees_with_the_library)
 {
     static const uint8_t heads[] = {0x01, 0x82, 0x93, 0xa2, 0xc0, 0xc3, 0xc4, 0xc7, 0xca, 0xcb,
