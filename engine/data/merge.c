@@ -4,13 +4,15 @@
 
 #include "engine/data/sort.h"
 
+#define NO_PREFIX (~(merge_prefix)0) /* sorts behind all others */
+
 /* True: a's record comes first. */
 static bool wins(const struct merge *m, const struct merge_player *a, const struct merge_player *b)
 {
     if (a->prefix != b->prefix) return a->prefix < b->prefix;
     if (a->done || b->done) return !a->done;
     struct glint_slice x = m->readers[a->input].key, y = m->readers[b->input].key;
-    int c = x.size == y.size && x.size <= 8 ? 0 : codec_compare(x, y);
+    int c = x.size == y.size && x.size <= sizeof a->prefix ? 0 : codec_compare(x, y);
     if (c == 0) return a->input < b->input;
     return m->descending ? c > 0 : c < 0;
 }
@@ -21,8 +23,10 @@ static int advance(struct merge *m, uint32_t input, struct merge_player *out)
     struct run_reader *r = &m->readers[input];
     int more = run_reader_next(r);
     if (more < 0) return more;
-    *out = (struct merge_player){.input = input, .done = more == 0, .prefix = UINT64_MAX};
-    if (more > 0) out->prefix = sort_prefix(r->key, 0, m->descending);
+    *out = (struct merge_player){.input = input, .done = more == 0, .prefix = NO_PREFIX};
+    if (more > 0)
+        out->prefix = (merge_prefix)sort_prefix(r->key, 0, m->descending) << 64 |
+                      sort_prefix(r->key, 8, m->descending);
     return 0;
 }
 
@@ -72,7 +76,7 @@ int merge_open(struct merge *m, struct glint_task *task, const struct run_slice 
     m->count = count;
     m->descending = descending;
     m->begun = false;
-    m->winner = (struct merge_player){.prefix = UINT64_MAX, .done = true};
+    m->winner = (struct merge_player){.prefix = NO_PREFIX, .done = true};
     if (!ensure_readers(m, count)) return error_no_memory(&task->error);
     for (uint32_t i = 0; i < count; i++) {
         int e = run_reader_open(&m->readers[i], task, inputs[i]);

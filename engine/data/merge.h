@@ -1,6 +1,6 @@
 /* Many sorted runs read as one: a tournament of readers, won by the least key.
  *
- * The tree holds each loser's first eight key bytes as a number, so most games are one comparison
+ * The tree holds each loser's first sixteen key bytes as a number, so most games are one comparison
  * without a look at memory elsewhere. Equal keys come in order of the inputs, which is the order of
  * the map partitions. Values are read only when asked for. */
 #ifndef GLINT_DATA_MERGE_H
@@ -8,8 +8,11 @@
 
 #include "engine/data/run.h"
 
+/* Sixteen bytes of a key: ids fit in whole. */
+typedef unsigned __int128 merge_prefix;
+
 struct merge_player {
-    uint64_t prefix; /* of the key; inverted when descending */
+    merge_prefix prefix; /* of the key; inverted when descending */
     uint32_t input;
     bool done; /* no more records: loses against all */
 };

@@ -4,6 +4,7 @@
 #include "engine/data/run_block.h"
 
 #include "engine/base/text.h"
+#include "engine/data/bytes.h"
 
 #include <limits.h>
 #include <lz4.h>
@@ -156,9 +157,9 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
         uint8_t *out = w->block + w->block_size;
         out += codec_put_varint(out, key.size);
         out += codec_put_varint(out, value.size);
-        if (key.size > 0) memcpy(out, key.data, key.size);
+        bytes_copy(out, key.data, key.size);
         out += key.size;
-        if (value.size > 0) memcpy(out, value.data, value.size);
+        bytes_copy(out, value.data, value.size);
         w->block_size = (uint32_t)(out + value.size - w->block);
         return 0;
     }

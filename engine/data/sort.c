@@ -12,6 +12,7 @@
 struct sorter {
     struct sort_entry *scratch;
     bool descending;
+    uint64_t covered; /* bytes of the keys in which entries with equal prefixes agree */
     sort_key_fn *key_of;
     const void *arg;
 };
@@ -28,7 +29,9 @@ static int compare(const struct sorter *s, const struct sort_entry *a, const str
     if (pa != pb) return pa > pb ? 1 : -1;
     if (a->prefix != b->prefix) return a->prefix > b->prefix ? 1 : -1;
     if (s->key_of == NULL) return 0;
-    int c = codec_compare(key_of(s, a), key_of(s, b));
+    struct glint_slice x = key_of(s, a), y = key_of(s, b);
+    if (x.size == y.size && x.size <= s->covered) return 0;
+    int c = codec_compare(x, y);
     return s->descending ? -c : c;
 }
 
@@ -106,15 +109,28 @@ static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
 static_assert(SORT_PLACE_BITS % 8 == 0, "partitions begin on a byte");
 static_assert(PARTITIONS_MAX >> (64 - SORT_PLACE_BITS) == 0, "partitions fit above the reference");
 
-/* Entries of one partition that agree in the eight bytes before `depth`. True: all of the keys go
- * on there, and `prefix` now holds the next eight bytes. */
-static bool refill(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+/* For entries of one partition that agree in the bytes before `depth`: the next eight bytes. */
+static void refill(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+{
+    for (uint64_t i = 0; i < count; i++)
+        e[i].prefix = sort_prefix(key_of(s, &e[i]), depth, s->descending);
+}
+
+static bool all_go_on(const struct sorter *s, const struct sort_entry *e, uint64_t count,
+                      uint64_t depth)
 {
     for (uint64_t i = 0; i < count; i++)
         if (key_of(s, &e[i]).size <= depth) return false;
-    for (uint64_t i = 0; i < count; i++)
-        e[i].prefix = sort_prefix(key_of(s, &e[i]), depth, s->descending);
     return true;
+}
+
+/* A small group: one look at each key, then mostly numbers are compared. */
+static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+{
+    struct sorter deeper = *s;
+    deeper.covered = depth + 8;
+    refill(s, e, count, depth);
+    insertion_sort(&deeper, e, count);
 }
 
 static bool all_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
@@ -143,10 +159,11 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
         begin = i;
         if (size == 1) continue;
         if (size <= SMALL_COUNT) {
-            insertion_sort(s, group, size);
+            sort_small(s, group, size, depth);
         } else if (all_equal(s, group, size, depth)) {
             continue;
-        } else if (depth < DEPTH_MAX && refill(s, group, size, depth)) {
+        } else if (depth < DEPTH_MAX && all_go_on(s, group, size, depth)) {
+            refill(s, group, size, depth);
             radix_sort(s, group, size);
             sort_groups(s, group, size, depth + 8);
         } else {
@@ -158,7 +175,7 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
 void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
                   bool descending, sort_key_fn *key, const void *arg)
 {
-    struct sorter s = {scratch, descending, key, arg};
+    struct sorter s = {scratch, descending, 8, key, arg};
     if (count <= SMALL_COUNT) {
         insertion_sort(&s, entries, count);
         return;

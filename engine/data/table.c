@@ -3,6 +3,7 @@
 #include "engine/data/table.h"
 
 #include "engine/base/hash.h"
+#include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 
 #include <assert.h>
@@ -41,7 +42,7 @@ static uint32_t add_key(struct table *t, const uint8_t *data, uint64_t size)
     if (t->slots == t->keys_capacity && !grow_keys(t)) return UINT32_MAX;
     uint8_t *copy = pool_take(t->pool, size);
     if (copy == NULL) return UINT32_MAX;
-    if (size > 0) memcpy(copy, data, size);
+    bytes_copy(copy, data, size);
     t->keys[t->slots] = (struct table_key){copy, size};
     return t->slots++;
 }
@@ -82,7 +83,7 @@ static bool reserve_buckets(struct table *t, uint32_t extra)
 
 static inline bool same_key(const struct table_key *k, const uint8_t *data, uint64_t size)
 {
-    return k->size == size && (size == 0 || memcmp(k->data, data, size) == 0);
+    return k->size == size && bytes_equal(k->data, data, size);
 }
 
 static uint32_t find_one(struct table *t, const uint8_t *data, uint64_t size, uint32_t hash)
@@ -142,27 +143,23 @@ static uint32_t find_direct(struct table *t, int64_t key)
     return t->direct[key] - 1;
 }
 
-static bool all_small(const int64_t *keys, uint32_t rows)
+/* True: all keys are small and known. One pass without a branch: whether one was not shows in the
+ * bits of all keys and of all slots together. */
+static bool find_known(const struct table *t, const int64_t *keys, uint32_t rows,
+                       uint32_t *out_slots)
 {
     static_assert((TABLE_DIRECT_KEYS & (TABLE_DIRECT_KEYS - 1)) == 0, "one OR finds the largest");
-    uint64_t any = 0;
-    for (uint32_t i = 0; i < rows; i++) any |= (uint64_t)keys[i];
-    return any < TABLE_DIRECT_KEYS;
-}
-
-static bool find_all_small(struct table *t, const int64_t *keys, uint32_t rows, uint32_t *out_slots)
-{
-    uint32_t missing = 0;
+    assert(t->slots <= INT32_MAX);
+    uint64_t any_key = 0;
+    uint32_t any_slot = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        uint32_t slot = t->direct[keys[i]];
-        missing |= slot == 0;
-        out_slots[i] = slot - 1;
+        uint64_t key = (uint64_t)keys[i];
+        uint32_t slot = t->direct[key & (TABLE_DIRECT_KEYS - 1)] - 1;
+        any_key |= key;
+        any_slot |= slot;
+        out_slots[i] = slot;
     }
-    for (uint32_t i = 0; missing != 0 && i < rows; i++) {
-        out_slots[i] = find_direct(t, keys[i]);
-        if (out_slots[i] == UINT32_MAX) return false;
-    }
-    return true;
+    return any_key < TABLE_DIRECT_KEYS && any_slot <= INT32_MAX;
 }
 
 /* Large numbers by hash, small ones through the array. */
@@ -193,8 +190,8 @@ bool table_find(struct table *t, const struct glint_column *keys, uint32_t rows,
     if (keys->type == GLINT_I64) {
         if (t->direct == NULL) t->direct = mem_zalloc(TABLE_DIRECT_KEYS * sizeof *t->direct);
         if (t->direct == NULL) return false;
-        return all_small(keys->i64, rows) ? find_all_small(t, keys->i64, rows, out_slots)
-                                          : find_mixed(t, keys->i64, rows, out_slots);
+        return find_known(t, keys->i64, rows, out_slots) ||
+               find_mixed(t, keys->i64, rows, out_slots);
     }
     struct group g;
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {

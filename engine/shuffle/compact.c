@@ -1,6 +1,8 @@
 /* See compact.h. */
 #include "engine/shuffle/compact.h"
 
+#include "engine/data/bytes.h"
+
 #include <assert.h>
 
 int compactor_init(struct compactor *c, struct glint_task *task, const struct shuffle_spec *spec,
@@ -33,8 +35,7 @@ static int emit(struct compactor *c, bool complete, struct run_writer *out, uint
 static bool same_key(const struct compactor *c)
 {
     struct glint_slice key = c->merge.key;
-    return key.size == c->key.size &&
-           (key.size == 0 || memcmp(key.data, c->key.data, key.size) == 0);
+    return key.size == c->key.size && bytes_equal(key.data, c->key.data, key.size);
 }
 
 static int combine(struct compactor *c, bool complete, const bool *raw, struct run_writer *out,

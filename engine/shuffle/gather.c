@@ -1,6 +1,7 @@
 /* Taking in rows: into the table, or as records. See gather.h; gather_write.c is the way out. */
 #include "engine/shuffle/gather.h"
 
+#include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/shuffle/gather_record.h"
 
@@ -138,8 +139,8 @@ int gather_add_record(struct gather *g, struct glint_slice key, struct glint_sli
         return error_no_memory(&g->task->error);
     uint8_t *out = g->records.data + g->records.size;
     memcpy(out, &head, sizeof head);
-    if (key.size > 0) memcpy(out + sizeof head, key.data, key.size);
-    if (value.size > 0) memcpy(out + sizeof head + key.size, value.data, value.size);
+    bytes_copy(out + sizeof head, key.data, key.size);
+    bytes_copy(out + sizeof head + key.size, value.data, value.size);
     uint32_t partition = shuffle_partition(g->spec, key, g->task->partition, g->index);
     struct sort_entry *e = (struct sort_entry *)(g->entries.data + g->entries.size);
     *e = (struct sort_entry){sort_prefix(key, 0, g->spec->descending),

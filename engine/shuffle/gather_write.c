@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#define PREFETCH_SLOTS 8 /* ahead */
+
 static struct glint_slice slot_key(const void *arg, uint64_t slot)
 {
     const struct gather *g = arg;
@@ -93,6 +95,26 @@ static int write_slot(struct gather *g, const struct sort_entry *e, bool complet
     return run_writer_add(out, sort_partition(e), slot_key(g, slot), value);
 }
 
+/* Sorted slots lie anywhere in memory: what the next ones need is asked for in time. */
+static void prefetch_slots(const struct gather *g, const struct sort_entry *at,
+                           const struct sort_entry *end)
+{
+    if (end - at > 2 * PREFETCH_SLOTS)
+        __builtin_prefetch(&g->table.keys[sort_reference(at + 2 * PREFETCH_SLOTS)]);
+    if (end - at <= PREFETCH_SLOTS) return;
+    uint64_t slot = sort_reference(at + PREFETCH_SLOTS);
+    __builtin_prefetch(g->table.keys[slot].data);
+    if (g->numbers != NULL) __builtin_prefetch(&g->numbers[slot]);
+    if (g->accs != NULL) __builtin_prefetch(&g->accs[slot]);
+}
+
+static void prefetch_record(const struct gather *g, const struct sort_entry *at,
+                            const struct sort_entry *end)
+{
+    if (end - at > PREFETCH_SLOTS)
+        __builtin_prefetch(g->records.data + sort_reference(at + PREFETCH_SLOTS) * 8);
+}
+
 static int write_record(struct gather *g, const struct sort_entry *e, struct run_writer *out)
 {
     uint64_t reference = sort_reference(e);
@@ -128,7 +150,13 @@ int gather_write(struct gather *g, bool complete, struct run_writer *out)
     while (r == 0 && (slot < slots_end || record < records_end)) {
         bool from_slots =
             record == records_end || (slot < slots_end && slot_first(g, slot, record));
-        r = from_slots ? write_slot(g, slot++, complete, out) : write_record(g, record++, out);
+        if (from_slots) {
+            prefetch_slots(g, slot, slots_end);
+            r = write_slot(g, slot++, complete, out);
+        } else {
+            prefetch_record(g, record, records_end);
+            r = write_record(g, record++, out);
+        }
     }
     buffer_fini(&sorted_slots);
     gather_reset(g);

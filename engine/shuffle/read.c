@@ -2,6 +2,7 @@
  * combine, and put into batches. */
 #include "engine/shuffle/read.h"
 
+#include "engine/data/bytes.h"
 #include "engine/shuffle/compact.h"
 #include "engine/shuffle/rows.h"
 
@@ -148,8 +149,7 @@ static int next_passed(struct shuffle_reader *r)
 static bool same_key(const struct shuffle_reader *r)
 {
     struct glint_slice key = r->merge.key;
-    return key.size == r->key.size &&
-           (key.size == 0 || memcmp(key.data, r->key.data, key.size) == 0);
+    return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
 }
 
 /* The key's values, up to the next key or until they are a piece. The merge stands on a record. */
