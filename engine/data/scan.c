@@ -152,5 +152,8 @@ enum scan_result scan_prefix(const uint8_t *data, uint64_t size, uint64_t *out_s
 
 bool scan_msgpack(const uint8_t *data, uint64_t size, uint64_t *out_size)
 {
-    return scan_prefix(data, size, out_size) == SCAN_OK;
+    uint64_t end;
+    if (scan_prefix(data, size, &end) != SCAN_OK) return false;
+    *out_size = end;
+    return true;
 }

@@ -41,7 +41,7 @@ struct scan_head {
 bool scan_head(const uint8_t *data, uint64_t size, struct scan_head *out);
 
 /* One whole value at the start of `data`, containers nested at most SCAN_DEPTH_MAX deep. Required
- * before any msgpack_unpack. *out_size: its bytes; more may follow. */
+ * before any msgpack_unpack. *out_size: its bytes, untouched on false; more may follow. */
 bool scan_msgpack(const uint8_t *data, uint64_t size, uint64_t *out_size);
 
 enum scan_result {
