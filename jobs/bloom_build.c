@@ -1,10 +1,10 @@
 /* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P.
  *
  * Two strategies, the same bytes:
- *   indexes   what the Spark program does: each row becomes (key, its k bit indexes), the indexes of a
- *             key are concatenated, the filter is filled from them
- *   partials  each partition fills a filter per key, the filters of a key are ORed
- * The first moves about k indexes per row between the stages, the second a set of filters per task. */
+ *   indexes   what the Spark program does: each row becomes (key, its k bit indexes), the indexes
+ * of a key are concatenated, the filter is filled from them partials  each partition fills a filter
+ * per key, the filters of a key are ORed The first moves about k indexes per row between the
+ * stages, the second a set of filters per task. */
 #include "jobs/bloom_functions.h"
 #include "jobs/jobs.h"
 #include "jobs/sizes.h"
@@ -108,8 +108,8 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     struct plan p = {.g = g, .paths = args->positional};
     enum bloom_scheme scheme;
     double probability;
-    if (sizes_probability(g, p.paths[0], &probability) != 0 || sizes_scheme(g, args, &scheme) != 0 ||
-        fields_options(g, args, &p.fields) != 0)
+    if (sizes_probability(g, p.paths[0], &probability) != 0 ||
+        sizes_scheme(g, args, &scheme) != 0 || fields_options(g, args, &p.fields) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
     int r = sizes_read(g, p.paths[2], &p.fields, scheme, probability, &p.sizes);
@@ -136,8 +136,9 @@ static const struct glint_job_option options[] = {
 const struct glint_job bloom_build_job = {
     .name = "bloom-build",
     .summary = "build a Bloom filter per key",
-    .help = "P is the false positive probability, COUNTS what count-keys saved for INPUT. Saves the "
-            "filters as msgpack; docs/filter-format.md pictures the file.",
+    .help =
+        "P is the false positive probability, COUNTS what count-keys saved for INPUT. Saves the "
+        "filters as msgpack; docs/filter-format.md pictures the file.",
     .positional = positional,
     .options = options,
     .run = build_run};

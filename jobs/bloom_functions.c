@@ -66,6 +66,6 @@ void bloom_emit_filter(const struct bloom_params *params, const union glint_valu
 }
 
 static const struct glint_function *const functions[] = {
-    &bloom_rating_indexes,  &bloom_text_indexes,  &bloom_extend, &bloom_fill,
-    &bloom_rating_partials, &bloom_text_partials, &bloom_or,     &bloom_seal, NULL};
+    &bloom_rating_indexes, &bloom_text_indexes, &bloom_extend, &bloom_fill, &bloom_rating_partials,
+    &bloom_text_partials,  &bloom_or,           &bloom_seal,   NULL};
 const struct glint_module bloom_build_module = {"bloom", functions};

@@ -1,4 +1,5 @@
-/* Strategy indexes: rows become lists of bit indexes, lists of a key are joined, filters filled from them. */
+/* Strategy indexes: rows become lists of bit indexes, lists of a key are joined, filters filled
+ * from them. */
 #include "jobs/bloom_functions.h"
 
 #include <assert.h>
@@ -6,11 +7,47 @@
 
 enum { PIECE_BYTES = 64 * 1024, VARINT_MAX = 10, FILL_INDEXES = 4096 };
 
-static inline uint8_t *put_varint(uint8_t *at, uint64_t v)
+/* Varints of up to 35 bits without a branch per byte: the groups of 7 bits are spread over 5 bytes,
+ * all but the last get their top bit. Writes 8 bytes, answers how many count. */
+static inline uint32_t put_narrow(uint8_t *at, uint32_t v)
 {
-    for (; v >= 0x80; v >>= 7) *at++ = (uint8_t)(v | 0x80);
-    *at++ = (uint8_t)v;
-    return at;
+    uint64_t spread = (v & 0x7fu) | (uint64_t)(v & 0x3f80u) << 1 | (uint64_t)(v & 0x1fc000u) << 2 |
+                      (uint64_t)(v & 0xfe00000u) << 3 | (uint64_t)(v >> 28) << 32;
+    uint32_t size = (uint32_t)(38 - __builtin_clz(v | 1)) / 7;
+    spread |= 0x8080808080808080u & (((uint64_t)1 << (8 * size - 8)) - 1);
+    memcpy(at, &spread, sizeof spread);
+    return size;
+}
+
+static inline uint32_t put_wide(uint8_t *at, uint64_t v)
+{
+    uint32_t size = 0;
+    for (; v >= 0x80; v >>= 7) at[size++] = (uint8_t)(v | 0x80);
+    at[size++] = (uint8_t)v;
+    return size;
+}
+
+/* The varint at `at`, of which 8 bytes may be read; 0 where it has more than 5 bytes. */
+static inline uint32_t get_narrow(const uint8_t *at, uint32_t *out)
+{
+    uint64_t w;
+    memcpy(&w, at, sizeof w);
+    uint32_t size = ((uint32_t)__builtin_ctzll(~w & 0x8080808080808080u) >> 3) + 1;
+    w &= UINT64_MAX >> (64 - 8 * size);
+    *out = (uint32_t)((w & 0x7f) | (w & 0x7f00) >> 1 | (w & 0x7f0000) >> 2 | (w & 0x7f000000) >> 3 |
+                      (w & 0x0f00000000) >> 4);
+    return size <= 5 ? size : 0;
+}
+
+static uint32_t get_wide(const uint8_t *at, const uint8_t *end, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (uint32_t n = 0; n < VARINT_MAX && at + n < end; n++) {
+        v |= (uint64_t)(at[n] & 0x7f) << (7 * n);
+        *out = v;
+        if (at[n] < 0x80) return n + 1;
+    }
+    return 0;
 }
 
 /* ---- bloom.rating_indexes, bloom.text_indexes */
@@ -34,17 +71,19 @@ static int indexes_open(struct glint_task *task, void *state)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * s->set.k;
     s->indexes = glint_scratch(task, cells * sizeof *s->indexes);
-    s->bytes = glint_scratch(task, cells * VARINT_MAX);
+    s->bytes = glint_scratch(task, cells * VARINT_MAX + sizeof(uint64_t));
     return s->indexes != NULL && s->bytes != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
 static uint32_t encode_row(const struct indexes_state *s, uint32_t row, bool wide, uint8_t *out)
 {
-    uint8_t *at = out;
-    const uint32_t *narrow = (const uint32_t *)s->indexes;
-    for (uint32_t i = 0; i < s->set.k; i++)
-        at = put_varint(at, wide ? s->indexes[row * s->set.k + i] : narrow[row * s->set.k + i]);
-    return (uint32_t)(at - out);
+    const uint32_t k = s->set.k, *narrow = (const uint32_t *)s->indexes + (uint64_t)row * k;
+    uint32_t used = 0;
+    if (wide)
+        for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[row * k + i]);
+    else
+        for (uint32_t i = 0; i < k; i++) used += put_narrow(out + used, narrow[i]);
+    return used;
 }
 
 static int indexes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -65,9 +104,13 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
         used += encode_row(s, row, wide, s->bytes + used);
         s->end[row] = used;
     }
-    struct glint_batch batch = {.rows = rows.rows, .key = fields_key_column(&s->input.fields),
-                                .value = {.type = GLINT_BYTES, .base = s->bytes, .size = used,
-                                          .start = s->start, .end = s->end},
+    struct glint_batch batch = {.rows = rows.rows,
+                                .key = fields_key_column(&s->input.fields),
+                                .value = {.type = GLINT_BYTES,
+                                          .base = s->bytes,
+                                          .size = used,
+                                          .start = s->start,
+                                          .end = s->end},
                                 .origin = in->origin};
     glint_emit_batch(out, &batch);
     return 0;
@@ -134,25 +177,29 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     uint32_t number;
     int r = bloom_input_number(&s->sizes, task, key, &number);
     if (r != 0) return r;
-    if (s->memory == NULL) s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size + BLOOM_ALIGNMENT);
+    if (s->memory == NULL)
+        s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size + BLOOM_ALIGNMENT);
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     s->params = &s->sizes.params[number];
     memset(s->memory + BLOOM_HEADER_MAX, 0, bloom_bytes(s->params->m));
     bloom_set_fini(&s->target);
-    enum bloom_result result = bloom_set_over(&s->target, s->params, 1, s->memory + BLOOM_HEADER_MAX);
+    enum bloom_result result =
+        bloom_set_over(&s->target, s->params, 1, s->memory + BLOOM_HEADER_MAX);
     if (result == BLOOM_OK) return 0;
     return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
 }
 
-static int fill_damaged(struct glint_task *task)
+/* Decodes up to FILL_INDEXES indexes and sets their bits. Answers the bytes read, 0: damaged. */
+static uint64_t fill_some(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
-    return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
-}
-
-static bool fill_set(struct fill_state *s, uint32_t count)
-{
-    if (s->params->scheme == BLOOM_WIDE) return bloom_set_bits_wide(&s->target, 0, s->indexes, count);
-    return bloom_set_bits(&s->target, 0, (const uint32_t *)s->indexes, count);
+    const uint8_t *at = from;
+    bool wide = s->params->scheme == BLOOM_WIDE;
+    uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
+    for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
+        size = wide ? get_wide(at, end, &s->indexes[count]) : get_narrow(at, &narrow[count]);
+    bool fits = wide ? bloom_set_bits_wide(&s->target, 0, s->indexes, count)
+                     : bloom_set_bits(&s->target, 0, narrow, count);
+    return size > 0 && at <= end && fits ? (uint64_t)(at - from) : 0;
 }
 
 /* A piece ends where a row's list ends, so no varint is cut. */
@@ -160,29 +207,14 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
                      struct glint_emitter *out)
 {
     (void)out;
-    struct fill_state *s = state;
     const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
-    uint32_t *narrow = (uint32_t *)s->indexes;
-    bool wide = s->params->scheme == BLOOM_WIDE;
-    uint32_t count = 0;
     while (at < end) {
-        uint64_t v = 0;
-        unsigned shift = 0;
-        for (;; shift += 7) {
-            if (at == end || shift > 63) return fill_damaged(task);
-            v |= (uint64_t)(*at & 0x7f) << shift;
-            if (*at++ < 0x80) break;
-        }
-        if (v >= s->params->m) return fill_damaged(task);
-        if (wide)
-            s->indexes[count++] = v;
-        else
-            narrow[count++] = (uint32_t)v;
-        if (count < FILL_INDEXES) continue;
-        if (!fill_set(s, count)) return fill_damaged(task);
-        count = 0;
+        uint64_t read = fill_some(state, at, end);
+        if (read == 0)
+            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
+        at += read;
     }
-    return fill_set(s, count) ? 0 : fill_damaged(task);
+    return 0;
 }
 
 static int fill_end(struct glint_task *task, void *state, const union glint_value *key,

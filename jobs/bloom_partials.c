@@ -69,7 +69,8 @@ static void partial_close(struct glint_task *task, void *state)
 
 const struct glint_function bloom_rating_partials =
     PARTIALS_FUNCTION("bloom.rating_partials", GLINT_I64);
-const struct glint_function bloom_text_partials = PARTIALS_FUNCTION("bloom.text_partials", GLINT_TEXT);
+const struct glint_function bloom_text_partials =
+    PARTIALS_FUNCTION("bloom.text_partials", GLINT_TEXT);
 
 static int or_merge(struct glint_task *task, void *state, struct glint_acc *acc,
                     const union glint_value *value)

@@ -1,9 +1,10 @@
 /* bloom-test: the false positives of each key's filter over rows that were not put in.
  *
- *     row -> (key, (hit in the filter of its own key, 1)) -> reduceByKey(+) -> (key, (hits, rows, rate))
+ *     row -> (key, (hit in the filter of its own key, 1)) -> reduceByKey(+) -> (key, (hits, rows,
+ * rate))
  *
- * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is counted
- * as "no filter", never as a false positive. */
+ * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is
+ * counted as "no filter", never as a false positive. */
 #include "engine/base/text.h"
 #include "jobs/bloom_functions.h"
 #include "jobs/jobs.h"
@@ -84,9 +85,9 @@ static int test_end(struct glint_task *task, void *state, struct glint_emitter *
     struct test_state *s = state;
     for (uint32_t i = 0; i < s->set.count; i++) {
         if (s->tallies[i].rows == 0) continue;
-        struct glint_record record = {.key = s->input.sizes.keys[i],
-                                      .value.bytes = {(const uint8_t *)&s->tallies[i],
-                                                      sizeof s->tallies[i]}};
+        struct glint_record record = {
+            .key = s->input.sizes.keys[i],
+            .value.bytes = {(const uint8_t *)&s->tallies[i], sizeof s->tallies[i]}};
         glint_emit(out, &record);
     }
     return 0;
@@ -210,9 +211,14 @@ static const struct glint_function report_functions[2][2] = {
     {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, report_text_python),
      REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, report_text_java)}};
 
-static const struct glint_function *const functions[] = {
-    &test_rating, &test_text, &add_tallies, &report_functions[0][0], &report_functions[0][1],
-    &report_functions[1][0], &report_functions[1][1], NULL};
+static const struct glint_function *const functions[] = {&test_rating,
+                                                         &test_text,
+                                                         &add_tallies,
+                                                         &report_functions[0][0],
+                                                         &report_functions[0][1],
+                                                         &report_functions[1][0],
+                                                         &report_functions[1][1],
+                                                         NULL};
 const struct glint_module bloom_test_module = {"bloom", functions};
 
 /* ---- The filters, collected one by one into the blob that is broadcast */
@@ -267,11 +273,12 @@ static int take_filter(void *arg, const struct glint_record *record)
     if (number == SIZES_NONE)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
     const struct bloom_params *want = &s->params[number], *have = &filter.params;
-    text_format(what, sizeof what,
-                "it has scheme %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, %llu, %llu, %u",
-                bloom_scheme_name(have->scheme), (unsigned long long)have->n,
-                (unsigned long long)have->m, have->k, bloom_scheme_name(want->scheme),
-                (unsigned long long)want->n, (unsigned long long)want->m, want->k);
+    text_format(
+        what, sizeof what,
+        "it has scheme %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, %llu, %llu, %u",
+        bloom_scheme_name(have->scheme), (unsigned long long)have->n, (unsigned long long)have->m,
+        have->k, bloom_scheme_name(want->scheme), (unsigned long long)want->n,
+        (unsigned long long)want->m, want->k);
     if (have->scheme != want->scheme || have->m != want->m || have->k != want->k ||
         s->present[number])
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
@@ -310,8 +317,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = glint_text_file(g, paths[1]);
     /* Bounds of the widest scheme; the filters name theirs, and are checked against it. */
     int r = sizes_read(g, paths[3], &fields, BLOOM_WIDE, probability, &sizes);
-    struct glint_broadcast *filters =
-        r == 0 ? collect_filters(g, paths[2], &sizes, &java) : NULL;
+    struct glint_broadcast *filters = r == 0 ? collect_filters(g, paths[2], &sizes, &java) : NULL;
     if (filters != NULL) {
         struct glint_args *function = glint_args(g);
         fields_args(function, &fields);
@@ -333,9 +339,10 @@ static const struct glint_job_option options[] = {FIELDS_OPTIONS, {NULL, NULL, N
 const struct glint_job bloom_test_job = {
     .name = "bloom-test",
     .summary = "measure the false positive rate of each key's filter",
-    .help = "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
-            "for P and COUNTS. Each row is looked up in the filter of its own key. Saves one line "
-            "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
+    .help =
+        "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
+        "for P and COUNTS. Each row is looked up in the filter of its own key. Saves one line "
+        "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
     .positional = positional,
     .options = options,
     .run = test_run};

@@ -33,29 +33,33 @@ static int count_batch(struct glint_task *task, void *state, const struct glint_
     struct count_state *s = state;
     int r = fields_parse(&s->fields, task, in);
     if (r != 0) return r;
-    struct glint_batch batch = {.rows = s->fields.rows, .key = fields_key_column(&s->fields),
-                                .value = {.type = GLINT_I64, .i64 = s->ones}, .origin = in->origin};
+    struct glint_batch batch = {.rows = s->fields.rows,
+                                .key = fields_key_column(&s->fields),
+                                .value = {.type = GLINT_I64, .i64 = s->ones},
+                                .origin = in->origin};
     glint_emit_batch(out, &batch);
     return 0;
 }
 
 #define COUNT_FUNCTION(name_, key_, batch_)                                                        \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
-        .out = {key_, GLINT_I64}, .state_size = sizeof(struct count_state), .open = count_open,    \
-        .each = count_each, .batch = batch_                                                        \
+        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_I64}, \
+        .state_size = sizeof(struct count_state), .open = count_open, .each = count_each,          \
+        .batch = batch_                                                                            \
     }
 
-static const struct glint_function count_number = COUNT_FUNCTION("count.number", GLINT_I64, count_batch);
-static const struct glint_function count_text = COUNT_FUNCTION("count.text", GLINT_TEXT, count_batch);
+static const struct glint_function count_number =
+    COUNT_FUNCTION("count.number", GLINT_I64, count_batch);
+static const struct glint_function count_text =
+    COUNT_FUNCTION("count.text", GLINT_TEXT, count_batch);
 /* The same record by record: what a function without a batch form costs (see tests/bench). */
 static const struct glint_function count_number_each =
     COUNT_FUNCTION("count.number_each", GLINT_I64, NULL);
 static const struct glint_function count_text_each =
     COUNT_FUNCTION("count.text_each", GLINT_TEXT, NULL);
 
-static const struct glint_function *const functions[] = {&count_number, &count_text,
-                                                         &count_number_each, &count_text_each, NULL};
+static const struct glint_function *const functions[] = {
+    &count_number, &count_text, &count_number_each, &count_text_each, NULL};
 const struct glint_module count_keys_module = {"count", functions};
 
 static int count_run(struct glint *g, const struct glint_job_args *args)

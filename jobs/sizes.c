@@ -46,7 +46,8 @@ static void index_keys(struct sizes *s)
     for (uint32_t i = 0; i < s->count; i++) {
         const union glint_value *key = &s->keys[i];
         if (!s->text) {
-            if (key->i64 >= 0 && key->i64 < SIZES_DIRECT) s->direct[key->i64] = (uint16_t)i;
+            if (key->i64 >= 0 && key->i64 < SIZES_DIRECT && s->present[i])
+                s->direct[key->i64] = (uint16_t)i;
             continue;
         }
         uint32_t at = slot_of(s, key->bytes);
@@ -82,13 +83,27 @@ uint32_t sizes_find(const struct sizes *s, const union glint_value *key)
 
 uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key)
 {
-    const union glint_value *found = bsearch(key, s->keys, s->count, sizeof *s->keys,
-                                             s->text ? compare_text : compare_number);
+    const union glint_value *found =
+        bsearch(key, s->keys, s->count, sizeof *s->keys, s->text ? compare_text : compare_number);
     return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
+}
+
+/* Keys of the direct table, most of the time all of a batch. Answers how many rows were not there.
+ */
+static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint16_t *out)
+{
+    uint32_t others = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        uint64_t key = (uint64_t)f->number[row];
+        out[row] = s->direct[key < SIZES_DIRECT ? key : 0];
+        others += key >= SIZES_DIRECT || out[row] == SIZES_NONE;
+    }
+    return others;
 }
 
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
+    if (!s->text && find_direct(s, f, out) == 0) return 0;
     uint32_t missing = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
         union glint_value key;
@@ -347,14 +362,17 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     for (uint32_t i = 0; i < head.count; i++) {
         struct blob_row row;
         memcpy(&row, blob.data + sizeof head + sizeof row * i, sizeof row);
-        out->params[i] = (struct bloom_params){(enum bloom_scheme)head.scheme, row.n, row.m, head.k};
+        out->params[i] =
+            (struct bloom_params){(enum bloom_scheme)head.scheme, row.n, row.m, head.k};
         out->present[i] = row.present != 0;
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;
         if (row.key < previous || row.key > text_size)
-            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the broadcast sizes do not parse");
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
+                              "the broadcast sizes do not parse");
         if (i > 0) out->keys[i - 1].bytes.size = row.key - previous;
-        out->keys[i].bytes = (struct glint_slice){blob.data + rows_end + row.key, text_size - row.key};
+        out->keys[i].bytes =
+            (struct glint_slice){blob.data + rows_end + row.key, text_size - row.key};
         previous = row.key;
     }
     index_keys(out);

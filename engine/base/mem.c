@@ -5,6 +5,7 @@
 #include "engine/limits.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,12 @@ void mem_fail_at(int64_t n, bool from_then_on)
 int64_t mem_live(void)
 {
     return atomic_load(&live_blocks);
+}
+
+void mem_keep_freed(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 * MIB); /* the largest that glibc takes */
+    mallopt(M_TRIM_THRESHOLD, 64 * MIB);
 }
 
 void *mem_alloc(uint64_t size)

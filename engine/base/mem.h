@@ -16,6 +16,9 @@ void *mem_zalloc(uint64_t size);
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 void mem_free(void *block);
 char *mem_text(const char *text);
+/* For the process that owns main: the C library keeps what is freed for the next task instead of handing
+ * it to the system, which would have to clear it again. Once, at the start. */
+void mem_keep_freed(void);
 /* Blocks in use: for tests that look for leaks. */
 int64_t mem_live(void);
 /* The n-th allocation from now on fails (1: the next), once, or from then on. 0: none. Tests only. */

@@ -4,6 +4,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
+#include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/cli/nearest.h"
 #include "engine/cli/print.h"
@@ -111,6 +112,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
     const struct cli_verb *verbs[CLI_VERBS_MAX + 1];
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
     hold_standard_streams();
+    mem_keep_freed();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
     cli_verbs(program, verbs);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
