@@ -1,4 +1,5 @@
-/* See compact.h. */
+/* A merge pushed into a writer, one key at a time. The key is copied once per group, since the
+ * merge moves on under it; values are never held but in the combiner. */
 #include "engine/shuffle/compact.h"
 
 #include "engine/data/bytes.h"

@@ -1,4 +1,5 @@
-/* See rows.h. */
+/* Cells go where their column's type wants them. What would not fit into the buffer is never
+ * copied: it makes a batch of its own, over the bytes where they are. */
 #include "engine/shuffle/rows.h"
 
 #include "engine/data/codec.h"

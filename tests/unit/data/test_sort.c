@@ -33,7 +33,7 @@ static int oracle(const void *a, const void *b)
 }
 
 /* shape 0: short keys of few letters; 1: a long common prefix; 2: eight bytes each; 3: all equal,
- * but for their lengths; 4: empty. */
+ * but for their lengths; 4: empty; 5: twenty bytes, different in the last two. */
 static uint64_t fill(uint8_t *key, int shape, uint64_t *seed)
 {
     memset(key, 'p', KEY_BYTES);
@@ -41,7 +41,8 @@ static uint64_t fill(uint8_t *key, int shape, uint64_t *seed)
     if (shape == 4) return 0;
     if (shape == 3) memset(key, 0, KEY_BYTES);
     if (shape == 3) return size * 5;
-    uint64_t from = shape == 1 ? 90 : 0;
+    uint64_t from = shape == 1 ? 90 : shape == 5 ? 18 : 0;
+    if (shape == 5) size = 2;
     if (shape == 2) size = 8;
     for (uint64_t i = from; i < from + size; i++) key[i] = (uint8_t)(test_random(seed) % 3 * 100);
     return from + size;
@@ -78,7 +79,7 @@ Test(sort, equals_qsort)
 {
     static const uint64_t counts[] = {0, 1, 2, 47, 48, 49, 97, 300, 5000};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
-        for (int shape = 0; shape <= 4; shape++)
+        for (int shape = 0; shape <= 5; shape++)
             for (int descending = 0; descending < 2; descending++) {
                 sort_case(counts[c], shape, 1, descending != 0);
                 sort_case(counts[c], shape, 3, descending != 0);

@@ -193,8 +193,8 @@ static int compare_pairs(const void *a, const void *b)
 static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct glint_slice value,
                     bool raw)
 {
-    union glint_value a, v;
-    uint8_t number[8];
+    union glint_value a = {.i64 = 0}, v = {.i64 = 0};
+    uint8_t number[8] = {0};
     if (spec->combine == SHUFFLE_FIRST) return;
     if (spec->acc == GLINT_I64 || spec->acc == GLINT_F64) {
         cr_assert(codec_decode(spec->acc, (struct glint_slice){acc->data, acc->size}, &a));

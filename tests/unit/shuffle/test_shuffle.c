@@ -6,6 +6,28 @@
 
 static const uint64_t budgets[] = {8 * KIB, 200 * KIB, 256 * MIB};
 
+/* How many records leave the map tasks: with combining one per key and task. */
+static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
+                            const struct records *in)
+{
+    if (!spec->map_side || spec->combine == SHUFFLE_PASS) return in->count;
+    struct shuffle_spec first = *spec;
+    first.combine = SHUFFLE_FIRST;
+    uint64_t sum = 0;
+    for (uint32_t m = 0; m < maps; m++) {
+        struct records one = {.items = NULL}, keys = {.items = NULL};
+        for (uint64_t i = 0; i < in->count; i++) {
+            struct glint_slice key = in->items[i].key;
+            if (in->items[i].map == m) records_add(&one, key, (struct glint_slice){key.data, 0}, 0);
+        }
+        expect_shuffle(&(struct plan){&first, 1, 0}, &one, &keys);
+        sum += keys.count;
+        records_fini(&one);
+        records_fini(&keys);
+    }
+    return sum;
+}
+
 /* The same result with every budget, size of batches and number of maps. */
 static void check_spec(const struct shuffle_spec *spec, const struct shape *shape, uint32_t maps,
                        uint64_t count, const char *what)
@@ -15,6 +37,7 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
     make_records(&in, shape, maps, count);
     struct plan plan = {spec, maps, 0};
     expect_shuffle(&plan, &in, &expected);
+    uint64_t records = map_records(spec, maps, &in);
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
         struct test_task t;
         test_task_init(&t, budgets[b]);
@@ -24,6 +47,9 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
         cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s: %s", what, t.task.error.cause);
         bool pieces = spec->fn != NULL && spec->fn->piece_bytes > 0;
         compare_records(&got, &expected, pieces, what);
+        if (!pieces)
+            cr_assert_eq((uint64_t)t.task.counters.values[COUNT_MAP_OUTPUT_RECORDS], records,
+                         "%s: records of the map tasks", what);
         if (budgets[b] > MIB && maps <= MERGE_FAN_IN_MAX && shape->large_bytes <= MIB)
             cr_assert_eq(t.task.counters.values[COUNT_SPILLS], 0);
         records_fini(&got);
@@ -101,10 +127,16 @@ Test(shuffle, folds_and_aggregates)
     spec.sequential = true;
     spec.zero = zero;
     check_all(spec, &list, "aggregate, one value after the other");
+    spec.key = GLINT_TEXT;
+    spec.value = GLINT_I64;
+    spec.partitions = 2;
+    check_spec(&spec, &list, 1, 20000, "aggregate, with more spills than one merge takes");
     spec.combine = SHUFFLE_COMBINE;
     check_all(spec, &list, "combine, one value after the other");
     spec.sequential = false;
     check_all(spec, &list, "combine");
+    spec.partitions = 2;
+    check_spec(&spec, &list, 1, 20000, "combine, with more spills than one merge takes");
 }
 
 Test(shuffle, passing_and_first)
@@ -179,6 +211,7 @@ Test(shuffle, large_values)
                                 .acc = GLINT_TEXT,
                                 .partitions = 3};
     check_spec(&spec, &shape, 2, 200, "reduce");
+    check_spec(&spec, &(struct shape){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
     spec.fn = &fn_concat_pieces;
     check_spec(&spec, &shape, 2, 200, "pieces");
     spec.combine = SHUFFLE_FOLD;
