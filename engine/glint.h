@@ -210,7 +210,8 @@ int glint_counter(struct glint_task *task, const char *name);
 void glint_count_add(struct glint_task *task, int counter, int64_t by);
 /* Memory of the task, freed with it. 64-byte aligned, READ_SLACK beyond its end. NULL: error set. */
 void *glint_scratch(struct glint_task *task, uint64_t size);
-/* The number of the partition at hand, for mapPartitionsWithIndex. */
+/* The number of the partition at hand, for mapPartitionsWithIndex: that of the RDD which the function
+ * makes, whatever unions and coalesces follow. */
 uint32_t glint_partition(const struct glint_task *task);
 
 /* Arguments by name, inside `open`. Each answers 0 or a negative code with the error set. */
@@ -296,9 +297,12 @@ struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
 /* Partitions of a, then of b; duplicates stay. Shapes must be equal. */
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
-/* Each record is kept with probability `fraction`, by (seed, partition, index): always the same. */
+/* Each record is kept with probability `fraction` (0 to 1), by (seed, partition, index), whatever it
+ * holds: always the same records, on every cluster and in every attempt. The index counts the rows of
+ * the partition, so an input that is cut in another way (--split-size) gives another sample. */
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
-/* out[0..count): each record in exactly one, chosen by weight. */
+/* out[0..count): each record in exactly one, by weight; chosen as by sample. Weights are normalised;
+ * one of 0 gets nothing. Each child reads `rdd` for itself. */
 void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
                         struct glint_rdd **out);
 /* [REDUCE] */

@@ -11,6 +11,8 @@
     X(map_partitions_with_index)                                                                   \
     X(map_values)                                                                                  \
     X(flat_map_values)                                                                             \
+    X(random_split)                                                                                \
+    X(sample)                                                                                      \
     X(reduce_by_key)                                                                               \
     X(collect)                                                                                     \
     X(save_as_text_file)                                                                           \

@@ -9,7 +9,8 @@ void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint
 {
     assert(shape.key >= GLINT_NONE && shape.value >= GLINT_NONE);
     *e = (struct glint_emitter){.task = task, .flow = FLOW_MORE, .push = push,
-                                .push_state = push_state, .push_out = push_out};
+                                .push_state = push_state, .push_out = push_out,
+                                .push_partition = task->partition};
     e->key.column.type = shape.key;
     e->value.column.type = shape.value;
 }
@@ -19,7 +20,10 @@ static enum flow push_now(struct glint_emitter *e, const struct glint_batch *bat
     assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
     if (e->flow != FLOW_MORE) return e->flow;
     if (batch->origin != NULL) e->task->origin = batch->origin;
+    const uint32_t partition = e->task->partition;
+    e->task->partition = e->push_partition;
     e->flow = e->push(e->push_state, batch, e->push_out);
+    e->task->partition = partition;
     return e->flow;
 }
 

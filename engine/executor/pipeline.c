@@ -57,6 +57,7 @@ static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *
         emitter_init(e, p->task, shape, sink_write, p->writer, NULL);
     else
         emitter_init(e, p->task, shape, p->action->push, p->action_state, NULL);
+    e->push_partition = below != NULL ? below->partition : p->input->partition;
     return e;
 }
 
@@ -210,6 +211,7 @@ static int step_union(struct pipeline *p, struct frame *f)
 static int step(struct pipeline *p)
 {
     struct frame *f = &p->frames[p->depth - 1];
+    p->task->partition = f->partition;
     switch (f->node->op->kind) {
     case OP_SOURCE:
         p->depth--;
@@ -243,6 +245,7 @@ static int walk(struct pipeline *p)
     int r = 0;
     while (r == 0 && p->depth > 0) r = step(p);
     if (r != 0) unwind(p);
+    p->task->partition = p->input->partition;
     return r;
 }
 

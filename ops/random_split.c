@@ -1,0 +1,176 @@
+/* randomSplit and sample: rows chosen by lot. A row's lot is a 64-bit number that follows from
+ * (seed, partition, row's number in the partition); a child keeps the rows whose lot lies in its
+ * range. The ranges of a split's children lie side by side, so each row is in exactly one, and no
+ * child needs to know of the others. Nothing here depends on the rows themselves or on who works on
+ * them. */
+#include "engine/base/hash.h"
+#include "engine/data/pack.h"
+#include "ops/compact.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define LOT_STEP 0x9e3779b97f4a7c15u /* splitmix64's: lots of one partition are one such sequence  \
+                                      */
+
+/* Lots from `first` on, `count` of them; a count of 2^64 does not fit and is `all`. */
+struct range {
+    uint64_t first, count;
+    bool all;
+};
+
+struct split_state {
+    struct range range;
+    uint64_t next; /* the next row's lot before mixing */
+    struct compact compact;
+    uint16_t rows[BATCH_ROWS_MAX];
+};
+
+static int split_open(void *state, const struct op_open *o)
+{
+    struct split_state *s = state;
+    struct unpacker u;
+    unpacker_init(&u, o->params);
+    const uint64_t seed = unpack_u64(&u, UINT64_MAX);
+    s->range.first = unpack_u64(&u, UINT64_MAX);
+    s->range.count = unpack_u64(&u, UINT64_MAX);
+    s->range.all = unpack_u64(&u, 1) != 0;
+    const bool whole = unpack_done(&u);
+    unpacker_fini(&u);
+    s->next = hash_mix(hash_mix(seed) + o->task->partition);
+    if (whole) return 0;
+    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
+                     "the parameters of a sample do not parse");
+}
+
+static uint32_t choose_rows(struct split_state *s, uint32_t rows)
+{
+    const uint64_t first = s->range.first, size = s->range.count;
+    uint64_t next = s->next;
+    uint32_t count = 0;
+    assert(rows <= BATCH_ROWS_MAX);
+    for (uint32_t row = 0; row < rows; row++, next += LOT_STEP) {
+        s->rows[count] = (uint16_t)row;
+        count += hash_mix(next) - first < size;
+    }
+    s->next = next;
+    return count;
+}
+
+static enum flow split_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct split_state *s = state;
+    if (s->range.all) {
+        glint_emit_batch(out, batch);
+        return out->flow;
+    }
+    const uint32_t count = choose_rows(s, batch->rows);
+    return compact_emit(&s->compact, batch, s->rows, count, out);
+}
+
+/* ---- The driver's half */
+
+/* The place among all lots that `share` of them lie before; false: before 1, which has none. */
+static bool lots_before(double share, uint64_t *out)
+{
+    *out = 0;
+    if (share >= 1) return false;
+    *out = (uint64_t)ldexp(share, 64); /* share <= 1 - 2^-53: it fits */
+    return true;
+}
+
+/* The lots from share `from` up to share `to`. */
+static struct range range_make(double from, double to)
+{
+    assert(from >= 0 && from <= to && to <= 1);
+    struct range r = {.count = 0};
+    uint64_t end;
+    if (!lots_before(from, &r.first)) return r;
+    const bool ends = lots_before(to, &end);
+    r.count = end - r.first; /* to the very end: wraps to what is left */
+    r.all = !ends && r.first == 0;
+    return r;
+}
+
+static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, uint64_t seed,
+                                   struct range range)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 4);
+    pack_u64(&p, seed);
+    pack_u64(&p, range.first);
+    pack_u64(&p, range.count);
+    pack_u64(&p, range.all);
+    struct rdd_spec spec = {.op = op,
+                            .parents = {rdd},
+                            .shape = rdd->shape,
+                            .params = {p.out.data, p.out.size},
+                            .grouped = rdd->grouped,
+                            .key_partitioned = rdd->key_partitioned};
+    struct glint_rdd *child = NULL;
+    if (p.failed)
+        error_no_memory(&rdd->g->error);
+    else
+        child = rdd_create(rdd->g, &spec);
+    packer_fini(&p);
+    return child;
+}
+
+extern const struct op op_random_split, op_sample;
+
+struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed)
+{
+    if (rdd == NULL) return NULL;
+    if (!(fraction >= 0 && fraction <= 1)) {
+        error_set(&rdd->g->error, GLINT_E_BAD_VALUE, "a fraction is a number from 0 to 1",
+                  "sample: a fraction of %g", fraction);
+        return NULL;
+    }
+    return range_rdd(rdd, &op_sample, seed, range_make(0, fraction));
+}
+
+/* The sum of the weights, or -1 where they are none. */
+static double weights_sum(const double *weights, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(weights[i] >= 0)) return -1;
+        sum += weights[i];
+    }
+    return sum > 0 && isfinite(sum) ? sum : -1;
+}
+
+void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
+                        struct glint_rdd **out)
+{
+    for (uint32_t i = 0; i < count; i++) out[i] = NULL;
+    if (rdd == NULL) return;
+    const double sum = weights_sum(weights, count);
+    if (sum < 0) {
+        error_set(&rdd->g->error, GLINT_E_BAD_VALUE,
+                  "weights are finite numbers, none below 0, not all 0",
+                  "randomSplit: %u weights that cannot be shares", count);
+        return;
+    }
+    double before = 0, from = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        before += weights[i];
+        /* The same sum in the same order: the last child ends at exactly 1. */
+        const double to = before / sum;
+        out[i] = range_rdd(rdd, &op_random_split, seed, range_make(from, to));
+        from = to;
+    }
+    assert(from == 1);
+}
+
+#define SPLIT_OP(op_name)                                                                          \
+    {                                                                                              \
+        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct split_state),              \
+        .open = split_open, .push = split_push                                                     \
+    }
+
+const struct op op_random_split = SPLIT_OP("randomSplit");
+const struct op op_sample = SPLIT_OP("sample");
