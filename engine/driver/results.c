@@ -74,13 +74,20 @@ static int check_bad_rows(struct driver *d)
                      "%lld bad rows, --max-bad-rows is %lld", (long long)bad, (long long)max);
 }
 
+/* Sampling reads what will be read again, so its own stage adds nothing to what the job counts; the
+ * shuffles that it needed are made once and for all. */
+static bool stage_counts(const struct active *a, uint32_t number)
+{
+    return !a->action->internal || a->stages[number].wide != NULL;
+}
+
 static int stage_end(struct driver *d, uint32_t number)
 {
     struct active *a = d->active;
     struct active_stage *stage = &a->stages[number];
     stage->ended = true;
     uint64_t now = d->env->now_ns(d->env);
-    if (!a->action->internal &&
+    if (stage_counts(a, number) &&
         !tally_stage(&d->tally, stage->name, stage->tasks,
                      stage->begun_ns ? now - stage->begun_ns : 0))
         return error_no_memory(driver_error(d));
@@ -109,7 +116,7 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
 {
     struct active *a = d->active;
     if (!sched_on_done(a->sched, executor, number, m->task, m->attempt)) return 0;
-    if (!a->action->internal) {
+    if (stage_counts(a, number)) {
         int r = tally_counters(&d->tally, (struct glint_slice){m->counters.data, m->counters.size},
                                driver_error(d));
         if (r == 0) r = check_bad_rows(d);

@@ -115,7 +115,7 @@ struct rdd_spec {
     const struct op *op;
     struct glint_rdd *parents[2];
     const char *function;    /* name */
-    unsigned forms;          /* bits 1 << GLINT_MAP ...: what the operator accepts; 0: no function */
+    unsigned forms;          /* bits 1 << GLINT_MAP ...: what is accepted; 0: none */
     struct glint_args *args;
     struct glint_slice params; /* copied */
     struct glint_shape shape;  /* ANY: the function's, or else the parent's */
