@@ -36,8 +36,8 @@ int64_t mem_live(void)
 
 void mem_keep_freed(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 32 * MIB); /* the largest that glibc takes */
-    mallopt(M_TRIM_THRESHOLD, 64 * MIB);
+    mallopt(M_MMAP_THRESHOLD, 4 * MIB); /* what is larger goes back at once */
+    mallopt(M_TRIM_THRESHOLD, 32 * MIB);
 }
 
 void *mem_alloc(uint64_t size)
@@ -164,10 +164,14 @@ void arena_fini(struct arena *a)
     assert(a->first == NULL);
 }
 
+/* From here on a buffer grows by a quarter: twice as much would be memory that nobody needs. */
+#define BUFFER_LARGE_BYTES (8 * MIB)
+
 bool buffer_reserve(struct buffer *b, uint64_t extra)
 {
     if (extra <= b->capacity - b->size) return true;
-    uint64_t capacity = b->capacity * 2;
+    uint64_t more = b->capacity < BUFFER_LARGE_BYTES ? b->capacity : b->capacity / 4;
+    uint64_t capacity = b->capacity + more;
     if (capacity < 256) capacity = 256;
     if (capacity - b->size < extra) capacity = b->size + extra;
     uint8_t *data = mem_grow(b->data, b->size, capacity);
