@@ -32,7 +32,7 @@ static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
 static void check_spec(const struct shuffle_spec *spec, const struct shape *shape, uint32_t maps,
                        uint64_t count, const char *what)
 {
-    static const uint32_t batch_rows[] = {1024, 7, 100};
+    static const uint32_t batch_rows[] = {100, 7, 1024};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, shape, maps, count);
     struct plan plan = {spec, maps, 0};
