@@ -31,6 +31,7 @@ struct glint_emitter {
     struct glint_task *task;
     enum flow flow; /* what the operator behind has answered so far; FAIL and STOP stay */
     uint32_t rows;  /* gathered, not yet pushed */
+    bool numbers;   /* both columns are numbers or NONE, their arrays exist, flow is MORE */
     uint64_t emitted; /* since it was opened */
     struct emit_column key, value;
     flow_push push; /* the operator behind, its state, its own emitter */
