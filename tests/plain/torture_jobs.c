@@ -1,0 +1,208 @@
+/* Torture: every job runs again and again, and each time another call fails: the n-th allocation,
+ * or the n-th call to the world, once or from then on, for every n until a run has no n-th call.
+ *
+ * Whatever fails, the job ends with its right bytes, or with a fitting error and nothing at all: no
+ * output, no leftovers, no block of memory, no open file. A run where two slots race may call in
+ * another order the next time; every n is tried all the same. */
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "tests/support/faults.h"
+#include "tests/support/jobs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 60, OUTPUTS_MAX = 2, QUIET_RUNS = 25, RUNS_MAX = 1000000 };
+
+struct trial {
+    const char *words[10];
+    struct test_job job;
+    const char *outputs[OUTPUTS_MAX];
+    struct output expected[OUTPUTS_MAX];
+};
+
+enum kind { MEMORY_ONCE, MEMORY_FROM, WORLD_ONCE, WORLD_FROM, WORLD_SHORT };
+
+struct fault {
+    enum kind kind;
+    int64_t n;
+    int error; /* of the world */
+};
+
+static unsigned passed, failed;
+
+static void check(bool good, const struct trial *t, const struct fault *f, const char *what)
+{
+    static const char *const kinds[] = {[MEMORY_ONCE] = "no memory at",
+                                        [MEMORY_FROM] = "no memory from",
+                                        [WORLD_ONCE] = "fault at",
+                                        [WORLD_FROM] = "faults from",
+                                        [WORLD_SHORT] = "short calls"};
+    if (good) {
+        passed++;
+        return;
+    }
+    if (failed++ >= 20) return;
+    const char *call = faults_failed();
+    fprintf(stderr, "%s %s %s, %s %lld (%s, errno %d): %s\n", t->words[0], t->words[1], t->words[2],
+            kinds[f->kind], (long long)f->n, call != NULL ? call : "none", -f->error, what);
+}
+
+/* What may a job say when a call to the world failed? */
+static bool fits_io(int code)
+{
+    switch (code) {
+    case GLINT_E_INPUT_MISSING:
+    case GLINT_E_INPUT_DENIED:
+    case GLINT_E_INPUT_IO:
+    case GLINT_E_OUTPUT_CREATE:
+    case GLINT_E_OUTPUT_IO:
+    case GLINT_E_OUTPUT_FULL:
+    case GLINT_E_WORK_DIR:
+    case GLINT_E_SPILL_IO:
+    case GLINT_E_SPILL_FULL:
+    case GLINT_E_SYSTEM: return true;
+    default: return false;
+    }
+}
+
+static bool outputs_right(const struct trial *t, int code)
+{
+    bool right = true;
+    for (unsigned i = 0; i < OUTPUTS_MAX && t->outputs[i] != NULL; i++) {
+        struct output found = output_read(t->outputs[i]);
+        struct env_stat st;
+        bool absent = env_real()->stat(env_real(), t->outputs[i], &st) == -ENOENT;
+        if (code == GLINT_OK)
+            right = right && output_same(&found, &t->expected[i]);
+        else
+            right = right && absent;
+        output_free(&found);
+    }
+    return right;
+}
+
+static void arm(const struct fault *f)
+{
+    static const enum fault_mode modes[] = {
+        [WORLD_ONCE] = FAULT_ONCE, [WORLD_FROM] = FAULT_FROM_THEN_ON, [WORLD_SHORT] = FAULT_SHORT};
+    if (f->kind == MEMORY_ONCE || f->kind == MEMORY_FROM) {
+        faults_set(FAULT_NONE, 1, -EIO);
+        mem_fail_at(f->n, f->kind == MEMORY_FROM);
+    } else {
+        faults_set(modes[f->kind], f->n, f->error);
+    }
+}
+
+/* One run and all that must hold after it. Answers the job's code. */
+static int run_one(const struct trial *t, const struct fault *f)
+{
+    bool memory = f->kind == MEMORY_ONCE || f->kind == MEMORY_FROM;
+    struct glint_config config = {
+        .slots = 2, .bad_rows_max = -1, .encode_messages = memory, .env = faults_env()};
+    struct glint_error error;
+    int64_t live = mem_live();
+    unsigned files = open_files();
+    arm(f);
+    int code = test_job_run(&t->job, &config, &error);
+    mem_fail_at(0, false);
+    bool fits = memory ? code == GLINT_E_NO_MEMORY : fits_io(code);
+    const char *call = faults_failed();
+    bool may_leave = call != NULL && strcmp(call, "list") == 0; /* what to remove was not known */
+    check(code == GLINT_OK || fits, t, f, error_name((enum glint_code)code));
+    check(code == GLINT_OK || error.cause[0] != '\0', t, f, "no cause");
+    check(outputs_right(t, code), t, f, code == GLINT_OK ? "wrong output" : "partial output");
+    check(may_leave || leftovers() == 0, t, f, "leftovers");
+    check(mem_live() == live, t, f, "leaked memory");
+    check(open_files() == files, t, f, "leaked a file");
+    for (unsigned i = 0; i < OUTPUTS_MAX && t->outputs[i] != NULL; i++)
+        scratch_remove(t->outputs[i]);
+    if (leftovers() > 0) scratch_sweep();
+    return code;
+}
+
+/* How many allocations a run has is not known: from-then-on ends when many n in a row do no harm.
+ */
+static int64_t torture_memory(const struct trial *t)
+{
+    int64_t n = 1;
+    for (int quiet = 0; quiet < QUIET_RUNS; n++) {
+        int code = run_one(t, &(struct fault){MEMORY_FROM, n, -EIO});
+        quiet = code == GLINT_OK ? quiet + 1 : 0;
+        assert(n < RUNS_MAX);
+    }
+    for (int64_t once = 1; once < n; once++) run_one(t, &(struct fault){MEMORY_ONCE, once, -EIO});
+    return n - QUIET_RUNS;
+}
+
+/* Ends with the first n that no call reached. */
+static int64_t torture_world(const struct trial *t, enum kind kind, int error)
+{
+    for (int64_t n = 1;; n++) {
+        struct fault fault = {kind, n, error};
+        int code = run_one(t, &fault);
+        if (faults_failed() == NULL) {
+            check(code == GLINT_OK, t, &fault, "failed without a fault");
+            return n;
+        }
+        assert(n < RUNS_MAX);
+    }
+}
+
+static void torture(struct trial *t)
+{
+    struct glint_config config = {.slots = 2, .bad_rows_max = -1};
+    struct glint_error error;
+    test_job_init(&t->job, t->words);
+    if (test_job_run(&t->job, &config, &error) != GLINT_OK) {
+        fprintf(stderr, "%s without a fault: %s\n", t->words[0], error.cause);
+        failed++;
+        test_job_fini(&t->job);
+        return;
+    }
+    for (unsigned i = 0; i < OUTPUTS_MAX && t->outputs[i] != NULL; i++) {
+        t->expected[i] = output_read(t->outputs[i]);
+        assert(t->expected[i].data != NULL);
+        scratch_remove(t->outputs[i]);
+    }
+    struct fault small = {WORLD_SHORT, 1, -EIO};
+    check(run_one(t, &small) == GLINT_OK, t, &small, "failed");
+    int64_t allocations = torture_memory(t);
+    int64_t calls = torture_world(t, WORLD_ONCE, -EIO);
+    torture_world(t, WORLD_FROM, -EIO);
+    torture_world(t, WORLD_FROM, -ENOSPC);
+    torture_world(t, WORLD_FROM, -EMFILE);
+    printf("%s %s %s: %lld allocations, %lld calls\n", t->words[0], t->words[1], t->words[2],
+           (long long)allocations, (long long)calls);
+    for (unsigned i = 0; i < OUTPUTS_MAX; i++) output_free(&t->expected[i]);
+    test_job_fini(&t->job);
+}
+
+int main(void)
+{
+    static const char *const counts[] = {"count-keys", "in.tsv", "counts", NULL};
+    static const char *const filters[] = {"bloom-build", "0.1",     "in.tsv",
+                                          "counts",      "filters", NULL};
+    struct trial trials[] = {
+        {.words = {"count-keys", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"split-dataset", "in.tsv", "out", "out2"}, .outputs = {"out", "out2"}},
+        {.words = {"bloom-build", "--strategy", "indexes", "0.1", "in.tsv", "counts", "out"},
+         .outputs = {"out"}},
+        {.words = {"bloom-build", "--strategy", "partials", "0.1", "in.tsv", "counts", "out"},
+         .outputs = {"out"}},
+        {.words = {"bloom-test", "0.1", "in.tsv", "filters", "counts", "out"}, .outputs = {"out"}},
+    };
+    struct glint_config config = {.slots = 2, .bad_rows_max = -1};
+    scratch_open();
+    scratch_ratings("in.tsv", ROWS);
+    int prepared = job_run(&config, counts, NULL);
+    if (prepared == GLINT_OK) prepared = job_run(&config, filters, NULL);
+    assert(prepared == GLINT_OK);
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) torture(&trials[i]);
+    scratch_close();
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed > 0;
+}

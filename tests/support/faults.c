@@ -1,0 +1,164 @@
+/* One counter; every slot asks it, then hands the call to env_real(). */
+#include "tests/support/faults.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { SHORT_BYTES = 7 };
+
+static enum fault_mode fault_mode;
+static int fault_error;
+static atomic_int_fast64_t countdown;
+static _Atomic(const char *) first_failed;
+
+void faults_set(enum fault_mode mode, int64_t n, int error)
+{
+    assert(error < 0 && n > 0);
+    fault_mode = mode;
+    fault_error = error;
+    atomic_store(&countdown, n);
+    atomic_store(&first_failed, NULL);
+}
+
+const char *faults_failed(void)
+{
+    return atomic_load(&first_failed);
+}
+
+static bool must_fail(const char *call)
+{
+    if (fault_mode != FAULT_ONCE && fault_mode != FAULT_FROM_THEN_ON) return false;
+    int64_t left = atomic_fetch_sub(&countdown, 1);
+    if (left > 1 || (left < 1 && fault_mode == FAULT_ONCE)) return false;
+    const char *none = NULL;
+    atomic_compare_exchange_strong(&first_failed, &none, call);
+    return true;
+}
+
+static uint64_t now_ns(struct env *env)
+{
+    (void)env;
+    return env_real()->now_ns(env_real());
+}
+
+static int64_t wall_ns(struct env *env)
+{
+    (void)env;
+    return env_real()->wall_ns(env_real());
+}
+
+static int fault_random(struct env *env, void *out, size_t size)
+{
+    (void)env;
+    return must_fail("random") ? fault_error : env_real()->random(env_real(), out, size);
+}
+
+static int fault_open(struct env *env, const char *path, enum env_open_mode mode)
+{
+    (void)env;
+    return must_fail("open") ? fault_error : env_real()->open(env_real(), path, mode);
+}
+
+static size_t at_most(size_t size)
+{
+    return fault_mode == FAULT_SHORT && size > SHORT_BYTES ? SHORT_BYTES : size;
+}
+
+static int64_t fault_pread(struct env *env, int file, void *out, size_t size, uint64_t offset)
+{
+    (void)env;
+    if (must_fail("pread")) return fault_error;
+    return env_real()->pread(env_real(), file, out, at_most(size), offset);
+}
+
+static int64_t fault_write(struct env *env, int file, const void *data, size_t size)
+{
+    (void)env;
+    if (must_fail("write")) return fault_error;
+    return env_real()->write(env_real(), file, data, at_most(size));
+}
+
+/* A close that fails has closed the file all the same, as on Linux. */
+static int fault_close(struct env *env, int file)
+{
+    (void)env;
+    int closed = env_real()->close(env_real(), file);
+    return must_fail("close") ? fault_error : closed;
+}
+
+static int fault_stat_open(struct env *env, int file, struct env_stat *out)
+{
+    (void)env;
+    return must_fail("stat_open") ? fault_error : env_real()->stat_open(env_real(), file, out);
+}
+
+static int fault_stat(struct env *env, const char *path, struct env_stat *out)
+{
+    (void)env;
+    return must_fail("stat") ? fault_error : env_real()->stat(env_real(), path, out);
+}
+
+static int fault_make_folder(struct env *env, const char *path, bool only_owner)
+{
+    (void)env;
+    if (must_fail("make_folder")) return fault_error;
+    return env_real()->make_folder(env_real(), path, only_owner);
+}
+
+static int fault_remove_file(struct env *env, const char *path)
+{
+    (void)env;
+    return env_real()->remove_file(env_real(), path);
+}
+
+static int fault_remove_folder(struct env *env, const char *path)
+{
+    (void)env;
+    return env_real()->remove_folder(env_real(), path);
+}
+
+static int fault_rename(struct env *env, const char *from, const char *to,
+                        enum env_rename_mode mode)
+{
+    (void)env;
+    return must_fail("rename") ? fault_error : env_real()->rename(env_real(), from, to, mode);
+}
+
+/* Listing belongs to removing, too. */
+static int fault_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+                      void *arg)
+{
+    (void)env;
+    if (fault_mode == FAULT_ONCE && must_fail("list")) return fault_error;
+    return env_real()->list(env_real(), path, entry, arg);
+}
+
+static int fault_lock(struct env *env, int file)
+{
+    (void)env;
+    return must_fail("lock") ? fault_error : env_real()->lock(env_real(), file);
+}
+
+struct env *faults_env(void)
+{
+    static struct env env = {
+        .now_ns = now_ns,
+        .wall_ns = wall_ns,
+        .random = fault_random,
+        .open = fault_open,
+        .pread = fault_pread,
+        .write = fault_write,
+        .close = fault_close,
+        .stat_open = fault_stat_open,
+        .stat = fault_stat,
+        .make_folder = fault_make_folder,
+        .remove_file = fault_remove_file,
+        .remove_folder = fault_remove_folder,
+        .rename = fault_rename,
+        .list = fault_list,
+        .lock = fault_lock,
+    };
+    return &env;
+}
