@@ -323,8 +323,7 @@ extern const struct op op_msgpack_file;
 
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape)
 {
-    if (shape.key < GLINT_NONE || shape.key > GLINT_MSGPACK || shape.value < GLINT_NONE ||
-        shape.value > GLINT_MSGPACK) {
+    if (!shape_is_real(shape)) {
         error_set(&g->error, GLINT_E_PLAN_TYPE,
                   "this is a fault of the job's plan, not of its input",
                   "msgpackFile: its shape names a type that no column has");

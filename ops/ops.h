@@ -25,6 +25,12 @@ int text_source_add(struct glint_rdd *rdd, const struct splits *splits);
 /* Runs `row` for each batch of lines of a split. */
 enum flow text_source_run(struct glint_task *task, struct glint_slice split,
                           enum flow (*push)(void *arg, const struct glint_batch *lines), void *arg);
+/* open and run of sources whose records are the lines. */
+struct lines_state {
+    struct glint_task *task;
+};
+int text_source_open(void *state, const struct op_open *o);
+enum flow text_source_run_lines(void *state, struct glint_slice split, struct glint_emitter *out);
 
 /* ---- Operators that call one function (ops/call_op.c) */
 
@@ -60,13 +66,33 @@ void save_close(struct save *s);
 /* ---- Rows that come back (ops/rows.c): varint size, key, varint size, value; in byte form */
 
 bool rows_append(struct buffer *out, struct glint_shape shape, const struct glint_record *record);
+/* The same of a record in byte form. */
+bool rows_append_bytes(struct buffer *out, struct glint_shape shape, struct glint_slice key,
+                       struct glint_slice value);
+/* rows_append to a task's result. False: the task's error is set, RESULT_LIMIT over the limit. */
+bool rows_gather(struct glint_task *task, struct buffer *out, struct glint_shape shape,
+                 const struct glint_record *record);
+/* RESULT_LIMIT, about the result of one partition. Answers false. */
+bool rows_too_large(struct glint_task *task);
 /* Adds a partition's rows to `rows`. 0 or a code with the context's error set. */
 int rows_take(struct glint *g, struct glint_rows *rows, struct glint_slice result);
 /* Reads the record at *at and moves on. False: at the end, or damaged (*at < result.size). */
 bool rows_next(struct glint_slice result, uint64_t *at, struct glint_shape shape,
                struct glint_record *out);
+/* Types that columns of an RDD can have; ANY and SAME are none. */
+static inline bool shape_is_real(struct glint_shape shape)
+{
+    return shape.key >= GLINT_NONE && shape.key <= GLINT_MSGPACK && shape.value >= GLINT_NONE &&
+           shape.value <= GLINT_MSGPACK;
+}
 /* Order of records: by key, then value, in byte form. */
 int record_compare(struct glint_shape shape, const struct glint_record *a,
                    const struct glint_record *b);
+/* By key; rows of one key stay in their order. 0 or a code with the context's error set. */
+int rows_sort(struct glint *g, struct glint_rows *rows);
+/* What an action answers that needs a record and found none. Frees `rows`. */
+int rows_none(struct glint *g, struct glint_rows *rows, const char *action);
+/* PROTOCOL: what a task answered does not parse. */
+int result_damaged(struct glint *g, const struct op *op);
 
 #endif

@@ -3,7 +3,10 @@
 
 #define OPS(X)                                                                                     \
     X(text_file)                                                                                   \
+    X(key_value_text_file)                                                                         \
+    X(n_line_text_file)                                                                            \
     X(msgpack_file)                                                                                \
+    X(parallelize)                                                                                 \
     X(map)                                                                                         \
     X(flat_map)                                                                                    \
     X(filter)                                                                                      \
@@ -11,6 +14,11 @@
     X(map_partitions_with_index)                                                                   \
     X(map_values)                                                                                  \
     X(flat_map_values)                                                                             \
+    X(key_by)                                                                                      \
+    X(keys)                                                                                        \
+    X(values)                                                                                      \
+    X(union)                                                                                       \
+    X(coalesce)                                                                                    \
     X(random_split)                                                                                \
     X(sample)                                                                                      \
     X(reduce_by_key)                                                                               \

@@ -74,3 +74,21 @@ enum flow text_source_run(struct glint_task *task, struct glint_slice split,
     lines_close(&lines);
     return r < 0 ? FLOW_FAIL : flow;
 }
+
+int text_source_open(void *state, const struct op_open *o)
+{
+    ((struct lines_state *)state)->task = o->task;
+    return 0;
+}
+
+static enum flow push_lines(void *arg, const struct glint_batch *lines)
+{
+    struct glint_emitter *out = arg;
+    glint_emit_batch(out, lines);
+    return out->flow;
+}
+
+enum flow text_source_run_lines(void *state, struct glint_slice split, struct glint_emitter *out)
+{
+    return text_source_run(((struct lines_state *)state)->task, split, push_lines, out);
+}

@@ -1,0 +1,34 @@
+/* keyBy: elements get the keys that a function makes of them. The values stay where they are. */
+#include "ops/ops.h"
+
+static enum flow key_by_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    out->keep_value = true;
+    return call_push(&((struct call_state *)state)->call, batch, out);
+}
+
+extern const struct op op_key_by;
+
+struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    if (rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy: it has keys already");
+    struct rdd_spec spec = {.op = &op_key_by,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_MAP,
+                            .args = args,
+                            .shape = {GLINT_ANY, rdd->shape.value}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL && !rdd_is_pair(out))
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no key", function);
+    return out;
+}
+
+const struct op op_key_by = {.name = "keyBy",
+                             .kind = OP_NARROW,
+                             .state_size = sizeof(struct call_state),
+                             .open = call_op_open,
+                             .push = key_by_push,
+                             .close = call_op_close};

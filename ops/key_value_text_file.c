@@ -1,0 +1,103 @@
+/* keyValueTextFile: lines of text, cut at the first separator into key and value. */
+#include "engine/data/pack.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct key_value_state {
+    struct glint_task *task;
+    struct glint_emitter *out;
+    uint8_t separator;
+    uint32_t key_end[BATCH_ROWS_MAX], value_start[BATCH_ROWS_MAX];
+};
+
+static int key_value_open(void *state, const struct op_open *o)
+{
+    struct key_value_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    unpacker_init(&u, o->params);
+    s->separator = (uint8_t)unpack_u64(&u, UINT8_MAX);
+    const bool whole = unpack_done(&u);
+    unpacker_fini(&u);
+    if (whole) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "the separator does not parse");
+}
+
+/* Where the key ends; *value: where the value begins. */
+static uint64_t cut(const struct key_value_state *s, struct glint_slice line, uint64_t *value)
+{
+    const uint8_t *at = line.size > 0 ? memchr(line.data, s->separator, line.size) : NULL;
+    const uint64_t key = at != NULL ? (uint64_t)(at - line.data) : line.size;
+    *value = at != NULL ? key + 1 : line.size;
+    return key;
+}
+
+static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
+{
+    const struct glint_column *line = &batch->value;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t value;
+        s->key_end[row] =
+            line->start[row] + (uint32_t)cut(s, glint_column_slice(line, row), &value);
+        s->value_start[row] = line->start[row] + (uint32_t)value;
+    }
+    batch->key.end = s->key_end;
+    batch->value.start = s->value_start;
+}
+
+/* One long line. */
+static void cut_alone(struct key_value_state *s, struct glint_batch *batch)
+{
+    uint64_t value;
+    assert(batch->rows == 1);
+    batch->key.size = cut(s, glint_column_slice(&batch->value, 0), &value);
+    batch->value.base += value;
+    batch->value.size -= value;
+}
+
+static enum flow key_value_push(void *arg, const struct glint_batch *lines)
+{
+    struct key_value_state *s = arg;
+    struct glint_batch batch = *lines;
+    batch.key = batch.value;
+    if (lines->value.start != NULL)
+        cut_rows(s, &batch);
+    else
+        cut_alone(s, &batch);
+    glint_emit_batch(s->out, &batch);
+    return s->out->flow;
+}
+
+static enum flow key_value_run(void *state, struct glint_slice split, struct glint_emitter *out)
+{
+    struct key_value_state *s = state;
+    s->out = out;
+    return text_source_run(s->task, split, key_value_push, s);
+}
+
+extern const struct op op_key_value_text_file;
+
+struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_u64(&p, (uint8_t)separator);
+    struct glint_rdd *rdd = NULL;
+    if (p.failed)
+        error_no_memory(&g->error);
+    else
+        rdd = text_source(g, &op_key_value_text_file, paths,
+                          (struct glint_shape){GLINT_TEXT, GLINT_TEXT},
+                          (struct glint_slice){p.out.data, p.out.size}, text_source_cut);
+    packer_fini(&p);
+    return rdd;
+}
+
+const struct op op_key_value_text_file = {.name = "keyValueTextFile",
+                                          .kind = OP_SOURCE,
+                                          .state_size = sizeof(struct key_value_state),
+                                          .open = key_value_open,
+                                          .run = key_value_run};

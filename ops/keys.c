@@ -1,0 +1,49 @@
+/* keys and values: one column of pairs becomes the elements. Cells stay where they are. */
+#include "ops/ops.h"
+
+static enum flow elements_push(const struct glint_batch *batch, const struct glint_column *column,
+                               struct glint_emitter *out)
+{
+    struct glint_batch elements = {.rows = batch->rows,
+                                   .key = {.type = GLINT_NONE},
+                                   .value = *column,
+                                   .origin = batch->origin};
+    glint_emit_batch(out, &elements);
+    return out->flow;
+}
+
+static enum flow keys_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)state;
+    return elements_push(batch, &batch->key, out);
+}
+
+static enum flow values_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    (void)state;
+    return elements_push(batch, &batch->value, out);
+}
+
+extern const struct op op_keys, op_values;
+
+static struct glint_rdd *elements_rdd(struct glint_rdd *rdd, const struct op *op,
+                                      enum glint_type type)
+{
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .shape = {GLINT_NONE, type}};
+    return rdd_create(rdd->g, &spec);
+}
+
+struct glint_rdd *glint_keys(struct glint_rdd *rdd)
+{
+    return rdd != NULL ? elements_rdd(rdd, &op_keys, rdd->shape.key) : NULL;
+}
+
+struct glint_rdd *glint_values(struct glint_rdd *rdd)
+{
+    return rdd != NULL ? elements_rdd(rdd, &op_values, rdd->shape.value) : NULL;
+}
+
+const struct op op_keys = {.name = "keys", .kind = OP_NARROW, .push = keys_push};
+const struct op op_values = {.name = "values", .kind = OP_NARROW, .push = values_push};

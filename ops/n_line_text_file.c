@@ -1,0 +1,47 @@
+/* nLineTextFile: as textFile, but a partition is so many lines, counted anew in each file. */
+#include "engine/data/pack.h"
+#include "engine/data/split.h"
+#include "ops/ops.h"
+
+static int n_line_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+{
+    (void)split_bytes;
+    struct splits splits = {NULL, 0, {NULL, NULL, 0}};
+    struct unpacker u;
+    unpacker_init(&u, rdd->params);
+    const uint64_t lines = unpack_u64(&u, UINT64_MAX);
+    unpacker_fini(&u);
+    int r = splits_make_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add(rdd, &splits);
+    splits_fini(&splits);
+    return r;
+}
+
+extern const struct op op_n_line_text_file;
+
+struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uint64_t lines)
+{
+    if (lines == 0) {
+        error_set(&g->error, GLINT_E_BAD_VALUE, NULL, "nLineTextFile: partitions of 0 lines");
+        return NULL;
+    }
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_u64(&p, lines);
+    struct glint_rdd *rdd = NULL;
+    if (p.failed)
+        error_no_memory(&g->error);
+    else
+        rdd = text_source(g, &op_n_line_text_file, paths,
+                          (struct glint_shape){GLINT_NONE, GLINT_TEXT},
+                          (struct glint_slice){p.out.data, p.out.size}, n_line_cut);
+    packer_fini(&p);
+    return rdd;
+}
+
+const struct op op_n_line_text_file = {.name = "nLineTextFile",
+                                       .kind = OP_SOURCE,
+                                       .state_size = sizeof(struct lines_state),
+                                       .open = text_source_open,
+                                       .run = text_source_run_lines};

@@ -1,0 +1,81 @@
+/* parallelize: records of the driver's process. Each split carries its records, as rows
+ * (ops/rows.c). */
+#include "ops/ops.h"
+
+#include <assert.h>
+
+struct parallelize_state {
+    struct glint_task *task;
+    struct glint_shape shape;
+};
+
+static int parallelize_open(void *state, const struct op_open *o)
+{
+    struct parallelize_state *s = state;
+    s->task = o->task;
+    s->shape = o->out;
+    return 0;
+}
+
+static enum flow parallelize_run(void *state, struct glint_slice split, struct glint_emitter *out)
+{
+    struct parallelize_state *s = state;
+    struct glint_record record;
+    uint64_t at = 0;
+    while (out->flow == FLOW_MORE && rows_next(split, &at, s->shape, &record)) {
+        s->task->counters.values[COUNT_ROWS_READ]++;
+        glint_emit(out, &record);
+    }
+    if (out->flow != FLOW_MORE || at == split.size) return out->flow;
+    error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a split's records do not parse");
+    return FLOW_FAIL;
+}
+
+/* ---- The driver's half */
+
+static bool add_split(struct glint_rdd *rdd, const struct glint_record *records, uint64_t count)
+{
+    struct buffer rows = {NULL, 0, 0};
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < count; i++) ok = rows_append(&rows, rdd->shape, &records[i]);
+    if (!ok) error_no_memory(&rdd->g->error);
+    ok = ok && rdd_add_split(rdd, (struct glint_slice){rows.data, rows.size}) != NULL;
+    buffer_fini(&rows);
+    return ok;
+}
+
+extern const struct op op_parallelize;
+
+struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
+                                    const struct glint_record *records, uint64_t count,
+                                    uint32_t partitions)
+{
+    assert(records != NULL || count == 0);
+    if (!shape_is_real(shape) || (shape.key == GLINT_NONE && shape.value == GLINT_NONE)) {
+        error_set(&g->error, GLINT_E_PLAN_TYPE,
+                  "this is a fault of the job's plan, not of its input",
+                  "parallelize: its shape names no type, or one that no column has");
+        return NULL;
+    }
+    struct rdd_spec spec = {.op = &op_parallelize, .shape = shape};
+    struct glint_rdd *rdd = rdd_create(g, &spec);
+    if (rdd == NULL) return NULL;
+    if (partitions > PARTITIONS_MAX)
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
+                        PARTITIONS_MAX);
+    if (partitions == 0) partitions = 1;
+    uint64_t first = 0;
+    for (uint32_t p = 0; p < partitions; p++) {
+        const uint64_t end = (uint64_t)((unsigned __int128)count * (p + 1) / partitions);
+        if (!add_split(rdd, records + first, end - first)) return NULL;
+        first = end;
+    }
+    assert(first == count && rdd->partitions == partitions);
+    return rdd;
+}
+
+const struct op op_parallelize = {.name = "parallelize",
+                                  .kind = OP_SOURCE,
+                                  .state_size = sizeof(struct parallelize_state),
+                                  .open = parallelize_open,
+                                  .run = parallelize_run};

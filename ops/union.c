@@ -1,0 +1,20 @@
+/* union: the partitions of one RDD, then those of another. It has no code on the executor: a task
+ * walks through it to the partition that it reads. */
+#include "engine/data/codec.h"
+#include "ops/ops.h"
+
+extern const struct op op_union;
+
+struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b)
+{
+    if (a == NULL || b == NULL) return NULL;
+    if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
+        return rdd_fail(a, GLINT_E_PLAN_TYPE, "union of (%s, %s) and (%s, %s)",
+                        codec_type_name(a->shape.key), codec_type_name(a->shape.value),
+                        codec_type_name(b->shape.key), codec_type_name(b->shape.value));
+    struct rdd_spec spec = {
+        .op = &op_union, .parents = {a, b}, .shape = a->shape, .grouped = a->grouped && b->grouped};
+    return rdd_create(a->g, &spec);
+}
+
+const struct op op_union = {.name = "union", .kind = OP_UNION};
