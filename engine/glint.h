@@ -180,6 +180,9 @@ struct glint_function {
                    const union glint_value *other);
     /* REDUCE of i64, batch form: acc[slot[i]] takes value[i], for i in order. */
     void (*merge_i64)(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows);
+    /* REDUCE of i64, beside merge_i64: `acc` after `value` was merged into it `times` times. Makes
+     * counting cheap. */
+    int64_t (*repeat_i64)(int64_t acc, int64_t value, uint64_t times);
     /* REDUCE of bytes whose value may be cut: an accumulator that has reached this size is passed
      * on as a record of its own, so a key's value is a stream of pieces, in order, and the result
      * is grouped. 0: values are whole. */

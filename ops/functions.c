@@ -15,6 +15,11 @@ static void sum_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *valu
         acc[slot[i]] = (int64_t)((uint64_t)acc[slot[i]] + (uint64_t)value[i]);
 }
 
+static int64_t sum_i64_repeat(int64_t acc, int64_t value, uint64_t times)
+{
+    return (int64_t)((uint64_t)acc + (uint64_t)value * times);
+}
+
 static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
                    const union glint_value *value)
 {
@@ -28,7 +33,8 @@ static const struct glint_function fn_sum_i64 = {.name = "glint.sum_i64",
                                                  .in = {GLINT_ANY, GLINT_I64},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .merge = sum_i64,
-                                                 .merge_i64 = sum_i64_rows};
+                                                 .merge_i64 = sum_i64_rows,
+                                                 .repeat_i64 = sum_i64_repeat};
 
 static const struct glint_function fn_sum_f64 = {.name = "glint.sum_f64",
                                                  .form = GLINT_REDUCE,

@@ -17,7 +17,7 @@ static bool has_numbers(const struct shuffle_spec *spec)
 int gather_init(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
                 void *state)
 {
-    *g = (struct gather){.task = task, .spec = spec};
+    *g = (struct gather){.task = task, .spec = spec, .repeats = repeats_best()};
     table_init(&g->table, &g->pool, task->table_seed);
     int r = fold_init(&g->fold, task, spec, state);
     return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
@@ -42,12 +42,27 @@ static bool reserve_values(struct gather *g)
     return true;
 }
 
+/* The short cut for one value and few slots, all known. False: not taken. */
+static bool combine_repeats(struct gather *g, const int64_t *values, const uint32_t *slots,
+                            uint32_t rows)
+{
+    const struct glint_function *fn = g->spec->fn;
+    uint32_t count[REPEATS_SLOTS_MAX];
+    if (fn->repeat_i64 == NULL || g->table.slots > REPEATS_SLOTS_MAX ||
+        !g->repeats(slots, values, rows, g->table.slots, count))
+        return false;
+    for (uint32_t s = 0; s < g->table.slots; s++)
+        if (count[s] > 0) g->numbers[s] = fn->repeat_i64(g->numbers[s], values[0], count[s]);
+    return true;
+}
+
 /* Columns of i64: the first row of a new slot starts it, all other rows are merged in one call. */
 static void combine_columns(struct gather *g, const int64_t *values, uint32_t *slots, uint32_t rows,
                             uint32_t known)
 {
     const struct glint_function *fn = g->spec->fn;
     if (known == g->table.slots) {
+        if (combine_repeats(g, values, slots, rows)) return;
         fn->merge_i64(g->numbers, slots, values, rows);
         return;
     }

@@ -9,8 +9,10 @@
 #include "engine/data/run.h"
 #include "engine/data/table.h"
 #include "engine/shuffle/fold.h"
+#include "engine/shuffle/repeats.h"
 
 struct gather {
+    repeats_count repeats; /* the form for this processor */
     struct glint_task *task;
     const struct shuffle_spec *spec;
     struct fold fold;
