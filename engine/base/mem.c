@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK_BYTES_MAX ((uint64_t)1 << 47) /* sums of a few sizes do not overflow */
+
 static atomic_int_fast64_t live_blocks;
 static atomic_int_fast64_t fail_countdown; /* 0: off */
 static atomic_bool fail_stays;
@@ -42,7 +44,7 @@ void mem_keep_freed(void)
 
 void *mem_alloc(uint64_t size)
 {
-    if (size > (uint64_t)1 << 47 || must_fail()) return NULL;
+    if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
     uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
     uint8_t *block = aligned_alloc(64, whole);
     if (block == NULL) return NULL;
@@ -114,6 +116,7 @@ static struct arena_block *arena_add_block(struct arena *a, uint64_t size)
 
 static void *arena_take(struct arena *a, uint64_t size, uint64_t align)
 {
+    if (size > BLOCK_BYTES_MAX) return NULL;
     for (struct arena_block *b = a->current; b != NULL; b = b->next) {
         uint64_t at = (b->used + align - 1) & ~(align - 1);
         if (at > b->capacity || b->capacity - at < size) continue;
@@ -136,7 +139,7 @@ void *arena_alloc(struct arena *a, uint64_t size)
 
 void *arena_alloc_aligned(struct arena *a, uint64_t size)
 {
-    return arena_take(a, size + READ_SLACK, 64);
+    return size <= BLOCK_BYTES_MAX - READ_SLACK ? arena_take(a, size + READ_SLACK, 64) : NULL;
 }
 
 void arena_reset(struct arena *a, uint64_t keep)
@@ -169,7 +172,9 @@ void arena_fini(struct arena *a)
 
 bool buffer_reserve(struct buffer *b, uint64_t extra)
 {
+    assert(b->size <= b->capacity);
     if (extra <= b->capacity - b->size) return true;
+    if (extra > BLOCK_BYTES_MAX) return false;
     uint64_t more = b->capacity < BUFFER_LARGE_BYTES ? b->capacity : b->capacity / 4;
     uint64_t capacity = b->capacity + more;
     if (capacity < 256) capacity = 256;

@@ -1,11 +1,12 @@
-/* Numbers as text, both ways. Doubles go through the C library's exact conversions; what is added is
- * the shortest precision that survives a round trip, and the two spellings that outputs need. */
+/* Numbers as text, both ways. Doubles go through the C library's exact conversions; what is added
+ * is the shortest precision that survives a round trip, and the two spellings that outputs need. */
 #include "engine/base/text.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,27 +34,52 @@ size_t text_i64(char *out, int64_t value)
     return length;
 }
 
-/* Decimal digits without trailing zeros, and the exponent of the first: 0.d1d2d3... x 10^exponent. */
+/* Decimal digits without trailing zeros, and the exponent of the first: 0.d1d2d3... x 10^exponent.
+ */
 struct decimal {
     char digits[20];
     int count, exponent;
 };
 
-static void decimal_shortest(double value, struct decimal *out)
+/* Text of the form d.ddde+xx, taken apart. */
+static void decimal_read(const char *text, struct decimal *out)
 {
-    assert(isfinite(value) && value > 0);
-    char text[40];
-    for (int precision = 14; precision <= 16; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, value);
-        if (strtod(text, NULL) == value) break;
-    }
     const char *e = strchr(text, 'e');
-    assert(e != NULL);
+    assert(e != NULL && e - text < (ptrdiff_t)sizeof out->digits);
     out->count = 0;
     for (const char *p = text; p < e; p++)
         if (*p != '.') out->digits[out->count++] = *p;
     while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
     out->exponent = (int)strtol(e + 1, NULL, 10) + 1;
+}
+
+/* The next decimal upwards of the same length: only a power of two can need it, whose neighbour
+ * below is nearer than the one above, so that the nearest decimal may miss where the next one does
+ * not. */
+static bool decimal_up(char *text, double value)
+{
+    int exponent;
+    if (frexp(value, &exponent) != 0.5) return false;
+    char *last = strchr(text, 'e') - 1;
+    while (last > text && (*last == '9' || *last == '.')) last--;
+    if (*last == '9') return false; /* all nines: as many digits fewer would have done */
+    ++*last;
+    for (char *p = last + 1; *p != 'e'; p++)
+        if (*p == '9') *p = '0';
+    return strtod(text, NULL) == value;
+}
+
+static void decimal_shortest(double value, struct decimal *out)
+{
+    assert(isfinite(value) && value > 0);
+    char text[40];
+    /* Any decimal of 15 digits is the nearest one to its double, so fewer show as zeros at the end;
+     * but doubles below DBL_MIN have fewer bits. */
+    for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
+        snprintf(text, sizeof text, "%.*e", precision, value);
+        if (strtod(text, NULL) == value || (precision < 16 && decimal_up(text, value))) break;
+    }
+    decimal_read(text, out);
 }
 
 static size_t put_plain(char *out, const struct decimal *d)
@@ -168,7 +194,8 @@ bool text_parse_bytes(const char *text, uint64_t *out)
         size_t n = strlen(units[i]);
         if (strncmp(unit, units[i], n) != 0) continue;
         const char *rest = unit + n;
-        if (*rest != '\0' && strcmp(rest, "B") != 0 && (n == 0 || strcmp(rest, "iB") != 0)) continue;
+        if (*rest != '\0' && strcmp(rest, "B") != 0 && (n == 0 || strcmp(rest, "iB") != 0))
+            continue;
         double bytes = number * (double)((uint64_t)1 << (10 * i));
         if (bytes >= 9.2e18) return false;
         *out = (uint64_t)bytes;

@@ -1,0 +1,105 @@
+/* Memory: alignment, slack, growth, arenas that are used again, and the fault injection itself. */
+#include "engine/base/mem.h"
+#include "engine/limits.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static bool aligned(const void *p, uintptr_t to)
+{
+    return (uintptr_t)p % to == 0;
+}
+
+Test(mem, blocks_are_aligned_and_readable_beyond_their_end)
+{
+    int64_t live = mem_live();
+    for (uint64_t size = 0; size < 300; size += 7) {
+        uint8_t *block = mem_alloc(size);
+        cr_assert(block != NULL && aligned(block, 64));
+        memset(block, 0xff, size);
+        for (uint64_t i = size; i < size + READ_SLACK; i++) cr_assert_eq(block[i], 0);
+        uint8_t *grown = mem_grow(block, size, size * 3 + 1);
+        cr_assert(grown != NULL && aligned(grown, 64));
+        for (uint64_t i = 0; i < size; i++) cr_assert_eq(grown[i], 0xff);
+        mem_free(grown);
+    }
+    char *text = mem_text("text");
+    cr_expect_str_eq(text, "text");
+    mem_free(text);
+    mem_free(NULL);
+    cr_expect_eq(mem_live(), live);
+}
+
+Test(mem, sizes_beyond_reason_are_refused)
+{
+    struct arena a = {NULL, NULL, 0};
+    struct buffer b = {NULL, 0, 0};
+    cr_expect_null(mem_alloc(UINT64_MAX));
+    cr_expect_null(mem_alloc((uint64_t)1 << 62));
+    cr_expect_null(arena_alloc(&a, UINT64_MAX - 8));
+    cr_expect_null(arena_alloc_aligned(&a, UINT64_MAX - 8));
+    cr_expect_null(arena_alloc_aligned(&a, UINT64_MAX - READ_SLACK - 1));
+    cr_assert(buffer_append(&b, "x", 1));
+    cr_expect_not(buffer_reserve(&b, UINT64_MAX));
+    cr_expect_not(buffer_reserve(&b, UINT64_MAX - 1));
+    cr_expect_eq(b.size, 1);
+    buffer_fini(&b);
+    arena_fini(&a);
+}
+
+Test(mem, the_nth_allocation_fails)
+{
+    mem_fail_at(2, false);
+    void *first = mem_alloc(1), *second = mem_alloc(1), *third = mem_alloc(1);
+    cr_expect(first != NULL && second == NULL && third != NULL);
+    mem_fail_at(1, true);
+    cr_expect_null(mem_alloc(1));
+    cr_expect_null(mem_zalloc(1));
+    cr_expect_null(mem_grow(first, 1, 2)); /* the old block stays */
+    mem_fail_at(0, false);
+    mem_free(first);
+    mem_free(third);
+}
+
+Test(mem, an_arena_gives_back_and_keeps)
+{
+    int64_t live = mem_live();
+    struct arena a = {NULL, NULL, 0};
+    for (int round = 0; round < 5; round++) {
+        uint8_t *blocks[200];
+        for (uint32_t i = 0; i < 200; i++) {
+            uint64_t size = (uint64_t)i * i * 13;
+            blocks[i] = i % 2 ? arena_alloc(&a, size) : arena_alloc_aligned(&a, size);
+            cr_assert(blocks[i] != NULL && aligned(blocks[i], i % 2 ? 16 : 64));
+            memset(blocks[i], (int)i, size);
+        }
+        for (uint32_t i = 0; i < 200; i++)
+            for (uint64_t j = 0; j < (uint64_t)i * i * 13; j += 997)
+                cr_assert_eq(blocks[i][j], (uint8_t)i);
+        arena_reset(&a, round % 2 ? 0 : 2 * MIB);
+        cr_expect_eq(a.used, 0);
+        cr_expect_eq(a.first == NULL, round % 2 == 1);
+    }
+    arena_fini(&a);
+    arena_fini(&a);
+    cr_expect_eq(mem_live(), live);
+}
+
+Test(mem, buffers_grow_and_stay_whole_without_memory)
+{
+    struct buffer b = {NULL, 0, 0};
+    for (uint32_t i = 0; i < 100000; i++) cr_assert(buffer_append(&b, &i, sizeof i));
+    for (uint32_t i = 0; i < 100000; i += 999) {
+        uint32_t back;
+        memcpy(&back, b.data + (uint64_t)i * sizeof back, sizeof back);
+        cr_assert_eq(back, i);
+    }
+    struct buffer before = b;
+    mem_fail_at(1, false);
+    cr_expect_not(buffer_reserve(&b, b.capacity));
+    mem_fail_at(0, false);
+    cr_expect(b.data == before.data && b.size == before.size && b.capacity == before.capacity);
+    cr_expect(buffer_append(&b, NULL, 0));
+    buffer_fini(&b);
+    cr_expect_null(b.data);
+}

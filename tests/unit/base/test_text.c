@@ -1,0 +1,202 @@
+/* Numbers as text: what comes out must be the shortest text that reads back, spelled as Python and
+ * as Java do. */
+#include "engine/base/hash.h"
+#include "engine/base/text.h"
+
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void same(double value, const char *python, const char *java)
+{
+    char out[TEXT_NUMBER_MAX];
+    size_t n = text_f64(out, value);
+    cr_expect_str_eq(out, python);
+    cr_expect_eq(n, strlen(out));
+    n = text_f64_java(out, value);
+    cr_expect_str_eq(out, java);
+    cr_expect_eq(n, strlen(out));
+}
+
+Test(text, python_and_java_spellings)
+{
+    same(0.0, "0.0", "0.0");
+    same(-0.0, "-0.0", "-0.0");
+    same(1, "1.0", "1.0");
+    same(0.1, "0.1", "0.1");
+    same(-2.5, "-2.5", "-2.5");
+    same(100.0, "100.0", "100.0");
+    same(0.001, "0.001", "0.001");
+    same(0.0001, "0.0001", "1.0E-4");
+    same(0.00001, "1e-05", "1.0E-5");
+    same(1.5e-7, "1.5e-07", "1.5E-7");
+    same(9999999, "9999999.0", "9999999.0");
+    same(1e7, "10000000.0", "1.0E7");
+    same(12345678.9, "12345678.9", "1.23456789E7");
+    same(1e15, "1000000000000000.0", "1.0E15");
+    same(1e16, "1e+16", "1.0E16");
+    same(9007199254740993.0, "9007199254740992.0", "9.007199254740992E15");
+    same(123456789012345680.0, "1.2345678901234568e+17", "1.2345678901234568E17");
+    same(1e22, "1e+22", "1.0E22");
+    same(1e23, "1e+23", "1.0E23");
+    same(1.7976931348623157e308, "1.7976931348623157e+308", "1.7976931348623157E308");
+    same(0.010001985505807604, "0.010001985505807604", "0.010001985505807604");
+    same(0.010696912538469175, "0.010696912538469175", "0.010696912538469175");
+    same(INFINITY, "inf", "Infinity");
+    same(-INFINITY, "-inf", "-Infinity");
+    same(NAN, "nan", "NaN");
+}
+
+/* Doubles below DBL_MIN have fewer bits, and powers of two a nearer neighbour below. */
+Test(text, shortest_where_doubles_are_not_evenly_spaced)
+{
+    same(5e-324, "5e-324", "5.0E-324");
+    same(1e-323, "1e-323", "1.0E-323");
+    same(1.5e-323, "1.5e-323", "1.5E-323");
+    same(2.2250738585072014e-308, "2.2250738585072014e-308", "2.2250738585072014E-308");
+    same(0x1p-44, "5.684341886080802e-14", "5.684341886080802E-14");
+    same(0x1p-20, "9.5367431640625e-07", "9.5367431640625E-7");
+    same(0x1p-1022, "2.2250738585072014e-308", "2.2250738585072014E-308");
+}
+
+static double random_double(uint64_t i)
+{
+    uint64_t bits = hash_mix(i);
+    double value;
+    switch (i % 4) {
+    case 0: return (double)(bits % 1000000) / (double)(1 + hash_mix(bits) % 1000000);
+    case 1: return ldexp(1, (int)(bits % 2098) - 1074);
+    case 2: bits &= 0x800fffffffffffffu; break; /* below DBL_MIN */
+    default: break;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* No text with a digit less reads back: the plain proof that it is the shortest. */
+static bool is_shortest(double value, const char *text)
+{
+    int digits = 0, zeros = 0;
+    for (const char *p = text; *p != '\0' && *p != 'e'; p++) {
+        if (*p == '0' && digits > 0) zeros++;
+        if (*p >= '1' && *p <= '9') {
+            digits += zeros + 1;
+            zeros = 0;
+        }
+    }
+    char shorter[64];
+    if (digits <= 1) return true;
+    snprintf(shorter, sizeof shorter, "%.*e", digits - 2, value);
+    return strtod(shorter, NULL) != value;
+}
+
+Test(text, doubles_survive_the_round_trip)
+{
+    char out[TEXT_NUMBER_MAX];
+    for (uint64_t i = 0; i < 200000; i++) {
+        double value = random_double(i), back;
+        if (!isfinite(value)) continue;
+        cr_assert_lt(text_f64(out, value), sizeof out);
+        cr_assert_eq(strtod(out, NULL), value, "%a is %s", value, out);
+        cr_assert(is_shortest(value, out), "%a is %s", value, out);
+        cr_assert(text_parse_f64((const uint8_t *)out, strlen(out), &back) && back == value);
+        cr_assert_lt(text_f64_java(out, value), sizeof out);
+        cr_assert_eq(strtod(out, NULL), value, "%a is %s", value, out);
+    }
+}
+
+static bool parse_i64(const char *text, int64_t *out)
+{
+    return text_parse_i64((const uint8_t *)text, strlen(text), out);
+}
+
+Test(text, integers_both_ways)
+{
+    static const int64_t values[] = {0, 1, -1, 42, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1000000007};
+    char out[TEXT_NUMBER_MAX], wanted[TEXT_NUMBER_MAX];
+    int64_t back;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        snprintf(wanted, sizeof wanted, "%lld", (long long)values[i]);
+        cr_expect_eq(text_i64(out, values[i]), strlen(wanted));
+        cr_expect_str_eq(out, wanted);
+        cr_expect(parse_i64(out, &back) && back == values[i]);
+    }
+    cr_expect(parse_i64("+7", &back) && back == 7);
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "+",
+                                      " 1",
+                                      "1 ",
+                                      "1.0",
+                                      "0x10",
+                                      "--1",
+                                      "9223372036854775808",
+                                      "-9223372036854775809",
+                                      "99999999999999999999",
+                                      "1e3",
+                                      "\xd9\xa1"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_not(parse_i64(bad[i], &back), "%s", bad[i]);
+    cr_expect_not(text_parse_i64((const uint8_t *)"1\0002", 3, &back));
+}
+
+Test(text, doubles_that_are_none)
+{
+    static const char *const bad[] = {"",      "nan",   "inf", "-inf", "1e999", "-1e999",
+                                      "0x1p3", " 1",    "1 ",  "1,5",  ".",     "e5",
+                                      "1e",    "1.2.3", "--1", "+-1",  "1e+-5", "tt01"};
+    double out;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_not(text_parse_f64((const uint8_t *)bad[i], strlen(bad[i]), &out), "%s", bad[i]);
+    char longest[600];
+    memset(longest, '1', sizeof longest);
+    cr_expect_not(text_parse_f64((const uint8_t *)longest, sizeof longest, &out));
+    cr_expect_not(text_parse_f64((const uint8_t *)"1\0002", 3, &out));
+    cr_expect(text_parse_f64((const uint8_t *)".5", 2, &out) && out == 0.5);
+    cr_expect(text_parse_f64((const uint8_t *)"1e-999", 6, &out) && out == 0);
+    cr_expect(text_parse_f64((const uint8_t *)"5.99", 3, &out) &&
+              out == 5.9); /* not past the end */
+}
+
+Test(text, byte_sizes)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},
+                {"4096", 4096},
+                {"64K", 65536},
+                {"64KiB", 65536},
+                {"64KB", 65536},
+                {"1.5G", 1610612736},
+                {"7B", 7},
+                {"0.5M", 524288},
+                {"2T", 2199023255552},
+                {"1GiB", 1073741824}};
+    static const char *const bad[] = {"",    "K",  "-1",    "1X",          "1KiBs",
+                                      "1 K", "1k", "1.2.3", "9999999999T", "1iB"};
+    uint64_t bytes;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        cr_expect(text_parse_bytes(good[i].text, &bytes) && bytes == good[i].bytes, "%s",
+                  good[i].text);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_not(text_parse_bytes(bad[i], &bytes), "%s", bad[i]);
+    char out[TEXT_NUMBER_MAX];
+    text_bytes(out, 7);
+    cr_expect_str_eq(out, "7 B");
+    text_bytes(out, 12 * 1024);
+    cr_expect_str_eq(out, "12.0 KiB");
+    text_bytes(out, UINT64_MAX);
+    cr_expect_str_eq(out, "16.0 EiB");
+}
+
+Test(text, formatting_says_when_it_cuts)
+{
+    char out[6];
+    cr_expect(text_format(out, sizeof out, "%s", "12345"));
+    cr_expect_not(text_format(out, sizeof out, "%s", "123456"));
+    cr_expect_str_eq(out, "12345");
+}
