@@ -1,0 +1,105 @@
+/* Functions of the tests: small, and in every form that an operator takes. */
+#include "tests/unit/ops/harness.h"
+
+/* The length of a text. */
+static int length_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    const struct glint_record r = {.key = number((int64_t)in->value.bytes.size),
+                                   .value = number((int64_t)in->value.bytes.size)};
+    glint_emit(out, &r);
+    return 0;
+}
+
+struct length_batch {
+    int64_t sizes[BATCH_ROWS_MAX];
+};
+
+static int length_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                        struct glint_emitter *out)
+{
+    (void)task;
+    struct length_batch *s = state;
+    for (uint32_t i = 0; i < in->rows; i++)
+        s->sizes[i] = (int64_t)glint_column_slice(&in->value, i).size;
+    const struct glint_batch batch = {.rows = in->rows,
+                                      .key = {.type = GLINT_I64, .i64 = s->sizes},
+                                      .value = {.type = GLINT_NONE}};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+/* The first three bytes of a text as the key: a slice of the row itself. */
+static int prefix_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    const uint64_t size = in->value.bytes.size < 3 ? in->value.bytes.size : 3;
+    const struct glint_record r = {.key = bytes(in->value.bytes.data, size)};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static int fail_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)state, (void)in, (void)out;
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+}
+
+/* Each row with the number of its partition. */
+static int index_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    (void)state;
+    const struct glint_record r = {.key = number(glint_partition(task)), .value = in->value};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static int index_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)state;
+    const struct glint_record r = {.key = number(glint_partition(task)), .value = text("end")};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static const struct glint_function length = {.name = "test.length",
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_ANY, GLINT_TEXT},
+                                             .out = {GLINT_I64, GLINT_NONE},
+                                             .each = length_each};
+static const struct glint_function length_by_batch = {.name = "test.length_batch",
+                                                      .form = GLINT_MAP,
+                                                      .in = {GLINT_ANY, GLINT_TEXT},
+                                                      .out = {GLINT_I64, GLINT_NONE},
+                                                      .state_size = sizeof(struct length_batch),
+                                                      .batch = length_batch};
+static const struct glint_function prefix = {.name = "test.prefix",
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_NONE, GLINT_TEXT},
+                                             .out = {GLINT_TEXT, GLINT_NONE},
+                                             .each = prefix_each};
+static const struct glint_function no_key = {.name = "test.no_key",
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_ANY, GLINT_TEXT},
+                                             .out = {GLINT_NONE, GLINT_I64},
+                                             .each = length_each};
+static const struct glint_function fail = {.name = "test.fail",
+                                           .form = GLINT_MAP,
+                                           .in = {GLINT_ANY, GLINT_ANY},
+                                           .out = {GLINT_I64, GLINT_NONE},
+                                           .each = fail_each};
+static const struct glint_function with_index = {.name = "test.with_index",
+                                                 .form = GLINT_FLAT_MAP,
+                                                 .in = {GLINT_NONE, GLINT_TEXT},
+                                                 .out = {GLINT_I64, GLINT_TEXT},
+                                                 .each = index_each,
+                                                 .end = index_end};
+
+static const struct glint_function *const functions[] = {
+    &length, &length_by_batch, &prefix, &no_key, &fail, &with_index, NULL};
+
+const struct glint_module test_functions = {"test", functions};

@@ -1,0 +1,93 @@
+/* Plans of operators, run in many worlds: on one slot and on several, with messages as values and
+ * as bytes. What comes back is compared, row by row and in order, with a table that the test filled
+ * in the plainest way. Mistakes end the test. */
+#ifndef TESTS_UNIT_OPS_HARNESS_H
+#define TESTS_UNIT_OPS_HARNESS_H
+
+#include "engine/plan/config.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+/* ---- Worlds */
+
+struct world {
+    const char *name; /* for messages */
+    uint32_t slots, partitions;
+    uint64_t memory_bytes, split_bytes;
+    bool encode_messages, skip_bad_rows;
+};
+/* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
+extern const struct world worlds[];
+
+/* Functions of the tests (functions.c). */
+extern const struct glint_module test_functions;
+
+struct glint *world_open(const struct world *w);
+/* Ends the job, which must answer `code`. */
+void world_close(struct glint *g, enum glint_code code);
+
+/* ---- Files, in a folder that is gone when the test ends */
+
+/* The path of a name in the folder; `out` has PATH_BYTES. */
+#define PATH_BYTES 256
+const char *scratch_path(const char *name, char *out);
+void scratch_write(const char *name, const void *data, uint64_t size);
+/* A whole file, the caller's to buffer_fini. */
+struct buffer scratch_read(const char *name);
+void scratch_remove(const char *name);
+/* Both are for a test suite's .init and .fini; fini also looks for blocks that were never freed. */
+void scratch_open(void);
+void scratch_close(void);
+
+/* ---- Tables */
+
+struct table {
+    struct glint_shape shape;
+    struct glint_record *rows;
+    uint64_t count, capacity;
+    struct arena arena;
+};
+/* Adds a copy. */
+void table_add(struct table *t, union glint_value key, union glint_value value);
+void table_free(struct table *t);
+/* Runs `rdd`; the action must succeed. */
+void table_collect(struct glint_rdd *rdd, struct table *out);
+void table_expect(const struct table *got, const struct table *expected, const char *what);
+
+static inline union glint_value none(void)
+{
+    return (union glint_value){.i64 = 0};
+}
+static inline union glint_value number(int64_t v)
+{
+    return (union glint_value){.i64 = v};
+}
+static inline union glint_value real(double v)
+{
+    return (union glint_value){.f64 = v};
+}
+static inline union glint_value bytes(const void *data, uint64_t size)
+{
+    return (union glint_value){.bytes = {data, size}};
+}
+static inline union glint_value text(const char *s)
+{
+    return bytes(s, strlen(s));
+}
+
+/* ---- Both together */
+
+typedef struct glint_rdd *(*plan_make)(struct glint *g, void *arg);
+
+/* Runs the plan in every world, with the split sizes and partitions of `base` (NULL: defaults). */
+void plan_expect(plan_make make, void *arg, const struct world *base, const struct table *expected);
+/* The plan, or running it, must fail with `code` in every world, and the cause must contain
+ * `cause`. */
+void plan_expect_error(plan_make make, void *arg, const struct world *base, enum glint_code code,
+                       const char *cause);
+
+/* A number generator, the same in every run. */
+uint64_t test_next(uint64_t *state);
+
+#endif
