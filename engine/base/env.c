@@ -45,15 +45,19 @@ static int remove_entry(void *arg, const char *name)
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/%s", c->path, name)) return -ENAMETOOLONG;
     int r = c->env->remove_file(c->env, path);
-    if ((r == -EISDIR || r == -EPERM) && c->depth > 0)
-        r = env_remove_tree(c->env, path, c->depth - 1);
+    if (r == -EISDIR && c->depth > 0) r = env_remove_tree(c->env, path, c->depth - 1);
     return r == -ENOENT ? 0 : r;
 }
 
+/* Removing as a file comes first: it tells a folder from a link to one, which must not be entered.
+ */
 int env_remove_tree(struct env *env, const char *path, unsigned depth)
 {
     struct remove_context c = {env, path, depth};
-    int r = env->list(env, path, remove_entry, &c);
-    if (r == 0) r = env->remove_folder(env, path);
+    int r = env->remove_file(env, path);
+    if (r == -EISDIR) {
+        r = env->list(env, path, remove_entry, &c);
+        if (r == 0) r = env->remove_folder(env, path);
+    }
     return r == -ENOENT ? 0 : r;
 }

@@ -1,5 +1,5 @@
-/* The one door to the world: time, randomness, files. Everything in engine/ that asks the system for
- * these goes through an env, so a test can stand in for the disk and make any call fail.
+/* The one door to the world: time, randomness, files. Everything in engine/ that asks the system
+ * for these goes through an env, so a test can stand in for the disk and make any call fail.
  *
  * The real one is env_real(). Calls that fail answer a negative errno. Any thread may call; an env
  * has no state of its own unless a test gives it one. */
@@ -17,20 +17,20 @@ struct env_stat {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
+    bool mine; /* belongs to this process's user */
 };
 
 enum env_open_mode {
     ENV_READ,   /* an existing file; never blocks on a FIFO */
     ENV_CREATE, /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
     ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */
-    ENV_LOCK,   /* existing or new, for env->lock */
 };
 
 enum env_rename_mode { ENV_RENAME_NEW, ENV_RENAME_EXCHANGE, ENV_RENAME_REPLACE };
 
 struct env {
-    uint64_t (*now_ns)(struct env *env);  /* monotonic */
-    int64_t (*wall_ns)(struct env *env);  /* since 1970, UTC */
+    uint64_t (*now_ns)(struct env *env); /* monotonic */
+    int64_t (*wall_ns)(struct env *env); /* since 1970, UTC */
     int (*random)(struct env *env, void *out, size_t size);
     int (*open)(struct env *env, const char *path, enum env_open_mode mode);
     int64_t (*pread)(struct env *env, int file, void *out, size_t size, uint64_t offset);
@@ -57,7 +57,8 @@ struct env *env_real(void);
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);
 /* All of them: 0 or a negative errno. */
 int env_write_all(struct env *env, int file, const void *data, uint64_t size);
-/* A folder with all that is in it, at most `depth` levels. Missing is fine. 0 or a negative errno. */
+/* What stands at `path`: a file, a link (never what it leads to), or a folder with all that is in
+ * it and `depth` levels of folders below. Missing is fine. 0 or a negative errno. */
 int env_remove_tree(struct env *env, const char *path, unsigned depth);
 
 #endif

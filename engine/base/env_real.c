@@ -46,7 +46,6 @@ static int real_open(struct env *env, const char *path, enum env_open_mode mode)
         [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
-        [ENV_LOCK] = {O_RDWR | O_CREAT | O_NOFOLLOW, 0600},
     };
     int file = open(path, how[mode].flags | O_CLOEXEC, how[mode].mode);
     return file >= 0 ? file : -errno;
@@ -83,6 +82,7 @@ static void stat_convert(const struct stat *s, struct env_stat *out)
     out->mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
     out->device = (uint64_t)s->st_dev;
     out->inode = (uint64_t)s->st_ino;
+    out->mine = s->st_uid == geteuid();
 }
 
 static int real_stat_open(struct env *env, int file, struct env_stat *out)

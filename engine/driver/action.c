@@ -91,8 +91,9 @@ static int schedule_stages(struct driver *d)
     for (uint32_t i = 0; ok && i < a->stage_count; i++) {
         struct glint_rdd *wide = a->stages[i].wide;
         p.count = 0;
-        ok = stage_shuffles(wide != NULL ? wide->parents[0] : a->action->rdd, add_parent, &p) == 0 &&
-             sched_add_stage(a->sched, a->stages[i].tasks, p.items, p.count);
+        ok =
+            stage_shuffles(wide != NULL ? wide->parents[0] : a->action->rdd, add_parent, &p) == 0 &&
+            sched_add_stage(a->sched, a->stages[i].tasks, p.items, p.count);
     }
     mem_free(p.items);
     return ok ? 0 : error_no_memory(driver_error(d));
@@ -153,8 +154,14 @@ static int open_output(struct driver *d, struct active *a)
     a->commit = mem_zalloc(sizeof *a->commit);
     if (a->commit == NULL) return error_no_memory(driver_error(d));
     d->commits[d->commit_count++] = a->commit;
-    return commit_open(a->commit, d->env, a->action->output, d->g->config.overwrite,
-                       d->job_id + d->commit_count, driver_error(d));
+    int r = commit_open(a->commit, d->env, a->action->output, d->g->config.overwrite,
+                        d->job_id + d->commit_count, driver_error(d));
+    for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
+        if (strcmp(d->commits[i]->out, a->commit->out) == 0)
+            r = error_set(driver_error(d), GLINT_E_OUTPUT_EXISTS,
+                          "give each output a name of its own", "%s is the name of two outputs",
+                          a->commit->out);
+    return r;
 }
 
 static int run_active(struct driver *d)
@@ -208,8 +215,8 @@ int driver_run(struct runner *runner, const struct action *action)
     if (g->config.explain && action->output != NULL) return plan_explain(action);
     int r = prepare(action);
     if (r != 0) return r;
-    struct active a = {.action = action, .outer = d->active,
-                       .bad_rows_before = tally_sum(&d->tally, "bad rows")};
+    struct active a = {
+        .action = action, .outer = d->active, .bad_rows_before = tally_sum(&d->tally, "bad rows")};
     d->active = &a;
     r = run_active(d);
     d->active = a.outer;

@@ -1,13 +1,14 @@
 #include "engine/driver/commit.h"
 
 #include "engine/base/error.h"
+#include "engine/base/folder_lock.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#define LOCK_NAME ".lock"
+#define REPLACED_DEPTH_MAX 64 /* levels of folders in what --overwrite replaces */
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
 static bool path_split(const char *out, char *folder, char *name, size_t capacity)
@@ -31,34 +32,10 @@ static bool trim_slashes(const char *path, char *out, size_t capacity)
     return text_format(out, capacity, "%.*s", (int)n, path);
 }
 
-struct leftovers {
-    struct env *env;
-    const char *folder, *prefix;
-};
-
-/* Removes one hidden folder if its lock can be had. Errors are left: it is somebody else's rubbish. */
-static int leftover_entry(void *arg, const char *name)
-{
-    const struct leftovers *l = arg;
-    char path[PATH_MAX], lock_path[PATH_MAX];
-    if (strncmp(name, l->prefix, strlen(l->prefix)) != 0) return 0;
-    if (!text_format(path, sizeof path, "%s/%s", l->folder, name) ||
-        !text_format(lock_path, sizeof lock_path, "%s/" LOCK_NAME, path))
-        return 0;
-    struct env_stat s;
-    if (l->env->stat(l->env, lock_path, &s) != 0) return 0; /* not ours, or being made right now */
-    int lock = l->env->open(l->env, lock_path, ENV_LOCK);
-    if (lock < 0) return 0;
-    if (l->env->lock(l->env, lock) == 0) env_remove_tree(l->env, path, 2);
-    l->env->close(l->env, lock);
-    return 0;
-}
-
-static int refuse_existing(struct commit *c, struct glint_error *error)
+static int refuse_existing(const struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     int r = c->env->stat(c->env, c->out, &s);
-    c->existed = r == 0;
     if (r == 0 && s.kind != ENV_FOLDER)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a folder that does not exist yet",
                          "%s exists and is not a folder", c->out);
@@ -71,10 +48,42 @@ static int refuse_existing(struct commit *c, struct glint_error *error)
     return 0;
 }
 
+static int same_name(void *arg, const char *name)
+{
+    return strcmp(arg, name) == 0;
+}
+
+/* A link that leads nowhere: there is nothing at OUT, and yet no folder can get that name. */
+static int refuse_dangling(const struct commit *c, const char *folder, char *name,
+                           struct glint_error *error)
+{
+    struct env_stat s;
+    if (c->env->list(c->env, folder, same_name, name) <= 0) return 0;
+    if (c->env->stat(c->env, c->out, &s) != -ENOENT) return refuse_existing(c, error);
+    return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
+                     "%s is a link that leads nowhere", c->out);
+}
+
+static int make_hidden(struct commit *c, const char *folder, struct glint_error *error)
+{
+    int r = c->env->make_folder(c->env, c->hidden, false);
+    if (r == -ENOENT)
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
+                         "cannot create %s: there is no folder %s", c->out, folder);
+    if (r == 0) {
+        c->state = COMMIT_OPEN;
+        c->lock = folder_lock(c->env, c->hidden);
+        if (c->lock >= 0) return 0;
+        r = c->lock;
+        commit_discard(c);
+    }
+    return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
+}
+
 int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
                 struct glint_error *error)
 {
-    char folder[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX], lock_path[PATH_MAX];
+    char folder[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
     memset(c, 0, sizeof *c);
     c->env = env;
     c->overwrite = overwrite;
@@ -84,30 +93,21 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
                 trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
-                            (unsigned long long)job) &&
-                text_format(lock_path, sizeof lock_path, "%s/" LOCK_NAME, c->hidden);
+                            (unsigned long long)job);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
     int r = refuse_existing(c, error);
+    if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
-    struct leftovers l = {env, folder, prefix};
-    env->list(env, folder, leftover_entry, &l);
-    r = env->make_folder(env, c->hidden, false);
-    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->hidden);
-    c->state = COMMIT_OPEN;
-    c->lock = env->open(env, lock_path, ENV_LOCK);
-    r = c->lock < 0 ? c->lock : env->lock(env, c->lock);
-    if (r == 0) return 0;
-    error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "lock", lock_path);
-    commit_discard(c);
-    return error->code;
+    folder_remove_unlocked(env, folder, prefix, 2);
+    return make_hidden(c, folder, error);
 }
 
 int commit_keep(struct commit *c, struct glint_slice name, const char *part,
                 struct glint_error *error)
 {
-    assert(c->state == COMMIT_OPEN);
+    assert(c->state == COMMIT_OPEN && strstr(part, COMMIT_ATTEMPT_MARK) == NULL);
     char from[PATH_MAX], to[PATH_MAX];
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
@@ -118,57 +118,84 @@ int commit_keep(struct commit *c, struct glint_slice name, const char *part,
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
     int r = c->env->rename(c->env, from, to, ENV_RENAME_NEW);
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "rename", from);
+    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "keep a part of", c->out);
 }
 
-static int write_success(struct commit *c, struct glint_error *error)
+/* Left by attempts that ended well and whose outcome got lost. */
+static int remove_attempt(void *arg, const char *name)
 {
+    const struct commit *c = arg;
     char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/_SUCCESS", c->hidden))
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
-                         c->out);
-    int file = c->env->open(c->env, path, ENV_PUBLIC);
-    int r = file < 0 ? file : c->env->close(c->env, file);
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "create", path);
+    if (strstr(name, COMMIT_ATTEMPT_MARK) == NULL) return 0;
+    if (!text_format(path, sizeof path, "%s/%s", c->hidden, name)) return -ENAMETOOLONG;
+    return c->env->remove_file(c->env, path);
 }
 
 int commit_complete(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
-    int r = write_success(c, error);
-    if (r == 0) c->state = COMMIT_COMPLETE;
-    return r;
+    char path[PATH_MAX];
+    if (!text_format(path, sizeof path, "%s/_SUCCESS", c->hidden))
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
+                         c->out);
+    int r = c->env->list(c->env, c->hidden, remove_attempt, c);
+    int file = r == 0 ? c->env->open(c->env, path, ENV_PUBLIC) : r;
+    r = file < 0 ? file : c->env->close(c->env, file);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "complete", c->out);
+    c->state = COMMIT_COMPLETE;
+    return 0;
 }
 
-static int publish_rename(struct commit *c, struct glint_error *error)
+/* ---- Publishing */
+
+/* The lock's file goes first, the lock itself stays: nobody else can open it any more. */
+static int remove_lock_file(struct commit *c, struct glint_error *error)
 {
-    if (c->overwrite) {
-        int r = c->env->rename(c->env, c->hidden, c->out, ENV_RENAME_EXCHANGE);
-        if (r == 0) { /* the hidden name now holds what stood there before */
-            env_remove_tree(c->env, c->hidden, 64);
-            return 0;
-        }
-        if (r != -ENOENT) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "replace", c->out);
-    }
-    int r = c->env->rename(c->env, c->hidden, c->out, ENV_RENAME_NEW);
-    if (r == -EEXIST)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
-                         "%s appeared while the job ran", c->out);
+    assert(c->state == COMMIT_COMPLETE && c->lock >= 0);
+    char path[PATH_MAX];
+    if (!text_format(path, sizeof path, "%s/" FOLDER_LOCK_NAME, c->hidden))
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
+                         c->out);
+    int r = c->env->remove_file(c->env, path);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
 }
 
-int commit_publish(struct commit *c, struct glint_error *error)
+static int publish(struct commit *c, struct glint_error *error)
 {
-    assert(c->state == COMMIT_COMPLETE);
-    char lock_path[PATH_MAX];
-    if (text_format(lock_path, sizeof lock_path, "%s/" LOCK_NAME, c->hidden))
-        c->env->remove_file(c->env, lock_path);
-    int r = publish_rename(c, error);
-    if (r != 0) return r;
+    struct env_stat s;
+    bool folder = c->overwrite && c->env->stat(c->env, c->out, &s) == 0 && s.kind == ENV_FOLDER;
+    int r =
+        c->env->rename(c->env, c->hidden, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+    if (r == -EEXIST)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
+                         "%s appeared while the job ran", c->out);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
+    c->exchanged = folder;
     c->state = COMMIT_PUBLISHED;
-    c->env->close(c->env, c->lock);
-    c->lock = -1;
     return 0;
+}
+
+static void take_back(struct commit *c)
+{
+    assert(c->state == COMMIT_PUBLISHED);
+    int r = c->exchanged ? c->env->rename(c->env, c->hidden, c->out, ENV_RENAME_EXCHANGE)
+                         : c->env->rename(c->env, c->out, c->hidden, ENV_RENAME_NEW);
+    if (r != 0) return;
+    c->exchanged = false;
+    c->state = COMMIT_COMPLETE;
+}
+
+int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error)
+{
+    int r = 0;
+    uint32_t published = 0;
+    for (uint32_t i = 0; i < count && r == 0; i++) r = remove_lock_file(commits[i], error);
+    for (; published < count && r == 0; published++) {
+        r = publish(commits[published], error);
+        if (r != 0) break;
+    }
+    while (r != 0 && published > 0) take_back(commits[--published]);
+    return r;
 }
 
 bool commit_discard(struct commit *c)
@@ -177,6 +204,10 @@ bool commit_discard(struct commit *c)
     if (c->state == COMMIT_OPEN || c->state == COMMIT_COMPLETE) {
         clean = env_remove_tree(c->env, c->hidden, 2) == 0;
         c->state = COMMIT_REMOVED;
+    }
+    if (c->state == COMMIT_PUBLISHED && c->exchanged) {
+        clean = env_remove_tree(c->env, c->hidden, REPLACED_DEPTH_MAX) == 0;
+        c->exchanged = false;
     }
     if (c->lock >= 0) c->env->close(c->env, c->lock);
     c->lock = -1;

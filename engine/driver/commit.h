@@ -1,13 +1,15 @@
-/* Outputs: how a folder of results appears whole or not at all.
+/* Outputs: how folders of results appear whole, and all together, or not at all.
  *
- * Beside OUT stands a hidden folder .OUT.glint-JOB while the job runs; its file `lock` is locked by
- * this process. Tasks write attempt files into it; the driver alone keeps one attempt per partition, by
- * renaming it to its part, and publishes the folder with one rename when the whole job has ended well.
- * Folders of jobs whose lock nobody holds any more are leftovers, removed by the next job that
- * writes to the same OUT.
+ * Beside OUT stands a hidden folder .OUT.glint-JOB while the job runs, locked by this process
+ * (base/folder_lock.h). Tasks write attempt files into it; the driver alone keeps one attempt per
+ * partition, by renaming it to its part. When the whole job has ended well, each folder gets its
+ * name by one rename; where one of them cannot, those before it are taken back. Folders of jobs
+ * whose lock nobody holds any more are leftovers, removed by the next job that writes to the same
+ * OUT.
  *
- *   OPEN -> COMPLETE [commit_complete: all parts are there, _SUCCESS is written]
- *   COMPLETE -> PUBLISHED [commit_publish]        OPEN, COMPLETE -> REMOVED [commit_discard]
+ *   OPEN -> COMPLETE       [commit_complete: all parts are there and nothing else, but for
+ * _SUCCESS] COMPLETE -> PUBLISHED  [commit_publish_all]    PUBLISHED -> COMPLETE [the same, taken
+ * back] OPEN, COMPLETE -> REMOVED [commit_discard]
  *
  * Driver thread only. */
 #ifndef GLINT_DRIVER_COMMIT_H
@@ -18,28 +20,36 @@
 
 #include <limits.h>
 
+/* Stands in the names of attempt files, between the part's name and the attempt, and in no part's.
+ */
+#define COMMIT_ATTEMPT_MARK ".attempt-"
+
 enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_REMOVED };
 
 struct commit {
     enum commit_state state;
     struct env *env;
     bool overwrite;
-    bool existed; /* OUT did, and may be replaced */
-    int lock;
+    bool exchanged; /* PUBLISHED: `hidden` holds what stood at OUT before */
+    int lock;       /* -1: none */
     char out[PATH_MAX], hidden[PATH_MAX];
 };
 
 /* Refuses an existing OUT unless `overwrite`; makes the hidden folder. On an error nothing is left.
- * OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL. */
+ * OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
 int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
                 struct glint_error *error);
 /* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. */
 int commit_keep(struct commit *c, struct glint_slice name, const char *part,
                 struct glint_error *error);
+/* Removes attempts that were not kept, and marks the output as whole. */
 int commit_complete(struct commit *c, struct glint_error *error);
-/* Never replaces what appeared at OUT meanwhile, unless `overwrite`. */
-int commit_publish(struct commit *c, struct glint_error *error);
-/* Removes what was not published. False: something could not be removed. */
+/* Publishes all of these complete outputs, or none: then *error says why, and an output that could
+ * not be taken back is still PUBLISHED. Never replaces what appeared at OUT meanwhile, unless
+ * `overwrite`. */
+int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error);
+/* Removes what is not published: the whole output, or after `overwrite` what it has replaced.
+ * False: something could not be removed. */
 bool commit_discard(struct commit *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* The driver's own life: it is made with a transport, runs actions (action.c), and in the end publishes
- * or removes outputs. */
+/* The driver's own life: it is made with a transport, runs actions (action.c), and in the end
+ * publishes or removes outputs. */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"
@@ -12,12 +12,28 @@ static int publish_all(struct driver *d)
 {
     d->published = mem_zalloc(sizeof *d->published * (d->commit_count + 1));
     if (d->published == NULL) return error_no_memory(driver_error(d));
-    for (uint32_t i = 0; i < d->commit_count; i++) {
-        int r = commit_publish(d->commits[i], driver_error(d));
-        if (r != 0) return r;
-        d->published[i] = d->commits[i]->out;
+    int r = commit_publish_all(d->commits, d->commit_count, driver_error(d));
+    for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
+        struct commit *c = d->commits[i];
+        d->published[i] = c->out;
+        if (!commit_discard(c))
+            glint_note(d->g, "what stood at %s before could not be removed: %s", c->out, c->hidden);
     }
-    return 0;
+    return r;
+}
+
+/* What has become of the outputs of a job that failed. */
+static const char *discard_all(struct driver *d)
+{
+    bool clean = true, taken_back = true;
+    for (uint32_t i = 0; i < d->commit_count; i++) {
+        taken_back = d->commits[i]->state != COMMIT_PUBLISHED && taken_back;
+        clean = commit_discard(d->commits[i]) && clean;
+    }
+    if (d->commit_count == 0) return "no output was written";
+    if (!taken_back) return "an output was published and could not be taken back";
+    return clean ? "no output was published; what was there before is as it was"
+                 : "no output was published; a hidden folder beside it is left";
 }
 
 static int driver_finish(struct runner *runner)
@@ -27,13 +43,9 @@ static int driver_finish(struct runner *runner)
     if (e->code == GLINT_OK) driver_check_clock(d);
     if (e->code == GLINT_OK) publish_all(d);
     if (e->code == GLINT_OK) return 0;
-    bool clean = true;
-    for (uint32_t i = 0; i < d->commit_count; i++) clean = commit_discard(d->commits[i]) && clean;
+    const char *kept = discard_all(d);
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
-    const char *kept = d->commit_count == 0 ? "no output was written"
-                       : clean              ? "no output was published; what was there before is as it was"
-                                            : "no output was published; a hidden folder beside it is left";
     text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
     return e->code;
 }
@@ -52,10 +64,14 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
     tally_sort(&d->tally);
     *out = (struct glint_summary){
         .elapsed_ns = d->env->now_ns(d->env) - d->begun_ns,
-        .stages = d->tally.stage_count, .tasks = d->tally.tasks, .retries = d->tally.retries,
+        .stages = d->tally.stage_count,
+        .tasks = d->tally.tasks,
+        .retries = d->tally.retries,
         .counter_count = d->tally.counter_count,
-        .counter_names = (const char *const *)d->tally.names, .counter_values = d->tally.values,
-        .stage_count = d->tally.stage_count, .stage_times = d->tally.stages,
+        .counter_names = (const char *const *)d->tally.names,
+        .counter_values = d->tally.values,
+        .stage_count = d->tally.stage_count,
+        .stage_times = d->tally.stages,
         .output_count = d->g->error.code == GLINT_OK && d->published ? d->commit_count : 0,
         .outputs = d->published};
 }
@@ -99,8 +115,13 @@ struct runner *driver_create(struct glint *g, const struct transport *transport,
     memcpy(slots, executor_slots, sizeof *slots * executor_count);
     *d = (struct driver){.runner = {driver_run, driver_finish, driver_interrupt, driver_summarize,
                                     driver_counter, driver_destroy},
-                         .g = g, .env = env, .transport = *transport, .executor_slots = slots,
-                         .executor_count = executor_count, .next_stage = 1, .job_id = job_id,
+                         .g = g,
+                         .env = env,
+                         .transport = *transport,
+                         .executor_slots = slots,
+                         .executor_count = executor_count,
+                         .next_stage = 1,
+                         .job_id = job_id,
                          .begun_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->begun_ns + g->config.timeout_ns;
     return &d->runner;

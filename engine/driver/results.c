@@ -33,9 +33,11 @@ uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task)
 static int keep_part(struct driver *d, uint32_t partition, struct glint_slice name)
 {
     char part[256], wanted[32];
-    const uint8_t *cut = name.size < sizeof part ? memmem(name.data, name.size, ".attempt-", 9) : NULL;
-    if (cut == NULL || !text_format(part, sizeof part, "%.*s", (int)(cut - name.data),
-                                    (const char *)name.data) ||
+    const uint8_t *cut = name.size < sizeof part ? memmem(name.data, name.size, COMMIT_ATTEMPT_MARK,
+                                                          strlen(COMMIT_ATTEMPT_MARK))
+                                                 : NULL;
+    if (cut == NULL ||
+        !text_format(part, sizeof part, "%.*s", (int)(cut - name.data), (const char *)name.data) ||
         !text_format(wanted, sizeof wanted, "part-%05u", partition) ||
         strncmp(part, wanted, strlen(wanted)) != 0)
         return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL, "a task named a wrong part");
@@ -87,9 +89,8 @@ static int stage_end(struct driver *d, uint32_t number)
     struct active_stage *stage = &a->stages[number];
     stage->ended = true;
     uint64_t now = d->env->now_ns(d->env);
-    if (stage_counts(a, number) &&
-        !tally_stage(&d->tally, stage->name, stage->tasks,
-                     stage->begun_ns ? now - stage->begun_ns : 0))
+    if (stage_counts(a, number) && !tally_stage(&d->tally, stage->name, stage->tasks,
+                                                stage->begun_ns ? now - stage->begun_ns : 0))
         return error_no_memory(driver_error(d));
     if (stage->wide == NULL) return 0;
     int r = announce_outputs(d, number);
@@ -158,7 +159,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     struct active *a = d->active;
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
     if (a != NULL && number < a->stage_count && m->task < a->stages[number].tasks) {
-        int r = m->type == MSG_DONE ? on_done(d, executor, number, m)
+        int r = m->type == MSG_DONE                         ? on_done(d, executor, number, m)
                 : m->type == MSG_FAILED && m->error != NULL ? on_failed(d, executor, number, m)
                                                             : 0;
         if (r != 0) sched_stop(a->sched);

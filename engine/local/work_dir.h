@@ -1,5 +1,6 @@
-/* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700, its
- * file .lock locked while the run lives. Folders whose lock nobody holds are removed by the next run. */
+/* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700,
+ * locked (base/folder_lock.h) while the run lives. What dead runs left is removed by the next one.
+ */
 #ifndef GLINT_LOCAL_WORK_DIR_H
 #define GLINT_LOCAL_WORK_DIR_H
 
@@ -15,7 +16,8 @@ struct work_dir {
 };
 
 /* `parent` NULL: $TMPDIR or /tmp. 0, or WORK_DIR with *error set. */
-int work_dir_open(struct work_dir *w, struct env *env, const char *parent, struct glint_error *error);
+int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
+                  struct glint_error *error);
 void work_dir_close(struct work_dir *w);
 
 #endif

@@ -1,0 +1,347 @@
+/* Outputs appear whole and together or not at all, whatever stands in their way and whichever call
+ * to the world fails. Works on real folders in a scratch folder of its own. */
+#include "engine/driver/commit.h"
+#include "tests/support/faults.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char scratch[64];
+static struct glint_error error;
+
+static void enter(void)
+{
+    strcpy(scratch, "/tmp/commit-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(scratch));
+    cr_assert_eq(chdir(scratch), 0);
+    error = (struct glint_error){.code = GLINT_OK};
+}
+
+static void leave(void)
+{
+    cr_assert_eq(chdir("/"), 0);
+    cr_assert_eq(env_remove_tree(env_real(), scratch, 8), 0);
+}
+
+TestSuite(commit, .init = enter, .fini = leave);
+
+static void write_file(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    cr_assert(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+}
+
+static bool holds(const char *path, const char *text)
+{
+    char found[64] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    ssize_t n = read(file, found, sizeof found - 1);
+    close(file);
+    return n == (ssize_t)strlen(text) && strcmp(found, text) == 0;
+}
+
+/* Entries of a folder but . and .. */
+static int entries(const char *path)
+{
+    int n = 0;
+    DIR *folder = opendir(path);
+    if (folder == NULL) return -1;
+    while (readdir(folder) != NULL) n++;
+    closedir(folder);
+    return n - 2;
+}
+
+static int open_files(void)
+{
+    return entries("/proc/self/fd");
+}
+
+static struct glint_slice slice(const char *text)
+{
+    return (struct glint_slice){(const uint8_t *)text, strlen(text)};
+}
+
+static int write_part(struct commit *c, const char *text)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->hidden);
+    write_file(path, text);
+    return commit_keep(c, slice("part-00000.attempt-1"), "part-00000", &error);
+}
+
+/* From commit_open to commit_complete, with one part that holds `text`. */
+static int prepare(struct commit *c, struct env *env, const char *out, bool overwrite,
+                   const char *text)
+{
+    int r = commit_open(c, env, out, overwrite, (uint64_t)(uintptr_t)c, &error);
+    if (r == 0) r = write_part(c, text);
+    if (r == 0) r = commit_complete(c, &error);
+    return r;
+}
+
+Test(commit, publishes_a_folder)
+{
+    struct commit c, *all[] = {&c};
+    int files = open_files();
+    cr_assert_eq(prepare(&c, env_real(), "out//", false, "rows"), 0);
+    cr_expect_eq(entries("."), 1);
+    cr_expect_neq(access("out", F_OK), 0);
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c) && commit_discard(&c));
+    cr_expect(holds("out/part-00000", "rows") && holds("out/_SUCCESS", ""));
+    cr_expect_eq(entries("out"), 2);
+    cr_expect_eq(entries("."), 1);
+    cr_expect_eq(open_files(), files);
+}
+
+Test(commit, discards)
+{
+    struct commit c;
+    cr_assert_eq(prepare(&c, env_real(), "out", false, "rows"), 0);
+    cr_expect(commit_discard(&c));
+    cr_expect_eq(entries("."), 0);
+}
+
+static void refused(const char *out, bool overwrite, enum glint_code code)
+{
+    struct commit c;
+    int before = entries(".");
+    error.code = GLINT_OK;
+    cr_expect_eq(commit_open(&c, env_real(), out, overwrite, 1, &error), code, "%s", out);
+    cr_expect_eq(error.code, code);
+    cr_expect(commit_discard(&c));
+    cr_expect_eq(entries("."), before);
+}
+
+Test(commit, refuses_what_is_there)
+{
+    cr_assert_eq(mkdir("folder", 0777), 0);
+    write_file("file", "precious");
+    cr_assert_eq(symlink("nowhere", "dangling"), 0);
+    refused("folder", false, GLINT_E_OUTPUT_EXISTS);
+    refused("file", false, GLINT_E_OUTPUT_EXISTS);
+    refused("file", true, GLINT_E_OUTPUT_EXISTS);
+    refused("dangling", false, GLINT_E_OUTPUT_EXISTS);
+    refused("dangling", true, GLINT_E_OUTPUT_EXISTS);
+    refused("missing/out", false, GLINT_E_OUTPUT_CREATE);
+    refused("file/out", false, GLINT_E_OUTPUT_CREATE);
+    refused("", false, GLINT_E_OUTPUT_CREATE);
+    refused("/", false, GLINT_E_OUTPUT_CREATE);
+    refused("folder/..", false, GLINT_E_OUTPUT_CREATE);
+    refused(".", true, GLINT_E_OUTPUT_CREATE);
+    char longest[PATH_MAX + 8];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    refused(longest, false, GLINT_E_OUTPUT_CREATE);
+    longest[255] = '\0'; /* a name, but not one that takes an ending */
+    refused(longest, false, GLINT_E_OUTPUT_CREATE);
+    cr_expect(holds("file", "precious"));
+}
+
+Test(commit, overwrite_replaces_a_folder_as_a_whole)
+{
+    struct commit c, *all[] = {&c};
+    cr_assert_eq(mkdir("out", 0777), 0);
+    cr_assert_eq(mkdir("out/deep", 0777), 0);
+    write_file("out/deep/old", "old");
+    cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
+    cr_expect(holds("out/deep/old", "old"));
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c));
+    cr_expect(holds("out/part-00000", "new"));
+    cr_expect_eq(entries("out"), 2);
+    cr_expect_eq(entries("."), 1);
+}
+
+Test(commit, overwrite_replaces_a_link_not_what_it_leads_to)
+{
+    struct commit c, *all[] = {&c};
+    struct stat st;
+    cr_assert_eq(mkdir("target", 0777), 0);
+    write_file("target/precious", "precious");
+    cr_assert_eq(symlink("target", "out"), 0);
+    cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c));
+    cr_expect(holds("out/part-00000", "new") && holds("target/precious", "precious"));
+    cr_expect(lstat("out", &st) == 0 && S_ISDIR(st.st_mode));
+    cr_expect_eq(entries("."), 2);
+}
+
+Test(commit, never_replaces_what_appeared_meanwhile)
+{
+    struct commit c, *all[] = {&c};
+    cr_assert_eq(prepare(&c, env_real(), "out", false, "new"), 0);
+    cr_assert_eq(mkdir("out", 0777), 0); /* even an empty one */
+    cr_expect_eq(commit_publish_all(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect(commit_discard(&c));
+    cr_expect_eq(entries("out"), 0);
+    cr_expect_eq(entries("."), 1);
+
+    error.code = GLINT_OK;
+    cr_assert_eq(prepare(&c, env_real(), "out2", true, "new"), 0);
+    write_file("out2", "file");
+    cr_expect_eq(commit_publish_all(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect(commit_discard(&c));
+    cr_expect(holds("out2", "file"));
+    cr_expect_eq(entries("."), 2);
+}
+
+Test(commit, overwrite_without_an_old_output)
+{
+    struct commit c, *all[] = {&c};
+    cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c) && holds("out/part-00000", "new"));
+}
+
+Test(commit, attempts_that_lost_are_removed)
+{
+    struct commit c, *all[] = {&c};
+    char path[PATH_MAX + 64];
+    cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
+    cr_assert_eq(write_part(&c, "rows"), 0);
+    snprintf(path, sizeof path, "%s/part-00000.attempt-2", c.hidden);
+    write_file(path, "half");
+    cr_assert_eq(commit_complete(&c, &error), 0);
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c));
+    cr_expect_eq(entries("out"), 2);
+}
+
+Test(commit, names_of_tasks_are_not_believed)
+{
+    static const char *const bad[] = {"", "a/b", "../out", "/etc/passwd"};
+    struct commit c;
+    cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        error.code = GLINT_OK;
+        cr_expect_eq(commit_keep(&c, slice(bad[i]), "part-00000", &error), GLINT_E_PROTOCOL);
+    }
+    error.code = GLINT_OK;
+    struct glint_slice nul = {(const uint8_t *)"a\0b", 3};
+    cr_expect_eq(commit_keep(&c, nul, "part-00000", &error), GLINT_E_PROTOCOL);
+    error.code = GLINT_OK;
+    cr_expect_eq(commit_keep(&c, slice("missing"), "part-00000", &error), GLINT_E_OUTPUT_IO);
+    error.code = GLINT_OK;
+    cr_assert_eq(write_part(&c, "one"), 0);
+    cr_expect_eq(write_part(&c, "two"), GLINT_E_OUTPUT_IO); /* a part is kept once */
+    cr_expect(commit_discard(&c));
+}
+
+Test(commit, two_outputs_appear_together)
+{
+    struct commit a, b, *all[] = {&a, &b};
+    cr_assert_eq(prepare(&a, env_real(), "a", false, "a"), 0);
+    cr_assert_eq(prepare(&b, env_real(), "b", false, "b"), 0);
+    cr_assert_eq(mkdir("b", 0777), 0);
+    cr_expect_eq(commit_publish_all(all, 2, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect_eq(a.state, COMMIT_COMPLETE);
+    cr_expect(commit_discard(&a) && commit_discard(&b));
+    cr_expect_neq(access("a", F_OK), 0);
+    cr_expect_eq(entries("."), 1);
+}
+
+Test(commit, taking_back_restores_what_overwrite_replaced)
+{
+    struct commit a, b, *all[] = {&a, &b};
+    cr_assert_eq(mkdir("a", 0777), 0);
+    write_file("a/old", "old");
+    cr_assert_eq(prepare(&a, env_real(), "a", true, "a"), 0);
+    cr_assert_eq(prepare(&b, env_real(), "b", true, "b"), 0);
+    write_file("b", "appeared");
+    cr_expect_eq(commit_publish_all(all, 2, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect(commit_discard(&a) && commit_discard(&b));
+    cr_expect(holds("a/old", "old") && holds("b", "appeared"));
+    cr_expect_eq(entries("a"), 1);
+    cr_expect_eq(entries("."), 2);
+}
+
+Test(commit, leftovers_go_only_when_unlocked)
+{
+    struct commit c;
+    cr_assert_eq(mkdir(".out.glint-0000000000000001", 0777), 0); /* of a dead job */
+    write_file(".out.glint-0000000000000001/.lock", "");
+    write_file(".out.glint-0000000000000001/part-00000", "dead");
+    cr_assert_eq(mkdir(".out.glint-0000000000000002", 0777), 0); /* of a living one */
+    write_file(".out.glint-0000000000000002/.lock", "");
+    cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* without a lock: anybody's */
+    cr_assert_eq(mkdir("target", 0777), 0);
+    write_file("target/.lock", "");
+    cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0); /* a trap */
+    cr_assert_eq(mkdir(".other.glint-0000000000000005", 0777), 0);     /* another output's */
+    write_file(".other.glint-0000000000000005/.lock", "");
+    int lock = open(".out.glint-0000000000000002/.lock", O_RDWR | O_CLOEXEC);
+    cr_assert(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+    cr_expect_neq(access(".out.glint-0000000000000001", F_OK), 0);
+    cr_expect_eq(access(".out.glint-0000000000000002/.lock", F_OK), 0);
+    cr_expect_eq(access(".out.glint-0000000000000003", F_OK), 0);
+    cr_expect_eq(access("target/.lock", F_OK), 0);
+    cr_expect_eq(access(".other.glint-0000000000000005", F_OK), 0);
+    cr_expect(commit_discard(&c));
+    close(lock);
+}
+
+/* Two outputs, one of which replaces an old one: all or nothing, for every call that can fail. */
+static int run_faulty(int64_t n, enum fault_mode mode, int fault)
+{
+    struct commit a, b, *all[] = {&a, &b};
+    cr_assert_eq(mkdir("old", 0777), 0);
+    write_file("old/old", "old");
+    error = (struct glint_error){.code = GLINT_OK};
+    faults_set(mode, n, fault);
+    int r = prepare(&a, faults_env(), "new", false, "a");
+    int second = r == 0 ? prepare(&b, faults_env(), "old", true, "b") : 0;
+    bool opened = r == 0;
+    if (r == 0) r = second;
+    if (r == 0) r = commit_publish_all(all, 2, &error);
+    commit_discard(&a);
+    if (opened) commit_discard(&b);
+    return r;
+}
+
+Test(commit, any_call_may_fail)
+{
+    static const struct {
+        enum fault_mode mode;
+        int error;
+    } kinds[] = {{FAULT_ONCE, -EIO},
+                 {FAULT_ONCE, -ENOSPC},
+                 {FAULT_ONCE, -EMFILE},
+                 {FAULT_FROM_THEN_ON, -EIO}};
+    int files = open_files();
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        for (int64_t n = 1;; n++) {
+            int r = run_faulty(n, kinds[k].mode, kinds[k].error);
+            const char *call = faults_failed();
+            cr_expect_eq(open_files(), files);
+            /* Taking back is renaming: when that fails too, the output stays, and is whole. */
+            bool stuck = r != 0 && kinds[k].mode == FAULT_FROM_THEN_ON && access("new", F_OK) == 0;
+            if (r == 0 || stuck) {
+                cr_expect(holds("new/part-00000", "a"));
+            } else {
+                cr_expect(r == error.code && error.cause[0] != '\0');
+                cr_expect_neq(access("new", F_OK), 0, "%s", call);
+            }
+            cr_expect(r == 0 ? holds("old/part-00000", "b") : holds("old/old", "old"), "%s", call);
+            /* A folder that cannot be listed cannot be removed. */
+            bool left = call != NULL && strcmp(call, "list") == 0;
+            int wanted = r == 0 || stuck ? 2 : 1;
+            cr_expect(left || entries(".") == wanted, "%s %lld", call, (long long)n);
+            leave();
+            enter();
+            if (call == NULL) break;
+        }
+    }
+}
