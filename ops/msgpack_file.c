@@ -36,7 +36,7 @@ static const char *const kind_names[] = {
 
 static const char *const wanted_names[] = {
     [GLINT_NONE] = "nil",    [GLINT_BYTES] = "a bin",
-    [GLINT_TEXT] = "a str",  [GLINT_I64] = "an integer of 64 bits with sign",
+    [GLINT_TEXT] = "a str",  [GLINT_I64] = "an integer with a sign",
     [GLINT_F64] = "a float", [GLINT_MSGPACK] = "any value",
 };
 
@@ -90,8 +90,11 @@ static enum scan_result cell_read(struct msgpack_state *s, enum glint_type type,
         return r;
     }
     if (!scan_head(p, left, &h)) return explain(s, p, left, size);
-    if (!cell_decode(type, &h, p, out))
-        return corrupt(s, p, wanted_names[type], kind_names[h.kind]);
+    if (!cell_decode(type, &h, p, out)) {
+        const bool unsigned_only = h.kind == SCAN_UINT && h.u64 > INT64_MAX;
+        return corrupt(s, p, wanted_names[type],
+                       unsigned_only ? "an integer without" : kind_names[h.kind]);
+    }
     *size = h.head_size + (type == GLINT_TEXT || type == GLINT_BYTES ? h.size : 0);
     return SCAN_OK;
 }
@@ -289,7 +292,9 @@ static int msgpack_open(void *state, const struct op_open *o)
     struct msgpack_state *s = state;
     s->task = o->task;
     s->shape = o->out;
-    return 0;
+    s->capacity = READ_BLOCK_BYTES;
+    s->window = mem_alloc(s->capacity);
+    return s->window != NULL ? 0 : error_no_memory(&s->task->error);
 }
 
 static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint_emitter *out)

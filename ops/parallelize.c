@@ -33,11 +33,13 @@ static enum flow parallelize_run(void *state, struct glint_slice split, struct g
 
 /* ---- The driver's half */
 
-static bool add_split(struct glint_rdd *rdd, const struct glint_record *records, uint64_t count)
+/* Records [first, end). */
+static bool add_split(struct glint_rdd *rdd, const struct glint_record *records, uint64_t first,
+                      uint64_t end)
 {
     struct buffer rows = {NULL, 0, 0};
     bool ok = true;
-    for (uint64_t i = 0; ok && i < count; i++) ok = rows_append(&rows, rdd->shape, &records[i]);
+    for (uint64_t i = first; ok && i < end; i++) ok = rows_append(&rows, rdd->shape, &records[i]);
     if (!ok) error_no_memory(&rdd->g->error);
     ok = ok && rdd_add_split(rdd, (struct glint_slice){rows.data, rows.size}) != NULL;
     buffer_fini(&rows);
@@ -67,7 +69,7 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
     uint64_t first = 0;
     for (uint32_t p = 0; p < partitions; p++) {
         const uint64_t end = (uint64_t)((unsigned __int128)count * (p + 1) / partitions);
-        if (!add_split(rdd, records + first, end - first)) return NULL;
+        if (!add_split(rdd, records, first, end)) return NULL;
         first = end;
     }
     assert(first == count && rdd->partitions == partitions);

@@ -1,0 +1,213 @@
+/* saveAsMsgpackFile against msgpack-c; msgpackFile reads back what was written, for every pair of
+ * types, wherever the window over a file ends. */
+#include "engine/data/gzip.h"
+#include "tests/unit/ops/msgpack_tables.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(msgpack_file, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+struct plan {
+    struct glint_shape shape;
+    char path[PATH_BYTES];
+};
+
+static struct glint_rdd *make_file(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_msgpack_file(g, p->path, p->shape);
+}
+
+static void write_table(const char *name, const struct table *t, uint64_t first, uint64_t end)
+{
+    struct buffer file = table_pack(t, first, end);
+    scratch_write(name, file.data, file.size);
+    buffer_fini(&file);
+}
+
+/* Saves the table on two slots in 3 partitions, and compares the files. */
+static void save_and_compare(const struct table *t, const char *name)
+{
+    char path[PATH_BYTES], part[PATH_BYTES];
+    struct glint *g = world_open(&worlds[3]);
+    struct glint_rdd *rdd = glint_parallelize(g, t->shape, t->rows, t->count, 3);
+    cr_assert_eq(glint_save_as_msgpack_file(rdd, scratch_path(name, path)), 0, "%s",
+                 glint_error(g)->cause);
+    world_close(g, GLINT_OK);
+    for (uint64_t i = 0; i < 3; i++) {
+        snprintf(part, sizeof part, "%s/part-%05llu", name, (unsigned long long)i);
+        struct buffer got = scratch_read(part);
+        struct buffer expected = table_pack(t, t->count * i / 3, t->count * (i + 1) / 3);
+        cr_assert_eq(got.size, expected.size, "%s of (%d, %d): %llu bytes, not %llu", part,
+                     t->shape.key, t->shape.value, (unsigned long long)got.size,
+                     (unsigned long long)expected.size);
+        cr_assert_eq(memcmp(got.data, expected.data, got.size), 0, "%s", part);
+        buffer_fini(&got);
+        buffer_fini(&expected);
+    }
+}
+
+Test(msgpack_file, round_trip_of_every_shape)
+{
+    const struct world base = {.split_bytes = 1000};
+    for (int key = GLINT_NONE; key <= GLINT_MSGPACK; key++)
+        for (int value = GLINT_NONE; value <= GLINT_MSGPACK; value++) {
+            struct plan p = {.shape = {key, value}};
+            if (key == GLINT_NONE && value == GLINT_NONE) continue;
+            struct table t = awkward_table(p.shape, 100);
+            save_and_compare(&t, "out");
+            scratch_path("out", p.path);
+            plan_expect(make_file, &p, &base, &t);
+            scratch_remove("out");
+            table_free(&t);
+        }
+}
+
+/* What stands before the awkward cells pushes them over the end of the first block, byte by byte.
+ */
+Test(msgpack_file, window_ends_anywhere)
+{
+    struct plan p = {.shape = {GLINT_TEXT, GLINT_MSGPACK}};
+    static uint8_t filler[READ_BLOCK_BYTES];
+    filler[0] = 0xc6;
+    for (uint64_t back = 0; back < 80; back++) {
+        const uint64_t size = READ_BLOCK_BYTES - 7 - back, body = size - 5;
+        for (int i = 0; i < 4; i++) filler[1 + i] = (uint8_t)(body >> (24 - 8 * i));
+        struct table t = {.shape = p.shape}, got;
+        table_add(&t, text("k"), bytes(filler, size));
+        for (int i = 0; i < 10; i++)
+            table_add(&t, text("key"), bytes("\x93\xc4\x01x\xcd\x01\x02\xc0", 8));
+        write_table("file", &t, 0, t.count);
+        struct glint *g = world_open(&worlds[0]);
+        scratch_path("file", p.path);
+        table_collect(make_file(g, &p), &got);
+        table_expect(&got, &t, "shifted");
+        world_close(g, GLINT_OK);
+        table_free(&t);
+        table_free(&got);
+    }
+}
+
+/* More rows than a batch has, more bytes than a block has, in both kinds of column. */
+Test(msgpack_file, many_rows)
+{
+    struct plan p = {.shape = {GLINT_I64, GLINT_BYTES}};
+    struct table t = awkward_table(p.shape, 60000);
+    save_and_compare(&t, "out");
+    scratch_path("out", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+    table_free(&t);
+}
+
+/* Filters: an array with a large bin at its end. */
+Test(msgpack_file, large_values)
+{
+    struct plan p = {.shape = {GLINT_I64, GLINT_MSGPACK}};
+    struct table t = {.shape = p.shape};
+    const uint64_t most = 20 * MIB;
+    uint8_t *value = mem_zalloc(most);
+    cr_assert_not_null(value);
+    memcpy(value, "\x93\x01\x02\xc6", 4);
+    for (int64_t i = 0; i < 4; i++) {
+        const uint64_t size = i == 2 ? 50 : most >> i, body = size - 8;
+        for (int b = 0; b < 4; b++) value[4 + b] = (uint8_t)(body >> (24 - 8 * b));
+        for (uint64_t at = 8; at < size; at += 997) value[at] = (uint8_t)(at + (uint64_t)i);
+        table_add(&t, number(i), bytes(value, size));
+    }
+    mem_free(value);
+    save_and_compare(&t, "out");
+    scratch_path("out", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+    table_free(&t);
+}
+
+/* One value of many small parts, none of which tells how many bytes are still to come. */
+Test(msgpack_file, large_value_of_small_parts)
+{
+    struct plan p = {.shape = {GLINT_NONE, GLINT_MSGPACK}};
+    struct table t = {.shape = p.shape};
+    struct buffer value = {NULL, 0, 0};
+    const uint32_t count = 1000000;
+    cr_assert(buffer_append(&value, "\xdd", 1));
+    for (int b = 3; b >= 0; b--)
+        cr_assert(buffer_append(&value, (uint8_t[]){(uint8_t)(count >> 8 * b)}, 1));
+    for (uint32_t i = 0; i < count; i++)
+        cr_assert(buffer_append(&value,
+                                "\xa7"
+                                "7 bytes",
+                                8));
+    table_add(&t, none(), bytes(value.data, value.size));
+    table_add(&t, none(), text("\x01"));
+    write_table("file", &t, 0, 2);
+    scratch_path("file", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+    buffer_fini(&value);
+    table_free(&t);
+}
+
+static int gzip_write(void *arg, const void *data, uint64_t size)
+{
+    return buffer_append(arg, data, size) ? 0 : -1;
+}
+
+Test(msgpack_file, gzip)
+{
+    struct plan p = {.shape = {GLINT_TEXT, GLINT_BYTES}};
+    struct table t = awkward_table(p.shape, 3000);
+    struct buffer plain = table_pack(&t, 0, t.count), packed = {NULL, 0, 0};
+    struct gzip_writer *gzip = gzip_writer_create(gzip_write, &packed);
+    cr_assert_not_null(gzip);
+    cr_assert_eq(gzip_writer_add(gzip, plain.data, plain.size), 0);
+    cr_assert_eq(gzip_writer_finish(gzip), 0);
+    gzip_writer_destroy(gzip);
+    scratch_write("file.gz", packed.data, packed.size);
+    scratch_path("file.gz", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+    buffer_fini(&plain);
+    buffer_fini(&packed);
+    table_free(&t);
+}
+
+/* Files stay whole and in order; small ones share a split, empty ones have none. */
+Test(msgpack_file, files_and_splits)
+{
+    struct plan p = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table t = awkward_table(p.shape, 90);
+    struct glint_record *rows = t.rows;
+    char name[32];
+    t.count = 0; /* the short rows only */
+    for (uint32_t i = 30; i < 90; i++) t.rows[t.count++] = rows[i];
+    cr_assert_eq(env_real()->make_folder(env_real(), scratch_path("in", p.path), true), 0);
+    for (uint32_t i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "in/part-%u", i);
+        write_table(name, &t, 10 * i, 10 * i + 10);
+    }
+    scratch_write("in/part-35", "", 0);
+    scratch_write("in/_SUCCESS", "", 0);
+    const struct {
+        uint64_t split_bytes;
+        uint32_t partitions;
+    } cases[] = {{1, 6}, {100, 6}, {0, 1}, {1 << 20, 1}};
+    for (int i = 0; i < 4; i++) {
+        const struct world base = {.split_bytes = cases[i].split_bytes};
+        struct world w = {.name = "splits", .slots = 1, .split_bytes = cases[i].split_bytes};
+        struct glint *g = world_open(&w);
+        cr_assert_eq(glint_partitions(make_file(g, &p)), cases[i].partitions);
+        world_close(g, GLINT_OK);
+        plan_expect(make_file, &p, &base, &t);
+    }
+    table_free(&t);
+}
+
+Test(msgpack_file, nothing)
+{
+    struct plan p = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table t = {.shape = p.shape};
+    scratch_write("empty", "", 0);
+    scratch_path("empty", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+    save_and_compare(&t, "out");
+    scratch_path("out", p.path);
+    plan_expect(make_file, &p, NULL, &t);
+}
