@@ -39,6 +39,13 @@ struct pipeline {
     bool stopped; /* somebody has enough */
 };
 
+/* The task's code, after a failure. Whoever failed said why, but a function of the job may forget to. */
+static int failed(struct pipeline *p)
+{
+    return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
+                     "a function of the job answered an error that it did not set");
+}
+
 static enum flow sink_write(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     (void)out;
@@ -98,7 +105,7 @@ static int run_source(struct pipeline *p, struct frame *f)
     if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
     p->stopped = flow == FLOW_STOP;
     p->task->origin = NULL;
-    return flow == FLOW_FAIL ? p->task->error.code : 0;
+    return flow == FLOW_FAIL ? failed(p) : 0;
 }
 
 static void spec_fill(const struct stage_node *node, struct glint_shape in, struct shuffle_spec *out)
@@ -141,7 +148,7 @@ static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle
     }
     shuffle_reader_close(reader);
     p->stopped = out->flow == FLOW_STOP;
-    return r < 0 || out->flow == FLOW_FAIL ? p->task->error.code : 0;
+    return r < 0 || out->flow == FLOW_FAIL ? failed(p) : 0;
 }
 
 static int run_shuffle(struct pipeline *p, struct frame *f)
@@ -177,7 +184,7 @@ static int leave_narrow(struct pipeline *p, struct frame *f)
     if (flow != FLOW_FAIL) flow = emitter_flush(f->out);
     if (f->node->op->close != NULL) f->node->op->close(f->state);
     p->depth--;
-    return flow == FLOW_FAIL ? p->task->error.code : 0;
+    return flow == FLOW_FAIL ? failed(p) : 0;
 }
 
 static int step_coalesce(struct pipeline *p, struct frame *f)
@@ -244,6 +251,8 @@ static int walk(struct pipeline *p)
     frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
     while (r == 0 && p->depth > 0) r = step(p);
+    /* An error that a function set counts, also if it answered that all was well. */
+    if (r == 0) r = p->task->error.code;
     if (r != 0) unwind(p);
     p->task->partition = p->input->partition;
     return r;
@@ -271,7 +280,7 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
     int r = op_open_node(p, root, &p->action_state);
     if (r == 0) r = walk(p);
     if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
-        r = p->task->error.code;
+        r = failed(p);
     if (r == 0 && root->op->result != NULL) r = root->op->result(p->action_state, out);
     if (p->action_state != NULL && root->op->close != NULL) root->op->close(p->action_state);
     return r;
@@ -293,6 +302,11 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
     else
         r = run_action(&p, root, out_result);
     unpacker_fini(&p.splits);
-    assert((r == 0) == (task->error.code == GLINT_OK));
-    return r;
+    if (r != 0) return failed(&p);
+    if (task->error.code == GLINT_OK) return 0;
+    if (root->op->kind == OP_WIDE)
+        run_destroy(out_run);
+    else
+        buffer_fini(out_result);
+    return task->error.code;
 }

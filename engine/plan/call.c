@@ -21,7 +21,14 @@ int call_open(struct call *c, struct glint_task *task, const struct glint_functi
     task->args = args;
     int r = fn->open(task, c->state);
     task->args = outer;
-    return r;
+    return r < 0 ? call_failed(c, r) : 0;
+}
+
+int call_failed(struct call *c, int answer)
+{
+    assert(answer < 0);
+    return error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, NULL,
+                     "%s answered %d without an error", c->fn->name, answer);
 }
 
 void call_close(struct call *c)

@@ -62,16 +62,14 @@ int call_open(struct call *c, struct glint_task *task, const struct glint_functi
 void call_close(struct call *c);
 /* MAP and FLAT_MAP: all rows of a batch, by the batch form where there is one. */
 enum flow call_push(struct call *c, const struct glint_batch *batch, struct glint_emitter *out);
+/* The task's code after the function answered an error, which it may have forgotten to set. */
+int call_failed(struct call *c, int answer);
 /* A function's answer as a flow. */
 static inline enum flow call_flow(struct call *c, int answer, const struct glint_emitter *out)
 {
-    if (answer < 0) {
-        if (c->task->error.code == GLINT_OK)
-            error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, NULL,
-                      "%s answered %d without an error", c->fn->name, answer);
-        return FLOW_FAIL;
-    }
-    return out->flow;
+    if (answer >= 0) return out->flow;
+    call_failed(c, answer);
+    return FLOW_FAIL;
 }
 
 #endif

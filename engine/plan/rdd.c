@@ -78,7 +78,7 @@ static bool function_check(struct glint *g, const char *operator, const struct g
         return false;
     }
     if ((forms & (1u << fn->form)) == 0) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s does not take %s, a %s function",
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s does not take %s, whose form is %s",
                   operator, name, form_names[fn->form]);
         return false;
     }
