@@ -324,15 +324,19 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
  * never collected; mapValues takes a GROUP function here. */
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd);
 struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+/* Of equal records one. Records of pairs are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
-/* Sorted by the key's order within and over partitions; the bounds come from a sample. Stable. */
+/* Sorted by the key's order within and over partitions; the bounds come from a sample, for which the
+ * input is read once more unless there is one partition only. Stable. Differs from Spark: where there
+ * are few different keys, some partitions are empty. */
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
 /* [MAP] that emits the sort key; the input's key must be NONE. */
 struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function, struct glint_args *args,
                                 bool ascending);
-/* By hash of the key, into `partitions` (0: the default). */
+/* By hash of the key, into `partitions` (0: the default). In a partition records stand by key. */
 struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
-/* Spread by (partition, index), never by arrival: the same on every cluster and after every retry. */
+/* Spread by (partition, index), never by arrival: the same on every cluster and after every retry. In a
+ * partition the records of a pair RDD stand by key. */
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 /* Fewer partitions without a shuffle: neighbours are joined. */
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
@@ -367,7 +371,8 @@ int glint_collect_each(struct glint_rdd *rdd,
 /* One row per key, the last value wins; sorted by key. */
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count(struct glint_rdd *rdd, int64_t *out);
-/* (key, i64) or (value, i64), sorted. */
+/* (key, i64) or (value, i64), sorted. Differs from Spark: countByValue is for single elements, since a
+ * pair and its count would be three columns. */
 int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
 /* first: EMPTY_COLLECTION where there is none. take reads no more partitions than it needs. */
@@ -376,7 +381,9 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 /* Smallest, largest records by (key, value), in that order. */
 int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
-/* [REDUCE] of all values; one row (none, value). Empty: EMPTY_COLLECTION. */
+/* [REDUCE] of all values; one row (none, value). Empty: EMPTY_COLLECTION. reduce, fold and aggregate
+ * merge each partition on a slot, and what the partitions gave on the driver, in their order; counters
+ * of a function count on slots only. */
 int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
                  struct glint_rows *out);
 /* [REDUCE] from zero in each partition and once more over the partitions, as in Spark. */

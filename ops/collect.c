@@ -2,9 +2,9 @@
 #include "ops/ops.h"
 
 struct collect_state {
+    struct rows_state rows; /* first */
     struct glint_task *task;
     struct glint_shape shape;
-    struct buffer rows;
 };
 
 static int collect_open(void *state, const struct op_open *o)
@@ -15,36 +15,16 @@ static int collect_open(void *state, const struct op_open *o)
     return 0;
 }
 
-static enum flow collect_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow collect_push(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out)
 {
     (void)out;
     struct collect_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
-        if (!rows_append(&s->rows, s->shape, &r)) {
-            error_no_memory(&s->task->error);
-            return FLOW_FAIL;
-        }
+        if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;
     }
-    if (s->rows.size <= RESULT_BYTES_MAX) return FLOW_MORE;
-    error_set(&s->task->error, GLINT_E_RESULT_LIMIT,
-              "save the result as files instead of collecting it",
-              "the rows of one partition take more than %llu bytes",
-              (unsigned long long)RESULT_BYTES_MAX);
-    return FLOW_FAIL;
-}
-
-static int collect_result(void *state, struct buffer *out)
-{
-    struct collect_state *s = state;
-    *out = s->rows;
-    s->rows = (struct buffer){NULL, 0, 0};
-    return 0;
-}
-
-static void collect_close(void *state)
-{
-    buffer_fini(&((struct collect_state *)state)->rows);
+    return FLOW_MORE;
 }
 
 const struct op op_collect = {.name = "collect",
@@ -52,8 +32,8 @@ const struct op op_collect = {.name = "collect",
                               .state_size = sizeof(struct collect_state),
                               .open = collect_open,
                               .push = collect_push,
-                              .close = collect_close,
-                              .result = collect_result};
+                              .close = rows_state_close,
+                              .result = rows_state_result};
 
 struct collecting {
     struct glint *g;

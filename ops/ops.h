@@ -72,6 +72,12 @@ bool rows_append_bytes(struct buffer *out, struct glint_shape shape, struct glin
 /* rows_append to a task's result. False: the task's error is set, RESULT_LIMIT over the limit. */
 bool rows_gather(struct glint_task *task, struct buffer *out, struct glint_shape shape,
                  const struct glint_record *record);
+/* What a state begins with whose operator answers rows, and their result and close. */
+struct rows_state {
+    struct buffer bytes;
+};
+int rows_state_result(void *state, struct buffer *out);
+void rows_state_close(void *state);
 /* RESULT_LIMIT, about the result of one partition. Answers false. */
 bool rows_too_large(struct glint_task *task);
 /* Adds a partition's rows to `rows`. 0 or a code with the context's error set. */

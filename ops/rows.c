@@ -1,22 +1,63 @@
 /* Rows that come back to the driver: written by tasks, read by jobs. */
 #include "engine/data/codec.h"
+#include "engine/data/sort.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <string.h>
 
-static bool cell_append(struct buffer *out, enum glint_type type, const union glint_value *v)
+static bool cell_append(struct buffer *out, enum glint_type type, struct glint_slice s)
 {
-    uint8_t scratch[CODEC_NUMBER_BYTES];
     if (type == GLINT_NONE) return true;
-    struct glint_slice s = codec_encode(type, v, scratch);
     if (!buffer_reserve(out, s.size + 10)) return false;
     out->size += codec_put_varint(out->data + out->size, s.size);
     return buffer_append(out, s.data, s.size);
 }
 
+bool rows_append_bytes(struct buffer *out, struct glint_shape shape, struct glint_slice key,
+                       struct glint_slice value)
+{
+    return cell_append(out, shape.key, key) && cell_append(out, shape.value, value);
+}
+
 bool rows_append(struct buffer *out, struct glint_shape shape, const struct glint_record *record)
 {
-    return cell_append(out, shape.key, &record->key) && cell_append(out, shape.value, &record->value);
+    uint8_t key[CODEC_NUMBER_BYTES], value[CODEC_NUMBER_BYTES];
+    return rows_append_bytes(out, shape, codec_encode(shape.key, &record->key, key),
+                             codec_encode(shape.value, &record->value, value));
+}
+
+bool rows_too_large(struct glint_task *task)
+{
+    error_set(&task->error, GLINT_E_RESULT_LIMIT,
+              "save the result as files instead of collecting it",
+              "the rows of one partition take more than %llu bytes",
+              (unsigned long long)RESULT_BYTES_MAX);
+    return false;
+}
+
+bool rows_gather(struct glint_task *task, struct buffer *out, struct glint_shape shape,
+                 const struct glint_record *record)
+{
+    if (!rows_append(out, shape, record)) {
+        error_no_memory(&task->error);
+        return false;
+    }
+    return out->size <= RESULT_BYTES_MAX || rows_too_large(task);
+}
+
+int rows_state_result(void *state, struct buffer *out)
+{
+    struct rows_state *s = state;
+    assert(out->data == NULL);
+    *out = s->bytes;
+    s->bytes = (struct buffer){NULL, 0, 0};
+    return 0;
+}
+
+void rows_state_close(void *state)
+{
+    buffer_fini(&((struct rows_state *)state)->bytes);
 }
 
 static bool cell_next(struct glint_slice result, uint64_t *at, enum glint_type type,
@@ -54,7 +95,8 @@ static bool offsets_reserve(struct glint_rows *rows)
 {
     if (rows->count < rows->capacity) return true;
     uint64_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-    uint64_t *grown = mem_grow(rows->offsets, sizeof *grown * rows->count, sizeof *grown * capacity);
+    uint64_t *grown =
+        mem_grow(rows->offsets, sizeof *grown * rows->count, sizeof *grown * capacity);
     if (grown == NULL) return false;
     rows->offsets = grown;
     rows->capacity = capacity;
@@ -84,6 +126,47 @@ int rows_take(struct glint *g, struct glint_rows *rows, struct glint_slice resul
         rows->count++;
     }
     return ok ? 0 : error_no_memory(&g->error);
+}
+
+static struct glint_slice row_key(const void *arg, uint64_t offset)
+{
+    const struct glint_rows *rows = arg;
+    const uint8_t *at = rows->data + offset;
+    struct glint_slice key = {at, 0};
+    unsigned n = codec_get_varint(at, rows->data + rows->size, &key.size);
+    assert(n > 0);
+    key.data = at + n;
+    return key;
+}
+
+int rows_sort(struct glint *g, struct glint_rows *rows)
+{
+    uint64_t count = rows->count;
+    static_assert(RESULT_BYTES_MAX < (uint64_t)1 << SORT_PLACE_BITS, "an offset is a reference");
+    if (count < 2 || rows->shape.key == GLINT_NONE) return 0;
+    struct sort_entry *entries = mem_alloc(2 * count * sizeof *entries);
+    if (entries == NULL) return error_no_memory(&g->error);
+    for (uint64_t i = 0; i < count; i++)
+        entries[i] = (struct sort_entry){sort_prefix(row_key(rows, rows->offsets[i]), 0, false),
+                                         sort_place(0, rows->offsets[i])};
+    bool number = rows->shape.key == GLINT_I64 || rows->shape.key == GLINT_F64;
+    sort_entries(entries, entries + count, count, false, number ? NULL : row_key, rows);
+    for (uint64_t i = 0; i < count; i++) rows->offsets[i] = sort_reference(&entries[i]);
+    mem_free(entries);
+    return 0;
+}
+
+int rows_none(struct glint *g, struct glint_rows *rows, const char *action)
+{
+    glint_rows_free(rows);
+    return error_set(&g->error, GLINT_E_EMPTY_COLLECTION, "ask isEmpty first",
+                     "%s of an RDD without records", action);
+}
+
+int result_damaged(struct glint *g, const struct op *op)
+{
+    return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "a task's result of %s does not parse",
+                     op->name);
 }
 
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i)

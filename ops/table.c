@@ -22,7 +22,32 @@
     X(random_split)                                                                                \
     X(sample)                                                                                      \
     X(reduce_by_key)                                                                               \
+    X(fold_by_key)                                                                                 \
+    X(aggregate_by_key)                                                                            \
+    X(combine_by_key)                                                                              \
+    X(group_by_key)                                                                                \
+    X(distinct_pack)                                                                               \
+    X(distinct)                                                                                    \
+    X(distinct_unpack)                                                                             \
+    X(partition_by)                                                                                \
+    X(repartition)                                                                                 \
+    X(sort_by_key)                                                                                 \
+    X(key_sample)                                                                                  \
     X(collect)                                                                                     \
+    X(count)                                                                                       \
+    X(count_by_key)                                                                                \
+    X(count_by_value)                                                                              \
+    X(take)                                                                                        \
+    X(take_ordered)                                                                                \
+    X(top)                                                                                         \
+    X(min)                                                                                         \
+    X(max)                                                                                         \
+    X(reduce)                                                                                      \
+    X(fold)                                                                                        \
+    X(aggregate)                                                                                   \
+    X(sum)                                                                                         \
+    X(lookup)                                                                                      \
+    X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \
     X(save_as_gzip_text_file)                                                                      \
     X(save_as_msgpack_file)

@@ -1,0 +1,26 @@
+/* aggregateByKey: the values of each key merged into an accumulator that starts as the zero and may
+ * be of another type; accumulators of different map partitions are combined. */
+#include "ops/ops.h"
+
+extern const struct op op_aggregate_by_key;
+
+struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
+                                         const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "aggregateByKey needs keys");
+    struct rdd_spec spec = {.op = &op_aggregate_by_key,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_AGGREGATE,
+                            .args = args,
+                            .shape = {rdd->shape.key, GLINT_ANY},
+                            .key_partitioned = true,
+                            .wide = {.combine = COMBINE_AGGREGATE}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out == NULL) return NULL;
+    out->wide.zero = value_encode(rdd->g, out->shape.value, &zero);
+    return context_failed(rdd->g) ? NULL : out;
+}
+
+const struct op op_aggregate_by_key = {.name = "aggregateByKey", .kind = OP_WIDE};

@@ -1,0 +1,25 @@
+/* combineByKey: as aggregateByKey, but an accumulator is created from a key's first value. */
+#include "ops/ops.h"
+
+extern const struct op op_combine_by_key;
+
+struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
+                                       struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "combineByKey needs keys");
+    struct rdd_spec spec = {.op = &op_combine_by_key,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_AGGREGATE,
+                            .args = args,
+                            .shape = {rdd->shape.key, GLINT_ANY},
+                            .key_partitioned = true,
+                            .wide = {.combine = COMBINE_CREATE}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL && out->fn->create == NULL)
+        return rdd_fail(out, GLINT_E_PLAN_FUNCTION, "%s has no create", function);
+    return out;
+}
+
+const struct op op_combine_by_key = {.name = "combineByKey", .kind = OP_WIDE};

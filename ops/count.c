@@ -1,0 +1,63 @@
+/* count: how many records there are. */
+#include "engine/data/codec.h"
+#include "ops/ops.h"
+
+struct count_state {
+    struct glint_task *task;
+    uint64_t rows;
+};
+
+static int count_open(void *state, const struct op_open *o)
+{
+    ((struct count_state *)state)->task = o->task;
+    return 0;
+}
+
+static enum flow count_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    ((struct count_state *)state)->rows += batch->rows;
+    return FLOW_MORE;
+}
+
+static int count_result(void *state, struct buffer *out)
+{
+    struct count_state *s = state;
+    uint8_t varint[10];
+    if (buffer_append(out, varint, codec_put_varint(varint, s->rows))) return 0;
+    return error_no_memory(&s->task->error);
+}
+
+const struct op op_count = {.name = "count",
+                            .kind = OP_ACTION,
+                            .state_size = sizeof(struct count_state),
+                            .open = count_open,
+                            .push = count_push,
+                            .result = count_result};
+
+struct counting {
+    struct glint *g;
+    int64_t rows;
+};
+
+static int count_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct counting *c = arg;
+    uint64_t rows;
+    unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
+    if (n == 0 || n != result.size) return result_damaged(c->g, &op_count);
+    c->rows += (int64_t)rows;
+    return 0;
+}
+
+int glint_count(struct glint_rdd *rdd, int64_t *out)
+{
+    *out = 0;
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct counting c = {rdd->g, 0};
+    struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_take, .arg = &c};
+    int r = action_run(&a);
+    if (r == 0) *out = c.rows;
+    return r;
+}

@@ -1,0 +1,75 @@
+/* countByKey and countByValue: a one for each record, summed by key, collected. */
+#include "ops/ops.h"
+
+struct ones_state {
+    int64_t ones[BATCH_ROWS_MAX];
+};
+
+static int ones_open(void *state, const struct op_open *o)
+{
+    (void)o;
+    struct ones_state *s = state;
+    for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) s->ones[i] = 1;
+    return 0;
+}
+
+static enum flow emit_ones(const struct ones_state *s, const struct glint_batch *batch,
+                           const struct glint_column *key, struct glint_emitter *out)
+{
+    struct glint_batch counted = *batch;
+    counted.key = *key;
+    counted.value = (struct glint_column){.type = GLINT_I64, .i64 = s->ones};
+    glint_emit_batch(out, &counted);
+    return out->flow;
+}
+
+static enum flow keys_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    return emit_ones(state, batch, &batch->key, out);
+}
+
+static enum flow values_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    return emit_ones(state, batch, &batch->value, out);
+}
+
+#define ONES_OP(op_name, push_)                                                                    \
+    {                                                                                              \
+        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct ones_state),               \
+        .open = ones_open, .push = push_                                                           \
+    }
+
+const struct op op_count_by_key = ONES_OP("countByKey", keys_push);
+const struct op op_count_by_value = ONES_OP("countByValue", values_push);
+
+static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type key,
+                    struct glint_rows *out)
+{
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .shape = {key, GLINT_I64}};
+    struct glint_rdd *counts =
+        glint_reduce_by_key(rdd_create(rdd->g, &spec), "glint.sum_i64", NULL);
+    if (counts == NULL) return rdd->g->error.code;
+    int r = glint_collect(counts, out);
+    if (r == 0) r = rows_sort(rdd->g, out);
+    if (r != 0) glint_rows_free(out);
+    return r;
+}
+
+int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "countByKey needs keys");
+    return count_by(rdd, &op_count_by_key, rdd->shape.key, out);
+}
+
+int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd_is_pair(rdd))
+        rdd_fail(rdd, GLINT_E_PLAN_TYPE,
+                 "countByValue is for single elements: keys or values first");
+    return count_by(rdd, &op_count_by_value, rdd->shape.value, out);
+}

@@ -1,0 +1,25 @@
+/* foldByKey: the values of each key merged into its zero, once per map partition. */
+#include "ops/ops.h"
+
+extern const struct op op_fold_by_key;
+
+struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
+                                    const char *function, struct glint_args *args)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "foldByKey needs keys");
+    struct rdd_spec spec = {.op = &op_fold_by_key,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_REDUCE,
+                            .args = args,
+                            .shape = rdd->shape,
+                            .key_partitioned = true,
+                            .wide = {.combine = COMBINE_FOLD}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out == NULL) return NULL;
+    out->wide.zero = value_encode(rdd->g, rdd->shape.value, &zero);
+    return context_failed(rdd->g) ? NULL : out;
+}
+
+const struct op op_fold_by_key = {.name = "foldByKey", .kind = OP_WIDE};

@@ -1,0 +1,25 @@
+/* groupByKey and groupBy: the records of a key stand together. Nothing is collected: whoever comes
+ * next sees the values of a key stream by. */
+#include "ops/ops.h"
+
+extern const struct op op_group_by_key;
+
+struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "groupByKey needs keys");
+    struct rdd_spec spec = {.op = &op_group_by_key,
+                            .parents = {rdd},
+                            .shape = rdd->shape,
+                            .grouped = true,
+                            .key_partitioned = true};
+    return rdd_create(rdd->g, &spec);
+}
+
+struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
+                                 struct glint_args *args)
+{
+    return glint_group_by_key(glint_key_by(rdd, function, args));
+}
+
+const struct op op_group_by_key = {.name = "groupByKey", .kind = OP_WIDE};

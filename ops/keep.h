@@ -1,0 +1,44 @@
+/* A bounded number of records in byte form, which are replaced again and again: what a task keeps
+ * that wants only the smallest ones, or a sample.
+ *
+ * All bytes lie in one block. A record is replaced in place where the new one fits; else it goes to
+ * the end, and what is left behind is squeezed out once it outweighs the rest. */
+#ifndef GLINT_OPS_KEEP_H
+#define GLINT_OPS_KEEP_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+
+struct kept {
+    uint64_t at, room, key_size, value_size;
+};
+
+/* Zeros are empty. */
+struct keep {
+    struct kept *items; /* may be put in another order */
+    uint64_t count, capacity;
+    struct buffer bytes; /* READ_SLACK beyond its end */
+    uint64_t used;       /* by the items */
+};
+
+/* Makes item `i` this record; i == count adds one. The slices must not lie in `k`. False without
+ * memory; nothing changed then. */
+bool keep_set(struct keep *k, uint64_t i, struct glint_slice key, struct glint_slice value);
+static inline struct glint_slice keep_key(const struct keep *k, uint64_t i)
+{
+    return (struct glint_slice){k->bytes.data + k->items[i].at, k->items[i].key_size};
+}
+static inline struct glint_slice keep_value(const struct keep *k, uint64_t i)
+{
+    const struct kept *item = &k->items[i];
+    return (struct glint_slice){k->bytes.data + item->at + item->key_size, item->value_size};
+}
+static inline void keep_swap(struct keep *k, uint64_t i, uint64_t j)
+{
+    struct kept item = k->items[i];
+    k->items[i] = k->items[j];
+    k->items[j] = item;
+}
+void keep_fini(struct keep *k);
+
+#endif

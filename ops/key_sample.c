@@ -1,0 +1,203 @@
+/* See key_sample.h. A task draws by reservoir: record i takes the place r(i) of the sample, where
+ * r(i) is a random number below i + 1, if there is such a place. The numbers are hashes of
+ * (partition, i), so a second attempt, or another cluster, draws the same. */
+#include "ops/key_sample.h"
+
+#include "engine/base/hash.h"
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "engine/data/sort.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+
+#define SAMPLE_SEED UINT64_C(0x676c696e74)
+
+static const struct glint_shape sample_shape = {GLINT_BYTES, GLINT_NONE};
+
+struct sample_state {
+    struct glint_task *task;
+    enum glint_type type;
+    uint32_t each;
+    uint64_t seed, index;
+    struct keep keys;
+};
+
+static int sample_open(void *state, const struct op_open *o)
+{
+    struct sample_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    s->type = o->in.key;
+    s->seed = hash_mix(SAMPLE_SEED ^ hash_mix(o->task->partition));
+    unpacker_init(&u, o->params);
+    s->each = (uint32_t)unpack_u64(&u, SAMPLE_KEYS_MAX);
+    bool sound = unpack_done(&u) && s->each > 0;
+    unpacker_fini(&u);
+    if (sound) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a sample's size does not parse");
+}
+
+/* A number below `n`. */
+static uint64_t draw(const struct sample_state *s, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)hash_mix(s->seed ^ s->index) * n) >> 64);
+}
+
+static enum flow sample_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    (void)out;
+    struct sample_state *s = state;
+    for (uint32_t row = 0; row < batch->rows; row++, s->index++) {
+        uint64_t place = s->index < s->each ? s->index : draw(s, s->index + 1);
+        if (place >= s->each) continue;
+        uint8_t scratch[CODEC_NUMBER_BYTES];
+        union glint_value v = glint_column_value(&batch->key, row);
+        struct glint_slice key = codec_encode(s->type, &v, scratch);
+        if (key.size > SAMPLE_KEY_BYTES) key.size = SAMPLE_KEY_BYTES;
+        if (keep_set(&s->keys, place, key, (struct glint_slice){NULL, 0})) continue;
+        error_no_memory(&s->task->error);
+        return FLOW_FAIL;
+    }
+    return FLOW_MORE;
+}
+
+/* How many records there were, and the keys as rows. */
+static int sample_result(void *state, struct buffer *out)
+{
+    struct sample_state *s = state;
+    uint8_t varint[10];
+    bool ok = buffer_append(out, varint, codec_put_varint(varint, s->index));
+    for (uint64_t i = 0; ok && i < s->keys.count; i++) {
+        struct glint_slice key = keep_key(&s->keys, i);
+        ok = rows_append_bytes(out, sample_shape, key, key);
+    }
+    return ok ? 0 : error_no_memory(&s->task->error);
+}
+
+static void sample_close(void *state)
+{
+    keep_fini(&((struct sample_state *)state)->keys);
+}
+
+const struct op op_key_sample = {.name = "sortByKey.sample",
+                                 .kind = OP_ACTION,
+                                 .state_size = sizeof(struct sample_state),
+                                 .open = sample_open,
+                                 .push = sample_push,
+                                 .close = sample_close,
+                                 .result = sample_result};
+
+/* ---- The driver's half */
+
+struct sampling {
+    struct glint *g;
+    struct key_sample *out;
+};
+
+static bool reserve_weight(struct key_sample *s)
+{
+    if (s->keys.count < s->weights_capacity) return true;
+    uint64_t old = s->weights_capacity, capacity = old ? old * 2 : 256;
+    double *grown = mem_grow(s->weights, sizeof *grown * old, sizeof *grown * capacity);
+    if (grown == NULL) return false;
+    s->weights = grown;
+    s->weights_capacity = capacity;
+    return true;
+}
+
+static int sample_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct sampling *a = arg;
+    struct key_sample *s = a->out;
+    uint64_t records, first = s->keys.count;
+    struct glint_record r;
+    uint64_t at = codec_get_varint(result.data, result.data + result.size, &records);
+    if (at == 0) return result_damaged(a->g, &op_key_sample);
+    while (rows_next(result, &at, sample_shape, &r))
+        if (!reserve_weight(s) ||
+            !keep_set(&s->keys, s->keys.count, r.key.bytes, (struct glint_slice){NULL, 0}))
+            return error_no_memory(&a->g->error);
+    uint64_t kept = s->keys.count - first;
+    if (at != result.size || kept > records) return result_damaged(a->g, &op_key_sample);
+    for (uint64_t i = first; i < s->keys.count; i++) s->weights[i] = (double)records / (double)kept;
+    return 0;
+}
+
+int key_sample_take(struct glint_rdd *rdd, uint32_t each, struct key_sample *out)
+{
+    struct sampling s = {rdd->g, out};
+    struct packer p;
+    assert(each > 0 && each <= SAMPLE_KEYS_MAX);
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_u64(&p, each);
+    struct action a = {.op = &op_key_sample,
+                       .rdd = rdd,
+                       .params = {p.out.data, p.out.size},
+                       .internal = true,
+                       .on_result = sample_take,
+                       .arg = &s};
+    int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
+    packer_fini(&p);
+    return r;
+}
+
+static struct glint_slice key_at(const void *arg, uint64_t i)
+{
+    return keep_key(arg, i);
+}
+
+/* A bound stands where the weight so far reaches the next multiple of a part's weight; keys that
+ * are as the last bound are passed over, as in Spark. */
+static uint32_t choose(const struct key_sample *s, const struct sort_entry *sorted,
+                       uint32_t partitions, struct glint_slice *bounds)
+{
+    double all = 0, so_far = 0;
+    for (uint64_t i = 0; i < s->keys.count; i++) all += s->weights[i];
+    double part = all / partitions, target = part;
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < s->keys.count && count + 1 < partitions; i++) {
+        uint64_t at = sort_reference(&sorted[i]);
+        struct glint_slice key = keep_key(&s->keys, at);
+        so_far += s->weights[at];
+        if (so_far < target || (count > 0 && codec_compare(key, bounds[count - 1]) <= 0)) continue;
+        bounds[count++] = key;
+        target += part;
+    }
+    return count;
+}
+
+int key_sample_bounds(struct glint *g, const struct key_sample *s, uint32_t partitions,
+                      const struct glint_slice **out_bounds, uint32_t *out_count)
+{
+    uint64_t n = s->keys.count;
+    assert(partitions > 0);
+    struct sort_entry *entries = mem_alloc(sizeof *entries * 2 * n);
+    struct glint_slice *bounds = context_alloc(g, sizeof *bounds * partitions);
+    if (entries == NULL || bounds == NULL) {
+        mem_free(entries);
+        return error_no_memory(&g->error);
+    }
+    for (uint64_t i = 0; i < n; i++)
+        entries[i] =
+            (struct sort_entry){sort_prefix(keep_key(&s->keys, i), 0, false), sort_place(0, i)};
+    sort_entries(entries, entries + n, n, false, key_at, &s->keys);
+    uint32_t count = choose(s, entries, partitions, bounds);
+    mem_free(entries);
+    for (uint32_t i = 0; i < count; i++) {
+        bounds[i] = context_copy(g, bounds[i]);
+        if (bounds[i].data == NULL) return g->error.code;
+    }
+    *out_bounds = bounds;
+    *out_count = count;
+    return 0;
+}
+
+void key_sample_fini(struct key_sample *s)
+{
+    keep_fini(&s->keys);
+    mem_free(s->weights);
+}

@@ -1,0 +1,98 @@
+/* lookup: the values of one key, in order. Where equal keys share a partition, only that one is
+ * read. */
+#include "engine/base/hash.h"
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "ops/ops.h"
+
+struct lookup_state {
+    struct rows_state rows; /* first */
+    struct glint_task *task;
+    enum glint_type key_type;
+    struct glint_shape out; /* (none, value) */
+    struct glint_slice key; /* in byte form */
+};
+
+static int lookup_open(void *state, const struct op_open *o)
+{
+    struct lookup_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    s->key_type = o->in.key;
+    s->out = (struct glint_shape){GLINT_NONE, o->in.value};
+    unpacker_init(&u, o->params);
+    s->key = unpack_bytes(&u); /* points into the parameters */
+    bool done = unpack_done(&u);
+    unpacker_fini(&u);
+    if (done) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "lookup: parameters do not parse");
+}
+
+static enum flow lookup_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    (void)out;
+    struct lookup_state *s = state;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint8_t scratch[CODEC_NUMBER_BYTES];
+        union glint_value key = glint_column_value(&batch->key, row);
+        struct glint_slice bytes = codec_encode(s->key_type, &key, scratch);
+        if (bytes.size != s->key.size || codec_compare(bytes, s->key) != 0) continue;
+        struct glint_record r = {.value = glint_column_value(&batch->value, row)};
+        if (!rows_gather(s->task, &s->rows.bytes, s->out, &r)) return FLOW_FAIL;
+    }
+    return FLOW_MORE;
+}
+
+const struct op op_lookup = {.name = "lookup",
+                             .kind = OP_ACTION,
+                             .state_size = sizeof(struct lookup_state),
+                             .open = lookup_open,
+                             .push = lookup_push,
+                             .close = rows_state_close,
+                             .result = rows_state_result};
+
+struct looking {
+    struct glint *g;
+    struct glint_rows *rows;
+};
+
+static int lookup_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct looking *l = arg;
+    return rows_take(l->g, l->rows, result);
+}
+
+int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct glint *g = rdd->g;
+    if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "lookup needs keys");
+    uint32_t partitions = rdd_partitions(rdd);
+    if (context_failed(g)) return g->error.code;
+    out->shape = (struct glint_shape){GLINT_NONE, rdd->shape.value};
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    struct glint_slice bytes = codec_encode(rdd->shape.key, &key, scratch);
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_bytes(&p, bytes);
+    struct looking l = {g, out};
+    struct action a = {.op = &op_lookup,
+                       .rdd = rdd,
+                       .params = {p.out.data, p.out.size},
+                       .on_result = lookup_take,
+                       .arg = &l};
+    uint32_t home = 0;
+    if (rdd->key_partitioned && partitions > 0) {
+        home = hash_range(hash_partition(bytes.data, bytes.size), partitions);
+        a.partitions = &home;
+        a.partition_count = 1;
+    }
+    int r = p.failed ? error_no_memory(&g->error) : action_run(&a);
+    packer_fini(&p);
+    if (r != 0) glint_rows_free(out);
+    return r;
+}

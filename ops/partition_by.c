@@ -1,0 +1,16 @@
+/* partitionBy: equal keys into one partition, by hash. In a partition records stand by key, those
+ * of one key in the order they had. */
+#include "ops/ops.h"
+
+extern const struct op op_partition_by;
+
+struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
+    struct rdd_spec spec = {
+        .op = &op_partition_by, .parents = {rdd}, .shape = rdd->shape, .key_partitioned = true};
+    return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
+}
+
+const struct op op_partition_by = {.name = "partitionBy", .kind = OP_WIDE};

@@ -1,0 +1,223 @@
+/* reduce, fold and aggregate: all values merged into one. A task merges its partition; the driver
+ * merges what the tasks made, in order of the partitions, with the same state and the same
+ * function.
+ *
+ * fold and aggregate start from their zero in each partition and once more on the driver, as in
+ * Spark. */
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "engine/plan/driver_task.h"
+#include "engine/shuffle/fold.h"
+#include "ops/ops.h"
+
+struct reduce_state {
+    struct call call;
+    struct shuffle_spec spec;
+    struct combiner combiner;
+};
+
+/* The parameters are [zero], or [] for reduce. */
+static int start_from_zero(struct reduce_state *s, struct glint_slice params)
+{
+    struct unpacker u;
+    int r = 0;
+    bool sound = unpacker_init(&u, params);
+    if (sound && u.count > 0) {
+        s->spec.zero = unpack_bytes(&u); /* points into the parameters, which stay */
+        sound = unpack_done(&u);
+    }
+    if (!sound)
+        r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "a zero value does not parse");
+    if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
+    if (r == 0 && u.count > 0) r = combiner_add(&s->combiner, s->spec.zero, false);
+    unpacker_fini(&u);
+    return r;
+}
+
+static enum glint_type accumulator_type(const struct glint_function *fn, enum glint_type value)
+{
+    bool same = fn->form == GLINT_REDUCE || fn->out.value <= GLINT_SAME;
+    return same ? value : fn->out.value;
+}
+
+static int reduce_open(void *state, const struct op_open *o)
+{
+    struct reduce_state *s = state;
+    int r = call_open(&s->call, o->task, o->function, o->args);
+    if (r < 0) return r;
+    bool aggregate = o->function->form == GLINT_AGGREGATE;
+    s->spec = (struct shuffle_spec){.partitions = 1,
+                                    .combine = aggregate ? SHUFFLE_AGGREGATE : SHUFFLE_REDUCE,
+                                    .fn = o->function,
+                                    .key = GLINT_NONE,
+                                    .value = o->in.value,
+                                    .acc = accumulator_type(o->function, o->in.value)};
+    return start_from_zero(s, o->params);
+}
+
+/* i64 columns: the first value starts, all others are merged in one call. */
+static void push_column(struct combiner *c, const int64_t *values, uint32_t rows)
+{
+    static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is one accumulator */
+    if (!c->begun) {
+        c->acc.value.i64 = *values++;
+        c->begun = true;
+        rows--;
+    }
+    if (rows > 0) c->fold.spec->fn->merge_i64(&c->acc.value.i64, slots, values, rows);
+}
+
+static enum flow reduce_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    (void)out;
+    struct reduce_state *s = state;
+    struct combiner *c = &s->combiner;
+    if (fold_has_columns(&s->spec)) {
+        push_column(c, batch->value.i64, batch->rows);
+        return FLOW_MORE;
+    }
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        union glint_value value = glint_column_value(&batch->value, row);
+        int r = c->begun ? fold_merge(&c->fold, &c->acc, &value, true)
+                         : fold_start(&c->fold, &c->acc, &value, true);
+        c->begun = true;
+        if (r < 0) {
+            call_failed(&s->call, r);
+            return FLOW_FAIL;
+        }
+    }
+    return FLOW_MORE;
+}
+
+/* One row, or none where nothing was merged. */
+static int reduce_result(void *state, struct buffer *out)
+{
+    struct reduce_state *s = state;
+    struct glint_slice value;
+    if (!s->combiner.begun) return 0;
+    int r = combiner_take(&s->combiner, false, &value);
+    if (r < 0) return r;
+    struct glint_shape shape = {GLINT_NONE, s->spec.acc};
+    if (!rows_append_bytes(out, shape, value, value)) return error_no_memory(&s->call.task->error);
+    return 0;
+}
+
+static void reduce_close(void *state)
+{
+    struct reduce_state *s = state;
+    combiner_fini(&s->combiner);
+    call_close(&s->call);
+}
+
+#define REDUCE_OP(op_name)                                                                         \
+    {                                                                                              \
+        .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct reduce_state),             \
+        .open = reduce_open, .push = reduce_push, .close = reduce_close, .result = reduce_result   \
+    }
+
+const struct op op_reduce = REDUCE_OP("reduce");
+const struct op op_fold = REDUCE_OP("fold");
+const struct op op_aggregate = REDUCE_OP("aggregate");
+
+/* ---- The driver's half: one more state of the same kind. */
+
+struct reducing {
+    struct glint_rdd *rdd;
+    const struct op *op;
+    struct driver_task task;
+    struct reduce_state state;
+};
+
+static int reduce_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct reducing *d = arg;
+    struct glint_record part;
+    struct glint_shape shape = {GLINT_NONE, d->state.spec.acc};
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    uint64_t at = 0;
+    if (result.size == 0) return 0;
+    if (!rows_next(result, &at, shape, &part) || at != result.size)
+        return result_damaged(d->rdd->g, d->op);
+    int r =
+        combiner_add(&d->state.combiner, codec_encode(shape.value, &part.value, scratch), false);
+    return r < 0 ? call_failed(&d->state.call, r) : 0;
+}
+
+static int reduce_finish(struct reducing *d, struct glint_rows *out)
+{
+    struct buffer row = {NULL, 0, 0};
+    out->shape = (struct glint_shape){GLINT_NONE, d->state.spec.acc};
+    int r = reduce_result(&d->state, &row);
+    if (r == 0) r = rows_take(d->rdd->g, out, (struct glint_slice){row.data, row.size});
+    buffer_fini(&row);
+    return r;
+}
+
+static int reduce_run(const struct action *action, struct glint_rows *out)
+{
+    struct glint *g = action->rdd->g;
+    struct reducing d = {.rdd = action->rdd, .op = action->op};
+    struct op_open o = {.function = action->fn,
+                        .args = action->args,
+                        .params = action->params,
+                        .in = action->rdd->shape};
+    struct action a = *action;
+    driver_task_init(&d.task, g);
+    o.task = &d.task.task;
+    a.on_result = reduce_take;
+    a.arg = &d;
+    int r = reduce_open(&d.state, &o);
+    if (r == 0) r = action_run(&a);
+    if (r == 0) r = reduce_finish(&d, out);
+    reduce_close(&d.state);
+    driver_task_fini(&d.task);
+    if (r != 0) glint_rows_free(out);
+    return r != 0 ? g->error.code : 0;
+}
+
+/* `zero` may be NULL: the first value starts. */
+static int reduce_values(struct glint_rdd *rdd, const struct op *op, unsigned forms,
+                         const union glint_value *zero, const char *function,
+                         struct glint_args *args, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct glint *g = rdd->g;
+    if (context_failed(g)) return g->error.code;
+    struct action a = {.op = op, .rdd = rdd};
+    a.fn = action_function(rdd, op->name, function, forms);
+    if (a.fn == NULL) return g->error.code;
+    a.args = args_encode(g, args);
+    struct packer p;
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    packer_init(&p);
+    pack_array(&p, zero != NULL);
+    if (zero != NULL)
+        pack_bytes(&p, codec_encode(accumulator_type(a.fn, rdd->shape.value), zero, scratch));
+    a.params = (struct glint_slice){p.out.data, p.out.size};
+    if (p.failed) error_no_memory(&g->error);
+    int r = context_failed(g) ? g->error.code : reduce_run(&a, out);
+    packer_fini(&p);
+    return r;
+}
+
+int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
+                 struct glint_rows *out)
+{
+    int r = reduce_values(rdd, &op_reduce, 1u << GLINT_REDUCE, NULL, function, args, out);
+    return r == 0 && out->count == 0 ? rows_none(rdd->g, out, "reduce") : r;
+}
+
+int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,
+               struct glint_args *args, struct glint_rows *out)
+{
+    return reduce_values(rdd, &op_fold, 1u << GLINT_REDUCE, &zero, function, args, out);
+}
+
+int glint_aggregate(struct glint_rdd *rdd, union glint_value zero, const char *function,
+                    struct glint_args *args, struct glint_rows *out)
+{
+    return reduce_values(rdd, &op_aggregate, 1u << GLINT_AGGREGATE, &zero, function, args, out);
+}

@@ -1,0 +1,60 @@
+/* sortByKey and sortBy: partitions are ranges of keys, each sorted. Which ranges is found out when
+ * the sort is first needed, by a sample of the input. */
+#include "ops/key_sample.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+
+/* As Spark: 20 keys for each partition to be made, a million in all; three times as many are drawn,
+ * since the input's partitions need not be of one size. */
+#define SAMPLE_PER_PARTITION 20u
+#define SAMPLE_KEYS          1000000u
+#define SAMPLE_OVERSIZE      3u
+
+static uint32_t keys_of_each(uint32_t partitions, uint32_t maps)
+{
+    uint64_t all = (uint64_t)partitions * SAMPLE_PER_PARTITION;
+    if (all > SAMPLE_KEYS) all = SAMPLE_KEYS;
+    uint64_t each = (all * SAMPLE_OVERSIZE + maps - 1) / maps;
+    return each < SAMPLE_KEYS_MAX ? (uint32_t)each : SAMPLE_KEYS_MAX;
+}
+
+static int sort_prepare(struct glint_rdd *rdd)
+{
+    struct glint_rdd *in = rdd->parents[0];
+    assert(rdd->counted && in->counted && rdd->wide.partitioner == PARTITION_RANGE);
+    if (rdd->partitions <= 1 || in->partitions == 0) return 0;
+    struct key_sample s = {.weights = NULL};
+    int r = key_sample_take(in, keys_of_each(rdd->partitions, in->partitions), &s);
+    if (r == 0)
+        r = key_sample_bounds(rdd->g, &s, rdd->partitions, &rdd->wide.bounds,
+                              &rdd->wide.bound_count);
+    key_sample_fini(&s);
+    return r;
+}
+
+extern const struct op op_sort_by_key;
+
+struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
+{
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sortByKey needs keys");
+    struct rdd_spec spec = {.op = &op_sort_by_key,
+                            .parents = {rdd},
+                            .shape = rdd->shape,
+                            .wide = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL) out->prepare = sort_prepare;
+    return out;
+}
+
+struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
+                                struct glint_args *args, bool ascending)
+{
+    struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(rdd, function, args), ascending);
+    struct glint_rdd *out = glint_values(sorted);
+    if (out != NULL) out->shuffle = sorted;
+    return out;
+}
+
+const struct op op_sort_by_key = {.name = "sortByKey", .kind = OP_WIDE};

@@ -1,0 +1,136 @@
+/* take, first and isEmpty: the first records, from no more partitions than needed.
+ *
+ * As in Spark: one partition is looked at first; then as many as the records found so far promise,
+ * and half as many again, or four times as many as before where that is less or nothing was found.
+ * A round is always run to its end, so that counters do not depend on who was faster. */
+#include "engine/data/pack.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+
+#define SCALE_UP 4u /* Spark's spark.rdd.limit.scaleUpFactor */
+
+struct take_state {
+    struct rows_state rows; /* first */
+    struct glint_task *task;
+    struct glint_shape shape;
+    uint64_t left;
+};
+
+static int take_open(void *state, const struct op_open *o)
+{
+    struct take_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    s->shape = o->in;
+    unpacker_init(&u, o->params);
+    s->left = unpack_u64(&u, UINT64_MAX);
+    bool done = unpack_done(&u);
+    unpacker_fini(&u);
+    if (done) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "take: parameters do not parse");
+}
+
+static enum flow take_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    struct take_state *s = state;
+    for (uint32_t row = 0; row < batch->rows && s->left > 0; row++, s->left--) {
+        struct glint_record r = glint_batch_record(batch, row);
+        if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;
+    }
+    return s->left > 0 ? FLOW_MORE : FLOW_STOP;
+}
+
+const struct op op_take = {.name = "take",
+                           .kind = OP_ACTION,
+                           .state_size = sizeof(struct take_state),
+                           .open = take_open,
+                           .push = take_push,
+                           .close = rows_state_close,
+                           .result = rows_state_result};
+
+struct taking {
+    struct glint *g;
+    struct glint_rows *rows;
+    uint64_t want;
+};
+
+static int take_some(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)partition;
+    struct taking *t = arg;
+    struct glint_record r;
+    uint64_t at = 0, left = t->want - t->rows->count;
+    while (left > 0 && rows_next(result, &at, t->rows->shape, &r)) left--;
+    if (left > 0 && at < result.size) return result_damaged(t->g, &op_take);
+    return rows_take(t->g, t->rows, (struct glint_slice){result.data, at});
+}
+
+static uint32_t next_round(uint32_t scanned, uint32_t all, uint64_t found, uint64_t want)
+{
+    assert(scanned < all && found < want);
+    if (scanned == 0) return 1;
+    uint64_t round = (uint64_t)scanned * SCALE_UP;
+    if (found > 0) {
+        double promised = 1.5 * (double)(want - found) * scanned / (double)found;
+        if (promised < (double)round) round = (uint64_t)promised + 1;
+    }
+    return round < all - scanned ? (uint32_t)round : all - scanned;
+}
+
+static int run_round(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
+                     uint32_t count)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 1);
+    pack_u64(&p, t->want - t->rows->count);
+    struct action a = {.op = &op_take,
+                       .rdd = rdd,
+                       .params = {p.out.data, p.out.size},
+                       .partitions = partitions,
+                       .partition_count = count,
+                       .on_result = take_some,
+                       .arg = t};
+    int r = p.failed ? error_no_memory(&t->g->error) : action_run(&a);
+    packer_fini(&p);
+    return r;
+}
+
+int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
+{
+    *out = (struct glint_rows){.count = 0};
+    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    out->shape = rdd->shape;
+    uint32_t all = rdd_partitions(rdd);
+    if (context_failed(rdd->g)) return rdd->g->error.code;
+    uint32_t *partitions = mem_alloc(sizeof *partitions * all);
+    if (partitions == NULL) return error_no_memory(&rdd->g->error);
+    for (uint32_t i = 0; i < all; i++) partitions[i] = i;
+    struct taking t = {rdd->g, out, count};
+    int r = 0;
+    for (uint32_t scanned = 0; r == 0 && scanned < all && out->count < count;) {
+        uint32_t n = next_round(scanned, all, out->count, count);
+        r = run_round(rdd, &t, partitions + scanned, n);
+        scanned += n;
+    }
+    mem_free(partitions);
+    if (r != 0) glint_rows_free(out);
+    return r;
+}
+
+int glint_first(struct glint_rdd *rdd, struct glint_rows *out)
+{
+    int r = glint_take(rdd, 1, out);
+    return r == 0 && out->count == 0 ? rows_none(rdd->g, out, "first") : r;
+}
+
+int glint_is_empty(struct glint_rdd *rdd, bool *out)
+{
+    struct glint_rows rows;
+    int r = glint_take(rdd, 1, &rows);
+    *out = rows.count == 0;
+    glint_rows_free(&rows);
+    return r;
+}
