@@ -13,7 +13,7 @@ const struct world worlds[] = {{.name = "one slot", .slots = 1},
                                {.name = "messages as bytes", .slots = 2, .encode_messages = true},
                                {.name = NULL}};
 
-static const struct glint_module *const modules[] = {&ops_module, &test_functions, NULL};
+static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers, NULL};
 
 static char folder[64];
 

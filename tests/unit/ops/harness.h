@@ -20,8 +20,8 @@ struct world {
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
 extern const struct world worlds[];
 
-/* Functions of the tests (functions.c). */
-extern const struct glint_module test_functions;
+/* Functions of the tests (functions.c; those that merge, group and count: reducers.c). */
+extern const struct glint_module test_functions, test_reducers;
 
 struct glint *world_open(const struct world *w);
 /* Ends the job, which must answer `code`. */

@@ -1,0 +1,165 @@
+#include "tests/unit/ops/actions.h"
+
+#include "engine/base/hash.h"
+#include "engine/data/codec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct world world_like(const struct world *w, const struct world *base)
+{
+    struct world both = base != NULL ? *base : *w;
+    both.name = w->name;
+    both.slots = w->slots;
+    both.encode_messages = w->encode_messages;
+    return both;
+}
+
+static struct table table_of(const struct glint_rows *rows)
+{
+    struct table t = {.shape = rows->shape};
+    for (uint64_t i = 0; i < rows->count; i++) {
+        const struct glint_record r = glint_rows_at(rows, i);
+        table_add(&t, r.key, r.value);
+    }
+    return t;
+}
+
+void action_expect(rows_action run, void *arg, const struct world *base,
+                   const struct table *expected)
+{
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        const struct world world = world_like(w, base);
+        struct glint_rows rows = {.count = 0};
+        struct glint *g = world_open(&world);
+        const int r = run(g, arg, &rows);
+        cr_assert_eq(r, 0, "%s: answered %d: %s", w->name, r, glint_error(g)->cause);
+        struct table got = table_of(&rows);
+        table_expect(&got, expected, w->name);
+        table_free(&got);
+        glint_rows_free(&rows);
+        world_close(g, GLINT_OK);
+    }
+}
+
+void action_expect_error(rows_action run, void *arg, const struct world *base, enum glint_code code,
+                         const char *cause)
+{
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        const struct world world = world_like(w, base);
+        struct glint_rows rows = {.count = 0};
+        struct glint *g = world_open(&world);
+        const int r = run(g, arg, &rows);
+        const struct glint_error *e = glint_error(g);
+        cr_assert_lt(r, 0, "%s: answered %d", w->name, r);
+        cr_assert_eq(e->code, code, "%s: code %d, not %d: %s", w->name, e->code, code, e->cause);
+        cr_assert_not_null(strstr(e->cause, cause), "%s: \"%s\" lacks \"%s\"", w->name, e->cause,
+                           cause);
+        cr_assert_eq(rows.count, 0);
+        cr_assert_null(rows.data);
+        world_close(g, code);
+    }
+}
+
+/* ---- Order */
+
+struct place {
+    struct glint_record record;
+    uint32_t partition;
+    struct glint_slice key, value;
+    uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
+    uint64_t index;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    int c = codec_compare(x->key, y->key);
+    if (c == 0) c = codec_compare(x->value, y->value);
+    return c != 0 ? c : x->index < y->index ? -1 : 1;
+}
+
+static void sort_table(struct table *t, uint32_t partitions, bool values_too)
+{
+    struct place *places = calloc(t->count + 1, sizeof *places);
+    cr_assert_not_null(places);
+    for (uint64_t i = 0; i < t->count; i++) {
+        struct place *p = &places[i];
+        p->record = t->rows[i];
+        p->index = i;
+        p->key = codec_encode(t->shape.key, &p->record.key, p->key_number);
+        if (values_too) p->value = codec_encode(t->shape.value, &p->record.value, p->value_number);
+        p->partition = hash_range(hash_partition(p->key.data, p->key.size), partitions);
+    }
+    /* Numbers stand in the places themselves, which the sort moves: they are compared from copies.
+     */
+    const struct place **order = calloc(t->count + 1, sizeof *order);
+    cr_assert_not_null(order);
+    for (uint64_t i = 0; i < t->count; i++) order[i] = &places[i];
+    for (uint64_t width = 1; width < t->count; width *= 2) {
+        const struct place **merged = calloc(t->count, sizeof *merged);
+        cr_assert_not_null(merged);
+        for (uint64_t at = 0; at < t->count; at += 2 * width) {
+            uint64_t a = at, b = at + width < t->count ? at + width : t->count, to = at;
+            const uint64_t a_end = b, b_end = b + width < t->count ? b + width : t->count;
+            while (a < a_end || b < b_end) {
+                const bool first = b == b_end || (a < a_end && by_place(order[a], order[b]) <= 0);
+                merged[to++] = first ? order[a++] : order[b++];
+            }
+        }
+        free(order);
+        order = merged;
+    }
+    for (uint64_t i = 0; i < t->count; i++) t->rows[i] = order[i]->record;
+    free(order);
+    free(places);
+}
+
+void table_by_hash(struct table *t, uint32_t partitions)
+{
+    sort_table(t, partitions, false);
+}
+
+void table_by_record(struct table *t)
+{
+    sort_table(t, 1, true);
+}
+
+struct table table_part(const struct table *all, uint64_t first, uint64_t end)
+{
+    struct table t = {.shape = all->shape};
+    for (uint64_t i = first; i < end && i < all->count; i++)
+        table_add(&t, all->rows[i].key, all->rows[i].value);
+    return t;
+}
+
+/* ---- Inputs */
+
+struct glint_rdd *input_rdd(struct glint *g, const struct input *in)
+{
+    return glint_parallelize(g, in->table->shape, in->table->rows, in->table->count, in->maps);
+}
+
+struct table make_pairs(uint64_t count, uint64_t keys, uint64_t seed)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    char key[32];
+    seed = seed * 2 + 1;
+    for (uint64_t i = 0; i < count; i++) {
+        const int size =
+            snprintf(key, sizeof key, "k%llu", (unsigned long long)(test_next(&seed) % keys));
+        const int64_t value = (int64_t)(test_next(&seed) % 2001) - 1000;
+        table_add(&t, bytes(key, (uint64_t)size), number(value));
+    }
+    return t;
+}
+
+struct table make_numbers(uint64_t count, uint64_t seed)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    seed = seed * 2 + 1;
+    for (uint64_t i = 0; i < count; i++)
+        table_add(&t, none(), number((int64_t)(test_next(&seed) % 100001) - 50000));
+    return t;
+}
