@@ -59,8 +59,7 @@ static int build_stages(struct driver *d)
     uint32_t tasks = a->action->partitions != NULL ? a->action->partition_count : all;
     a->stages[count].tasks = tasks;
     a->results = mem_zalloc(sizeof *a->results * tasks);
-    a->arrived = mem_zalloc(sizeof *a->arrived * tasks);
-    if (a->results == NULL || a->arrived == NULL) return error_no_memory(driver_error(d));
+    if (a->results == NULL) return error_no_memory(driver_error(d));
     a->first_stage = d->next_stage;
     d->next_stage += a->stage_count;
     return 0;
@@ -113,16 +112,25 @@ static bool active_done(const struct active *a)
     return a->stages[a->stage_count - 1].ended;
 }
 
-/* Tells running tasks to end, and waits for them: their memory is ours until they did. */
-static void drain(struct driver *d)
+/* Tells running tasks to end, and waits for them: their memory is ours until they did. The telling
+ * may fail for lack of memory, which ending tasks give back, so it is tried until it is done;
+ * failures here are none of the action's. Answers 0, or a code if executors stay cancelled. */
+static int drain(struct driver *d)
 {
     struct active *a = d->active;
-    if (sched_running(a->sched) == 0) return;
-    announce_cancel(d, true);
+    if (sched_running(a->sched) == 0) return 0;
+    const struct glint_error before = *driver_error(d);
+    bool told = false;
+    a->over = true;
     sched_stop(a->sched);
-    while (sched_running(a->sched) > 0)
+    while (sched_running(a->sched) > 0) {
+        if (!told) told = announce_cancel(d, true) == 0;
         d->transport.wait(d->transport.arg, d, d->env->now_ns(d->env) + PROGRESS_TICK_NS);
-    announce_cancel(d, false);
+        *driver_error(d) = before;
+    }
+    int r = announce_cancel(d, false);
+    if (before.code != GLINT_OK) *driver_error(d) = before;
+    return r;
 }
 
 static int run_tasks(struct driver *d)
@@ -140,8 +148,8 @@ static int run_tasks(struct driver *d)
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
     }
-    drain(d);
-    return r;
+    int drained = drain(d);
+    return r != 0 ? r : drained;
 }
 
 static int open_output(struct driver *d, struct active *a)
@@ -182,10 +190,11 @@ static int run_active(struct driver *d)
 
 static void active_fini(struct active *a)
 {
-    for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++)
-        buffer_fini(&a->results[i]);
+    for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++) {
+        buffer_fini(&a->results[i].body);
+        buffer_fini(&a->results[i].counters);
+    }
     mem_free(a->results);
-    mem_free(a->arrived);
     mem_free(a->stages);
     sched_destroy(a->sched);
 }
@@ -211,15 +220,17 @@ int driver_run(struct runner *runner, const struct action *action)
 {
     struct driver *d = (struct driver *)runner;
     struct glint *g = d->g;
+    if (d->active != NULL)
+        return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
+                         "%s runs inside another action's callback", action->op->name);
     if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
     if (g->config.explain && action->output != NULL) return plan_explain(action);
     int r = prepare(action);
     if (r != 0) return r;
-    struct active a = {
-        .action = action, .outer = d->active, .bad_rows_before = tally_sum(&d->tally, "bad rows")};
+    struct active a = {.action = action, .bad_rows_before = tally_sum(&d->tally, "bad rows")};
     d->active = &a;
     r = run_active(d);
-    d->active = a.outer;
+    d->active = NULL;
     active_fini(&a);
     return r;
 }

@@ -1,4 +1,5 @@
-/* What goes out to all executors around tasks: broadcasts, plans, map outputs, cancelling, forgetting. */
+/* What goes out to all executors around tasks: broadcasts, plans, map outputs, cancelling,
+ * forgetting. */
 #include "engine/driver/internal.h"
 
 #include <assert.h>
@@ -91,12 +92,10 @@ int announce_outputs(struct driver *d, uint32_t number)
     return r;
 }
 
-void announce_cancel(struct driver *d, bool cancel)
+int announce_cancel(struct driver *d, bool cancel)
 {
-    struct glint_error before = *driver_error(d); /* the first error stays */
     struct body body = {.type = MSG_CANCEL, .id = cancel};
-    send_all(d, make_body, &body);
-    if (before.code != GLINT_OK) *driver_error(d) = before;
+    return send_all(d, make_body, &body);
 }
 
 void announce_forget(struct driver *d, uint32_t stage)
@@ -104,5 +103,5 @@ void announce_forget(struct driver *d, uint32_t stage)
     struct glint_error before = *driver_error(d);
     struct body body = {.type = MSG_FORGET, .stage = stage};
     send_all(d, make_body, &body);
-    if (before.code != GLINT_OK) *driver_error(d) = before;
+    *driver_error(d) = before;
 }

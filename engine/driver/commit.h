@@ -7,9 +7,10 @@
  * whose lock nobody holds any more are leftovers, removed by the next job that writes to the same
  * OUT.
  *
- *   OPEN -> COMPLETE       [commit_complete: all parts are there and nothing else, but for
- * _SUCCESS] COMPLETE -> PUBLISHED  [commit_publish_all]    PUBLISHED -> COMPLETE [the same, taken
- * back] OPEN, COMPLETE -> REMOVED [commit_discard]
+ *   OPEN      -> COMPLETE   [commit_complete: all parts, nothing else, _SUCCESS]
+ *   COMPLETE  -> PUBLISHED  [commit_publish_all]
+ *   PUBLISHED -> COMPLETE   [the same: taken back]
+ *   OPEN, COMPLETE -> REMOVED  [commit_discard]
  *
  * Driver thread only. */
 #ifndef GLINT_DRIVER_COMMIT_H

@@ -1,9 +1,9 @@
 /* The driver: runs actions on executors that it reaches through a transport.
  *
- * An action becomes stages (one per shuffle that is not there yet, one for the action itself), stages
- * become tasks, tasks go where the scheduler says. Results are handed on in order of the partitions,
- * whatever order they arrive in. The driver knows neither threads nor sockets: `wait` of the transport
- * calls driver_on_message. Driver thread only, but for the runner's interrupt. */
+ * An action becomes stages (one per shuffle that is not there yet, one for the action itself),
+ * stages become tasks, tasks go where the scheduler says. Results are handed on in order of the
+ * partitions, whatever order they arrive in. The driver knows neither threads nor sockets: `wait`
+ * of the transport calls driver_on_message. Driver thread only, but for the runner's interrupt. */
 #ifndef GLINT_DRIVER_DRIVER_H
 #define GLINT_DRIVER_DRIVER_H
 

@@ -19,20 +19,25 @@ struct active_stage {
     char name[NAME_BYTES_MAX];
 };
 
+/* What a task of the last stage has answered, until its turn comes. */
+struct result {
+    struct buffer body, counters;
+    bool arrived;
+};
+
 /* The running action. */
 struct active {
     const struct action *action;
     struct commit *commit; /* of an action that saves */
     struct sched *sched;
-    struct active_stage *stages; /* parents first, the action last */
+    struct active_stage *stages;       /* parents first, the action last */
     uint32_t stage_count, first_stage; /* wire ids are first_stage + number */
-    struct buffer *results;            /* per task of the last stage */
-    bool *arrived;
+    struct result *results;            /* per task of the last stage */
     uint32_t next_result;
     uint64_t held_bytes;
     int64_t bad_rows_before;
     int answer; /* of on_result, if not 0 */
-    struct active *outer; /* an action may run another before it starts: sampling */
+    bool over;  /* ended before its last task: what still comes in counts no more */
 };
 
 struct driver {
@@ -67,7 +72,8 @@ void driver_check_clock(struct driver *d);
 int announce_broadcasts(struct driver *d);
 int announce_stage(struct driver *d, uint32_t number);
 int announce_outputs(struct driver *d, uint32_t number);
-void announce_cancel(struct driver *d, bool cancel);
+int announce_cancel(struct driver *d, bool cancel);
+/* A stage that cannot be forgotten, for lack of memory, stays until the end. */
 void announce_forget(struct driver *d, uint32_t stage);
 
 /* results.c */

@@ -1,5 +1,5 @@
-/* From an action to its stages: which shuffles are missing, in which order they can be made, and what
- * the plan looks like to a person. */
+/* From an action to its stages: which shuffles are missing, in which order they can be made, and
+ * what the plan looks like to a person. */
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
 
@@ -68,7 +68,9 @@ static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t 
         size_t used = 0;
         bool reads = n->op->kind == OP_WIDE && !root;
         used += (size_t)snprintf(line, sizeof line, "  %s%s", n->op->name,
-                                 reads ? " (read)" : n->op->kind == OP_WIDE ? " (write)" : "");
+                                 reads                    ? " (read)"
+                                 : n->op->kind == OP_WIDE ? " (write)"
+                                                          : "");
         if (n->fn != NULL && used < sizeof line)
             used += (size_t)snprintf(line + used, sizeof line - used, " %s", n->fn->name);
         if (n->op->kind == OP_WIDE && root && used < sizeof line)

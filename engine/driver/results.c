@@ -14,10 +14,12 @@ static void report_progress(struct driver *d, uint32_t number)
     p->stage = number;
     p->stages = a->stage_count;
     p->tasks = a->stages[number].tasks;
+    p->tasks_done = sched_tasks_done(a->sched, number);
     p->retries = d->tally.retries + sched_retries(a->sched);
     p->tasks_running = sched_running(a->sched);
     p->bytes_read = (uint64_t)tally_value(&d->tally, "bytes read");
-    p->elapsed_ns = d->env->now_ns(d->env) - a->stages[number].begun_ns;
+    uint64_t begun_ns = a->stages[number].begun_ns; /* 0: it never had a task */
+    p->elapsed_ns = begun_ns > 0 ? d->env->now_ns(d->env) - begun_ns : 0;
     p->stage_ended = a->stages[number].ended;
     p->action_ended = p->stage_ended && number + 1 == a->stage_count;
     d->g->config.progress(d->g->config.progress_arg, p);
@@ -44,27 +46,6 @@ static int keep_part(struct driver *d, uint32_t partition, struct glint_slice na
     return commit_keep(d->active->commit, name, part, driver_error(d));
 }
 
-static int hand_on(struct driver *d)
-{
-    struct active *a = d->active;
-    uint32_t tasks = a->stages[a->stage_count - 1].tasks;
-    while (a->next_result < tasks && a->arrived[a->next_result]) {
-        uint32_t i = a->next_result++;
-        uint32_t partition = active_partition(a, a->stage_count - 1, i);
-        struct glint_slice result = {a->results[i].data, a->results[i].size};
-        a->held_bytes -= result.size;
-        int r = 0;
-        if (a->commit != NULL) r = keep_part(d, partition, result);
-        if (r == 0 && a->action->on_result != NULL) {
-            a->answer = a->action->on_result(a->action->arg, partition, result);
-            r = a->answer;
-        }
-        buffer_fini(&a->results[i]);
-        if (r != 0) return r;
-    }
-    return 0;
-}
-
 static int check_bad_rows(struct driver *d)
 {
     int64_t max = d->g->config.bad_rows_max;
@@ -81,6 +62,42 @@ static int check_bad_rows(struct driver *d)
 static bool stage_counts(const struct active *a, uint32_t number)
 {
     return !a->action->internal || a->stages[number].wide != NULL;
+}
+
+static int count(struct driver *d, uint32_t number, const struct buffer *counters)
+{
+    if (!stage_counts(d->active, number)) return 0;
+    int r = tally_counters(&d->tally, (struct glint_slice){counters->data, counters->size},
+                           driver_error(d));
+    return r == 0 ? check_bad_rows(d) : r;
+}
+
+/* A result whose turn it is. Its counters count from here on, so that an action that ends early has
+ * counted the same tasks every time. */
+static int take_result(struct driver *d, uint32_t task)
+{
+    struct active *a = d->active;
+    struct result *result = &a->results[task];
+    uint32_t partition = active_partition(a, a->stage_count - 1, task);
+    struct glint_slice body = {result->body.data, result->body.size};
+    a->held_bytes -= body.size;
+    int r = count(d, a->stage_count - 1, &result->counters);
+    if (r == 0 && a->commit != NULL) r = keep_part(d, partition, body);
+    if (r == 0 && a->action->on_result != NULL)
+        r = a->answer = a->action->on_result(a->action->arg, partition, body);
+    buffer_fini(&result->body);
+    buffer_fini(&result->counters);
+    return r;
+}
+
+static int take_results(struct driver *d)
+{
+    struct active *a = d->active;
+    uint32_t tasks = a->stages[a->stage_count - 1].tasks;
+    int r = 0;
+    while (r == 0 && a->next_result < tasks && a->results[a->next_result].arrived)
+        r = take_result(d, a->next_result++);
+    return r;
 }
 
 static int stage_end(struct driver *d, uint32_t number)
@@ -116,26 +133,17 @@ int results_end_stages(struct driver *d)
 static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct message *m)
 {
     struct active *a = d->active;
-    if (!sched_on_done(a->sched, executor, number, m->task, m->attempt)) return 0;
-    if (stage_counts(a, number)) {
-        int r = tally_counters(&d->tally, (struct glint_slice){m->counters.data, m->counters.size},
-                               driver_error(d));
-        if (r == 0) r = check_bad_rows(d);
-        if (r != 0) return r;
-    }
-    d->progress.tasks_done = number == d->progress.stage ? d->progress.tasks_done + 1 : 1;
-    d->progress.stage = number;
-    if (number + 1 != a->stage_count) return 0;
-    a->results[m->task] = m->body;
-    m->body = (struct buffer){NULL, 0, 0};
-    a->arrived[m->task] = true;
-    a->held_bytes += a->results[m->task].size;
+    if (!sched_on_done(a->sched, executor, number, m->task, m->attempt) || a->over) return 0;
+    if (number + 1 != a->stage_count) return count(d, number, &m->counters);
+    a->results[m->task] = (struct result){m->body, m->counters, true};
+    m->body = m->counters = (struct buffer){NULL, 0, 0};
+    a->held_bytes += a->results[m->task].body.size;
     if (a->held_bytes > RESULT_BYTES_MAX)
         return error_set(driver_error(d), GLINT_E_RESULT_LIMIT,
                          "save the result as files instead of collecting it",
                          "results of %s take more than %llu bytes", a->action->op->name,
                          (unsigned long long)RESULT_BYTES_MAX);
-    return hand_on(d);
+    return take_results(d);
 }
 
 static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const struct message *m)
@@ -143,7 +151,7 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     struct active *a = d->active;
     bool again = error_may_retry(m->error->code);
     if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, again)) return 0;
-    if (!sched_stage_failed(a->sched, number)) return 0;
+    if (a->over || !sched_stage_failed(a->sched, number)) return 0;
     struct glint_error *e = driver_error(d);
     if (e->code == GLINT_OK) {
         *e = *m->error;
@@ -159,10 +167,13 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     struct active *a = d->active;
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
     if (a != NULL && number < a->stage_count && m->task < a->stages[number].tasks) {
-        int r = m->type == MSG_DONE                         ? on_done(d, executor, number, m)
-                : m->type == MSG_FAILED && m->error != NULL ? on_failed(d, executor, number, m)
-                                                            : 0;
-        if (r != 0) sched_stop(a->sched);
+        int r = 0;
+        if (m->type == MSG_DONE) r = on_done(d, executor, number, m);
+        if (m->type == MSG_FAILED && m->error != NULL) r = on_failed(d, executor, number, m);
+        if (r != 0) {
+            a->over = true;
+            sched_stop(a->sched);
+        }
         report_progress(d, number);
     }
     message_destroy(m);

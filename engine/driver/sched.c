@@ -63,7 +63,8 @@ bool sched_add_executor(struct sched *s, uint32_t slots)
     return true;
 }
 
-bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents, uint32_t parent_count)
+bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
+                     uint32_t parent_count)
 {
     struct sched_stage stage = {.count = tasks, .parent_count = parent_count};
     stage.tasks = mem_zalloc(sizeof *stage.tasks * tasks);
@@ -141,7 +142,8 @@ bool sched_next(struct sched *s, struct sched_run *out)
         task->executor = (uint32_t)(executor - s->executors);
         executor->busy++;
         s->running++;
-        *out = (struct sched_run){task->executor, i, (uint32_t)(task - stage->tasks), task->attempt};
+        *out =
+            (struct sched_run){task->executor, i, (uint32_t)(task - stage->tasks), task->attempt};
         return true;
     }
     return false;
@@ -192,6 +194,12 @@ bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_
 void sched_stop(struct sched *s)
 {
     s->stopped = true;
+}
+
+uint32_t sched_tasks_done(const struct sched *s, uint32_t stage)
+{
+    assert(stage < s->stage_count);
+    return s->stages[stage].done;
 }
 
 uint32_t sched_running(const struct sched *s)
