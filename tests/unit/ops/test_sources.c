@@ -1,0 +1,220 @@
+/* keyValueTextFile, nLineTextFile and parallelize, against lines cut by hand. */
+#include "tests/unit/ops/harness.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(sources, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+/* Lines with any number of separators, empty ones, and one that is too long for a batch. */
+static struct buffer lines_make(uint32_t count, bool long_line)
+{
+    struct buffer file = {NULL, 0, 0};
+    uint64_t seed = 11;
+    cr_assert(buffer_reserve(&file, 1));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t size = test_next(&seed) % 30;
+        for (uint64_t n = 0; n < size; n++)
+            cr_assert(buffer_append(&file, &"abc\t,\xff"[test_next(&seed) % 6], 1));
+        if (long_line && i == count / 2)
+            for (int n = 0; n < 600000; n++) cr_assert(buffer_append(&file, "\tx", 2));
+        cr_assert(buffer_append(&file, "\n", 1));
+    }
+    return file;
+}
+
+/* ---- keyValueTextFile */
+
+struct plan {
+    char separator;
+    uint64_t lines;
+    char path[2 * PATH_BYTES];
+};
+
+static struct glint_rdd *make_key_value(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_key_value_text_file(g, p->path, p->separator);
+}
+
+static struct glint_rdd *make_n_line(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_n_line_text_file(g, p->path, p->lines);
+}
+
+static struct table pairs_by_hand(const struct buffer *file, char separator)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    uint64_t start = 0, cut = UINT64_MAX;
+    for (uint64_t i = 0; i < file->size; i++) {
+        if (file->data[i] == (uint8_t)separator && cut == UINT64_MAX) cut = i;
+        if (file->data[i] != '\n') continue;
+        const uint64_t key = cut == UINT64_MAX ? i : cut;
+        const uint64_t value = cut == UINT64_MAX ? i : cut + 1;
+        table_add(&t, bytes(file->data + start, key - start), bytes(file->data + value, i - value));
+        start = i + 1;
+        cut = UINT64_MAX;
+    }
+    return t;
+}
+
+Test(sources, key_value)
+{
+    static const char separators[] = {'\t', ',', '\xff', 'z', '\0'};
+    static const uint64_t split_bytes[] = {0, 1000, 100000};
+    struct buffer file = lines_make(20000, true);
+    struct plan p = {.separator = 0};
+    scratch_write("lines", file.data, file.size);
+    scratch_path("lines", p.path);
+    for (int i = 0; i < 5; i++) {
+        p.separator = separators[i];
+        struct table expected = pairs_by_hand(&file, p.separator);
+        for (int s = 0; s < 3; s++) {
+            const struct world base = {.split_bytes = split_bytes[s]};
+            plan_expect(make_key_value, &p, &base, &expected);
+        }
+        table_free(&expected);
+    }
+    buffer_fini(&file);
+}
+
+/* ---- nLineTextFile */
+
+/* Two files, whose last partitions are mostly short. */
+static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
+{
+    struct plan p = {.lines = lines};
+    struct table expected = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    char second[PATH_BYTES];
+    uint64_t partitions = 0;
+    static const uint64_t counts[] = {1000, 337};
+    for (int f = 0; f < 2; f++) {
+        struct buffer file = {NULL, 0, 0};
+        char line[32];
+        for (uint64_t i = 0; i < counts[f]; i++) {
+            const int size = snprintf(line, sizeof line, "%d:%llu", f, (unsigned long long)i);
+            cr_assert(buffer_append(&file, line, (uint64_t)size) && buffer_append(&file, "\n", 1));
+            table_add(&expected, none(), text(line));
+        }
+        scratch_write(f == 0 ? "a" : "b", file.data, file.size);
+        partitions += (counts[f] + lines - 1) / lines;
+        buffer_fini(&file);
+    }
+    scratch_path("a", p.path);
+    const size_t n = strlen(p.path);
+    snprintf(p.path + n, sizeof p.path - n, ",%s", scratch_path("b", second));
+    const struct world base = {.split_bytes = split_bytes};
+    plan_expect(make_n_line, &p, &base, &expected);
+    struct glint *g = world_open(&worlds[1]);
+    cr_assert_eq(glint_partitions(make_n_line(g, &p)), partitions);
+    world_close(g, GLINT_OK);
+    table_free(&expected);
+}
+
+Test(sources, n_lines)
+{
+    static const uint64_t lines[] = {1, 7, 100, 337, 999, 1000, 1001, 5000000};
+    for (int i = 0; i < 8; i++) expect_n_lines(lines[i], i % 2 == 0 ? 0 : 10);
+}
+
+/* Each partition has its lines and no others. */
+static struct glint_rdd *make_n_line_indexed(struct glint *g, void *arg)
+{
+    return glint_map_partitions_with_index(make_n_line(g, arg), "test.with_index", NULL);
+}
+
+Test(sources, n_lines_in_each_partition)
+{
+    struct plan p = {.lines = 2};
+    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    scratch_write("file", "a\nb\nc\nd\ne", 9);
+    scratch_path("file", p.path);
+    for (int i = 0; i < 5; i++) {
+        const char letter[] = {(char)('a' + i), '\0'};
+        table_add(&expected, number(i / 2), text(letter));
+        if (i % 2 == 1 || i == 4) table_add(&expected, number(i / 2), text("end"));
+    }
+    plan_expect(make_n_line_indexed, &p, NULL, &expected);
+    table_free(&expected);
+}
+
+Test(sources, empty_and_missing)
+{
+    struct plan p = {.separator = ',', .lines = 3};
+    struct table pairs = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table lines = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    scratch_write("empty", "", 0);
+    scratch_path("empty", p.path);
+    plan_expect(make_key_value, &p, NULL, &pairs);
+    plan_expect(make_n_line, &p, NULL, &lines);
+    p.lines = 0;
+    plan_expect_error(make_n_line, &p, NULL, GLINT_E_BAD_VALUE, "nLineTextFile");
+    p.lines = 1;
+    scratch_path("nobody", p.path);
+    plan_expect_error(make_key_value, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
+    plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
+}
+
+/* ---- parallelize */
+
+struct parallel {
+    struct table table;
+    uint32_t partitions;
+};
+
+static struct glint_rdd *make_parallel(struct glint *g, void *arg)
+{
+    const struct parallel *p = arg;
+    return glint_parallelize(g, p->table.shape, p->table.rows, p->table.count, p->partitions);
+}
+
+static struct glint_rdd *make_parallel_indexed(struct glint *g, void *arg)
+{
+    return glint_map_partitions_with_index(make_parallel(g, arg), "test.with_index", NULL);
+}
+
+Test(sources, parallelize)
+{
+    static const uint32_t partitions[] = {0, 1, 2, 3, 10, 5000};
+    static char large[300000];
+    memset(large, 'x', sizeof large);
+    for (int i = 0; i < 6; i++) {
+        struct parallel p = {.table = {.shape = {GLINT_F64, GLINT_BYTES}},
+                             .partitions = partitions[i]};
+        for (int row = 0; row < 3000; row++)
+            table_add(&p.table, real(row / 8.0),
+                      bytes(large, row == 77 ? 300000 : (uint64_t)row % 50));
+        plan_expect(make_parallel, &p, NULL, &p.table);
+        table_free(&p.table);
+    }
+}
+
+Test(sources, parallelize_cuts_evenly)
+{
+    struct parallel p = {.table = {.shape = {GLINT_NONE, GLINT_TEXT}}, .partitions = 4};
+    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    static const int64_t where[] = {0, 0, 1, 1, 1, 2, 2, 3, 3, 3};
+    for (int i = 0; i < 10; i++) {
+        const char letter[] = {(char)('a' + i), '\0'};
+        table_add(&p.table, none(), text(letter));
+        table_add(&expected, number(where[i]), text(letter));
+        if (i == 9 || where[i + 1] != where[i]) table_add(&expected, number(where[i]), text("end"));
+    }
+    plan_expect(make_parallel_indexed, &p, NULL, &expected);
+    table_free(&expected);
+    table_free(&p.table);
+}
+
+Test(sources, parallelize_nothing)
+{
+    struct parallel p = {.table = {.shape = {GLINT_I64, GLINT_NONE}}, .partitions = 3};
+    plan_expect(make_parallel, &p, NULL, &p.table);
+    p.partitions = PARTITIONS_MAX + 1;
+    plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_LIMIT, "partitions");
+    p.partitions = 1;
+    p.table.shape = (struct glint_shape){GLINT_NONE, GLINT_NONE};
+    plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_TYPE, "parallelize");
+    p.table.shape = (struct glint_shape){GLINT_ANY, GLINT_I64};
+    plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_TYPE, "parallelize");
+}
