@@ -45,6 +45,19 @@ without_privileges() {
     fi
 }
 
+# signal_when_running SIGNAL OUT COMMAND...: sends the signal once as soon as OUT's hidden folder is locked;
+# the command's exit status. Job control, since a shell's own background commands ignore SIGINT.
+signal_when_running() {
+    local signal=$1 out=$2 pid
+    shift 2
+    set -m
+    "$@" &
+    pid=$!
+    until compgen -G "$(dirname "$out")/.$(basename "$out").*/lock" >/dev/null || ! kill -0 $pid; do :; done
+    kill -"$signal" $pid
+    wait $pid
+}
+
 # on_small_disk SIZE COMMAND: runs a bash command in a folder of its own file system of that size.
 # The command sees the folder as its own, and cannot be looked into afterwards. `needs: mounts`.
 on_small_disk() {
