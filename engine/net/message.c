@@ -1,3 +1,4 @@
+/* Messages: field by field, both ways, next to each other. */
 #include "engine/net/message.h"
 
 #include "engine/data/pack.h"
@@ -5,6 +6,8 @@
 
 #include <assert.h>
 #include <string.h>
+
+#define CODES_END 10000 /* of four digits, as they are printed */
 
 struct message *message_create(enum message_type type)
 {
@@ -70,11 +73,12 @@ static bool error_unpack(struct unpacker *u, struct message *m, bool *out_memory
     m->error = mem_zalloc(sizeof *m->error);
     *out_memory = m->error != NULL;
     if (m->error == NULL) return false;
-    m->error->code = (enum glint_code)unpack_i64(&e);
+    int64_t code = unpack_i64(&e);
+    m->error->code = code > -CODES_END && code < 0 ? (enum glint_code)code : GLINT_OK;
     unpack_text(&e, m->error->cause, sizeof m->error->cause);
     unpack_text(&e, m->error->effect, sizeof m->error->effect);
     unpack_text(&e, m->error->hint, sizeof m->error->hint);
-    return unpack_done(&e) && m->error->code < 0;
+    return unpack_done(&e) && m->error->code != GLINT_OK;
 }
 
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error)
@@ -133,7 +137,8 @@ int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
     else if ((attempts = mem_alloc(sizeof *attempts * u.count)) == NULL)
         r = error_no_memory(error);
-    for (uint32_t i = 0; r == 0 && i < u.count; i++) attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    for (uint32_t i = 0; r == 0 && i < u.count; i++)
+        attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
     if (r == 0 && !unpack_done(&u))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
     *out_count = r == 0 ? (uint32_t)u.count : 0;

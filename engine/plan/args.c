@@ -9,7 +9,6 @@
 
 #define EXT_BROADCAST 1
 
-
 const struct glint_function *registry_function(const struct glint_config *config, const char *name)
 {
     if (name == NULL) return NULL;
@@ -47,14 +46,18 @@ static bool pair_begin(struct packer *p, struct glint_args *args, const char *na
     return true;
 }
 
+static void args_too_large(struct glint_args *args)
+{
+    error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast big values",
+              "function arguments take more than %u bytes", (unsigned)ARGS_BYTES_MAX);
+}
+
 static void pair_end(struct packer *p, struct glint_args *args)
 {
     args->pairs = p->out;
     args->count++;
     if (p->failed) error_no_memory(&args->g->error);
-    if (args->pairs.size > ARGS_BYTES_MAX)
-        error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast big values",
-                  "function arguments take more than %u bytes", (unsigned)ARGS_BYTES_MAX);
+    if (args->pairs.size > ARGS_BYTES_MAX) args_too_large(args);
 }
 
 void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
@@ -76,6 +79,7 @@ void glint_args_f64(struct glint_args *args, const char *name, double value)
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
 {
     struct packer p;
+    if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
     if (!pair_begin(&p, args, name)) return;
     pack_bytes(&p, (struct glint_slice){data, size});
     pair_end(&p, args);
@@ -175,7 +179,8 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
     msgpack_object o;
     if (!arg_find(task, name, &unpacked, &o)) return arg_missing(task, name, "bytes");
     bool fits = o.type == MSGPACK_OBJECT_BIN;
-    /* The object's bytes may be a copy that dies with `unpacked`: the caller gets the task's own. */
+    /* The object's bytes may be a copy that dies with `unpacked`: the caller gets the task's own.
+     */
     uint8_t *copy = fits ? task_alloc(task, o.via.bin.size + 1) : NULL;
     if (copy != NULL) {
         memcpy(copy, o.via.bin.ptr, o.via.bin.size);

@@ -76,7 +76,11 @@ void glint_free(void *data)
 
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size)
 {
-    struct glint_broadcast *b = data != NULL ? context_alloc(g, sizeof *b) : NULL;
+    if (size > VALUE_BYTES_MAX)
+        error_set(&g->error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes, at most 4 GiB",
+                  (unsigned long long)size);
+    bool fits = data != NULL && size <= VALUE_BYTES_MAX;
+    struct glint_broadcast *b = fits ? context_alloc(g, sizeof *b) : NULL;
     if (b == NULL) {
         mem_free(data);
         return NULL;

@@ -29,7 +29,8 @@ static bool walk_add(struct walk *w, struct glint_rdd *rdd)
     return true;
 }
 
-/* All RDDs of one stage from `top` upwards, without crossing wide nodes; `top` itself is crossed. */
+/* All RDDs of one stage from `top` upwards, without crossing wide nodes; `top` itself is crossed.
+ */
 static bool walk_stage(struct walk *w, struct glint_rdd *top)
 {
     if (!walk_add(w, top)) return false;
@@ -42,7 +43,8 @@ static bool walk_stage(struct walk *w, struct glint_rdd *top)
     return true;
 }
 
-int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide), void *arg)
+int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide),
+                   void *arg)
 {
     struct walk w = {NULL, 0, 0};
     struct glint_error *error = &rdd->g->error;
@@ -57,10 +59,16 @@ int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_r
 
 static void node_fill(struct stage_node *n, const struct glint_rdd *rdd)
 {
-    *n = (struct stage_node){.rdd = rdd->id, .op = rdd->op, .fn = rdd->fn, .args = rdd->args,
-                             .params = rdd->params, .shape = rdd->shape, .grouped = rdd->grouped,
+    *n = (struct stage_node){.rdd = rdd->id,
+                             .op = rdd->op,
+                             .fn = rdd->fn,
+                             .args = rdd->args,
+                             .params = rdd->params,
+                             .shape = rdd->shape,
+                             .grouped = rdd->grouped,
                              .parents = {STAGE_NO_PARENT, STAGE_NO_PARENT},
-                             .partitions = rdd->partitions, .wide = rdd->wide};
+                             .partitions = rdd->partitions,
+                             .wide = rdd->wide};
 }
 
 static int by_id(const void *a, const void *b)
@@ -76,14 +84,13 @@ int stage_from_plan(struct stage_plan *s, const struct action *action, struct gl
     struct glint_rdd *top = action != NULL ? action->rdd : wide;
     struct walk w = {NULL, 0, 0};
     bool source_only = top->op->kind == OP_WIDE && action != NULL;
-    if (source_only ? !walk_add(&w, top) : !walk_stage(&w, top))
-        return error_no_memory(&top->g->error);
-    qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
-    s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
+    bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
+    if (walked) s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
     if (s->nodes == NULL) {
         mem_free(w.items);
         return error_no_memory(&top->g->error);
     }
+    qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
     for (uint32_t i = 0; i < w.count; i++) {
         const struct glint_rdd *rdd = w.items[i];
         struct stage_node *n = &s->nodes[s->node_count++];
@@ -95,10 +102,14 @@ int stage_from_plan(struct stage_plan *s, const struct action *action, struct gl
     }
     mem_free(w.items);
     if (action != NULL) {
-        s->nodes[s->node_count] = (struct stage_node){
-            .op = action->op, .fn = action->fn, .args = action->args, .params = action->params,
-            .shape = {GLINT_NONE, GLINT_NONE}, .partitions = top->partitions,
-            .parents = {s->node_count - 1, STAGE_NO_PARENT}};
+        s->nodes[s->node_count] =
+            (struct stage_node){.op = action->op,
+                                .fn = action->fn,
+                                .args = action->args,
+                                .params = action->params,
+                                .shape = {GLINT_NONE, GLINT_NONE},
+                                .partitions = top->partitions,
+                                .parents = {s->node_count - 1, STAGE_NO_PARENT}};
         s->node_count++;
     }
     if (output != NULL && strlen(output) >= sizeof s->output)
@@ -114,128 +125,11 @@ void stage_fini(struct stage_plan *s)
     s->nodes = NULL;
 }
 
-/* ---- Wire form: [output, [node ...]], a node is an array of the fields below, in order. */
-
-static void wide_pack(struct packer *p, const struct wide *w)
+uint32_t stage_tasks(const struct stage_plan *s)
 {
-    pack_array(p, 5);
-    pack_u64(p, w->partitioner);
-    pack_u64(p, w->combine);
-    pack_u64(p, w->descending);
-    pack_bytes(p, w->zero);
-    pack_array(p, w->bound_count);
-    for (uint32_t i = 0; i < w->bound_count; i++) pack_bytes(p, w->bounds[i]);
-}
-
-static void node_pack(struct packer *p, const struct stage_node *n)
-{
-    pack_array(p, 12);
-    pack_u64(p, n->rdd);
-    pack_text(p, n->op->name);
-    pack_text(p, n->fn != NULL ? n->fn->name : NULL);
-    pack_bytes(p, n->args);
-    pack_bytes(p, n->params);
-    pack_u64(p, n->shape.key);
-    pack_u64(p, n->shape.value);
-    pack_u64(p, n->grouped);
-    pack_u64(p, n->parents[0]);
-    pack_u64(p, n->parents[1]);
-    pack_u64(p, n->partitions);
-    wide_pack(p, &n->wide);
-}
-
-int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
-{
-    struct packer p;
-    packer_init(&p);
-    pack_array(&p, 2);
-    pack_text(&p, s->output);
-    pack_array(&p, s->node_count);
-    for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
-    if (p.failed) {
-        packer_fini(&p);
-        return error_no_memory(error);
-    }
-    *out = p.out;
-    return 0;
-}
-
-static bool wide_unpack(struct unpacker *u, struct wide *w, struct arena *memory)
-{
-    w->partitioner = unpack_u64(u, PARTITION_SPREAD);
-    w->combine = unpack_u64(u, COMBINE_CREATE);
-    w->descending = unpack_u64(u, 1) != 0;
-    w->zero = unpack_bytes(u);
-    struct unpacker bounds = unpack_array(u);
-    if (u->failed || bounds.count >= PARTITIONS_MAX) return false;
-    struct glint_slice *b = arena_alloc(memory, sizeof *b * (bounds.count + 1));
-    if (b == NULL) return false;
-    for (uint64_t i = 0; i < bounds.count; i++) b[i] = unpack_bytes(&bounds);
-    w->bounds = b;
-    w->bound_count = (uint32_t)bounds.count;
-    return unpack_done(&bounds) && unpack_done(u);
-}
-
-static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
-{
-    uint64_t parent = unpack_u64(u, UINT32_MAX);
-    if (parent != STAGE_NO_PARENT && parent >= self) u->failed = true; /* parents stand first */
-    return (uint32_t)parent;
-}
-
-static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self, struct arena *memory,
-                       const struct glint_config *registry, struct glint_error *error)
-{
-    char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX];
-    n->rdd = (uint32_t)unpack_u64(u, UINT32_MAX);
-    unpack_text(u, op, sizeof op);
-    unpack_text(u, fn, sizeof fn);
-    n->args = unpack_bytes(u);
-    n->params = unpack_bytes(u);
-    n->shape.key = unpack_u64(u, GLINT_MSGPACK);
-    n->shape.value = unpack_u64(u, GLINT_MSGPACK);
-    n->grouped = unpack_u64(u, 1) != 0;
-    n->parents[0] = parent_unpack(u, self);
-    n->parents[1] = parent_unpack(u, self);
-    n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
-    struct unpacker wide = unpack_array(u);
-    if (u->failed || !wide_unpack(&wide, &n->wide, memory) || !unpack_done(u) ||
-        n->shape.key < GLINT_NONE || n->shape.value < GLINT_NONE)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not parse", self);
-    n->op = registry_op(registry, op);
-    n->fn = fn[0] != '\0' ? registry_function(registry, fn) : NULL;
-    if (n->op == NULL || (fn[0] != '\0' && n->fn == NULL))
-        return error_set(error, GLINT_E_PLAN_FUNCTION, "driver and executors must be one build",
-                         "this executor has no %s %s", n->op == NULL ? "operator" : "function",
-                         n->op == NULL ? op : fn);
-    return 0;
-}
-
-int stage_decode(struct stage_plan *s, struct glint_slice bytes, const struct glint_config *registry,
-                 struct glint_error *error)
-{
-    memset(s, 0, sizeof *s);
-    struct unpacker u;
-    int r = 0;
-    struct unpacker nodes = {.failed = true};
-    if (unpacker_init(&u, bytes)) {
-        unpack_text(&u, s->output, sizeof s->output);
-        nodes = unpack_array(&u);
-    }
-    if (!unpack_done(&u) || nodes.count < 1 || nodes.count > PLAN_NODES_MAX + 1)
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage does not parse");
-    if (r == 0) {
-        s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * nodes.count);
-        if (s->nodes == NULL) r = error_no_memory(error);
-    }
-    for (; r == 0 && s->node_count < nodes.count; s->node_count++) {
-        struct unpacker fields = unpack_array(&nodes);
-        memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
-        r = node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory, registry, error);
-    }
-    unpacker_fini(&u);
-    if (r != 0) stage_fini(s);
-    return r;
+    assert(s->node_count > 0);
+    const struct stage_node *root = &s->nodes[s->node_count - 1];
+    return root->op->kind == OP_WIDE ? s->nodes[root->parents[0]].partitions : root->partitions;
 }
 
 /* ---- Splits of a partition: the same walk that the executor's pipeline takes. */

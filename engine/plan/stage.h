@@ -1,9 +1,10 @@
 /* A stage: the part of a plan between shuffles, as it is sent to executors.
  *
  * The nodes stand parents first; the last one is the root: an action, or the wide node whose map
- * outputs the stage makes. A wide node elsewhere is a source: it reads its shuffle. Running partition p
- * means walking from the root to a source, choosing a parent at unions by p (executor/pipeline.h).
- * One struct for both sides: the driver fills it from RDDs, the executor from bytes. */
+ * outputs the stage makes. A wide node elsewhere is a source: it reads its shuffle. Running
+ * partition p means walking from the root to a source, choosing a parent at unions by p
+ * (executor/pipeline.h). One struct for both sides: the driver fills it from RDDs, the executor
+ * from bytes. */
 #ifndef GLINT_PLAN_STAGE_H
 #define GLINT_PLAN_STAGE_H
 
@@ -35,16 +36,19 @@ struct stage_plan {
 int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide,
                     const char *output);
 void stage_fini(struct stage_plan *s);
+/* How many tasks it has: the partitions that a task may be about. */
+uint32_t stage_tasks(const struct stage_plan *s);
 /* Wire form. The decoded stage borrows from `bytes`, which must outlive it. PROTOCOL for what does
- * not parse, PLAN_FUNCTION for a name that is not registered here. */
+ * not parse or cannot run, PLAN_FUNCTION for a name that is not registered here. */
 int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error);
-int stage_decode(struct stage_plan *s, struct glint_slice bytes, const struct glint_config *registry,
-                 struct glint_error *error);
+int stage_decode(struct stage_plan *s, struct glint_slice bytes,
+                 const struct glint_config *registry, struct glint_error *error);
 
 /* The splits that partition p of the root reads, in order, as a msgpack array of bins. */
 int stage_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition, struct buffer *out);
 
 /* Calls `visit` for each wide RDD that the plan above `rdd` (itself included) reads directly. */
-int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide), void *arg);
+int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide),
+                   void *arg);
 
 #endif

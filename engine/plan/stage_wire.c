@@ -1,0 +1,165 @@
+/* A stage as bytes: [output, [node ...]], a node is an array of the fields of node_pack, in order.
+ *
+ * What is decoded comes from a peer: each field is checked when it is read, and the nodes for what
+ * running them relies on, so that behind stage_decode a stage is as good as one of our own. */
+#include "engine/data/pack.h"
+#include "engine/plan/stage.h"
+
+#include <string.h>
+
+static void wide_pack(struct packer *p, const struct wide *w)
+{
+    pack_array(p, 5);
+    pack_u64(p, w->partitioner);
+    pack_u64(p, w->combine);
+    pack_u64(p, w->descending);
+    pack_bytes(p, w->zero);
+    pack_array(p, w->bound_count);
+    for (uint32_t i = 0; i < w->bound_count; i++) pack_bytes(p, w->bounds[i]);
+}
+
+static void node_pack(struct packer *p, const struct stage_node *n)
+{
+    pack_array(p, 12);
+    pack_u64(p, n->rdd);
+    pack_text(p, n->op->name);
+    pack_text(p, n->fn != NULL ? n->fn->name : NULL);
+    pack_bytes(p, n->args);
+    pack_bytes(p, n->params);
+    pack_u64(p, n->shape.key);
+    pack_u64(p, n->shape.value);
+    pack_u64(p, n->grouped);
+    pack_u64(p, n->parents[0]);
+    pack_u64(p, n->parents[1]);
+    pack_u64(p, n->partitions);
+    wide_pack(p, &n->wide);
+}
+
+int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_text(&p, s->output);
+    pack_array(&p, s->node_count);
+    for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
+    if (p.failed) {
+        packer_fini(&p);
+        return error_no_memory(error);
+    }
+    *out = p.out;
+    return 0;
+}
+
+/* False: without memory. What does not parse sticks to the unpacker. */
+static bool wide_unpack(struct unpacker *u, struct wide *w, struct arena *memory)
+{
+    w->partitioner = unpack_u64(u, PARTITION_SPREAD);
+    w->combine = unpack_u64(u, COMBINE_CREATE);
+    w->descending = unpack_u64(u, 1) != 0;
+    w->zero = unpack_bytes(u);
+    struct unpacker bounds = unpack_array(u);
+    if (bounds.count >= PARTITIONS_MAX || !unpack_done(u)) u->failed = true;
+    if (u->failed) return true;
+    struct glint_slice *b = arena_alloc(memory, sizeof *b * (bounds.count + 1));
+    if (b == NULL) return false;
+    for (uint64_t i = 0; i < bounds.count; i++) b[i] = unpack_bytes(&bounds);
+    w->bounds = b;
+    w->bound_count = (uint32_t)bounds.count;
+    u->failed = !unpack_done(&bounds);
+    return true;
+}
+
+static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
+{
+    uint64_t parent = unpack_u64(u, UINT32_MAX);
+    if (parent != STAGE_NO_PARENT && parent >= self) u->failed = true; /* parents stand first */
+    return (uint32_t)parent;
+}
+
+static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
+                       struct arena *memory, const struct glint_config *registry,
+                       struct glint_error *error)
+{
+    char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX];
+    n->rdd = (uint32_t)unpack_u64(u, UINT32_MAX);
+    unpack_text(u, op, sizeof op);
+    unpack_text(u, fn, sizeof fn);
+    n->args = unpack_bytes(u);
+    n->params = unpack_bytes(u);
+    n->shape.key = unpack_u64(u, GLINT_MSGPACK);
+    n->shape.value = unpack_u64(u, GLINT_MSGPACK);
+    n->grouped = unpack_u64(u, 1) != 0;
+    n->parents[0] = parent_unpack(u, self);
+    n->parents[1] = parent_unpack(u, self);
+    n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
+    struct unpacker wide = unpack_array(u);
+    if (!wide_unpack(&wide, &n->wide, memory)) return error_no_memory(error);
+    if (!unpack_done(u) || wide.failed || n->shape.key < GLINT_NONE || n->shape.value < GLINT_NONE)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not parse", self);
+    n->op = registry_op(registry, op);
+    n->fn = fn[0] != '\0' ? registry_function(registry, fn) : NULL;
+    if (n->op == NULL || (fn[0] != '\0' && n->fn == NULL))
+        return error_set(error, GLINT_E_PLAN_FUNCTION, "driver and executors must be one build",
+                         "this executor has no %s %s", n->op == NULL ? "operator" : "function",
+                         n->op == NULL ? op : fn);
+    return 0;
+}
+
+/* What running a node relies on: as many parents as its kind has, and their partitions. */
+static bool node_is_sound(const struct stage_plan *s, uint32_t number)
+{
+    const struct stage_node *n = &s->nodes[number];
+    bool root = number + 1 == s->node_count;
+    bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
+    uint32_t first = left ? s->nodes[n->parents[0]].partitions : 0;
+    uint32_t second = right ? s->nodes[n->parents[1]].partitions : 0;
+    bool one = left && !right;
+    switch (n->op->kind) {
+    case OP_SOURCE: return !left && !right && !root;
+    case OP_WIDE: return left == root && !right && n->wide.bound_count < n->partitions;
+    case OP_UNION: return left && right && !root && n->partitions == first + second;
+    case OP_COALESCE: return one && !root && n->partitions <= first;
+    case OP_NARROW: return one && !root && n->partitions == first;
+    case OP_ACTION: return one && root && n->partitions == first;
+    }
+    return false;
+}
+
+static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
+                        const struct glint_config *registry, struct glint_error *error)
+{
+    int r = 0;
+    s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * nodes->count);
+    if (s->nodes == NULL) return error_no_memory(error);
+    memset(s->nodes, 0, sizeof *s->nodes * nodes->count);
+    for (; r == 0 && s->node_count < nodes->count; s->node_count++) {
+        struct unpacker fields = unpack_array(nodes);
+        r = node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory, registry,
+                        error);
+    }
+    for (uint32_t i = 0; r == 0 && i < s->node_count; i++)
+        if (!node_is_sound(s, i))
+            r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not fit its place",
+                          i);
+    return r;
+}
+
+int stage_decode(struct stage_plan *s, struct glint_slice bytes,
+                 const struct glint_config *registry, struct glint_error *error)
+{
+    memset(s, 0, sizeof *s);
+    struct unpacker u, nodes = {.failed = true};
+    int r = 0;
+    if (unpacker_init(&u, bytes)) {
+        unpack_text(&u, s->output, sizeof s->output);
+        nodes = unpack_array(&u);
+    }
+    if (!unpack_done(&u) || nodes.count < 1 || nodes.count > PLAN_NODES_MAX + 1)
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage does not parse");
+    else
+        r = nodes_unpack(s, &nodes, registry, error);
+    unpacker_fini(&u);
+    if (r != 0) stage_fini(s);
+    return r;
+}

@@ -1,0 +1,80 @@
+#include "tests/unit/plan/fixture.h"
+
+#include "engine/base/text.h"
+
+#include <string.h>
+
+const struct op op_src = {.name = "src", .kind = OP_SOURCE};
+const struct op op_nar = {.name = "nar", .kind = OP_NARROW};
+const struct op op_wid = {.name = "wid", .kind = OP_WIDE};
+const struct op op_uni = {.name = "uni", .kind = OP_UNION};
+const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
+const struct op op_act = {.name = "act", .kind = OP_ACTION};
+
+static int each(struct glint_task *task, void *state, const struct glint_record *in,
+                struct glint_emitter *out)
+{
+    (void)task;
+    (void)state;
+    glint_emit(out, in);
+    return 0;
+}
+
+static const struct glint_function map_text = {.name = "t.map_text",
+                                               .form = GLINT_MAP,
+                                               .in = {GLINT_NONE, GLINT_TEXT},
+                                               .out = {GLINT_I64, GLINT_SAME},
+                                               .each = each};
+static const struct glint_function map_bytes = {.name = "t.map_bytes",
+                                                .form = GLINT_MAP,
+                                                .in = {GLINT_ANY, GLINT_BYTES},
+                                                .out = {GLINT_SAME, GLINT_F64},
+                                                .each = each};
+static const struct glint_function map_number = {.name = "t.map_number",
+                                                 .form = GLINT_MAP,
+                                                 .in = {GLINT_ANY, GLINT_I64},
+                                                 .out = {GLINT_SAME, GLINT_SAME},
+                                                 .each = each};
+static const struct glint_function hollow = {.name = "t.hollow",
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_ANY, GLINT_ANY},
+                                             .out = {GLINT_SAME, GLINT_SAME}};
+
+static const struct glint_function *const functions[] = {&map_text, &map_bytes, &map_number,
+                                                         &hollow, NULL};
+static const struct glint_module module = {"t", functions};
+static const struct glint_module *const modules[] = {&module, NULL};
+static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
+
+const struct glint_config plan_config = {.slots = 1, .ops = ops, .modules = modules};
+
+void plan_open(struct glint *g)
+{
+    context_init(g, &plan_config);
+}
+
+struct glint_rdd *plan_source(struct glint *g, uint32_t splits)
+{
+    struct rdd_spec spec = {.op = &op_src, .shape = {GLINT_NONE, GLINT_TEXT}};
+    struct glint_rdd *rdd = rdd_create(g, &spec);
+    for (uint32_t i = 0; rdd != NULL && i < splits; i++) {
+        char text[TEXT_NUMBER_MAX];
+        size_t size = text_i64(text, i);
+        rdd_add_split(rdd, (struct glint_slice){(const uint8_t *)text, size});
+    }
+    return rdd;
+}
+
+struct glint_rdd *plan_node(const struct op *op, struct glint_rdd *a, struct glint_rdd *b)
+{
+    if (a == NULL) return NULL;
+    return rdd_create(a->g, &(struct rdd_spec){.op = op, .parents = {a, b}});
+}
+
+struct glint_rdd *plan_map(struct glint_rdd *rdd, const char *function, unsigned forms)
+{
+    if (rdd == NULL) return NULL;
+    struct rdd_spec spec = {
+        .op = &op_nar, .parents = {rdd, NULL}, .function = function, .forms = forms};
+    return rdd_create(rdd->g, &spec);
+}

@@ -1,0 +1,158 @@
+/* Arguments of functions: packed by a job, read by the open of a function, of the right type only.
+ */
+#include "engine/data/task.h"
+#include "tests/unit/plan/fixture.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static struct glint g;
+static struct glint_task task;
+static int64_t live;
+
+static void open_plan(void)
+{
+    live = mem_live();
+    plan_open(&g);
+    task = (struct glint_task){.partition = 0};
+}
+
+static void close_plan(void)
+{
+    arena_fini(&task.arena);
+    context_fini(&g);
+    cr_expect_eq(mem_live(), live);
+}
+
+TestSuite(args, .init = open_plan, .fini = close_plan);
+
+static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
+{
+    const struct glint_broadcast *b = arg;
+    if (id != b->id) return -1;
+    *out = (struct glint_slice){b->data, b->size};
+    return 0;
+}
+
+Test(args, every_type_comes_back)
+{
+    static const int64_t numbers[] = {0, 1, -1, 127, 128, -32, -33, INT64_MAX, INT64_MIN, 1 << 20};
+    char name[16];
+    void *value = glint_alloc(&g, 5);
+    memcpy(value, "large", 5);
+    struct glint_broadcast *b = glint_broadcast(&g, value, 5);
+    struct glint_args *args = glint_args(&g);
+    for (int i = 0; i < 10; i++) {
+        name[0] = (char)('a' + i);
+        name[1] = '\0';
+        glint_args_i64(args, name, numbers[i]);
+    }
+    glint_args_f64(args, "f", 2.5);
+    glint_args_f64(args, "ratio", -0.25);
+    glint_args_bytes(args, "bytes", "a\0b", 3);
+    glint_args_text(args, "text", "");
+    glint_args_broadcast(args, "sizes", b);
+    task.args = args_encode(&g, args);
+    task.broadcast = find_broadcast;
+    task.broadcast_arg = b;
+    for (int i = 0; i < 10; i++) {
+        int64_t number = 99;
+        name[0] = (char)('a' + i);
+        name[1] = '\0';
+        if (i == 5) continue; /* "f" stands twice: the first one counts */
+        cr_expect_eq(glint_arg_i64(&task, name, &number), 0);
+        cr_expect_eq(number, numbers[i]);
+    }
+    double ratio = 0;
+    struct glint_slice bytes;
+    cr_expect(glint_arg_f64(&task, "ratio", &ratio) == 0 && ratio == -0.25);
+    cr_expect(glint_arg_slice(&task, "bytes", &bytes) == 0 && bytes.size == 3);
+    cr_expect_eq(memcmp(bytes.data, "a\0b", 3), 0);
+    cr_expect(glint_arg_slice(&task, "text", &bytes) == 0 && bytes.size == 0);
+    cr_expect(glint_arg_broadcast(&task, "sizes", &bytes) == 0 && bytes.data == value);
+    cr_expect_eq(task.error.code, GLINT_OK);
+}
+
+static void expect_missing(int answer)
+{
+    cr_expect_eq(answer, GLINT_E_PLAN_ARGUMENT);
+    cr_expect_eq(task.error.code, GLINT_E_PLAN_ARGUMENT);
+    task.error.code = GLINT_OK;
+}
+
+Test(args, other_types_are_refused)
+{
+    int64_t i64;
+    double f64;
+    struct glint_slice slice;
+    struct glint_args *args = glint_args(&g);
+    glint_args_i64(args, "i", 1);
+    glint_args_f64(args, "f", 1);
+    glint_args_text(args, "t", "1");
+    task.args = args_encode(&g, args);
+    expect_missing(glint_arg_i64(&task, "f", &i64));
+    expect_missing(glint_arg_i64(&task, "t", &i64));
+    expect_missing(glint_arg_f64(&task, "i", &f64));
+    expect_missing(glint_arg_slice(&task, "i", &slice));
+    expect_missing(glint_arg_broadcast(&task, "t", &slice));
+    expect_missing(glint_arg_i64(&task, "", &i64));
+    expect_missing(glint_arg_i64(&task, "ii", &i64));
+    task.args = args_encode(&g, NULL);
+    expect_missing(glint_arg_i64(&task, "i", &i64));
+    task.args = (struct glint_slice){NULL, 0};
+    expect_missing(glint_arg_i64(&task, "i", &i64));
+}
+
+Test(args, damaged_bytes_are_missing_arguments)
+{
+    struct glint_args *args = glint_args(&g);
+    glint_args_i64(args, "number", 1000);
+    glint_args_text(args, "text", "some text");
+    struct glint_slice good = args_encode(&g, args);
+    uint8_t *bad = mem_alloc(good.size);
+    for (uint64_t i = 0; i < good.size * 8; i++) {
+        int64_t number;
+        struct glint_slice slice;
+        memcpy(bad, good.data, good.size);
+        bad[i / 8] ^= (uint8_t)(1 << i % 8);
+        task.args = (struct glint_slice){bad, good.size};
+        glint_arg_i64(&task, "number", &number);
+        glint_arg_slice(&task, "text", &slice);
+        task.error.code = GLINT_OK;
+        task.args.size = i / 8;
+        expect_missing(glint_arg_i64(&task, "number", &number));
+    }
+    mem_free(bad);
+}
+
+Test(args, big_values_are_refused_before_they_are_copied)
+{
+    struct glint_args *args = glint_args(&g);
+    glint_args_bytes(args, "big", "not read", UINT64_MAX);
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+}
+
+Test(args, many_values_are_refused_too)
+{
+    static const char value[64 * 1024];
+    struct glint_args *args = glint_args(&g);
+    for (int i = 0; i < 17; i++) glint_args_bytes(args, "v", value, sizeof value);
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+}
+
+Test(args, a_failed_context_takes_none)
+{
+    glint_abort(&g, GLINT_E_USAGE, NULL, "failed");
+    struct glint_args *args = glint_args(&g);
+    glint_args_i64(args, "i", 1);
+    glint_args_i64(NULL, "i", 1);
+    cr_expect(args == NULL || args->count == 0);
+}
+
+Test(args, broadcasts_have_a_limit)
+{
+    cr_expect_null(glint_broadcast(&g, glint_alloc(&g, 1), (uint64_t)1 << 33));
+    cr_expect_eq(g.error.code, GLINT_E_VALUE_LIMIT);
+    cr_expect_null(glint_broadcast(&g, NULL, 0));
+}

@@ -1,0 +1,182 @@
+/* Plans are checked when they are built: types, functions, limits; partitions follow from the plan.
+ */
+#include "tests/unit/plan/fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct glint g;
+static int64_t live;
+
+static void open_plan(void)
+{
+    live = mem_live();
+    plan_open(&g);
+}
+
+static void close_plan(void)
+{
+    context_fini(&g);
+    cr_expect_eq(mem_live(), live);
+}
+
+TestSuite(rdd, .init = open_plan, .fini = close_plan);
+
+#define MAP_FORM (1u << GLINT_MAP)
+
+Test(rdd, types_follow_the_functions)
+{
+    struct glint_rdd *a = plan_map(plan_source(&g, 1), "t.map_text", MAP_FORM);
+    cr_assert_not_null(a);
+    cr_expect(a->shape.key == GLINT_I64 && a->shape.value == GLINT_TEXT);
+    struct glint_rdd *b = plan_map(a, "t.map_bytes", MAP_FORM); /* text will do for bytes */
+    cr_assert_not_null(b);
+    cr_expect(b->shape.key == GLINT_I64 && b->shape.value == GLINT_F64);
+    struct glint_rdd *c = plan_node(&op_nar, b, NULL);
+    cr_expect(c->shape.key == GLINT_I64 && c->shape.value == GLINT_F64);
+    cr_expect_not(context_failed(&g));
+}
+
+static void expect_refused(const char *function, unsigned forms, enum glint_code code)
+{
+    cr_expect_null(plan_map(plan_source(&g, 1), function, forms));
+    cr_expect_eq(g.error.code, code);
+    cr_expect(function == NULL || strstr(g.error.cause, function) != NULL);
+}
+
+Test(rdd, a_wrong_type)
+{
+    expect_refused("t.map_number", MAP_FORM, GLINT_E_PLAN_TYPE);
+}
+
+Test(rdd, an_unknown_function)
+{
+    expect_refused("t.none", MAP_FORM, GLINT_E_PLAN_FUNCTION);
+}
+
+Test(rdd, no_function)
+{
+    expect_refused(NULL, MAP_FORM, GLINT_E_PLAN_FUNCTION);
+}
+
+Test(rdd, a_wrong_form)
+{
+    expect_refused("t.map_text", 1u << GLINT_REDUCE, GLINT_E_PLAN_FUNCTION);
+}
+
+Test(rdd, a_function_without_its_call)
+{
+    expect_refused("t.hollow", MAP_FORM, GLINT_E_PLAN_FUNCTION);
+}
+
+Test(rdd, the_first_error_sticks_and_ends_building)
+{
+    struct glint_rdd *source = plan_source(&g, 1);
+    cr_expect_null(plan_map(source, "t.none", MAP_FORM));
+    cr_expect_null(plan_map(source, "t.map_text", MAP_FORM));
+    cr_expect_null(plan_map(NULL, "t.map_text", MAP_FORM));
+    cr_expect_null(rdd_create(NULL, &(struct rdd_spec){.op = &op_src}));
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_FUNCTION);
+    cr_expect_eq(glint_partitions(source), 0);
+}
+
+Test(rdd, plans_have_a_limit)
+{
+    struct glint_rdd *rdd = plan_source(&g, 1);
+    uint32_t nodes = 1;
+    while ((rdd = plan_node(&op_nar, rdd, NULL)) != NULL) nodes++;
+    cr_expect_eq(nodes, PLAN_NODES_MAX);
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+}
+
+Test(rdd, partitions_of_each_kind)
+{
+    struct glint_rdd *a = plan_source(&g, 5), *b = plan_node(&op_nar, plan_source(&g, 2), NULL);
+    struct glint_rdd *both = plan_node(&op_uni, a, b);
+    struct glint_rdd *few = plan_node(&op_coa, both, NULL);
+    few->partitions_wish = 3;
+    struct glint_rdd *many = plan_node(&op_coa, both, NULL);
+    many->partitions_wish = 30;
+    struct glint_rdd *wide = glint_with_partitions(plan_node(&op_wid, few, NULL), 11);
+    cr_expect_eq(rdd_partitions(both), 7);
+    cr_expect_eq(rdd_partitions(few), 3);
+    cr_expect_eq(rdd_partitions(many), 7);
+    cr_expect_eq(rdd_partitions(wide), 11);
+    cr_expect_eq(rdd_partitions(plan_node(&op_nar, wide, NULL)), 11);
+    cr_expect_eq(rdd_partitions(plan_source(&g, 0)), 0);
+    cr_expect_not(context_failed(&g));
+    cr_expect_null(glint_with_partitions(wide, 4)); /* counted by now */
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+}
+
+Test(rdd, partitions_follow_from_the_input)
+{
+    static const struct {
+        uint64_t bytes;
+        uint32_t partitions;
+    } cases[] = {{0, 1},
+                 {1, 1},
+                 {PARTITION_INPUT_BYTES, 1},
+                 {PARTITION_INPUT_BYTES + 1, 2},
+                 {PARTITION_INPUT_BYTES * 200, 200},
+                 {PARTITION_INPUT_BYTES * 100000, 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct glint_rdd *source = plan_source(&g, 1);
+        source->input_bytes = cases[i].bytes;
+        struct glint_rdd *wide = plan_node(&op_wid, source, NULL);
+        cr_expect_eq(rdd_partitions(wide), cases[i].partitions);
+        cr_expect_eq(glint_input_bytes(wide), cases[i].bytes);
+    }
+    g.config.partitions = 7;
+    cr_expect_eq(rdd_partitions(plan_node(&op_wid, plan_source(&g, 1), NULL)), 7);
+}
+
+Test(rdd, too_many_partitions)
+{
+    struct glint_rdd *rdd = plan_source(&g, 4);
+    for (int i = 0; i < 20; i++) rdd = plan_node(&op_uni, rdd, rdd); /* the same one twice */
+    cr_expect_eq(rdd_partitions(rdd), 0);
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+}
+
+Test(rdd, a_long_and_tangled_plan_is_counted_quickly)
+{
+    struct glint_rdd *a = plan_source(&g, 0), *b = plan_source(&g, 0);
+    for (int i = 0; i < 2000; i++) {
+        struct glint_rdd *c = plan_node(&op_uni, a, b);
+        b = a;
+        a = c;
+    }
+    cr_expect_eq(rdd_partitions(a), 0);
+    cr_expect_not(context_failed(&g));
+}
+
+Test(rdd, coalescing_covers_each_partition_once)
+{
+    for (uint32_t parents = 1; parents < 40; parents++) {
+        for (uint32_t n = 1; n <= parents; n++) {
+            uint32_t next = 0, first, end;
+            for (uint32_t p = 0; p < n; p++, next = end) {
+                rdd_coalesce_range(parents, n, p, &first, &end);
+                cr_assert(first == next && end > first);
+            }
+            cr_assert_eq(next, parents);
+        }
+    }
+}
+
+Test(rdd, no_memory_anywhere)
+{
+    for (int64_t n = 1; n < 60; n++) {
+        struct glint own;
+        mem_fail_at(n, false);
+        plan_open(&own);
+        struct glint_rdd *a = plan_map(plan_source(&own, 70), "t.map_text", MAP_FORM);
+        struct glint_rdd *wide = plan_node(&op_wid, plan_node(&op_uni, a, a), NULL);
+        uint32_t count = wide != NULL ? rdd_partitions(wide) : 0;
+        mem_fail_at(0, false);
+        cr_expect_eq(count == 0, context_failed(&own));
+        cr_expect(count == 1 || own.error.code == GLINT_E_NO_MEMORY);
+        context_fini(&own);
+    }
+}
