@@ -1,9 +1,9 @@
 /* A partition's way from its sources to the root.
  *
- * The walk starts at the root and goes up. Narrow nodes on the way become stages of a chain: each is
- * opened when the walk passes it, gets batches from whatever the walk runs next, and is finished and
- * closed when the walk comes back. A coalesced node runs its parent's partitions one after the other
- * into the same chain. The stack is explicit: a plan may be long.
+ * The walk starts at the root and goes up. Narrow nodes on the way become stages of a chain: each
+ * is opened when the walk passes it, gets batches from whatever the walk runs next, and is finished
+ * and closed when the walk comes back. A coalesced node runs its parent's partitions one after the
+ * other into the same chain. The stack is explicit: a plan may be long.
  *
  *   root <- map <- filter <- union ─┬─ textFile      (partition picks the branch)
  *   push <──────── push <───────────┘                (batches come down by calls) */
@@ -35,15 +35,29 @@ struct pipeline {
     struct shuffle_writer *writer;
     const struct op *action;
     void *action_state;
-    bool action_opened;
     bool stopped; /* somebody has enough */
 };
 
-/* The task's code, after a failure. Whoever failed said why, but a function of the job may forget to. */
+/* The task's code, after a failure. Whoever failed said why, but a function of the job may forget
+ * to. */
 static int failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
                      "a function of the job answered an error that it did not set");
+}
+
+static int cancelled(struct pipeline *p)
+{
+    return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+}
+
+/* Most sources look themselves; that the end of the chain looks too covers all of them. */
+static enum flow sink_act(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct pipeline *p = state;
+    if (!task_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
+    cancelled(p);
+    return FLOW_FAIL;
 }
 
 static enum flow sink_write(void *state, const struct glint_batch *batch, struct glint_emitter *out)
@@ -63,15 +77,18 @@ static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *
     else if (p->writer != NULL)
         emitter_init(e, p->task, shape, sink_write, p->writer, NULL);
     else
-        emitter_init(e, p->task, shape, p->action->push, p->action_state, NULL);
+        emitter_init(e, p->task, shape, sink_act, p, NULL);
     e->push_partition = below != NULL ? below->partition : p->input->partition;
     return e;
 }
 
 static int op_open_node(struct pipeline *p, const struct stage_node *node, void **state)
 {
-    struct op_open o = {.task = p->task, .function = node->fn, .args = node->args,
-                        .params = node->params, .out = node->shape,
+    struct op_open o = {.task = p->task,
+                        .function = node->fn,
+                        .args = node->args,
+                        .params = node->params,
+                        .out = node->shape,
                         .output = p->input->stage->output};
     if (node->parents[0] != STAGE_NO_PARENT) {
         const struct stage_node *parent = &p->input->stage->nodes[node->parents[0]];
@@ -87,8 +104,8 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
 static void frame_push(struct pipeline *p, uint32_t node, uint32_t partition, struct frame *below)
 {
     assert(node < p->input->stage->node_count && p->depth < p->input->stage->node_count);
-    p->frames[p->depth++] = (struct frame){.node = &p->input->stage->nodes[node],
-                                           .partition = partition, .below = below};
+    p->frames[p->depth++] = (struct frame){
+        .node = &p->input->stage->nodes[node], .partition = partition, .below = below};
 }
 
 static int run_source(struct pipeline *p, struct frame *f)
@@ -108,7 +125,8 @@ static int run_source(struct pipeline *p, struct frame *f)
     return flow == FLOW_FAIL ? failed(p) : 0;
 }
 
-static void spec_fill(const struct stage_node *node, struct glint_shape in, struct shuffle_spec *out)
+static void spec_fill(const struct stage_node *node, struct glint_shape in,
+                      struct shuffle_spec *out)
 {
     static const enum shuffle_partitioner partitioners[] = {[PARTITION_HASH] = SHUFFLE_HASH,
                                                             [PARTITION_RANGE] = SHUFFLE_RANGE,
@@ -136,8 +154,8 @@ static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle
 {
     struct run_slice *inputs;
     uint32_t count;
-    int r = p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs,
-                            &count);
+    int r =
+        p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs, &count);
     if (r != 0) return r;
     struct shuffle_reader *reader = shuffle_reader_open(p->task, spec, state, inputs, count);
     if (reader == NULL) return p->task->error.code;
@@ -155,7 +173,8 @@ static int run_shuffle(struct pipeline *p, struct frame *f)
 {
     struct shuffle_spec spec;
     struct call call = {NULL, NULL, NULL, false};
-    /* The records that went in have the key's type and, where values are not combined, the value's. */
+    /* The records that went in have the key's type and, where values are not combined, the value's.
+     */
     struct glint_shape in = f->node->shape;
     spec_fill(f->node, in, &spec);
     struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
@@ -220,12 +239,8 @@ static int step(struct pipeline *p)
     struct frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
     switch (f->node->op->kind) {
-    case OP_SOURCE:
-        p->depth--;
-        return run_source(p, f);
-    case OP_WIDE:
-        p->depth--;
-        return run_shuffle(p, f);
+    case OP_SOURCE: p->depth--; return run_source(p, f);
+    case OP_WIDE: p->depth--; return run_shuffle(p, f);
     case OP_UNION: return step_union(p, f);
     case OP_COALESCE: return step_coalesce(p, f);
     default: return f->entered ? leave_narrow(p, f) : enter_narrow(p, f);
@@ -250,7 +265,7 @@ static int walk(struct pipeline *p)
     if (p->frames == NULL) return p->task->error.code;
     frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
-    while (r == 0 && p->depth > 0) r = step(p);
+    while (r == 0 && p->depth > 0) r = task_cancelled(p->task) ? cancelled(p) : step(p);
     /* An error that a function set counts, also if it answered that all was well. */
     if (r == 0) r = p->task->error.code;
     if (r != 0) unwind(p);
@@ -295,8 +310,9 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
     int r = 0;
     if (!unpacker_init(&p.splits, input->splits))
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
-    else if (root->parents[0] == STAGE_NO_PARENT)
-        r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no source");
+    else if (input->partition >= stage_tasks(input->stage))
+        r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no partition %u",
+                      input->partition);
     else if (root->op->kind == OP_WIDE)
         r = run_map_side(&p, root, out_run);
     else
