@@ -314,7 +314,8 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
 /* [REDUCE] from `zero`, once per key and map partition, as in Spark. */
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
                                     const char *function, struct glint_args *args);
-/* [AGGREGATE] with `create` from `zero`: create is not called, merge starts from zero. */
+/* [AGGREGATE] create is not called, merge starts from `zero`, which must be neutral: as in Spark it goes
+ * in once per key and map partition, and once more wherever such a partition outgrew its memory. */
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
                                          const char *function, struct glint_args *args);
 /* [AGGREGATE] */

@@ -72,14 +72,14 @@ static bool function_check(struct glint *g, const char *operator, const struct g
                   "%s: no function is registered as %s", operator, name != NULL ? name : "NULL");
         return false;
     }
-    if (missing_call(fn) != NULL) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", operator, name,
-                  missing_call(fn));
-        return false;
-    }
     if ((forms & (1u << fn->form)) == 0) {
         error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s does not take %s, whose form is %s",
                   operator, name, form_names[fn->form]);
+        return false;
+    }
+    if (missing_call(fn) != NULL) {
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", operator, name,
+                  missing_call(fn));
         return false;
     }
     if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value)) {

@@ -162,6 +162,50 @@ static const struct glint_function byte_count = {.name = "red.byte_count",
                                                  .merge = bytes_merge,
                                                  .combine = sum_merge};
 
+/* Texts to a list of them, however often it was begun: the empty text is neutral. */
+static int text_list_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                           const union glint_value *value)
+{
+    (void)state;
+    const int r = glint_acc_append(task, acc, ",", 1);
+    return r < 0 ? r : glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
+}
+
+static const struct glint_function text_list = {.name = "red.text_list",
+                                                .form = GLINT_AGGREGATE,
+                                                .in = {GLINT_ANY, GLINT_TEXT},
+                                                .out = {GLINT_SAME, GLINT_TEXT},
+                                                .create = concat_merge,
+                                                .merge = text_list_merge,
+                                                .combine = concat_merge};
+
+/* ---- flatMap: 150,000 records with 100,000 keys of 100 bytes from each number, more than a small
+ * slot holds */
+#define MANY 150000u
+
+static int many_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    uint64_t seed = (uint64_t)in->value.i64 * 2 + 1;
+    char key[128], value[64];
+    for (uint32_t i = 0; i < MANY; i++) {
+        const uint64_t k = test_next(&seed) % 100000;
+        const int size =
+            snprintf(key, sizeof key, "key-%0*llu", (int)(60 + k % 50), (unsigned long long)k);
+        const int n = snprintf(value, sizeof value, "%u of %lld", i, (long long)in->value.i64);
+        const struct glint_record r = {bytes(key, (uint64_t)size), bytes(value, (uint64_t)n)};
+        glint_emit(out, &r);
+    }
+    return 0;
+}
+
+static const struct glint_function many = {.name = "red.many",
+                                           .form = GLINT_FLAT_MAP,
+                                           .in = {GLINT_NONE, GLINT_I64},
+                                           .out = {GLINT_TEXT, GLINT_TEXT},
+                                           .each = many_each};
+
 /* ---- group: the values of a key as one text */
 
 struct group {
@@ -305,10 +349,11 @@ static const struct glint_function visit_emits_late =
     VISITOR("red.visit_emits_late", .open = visit_open, .each = visit_each, .end = emit_end);
 
 static const struct glint_function *const functions[] = {
-    &sum,       &columns,    &sum_f64,        &concat,      &fail,
-    &mute,      &plus,       &empty,          &pieces,      &list,
-    &no_create, &no_combine, &byte_count,     &group,       &modulo,
-    &negative,  &visit,      &visit_by_batch, &visit_emits, &visit_emits_late,
-    NULL};
+    &sum,        &columns,        &sum_f64,     &concat,
+    &fail,       &mute,           &plus,        &empty,
+    &pieces,     &list,           &no_create,   &no_combine,
+    &byte_count, &group,          &modulo,      &negative,
+    &visit,      &visit_by_batch, &visit_emits, &visit_emits_late,
+    &text_list,  &many,           NULL};
 
 const struct glint_module test_reducers = {"red", functions};

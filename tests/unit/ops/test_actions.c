@@ -1,0 +1,308 @@
+/* count, sum, countByKey, countByValue, collectAsMap, lookup, foreach: against plain loops. */
+#include "tests/unit/ops/actions.h"
+
+#include <math.h>
+#include <stdio.h>
+
+TestSuite(actions, .init = scratch_open, .fini = scratch_close);
+
+static const uint32_t maps_tried[] = {1, 3, 50};
+
+Test(actions, count)
+{
+    struct table t = make_pairs(5000, 50, 1);
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        for (int m = 0; m < 3; m++) {
+            struct glint *g = world_open(w);
+            int64_t n = -1;
+            cr_assert_eq(
+                glint_count(glint_parallelize(g, t.shape, t.rows, 5000, maps_tried[m]), &n), 0);
+            cr_assert_eq(n, 5000);
+            cr_assert_eq(glint_count(glint_parallelize(g, t.shape, NULL, 0, maps_tried[m]), &n), 0);
+            cr_assert_eq(n, 0);
+            cr_assert_eq(glint_count(NULL, &n), GLINT_E_PLAN_FUNCTION);
+            world_close(g, GLINT_OK);
+        }
+    }
+    table_free(&t);
+}
+
+/* A file without lines has no partitions, or empty ones: both are fine. */
+Test(actions, of_an_empty_file)
+{
+    char path[PATH_BYTES];
+    scratch_write("empty", "", 0);
+    struct glint *g = world_open(&worlds[0]);
+    struct glint_rdd *lines = glint_text_file(g, scratch_path("empty", path));
+    struct glint_rows rows;
+    int64_t n = -1;
+    bool empty = false;
+    cr_assert_eq(glint_count(lines, &n), 0);
+    cr_assert_eq(n, 0);
+    cr_assert_eq(glint_is_empty(lines, &empty), 0);
+    cr_assert(empty);
+    cr_assert_eq(glint_take(lines, 3, &rows), 0);
+    cr_assert_eq(rows.count, 0);
+    cr_assert_eq(glint_count_by_value(lines, &rows), 0);
+    cr_assert_eq(rows.count, 0);
+    cr_assert_eq(glint_top(lines, 3, &rows), 0);
+    cr_assert_eq(rows.count, 0);
+    cr_assert_eq(glint_count(glint_distinct(lines), &n), 0);
+    cr_assert_eq(n, 0);
+    struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(lines, "test.length", NULL), true);
+    cr_assert_eq(glint_count(glint_with_partitions(sorted, 5), &n), 0);
+    cr_assert_eq(n, 0);
+    world_close(g, GLINT_OK);
+}
+
+Test(actions, sum)
+{
+    struct table t = make_numbers(5000, 1), doubles = {.shape = {GLINT_I64, GLINT_F64}};
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < t.count; i++) {
+        sum += t.rows[i].value.i64;
+        table_add(&doubles, number(1), real(1.0 / (double)(i + 1)));
+    }
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        for (int m = 0; m < 3; m++) {
+            const uint32_t maps = maps_tried[m];
+            struct glint *g = world_open(w);
+            union glint_value v;
+            cr_assert_eq(glint_sum(glint_parallelize(g, t.shape, t.rows, t.count, maps), &v), 0);
+            cr_assert_eq(v.i64, sum);
+            double in_order = 0;
+            for (uint32_t p = 0; p < maps; p++) {
+                double part = 0;
+                for (uint64_t i = 5000 * p / maps; i < 5000 * (p + 1) / maps; i++)
+                    part += doubles.rows[i].value.f64;
+                in_order += part;
+            }
+            cr_assert_eq(
+                glint_sum(glint_parallelize(g, doubles.shape, doubles.rows, 5000, maps), &v), 0);
+            cr_assert_eq(v.f64, in_order);
+            cr_assert_eq(glint_sum(glint_parallelize(g, doubles.shape, NULL, 0, maps), &v), 0);
+            cr_assert(v.f64 == 0 && !signbit(v.f64));
+            world_close(g, GLINT_OK);
+        }
+    }
+    table_free(&t);
+    table_free(&doubles);
+}
+
+Test(actions, sum_wraps_around)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    table_add(&t, none(), number(INT64_MAX));
+    table_add(&t, none(), number(2));
+    struct glint *g = world_open(&worlds[0]);
+    union glint_value v;
+    cr_assert_eq(glint_sum(glint_parallelize(g, t.shape, t.rows, 2, 2), &v), 0);
+    cr_assert_eq(v.i64, INT64_MIN + 1);
+    world_close(g, GLINT_OK);
+    table_free(&t);
+}
+
+static int run_sum(struct glint *g, void *arg, struct glint_rows *out)
+{
+    union glint_value v;
+    (void)out;
+    return glint_sum(input_rdd(g, arg), &v);
+}
+
+/* ---- By key */
+
+static int run_count_by_key(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_count_by_key(input_rdd(g, arg), out);
+}
+
+static int run_count_by_value(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_count_by_value(input_rdd(g, arg), out);
+}
+
+static int run_map(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_collect_as_map(input_rdd(g, arg), out);
+}
+
+/* Of sorted rows: one for each key, with the number of its rows, or else with its last value. */
+static struct table per_key(const struct table *sorted, bool counts)
+{
+    struct table t = {.shape = sorted->shape};
+    if (counts) t.shape.value = GLINT_I64;
+    int64_t n = 0;
+    for (uint64_t i = 0; i < sorted->count; i++) {
+        const struct glint_record *r = &sorted->rows[i];
+        n++;
+        const struct glint_slice *next = i + 1 < sorted->count ? &r[1].key.bytes : NULL;
+        if (next != NULL && next->size == r->key.bytes.size &&
+            memcmp(next->data, r->key.bytes.data, next->size) == 0)
+            continue;
+        table_add(&t, r->key, counts ? number(n) : r->value);
+        n = 0;
+    }
+    return t;
+}
+
+Test(actions, by_key)
+{
+    struct table t = make_pairs(5000, 300, 1), sorted = table_part(&t, 0, t.count);
+    table_by_hash(&sorted, 1);
+    struct table counts = per_key(&sorted, true), map = per_key(&sorted, false);
+    cr_assert_gt(counts.count, 250);
+    for (int m = 0; m < 3; m++) {
+        for (uint32_t partitions = 1; partitions < 10; partitions += 4) {
+            const struct world base = {.partitions = partitions};
+            struct input in = {.table = &t, .maps = maps_tried[m]};
+            action_expect(run_count_by_key, &in, &base, &counts);
+            action_expect(run_map, &in, &base, &map);
+        }
+    }
+    table_free(&t);
+    table_free(&sorted);
+    table_free(&counts);
+    table_free(&map);
+}
+
+Test(actions, by_value)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_F64}};
+    struct table counts = {.shape = {GLINT_F64, GLINT_I64}};
+    for (int i = 0; i < 3000; i++) table_add(&t, none(), real(i % 7 - 3.5));
+    for (int i = 0; i < 7; i++) table_add(&counts, real(i - 3.5), number(i < 4 ? 429 : 428));
+    table_add(&t, none(), real(-0.0));
+    table_add(&t, none(), real(0.0));
+    table_add(&t, none(), real(-NAN));
+    table_add(&t, none(), real(NAN));
+    table_add(&counts, real(0.0), number(2));
+    table_by_hash(&counts, 1);
+    struct input in = {.table = &t, .maps = 4};
+    table_add(&counts, real(NAN), number(2));
+    action_expect(run_count_by_value, &in, NULL, &counts);
+    struct table nothing = {.shape = t.shape}, no_counts = {.shape = counts.shape};
+    in.table = &nothing;
+    action_expect(run_count_by_value, &in, NULL, &no_counts);
+    table_free(&t);
+    table_free(&counts);
+}
+
+Test(actions, of_the_wrong_shape)
+{
+    struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
+    struct table texts = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct input in = {.table = &elements, .maps = 1};
+    action_expect_error(run_count_by_key, &in, NULL, GLINT_E_PLAN_TYPE, "countByKey needs keys");
+    action_expect_error(run_map, &in, NULL, GLINT_E_PLAN_TYPE, "collectAsMap needs keys");
+    in.table = &pairs;
+    action_expect_error(run_count_by_value, &in, NULL, GLINT_E_PLAN_TYPE, "single elements");
+    in.table = &texts;
+    action_expect_error(run_sum, &in, NULL, GLINT_E_PLAN_TYPE, "its values are text");
+    table_free(&elements);
+    table_free(&pairs);
+}
+
+/* ---- lookup */
+
+struct search {
+    struct input in;
+    union glint_value key;
+    bool partitioned;
+};
+
+static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
+{
+    const struct search *s = arg;
+    struct glint_rdd *rdd = input_rdd(g, &s->in);
+    if (s->partitioned) rdd = glint_partition_by(rdd, s->in.partitions);
+    return glint_lookup(rdd, s->key, out);
+}
+
+Test(actions, lookup)
+{
+    struct table t = make_pairs(2000, 20, 1);
+    for (int k = 0; k <= 20; k += 5) {
+        char key[8];
+        const int size = snprintf(key, sizeof key, "k%d", k);
+        struct table found = {.shape = {GLINT_NONE, GLINT_I64}};
+        for (uint64_t i = 0; i < t.count; i++) {
+            const struct glint_slice s = t.rows[i].key.bytes;
+            if (s.size == (uint64_t)size && memcmp(s.data, key, s.size) == 0)
+                table_add(&found, none(), t.rows[i].value);
+        }
+        cr_assert_eq(found.count == 0, k == 20);
+        struct search s = {
+            {.table = &t, .maps = 7, .partitions = 9}, bytes(key, (uint64_t)size), false};
+        action_expect(run_lookup, &s, NULL, &found);
+        s.partitioned = true;
+        action_expect(run_lookup, &s, NULL, &found);
+        s.in.partitions = 1;
+        action_expect(run_lookup, &s, NULL, &found);
+        table_free(&found);
+    }
+    struct table elements = make_numbers(5, 1);
+    struct search s = {{.table = &elements, .maps = 1}, number(1), false};
+    action_expect_error(run_lookup, &s, NULL, GLINT_E_PLAN_TYPE, "lookup needs keys");
+    table_free(&elements);
+    table_free(&t);
+}
+
+/* Where the RDD is partitioned by key, also behind a filter, one task does. */
+Test(actions, lookup_reads_one_partition)
+{
+    struct table t = make_pairs(2000, 20, 1);
+    struct glint *g = world_open(&worlds[1]);
+    struct glint_summary before, after;
+    struct glint_rows rows;
+    struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, 7);
+    struct glint_rdd *spread = glint_partition_by(rdd, 9);
+    cr_assert_eq(glint_lookup(spread, text("k1"), &rows), 0);
+    glint_rows_free(&rows);
+    glint_summarize(g, &before);
+    cr_assert_eq(glint_lookup(spread, text("k3"), &rows), 0);
+    glint_rows_free(&rows);
+    glint_summarize(g, &after);
+    cr_assert_eq(after.tasks - before.tasks, 1);
+    before.tasks = after.tasks;
+    cr_assert_eq(glint_lookup(rdd, text("k3"), &rows), 0);
+    glint_rows_free(&rows);
+    glint_summarize(g, &after);
+    cr_assert_eq(after.tasks - before.tasks, 7);
+    world_close(g, GLINT_OK);
+    table_free(&t);
+}
+
+/* ---- foreach */
+
+static int run_foreach(struct glint *g, void *arg, struct glint_rows *out)
+{
+    const struct input *in = arg;
+    (void)out;
+    return glint_foreach(input_rdd(g, in), in->function, NULL);
+}
+
+Test(actions, foreach)
+{
+    struct table t = make_pairs(5000, 20, 1);
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        for (int m = 0; m < 3; m++) {
+            struct glint *g = world_open(w);
+            struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, 5000, maps_tried[m]);
+            cr_assert_eq(glint_foreach(rdd, "red.visit", NULL), 0);
+            cr_assert_eq(glint_counter_value(g, "visited"), 5000);
+            cr_assert_eq(glint_counter_value(g, "ended"), maps_tried[m]);
+            cr_assert_eq(glint_foreach(rdd, "red.visit_batch", NULL), 0);
+            cr_assert_eq(glint_counter_value(g, "visited"), 10000);
+            world_close(g, GLINT_OK);
+        }
+    }
+    struct input in = {.table = &t, .maps = 3, .function = "red.visit_emits"};
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "nowhere to put it");
+    in.function = "red.visit_emits_late";
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "nowhere to put it");
+    in.function = "red.modulo";
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "does not take");
+    in.function = "red.nobody";
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    table_free(&t);
+}
