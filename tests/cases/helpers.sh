@@ -45,15 +45,19 @@ without_privileges() {
     fi
 }
 
-# signal_when_running SIGNAL OUT COMMAND...: sends the signal once as soon as OUT's hidden folder is locked;
-# the command's exit status. Job control, since a shell's own background commands ignore SIGINT.
+# signal_when_running SIGNAL OUT COMMAND...: one signal, sent once the hidden folder beside OUT is there
+# and locked; then the command's exit status. With job control, since a shell's own background commands
+# ignore SIGINT.
 signal_when_running() {
-    local signal=$1 out=$2 pid
+    local signal=$1 lock pid
+    lock="$(dirname "$2")/.$(basename "$2").glint-*/.lock"
     shift 2
     set -m
     "$@" &
     pid=$!
-    until compgen -G "$(dirname "$out")/.$(basename "$out").*/lock" >/dev/null || ! kill -0 $pid; do :; done
+    until compgen -G "$lock" >/dev/null; do
+        kill -0 $pid || return
+    done
     kill -"$signal" $pid
     wait $pid
 }
