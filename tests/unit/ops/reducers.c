@@ -281,6 +281,22 @@ static const struct glint_function negative = {.name = "red.negative",
                                                .out = {GLINT_I64, GLINT_NONE},
                                                .each = negative_each};
 
+/* The number of the partition, for each row. */
+static int index_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    (void)state, (void)in;
+    const struct glint_record r = {.value = number(glint_partition(task))};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static const struct glint_function index_of = {.name = "red.index",
+                                               .form = GLINT_FLAT_MAP,
+                                               .in = {GLINT_NONE, GLINT_ANY},
+                                               .out = {GLINT_NONE, GLINT_I64},
+                                               .each = index_each};
+
 /* ---- foreach */
 
 struct visit {
@@ -349,11 +365,10 @@ static const struct glint_function visit_emits_late =
     VISITOR("red.visit_emits_late", .open = visit_open, .each = visit_each, .end = emit_end);
 
 static const struct glint_function *const functions[] = {
-    &sum,        &columns,        &sum_f64,     &concat,
-    &fail,       &mute,           &plus,        &empty,
-    &pieces,     &list,           &no_create,   &no_combine,
-    &byte_count, &group,          &modulo,      &negative,
-    &visit,      &visit_by_batch, &visit_emits, &visit_emits_late,
-    &text_list,  &many,           NULL};
+    &sum,       &columns,    &sum_f64,        &concat,      &fail,
+    &mute,      &plus,       &empty,          &pieces,      &list,
+    &no_create, &no_combine, &byte_count,     &group,       &modulo,
+    &negative,  &visit,      &visit_by_batch, &visit_emits, &visit_emits_late,
+    &text_list, &many,       &index_of,       NULL};
 
 const struct glint_module test_reducers = {"red", functions};

@@ -1,0 +1,203 @@
+/* distinct: the set of the records, for every pair of types. */
+#include "tests/unit/ops/actions.h"
+
+#include <math.h>
+#include <stdio.h>
+
+TestSuite(distinct, .init = scratch_open, .fini = scratch_close);
+
+static struct glint_rdd *make_distinct(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_partitions(glint_distinct(input_rdd(g, in)), in->partitions);
+}
+
+/* As a set: sorted by record, whatever partition they came from. */
+static int run_set(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_take_ordered(make_distinct(g, arg), 1000000, out);
+}
+
+static int order(struct glint_shape shape, const struct glint_record *a,
+                 const struct glint_record *b)
+{
+    return record_compare(shape, a, b);
+}
+
+static struct table set_of(const struct table *t)
+{
+    struct table sorted = table_part(t, 0, t->count), set = {.shape = t->shape};
+    table_by_record(&sorted);
+    for (uint64_t i = 0; i < sorted.count; i++)
+        if (i == 0 || order(t->shape, &sorted.rows[i - 1], &sorted.rows[i]) != 0)
+            table_add(&set, sorted.rows[i].key, sorted.rows[i].value);
+    table_free(&sorted);
+    return set;
+}
+
+/* The set is right, and its order is the same in every world. */
+static void expect_set(struct table *t)
+{
+    static const uint32_t maps[] = {1, 3}, partitions[] = {1, 7};
+    struct table set = set_of(t);
+    cr_assert(t->count < 100 || set.count < t->count);
+    for (int m = 0; m < 2; m++) {
+        for (int p = 0; p < 2; p++) {
+            struct input in = {.table = t, .maps = maps[m], .partitions = partitions[p]};
+            action_expect(run_set, &in, NULL, &set);
+            struct glint *g = world_open(&worlds[0]);
+            struct table first;
+            table_collect(make_distinct(g, &in), &first);
+            world_close(g, GLINT_OK);
+            plan_expect(make_distinct, &in, NULL, &first);
+            table_free(&first);
+        }
+    }
+    table_free(&set);
+}
+
+/* Texts of which many begin or end alike; some are empty. */
+static union glint_value cell(enum glint_type type, uint64_t random, char *memory)
+{
+    if (type == GLINT_I64) return number((int64_t)(random % 9) - 4);
+    if (type == GLINT_F64) return real(((double)(random % 9) - 4) / 3);
+    if (type == GLINT_MSGPACK) {
+        memory[0] = (char)(random % 5);
+        return bytes(memory, 1);
+    }
+    const uint64_t size = random % 4;
+    memset(memory, 'a', size);
+    if (size > 0) memory[size - 1] = (char)('a' + random / 4 % 3);
+    return bytes(memory, size);
+}
+
+Test(distinct, every_shape)
+{
+    static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
+                                            GLINT_I64,  GLINT_F64,   GLINT_MSGPACK};
+    for (int k = 0; k < 6; k++) {
+        for (int v = 0; v < 6; v++) {
+            if (k == 0 && v == 0) continue;
+            struct table t = {.shape = {types[k], types[v]}};
+            uint64_t seed = 11;
+            char key[8], value[8];
+            for (int i = 0; i < 600; i++) {
+                const union glint_value a = cell(types[k], test_next(&seed) >> 7, key);
+                table_add(&t, a, cell(types[v], test_next(&seed) >> 7, value));
+            }
+            expect_set(&t);
+            table_free(&t);
+        }
+    }
+}
+
+/* The cut between key and value is part of the record. */
+Test(distinct, same_bytes_cut_elsewhere)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    table_add(&t, text("ab"), text("c"));
+    table_add(&t, text("a"), text("bc"));
+    table_add(&t, text(""), text("abc"));
+    table_add(&t, text("abc"), text(""));
+    table_add(&t, text("a"), text("bc"));
+    struct table set = set_of(&t);
+    cr_assert_eq(set.count, 4);
+    expect_set(&t);
+    table_free(&set);
+    table_free(&t);
+}
+
+/* -0.0 is 0.0, and one NaN is as good as another. */
+Test(distinct, doubles)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_F64}}, set = t;
+    table_add(&t, none(), real(-0.0));
+    table_add(&t, none(), real(NAN));
+    table_add(&t, none(), real(0.0));
+    table_add(&t, none(), real(-NAN));
+    table_add(&set, none(), real(0.0));
+    table_add(&set, none(), real(NAN));
+    struct input in = {.table = &t, .maps = 2, .partitions = 3};
+    action_expect(run_set, &in, NULL, &set);
+    table_free(&t);
+    table_free(&set);
+}
+
+/* Small and large records in turn: larger than an emitter's buffer, larger than a batch. */
+Test(distinct, large_records)
+{
+    static const enum glint_type keys[] = {GLINT_NONE, GLINT_TEXT, GLINT_I64};
+    const uint64_t sizes[] = {10, 300000, 700000, 3 * MIB};
+    char *memory = mem_alloc(3 * MIB);
+    cr_assert_not_null(memory);
+    memset(memory, 'x', 3 * MIB);
+    for (int k = 0; k < 3; k++) {
+        struct table t = {.shape = {keys[k], GLINT_TEXT}};
+        for (int i = 0; i < 24; i++) {
+            memory[0] = (char)('a' + i % 3);
+            table_add(&t, keys[k] == GLINT_I64 ? number(i % 2) : text("key"),
+                      bytes(memory, sizes[i % 4]));
+        }
+        expect_set(&t);
+        table_free(&t);
+    }
+    mem_free(memory);
+}
+
+Test(distinct, nothing)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct input in = {.table = &t, .maps = 3, .partitions = 2};
+    plan_expect(make_distinct, &in, NULL, &t);
+}
+
+Test(distinct, record_over_the_limit)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    char *memory = mem_zalloc(KEY_BYTES_MAX);
+    cr_assert_not_null(memory);
+    table_add(&t, text("k"), bytes(memory, KEY_BYTES_MAX));
+    struct input in = {.table = &t, .maps = 1, .partitions = 1};
+    plan_expect_error(make_distinct, &in, NULL, GLINT_E_VALUE_LIMIT, "distinct");
+    table_free(&t);
+    t.shape.key = GLINT_NONE;
+    t.shape.value = GLINT_TEXT;
+    table_add(&t, none(), bytes(memory, KEY_BYTES_MAX + 1));
+    plan_expect_error(make_distinct, &in, NULL, GLINT_E_VALUE_LIMIT, "");
+    mem_free(memory);
+    table_free(&t);
+}
+
+static int run_count(struct glint *g, void *arg, struct glint_rows *out)
+{
+    const struct input *in = arg;
+    struct glint_rdd *rdd = glint_map_partitions(input_rdd(g, in), "red.many", NULL);
+    rdd = glint_with_partitions(glint_distinct(glint_keys(rdd)), in->partitions);
+    int64_t n;
+    int r = glint_count(rdd, &n);
+    if (r != 0) return r;
+    struct glint_record row = {none(), number(n)};
+    return glint_collect(
+        glint_parallelize(g, (struct glint_shape){GLINT_NONE, GLINT_I64}, &row, 1, 1), out);
+}
+
+Test(distinct, spilled)
+{
+    struct table seeds = {.shape = {GLINT_NONE, GLINT_I64}}, expected = seeds;
+    for (int i = 0; i < 12; i++) table_add(&seeds, none(), number(i));
+    table_add(&expected, none(), number(100000)); /* red.many has so many keys, and each turns up */
+    struct input in = {.table = &seeds, .maps = 3, .partitions = 2};
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        struct world tight = *w;
+        tight.memory_bytes = w->slots * SLOT_MEMORY_BYTES_MIN;
+        struct glint *g = world_open(&tight);
+        struct glint_rows rows;
+        cr_assert_eq(run_count(g, &in, &rows), 0);
+        cr_assert_eq(glint_rows_at(&rows, 0).value.i64, 100000);
+        cr_expect_gt(glint_counter_value(g, "spills"), 0);
+        glint_rows_free(&rows);
+        world_close(g, GLINT_OK);
+    }
+    table_free(&seeds);
+    table_free(&expected);
+}

@@ -1,0 +1,240 @@
+/* groupByKey, groupBy, partitionBy, repartition: which records stand where, in which order. */
+#include "tests/unit/ops/actions.h"
+
+#include "engine/base/hash.h"
+
+#include <stdio.h>
+
+TestSuite(partitions, .init = scratch_open, .fini = scratch_close);
+
+static struct glint_rdd *make_group(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_partitions(glint_group_by_key(input_rdd(g, in)), in->partitions);
+}
+
+static struct glint_rdd *make_group_values(struct glint *g, void *arg)
+{
+    return glint_map_values(make_group(g, arg), "red.group", NULL);
+}
+
+static struct glint_rdd *make_group_by(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_partitions(glint_group_by(input_rdd(g, in), in->function, NULL),
+                                 in->partitions);
+}
+
+static struct glint_rdd *make_partition_by(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_partition_by(input_rdd(g, in), in->partitions);
+}
+
+static struct glint_rdd *make_repartition(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_repartition(input_rdd(g, in), in->partitions);
+}
+
+static const uint32_t maps_tried[] = {1, 2, 9}, partitions_tried[] = {1, 2, 11};
+
+Test(partitions, by_key)
+{
+    struct table t = make_pairs(3000, 70, 1);
+    for (int m = 0; m < 3; m++) {
+        for (int p = 0; p < 3; p++) {
+            struct input in = {
+                .table = &t, .maps = maps_tried[m], .partitions = partitions_tried[p]};
+            struct table expected = table_part(&t, 0, t.count);
+            table_by_hash(&expected, in.partitions);
+            plan_expect(make_group, &in, NULL, &expected);
+            plan_expect(make_partition_by, &in, NULL, &expected);
+            table_free(&expected);
+        }
+    }
+    table_free(&t);
+}
+
+/* Where nobody says how many, --partitions does. */
+Test(partitions, default_number)
+{
+    struct table t = make_pairs(300, 70, 1), expected = table_part(&t, 0, t.count);
+    const struct world base = {.partitions = 6};
+    struct input in = {.table = &t, .maps = 3, .partitions = 0};
+    table_by_hash(&expected, 6);
+    plan_expect(make_partition_by, &in, &base, &expected);
+    plan_expect(make_group, &in, &base, &expected);
+    table_free(&expected);
+    table_free(&t);
+}
+
+Test(partitions, groups)
+{
+    struct table t = make_pairs(3000, 70, 1), expected = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct buffer b = {NULL, 0, 0};
+    struct input in = {.table = &t, .maps = 4, .partitions = 5};
+    struct table rows = table_part(&t, 0, t.count);
+    table_by_hash(&rows, in.partitions);
+    for (uint64_t i = 0; i < rows.count; i++) {
+        char digits[32];
+        const int n = snprintf(digits, sizeof digits, "%lld;", (long long)rows.rows[i].value.i64);
+        cr_assert(buffer_append(&b, digits, (uint64_t)n));
+        const struct glint_slice key = rows.rows[i].key.bytes;
+        const struct glint_slice *next = i + 1 < rows.count ? &rows.rows[i + 1].key.bytes : NULL;
+        if (next != NULL && next->size == key.size && memcmp(next->data, key.data, key.size) == 0)
+            continue;
+        table_add(&expected, rows.rows[i].key, bytes(b.data, b.size));
+        b.size = 0;
+    }
+    plan_expect(make_group_values, &in, NULL, &expected);
+    buffer_fini(&b);
+    table_free(&t);
+    table_free(&rows);
+    table_free(&expected);
+}
+
+Test(partitions, group_by)
+{
+    struct table t = make_numbers(3000, 1), expected = {.shape = {GLINT_I64, GLINT_I64}};
+    for (uint64_t i = 0; i < t.count; i++)
+        table_add(&expected, number(t.rows[i].value.i64 % 7), t.rows[i].value);
+    struct input in = {.table = &t, .maps = 4, .partitions = 5, .function = "red.modulo"};
+    table_by_hash(&expected, in.partitions);
+    plan_expect(make_group_by, &in, NULL, &expected);
+    table_free(&t);
+    table_free(&expected);
+}
+
+/* By (map partition, index), and in that order within a partition. */
+Test(partitions, repartition)
+{
+    struct table t = make_numbers(3000, 1);
+    for (int m = 0; m < 3; m++) {
+        for (int p = 0; p < 3; p++) {
+            struct input in = {
+                .table = &t, .maps = maps_tried[m], .partitions = partitions_tried[p]};
+            struct table expected = {.shape = t.shape};
+            uint64_t least = t.count, most = 0;
+            for (uint32_t to = 0; to < in.partitions; to++) {
+                const uint64_t before = expected.count;
+                for (uint32_t map = 0; map < in.maps; map++) {
+                    const uint64_t first = t.count * map / in.maps;
+                    for (uint64_t i = first; i < t.count * (map + 1) / in.maps; i++)
+                        if (hash_range(hash_mix(hash_mix(map) ^ (i - first)), in.partitions) == to)
+                            table_add(&expected, none(), t.rows[i].value);
+                }
+                const uint64_t here = expected.count - before;
+                if (here < least) least = here;
+                if (here > most) most = here;
+            }
+            plan_expect(make_repartition, &in, NULL, &expected);
+            cr_expect_gt(least * 3, most * 2, "%u to %u: from %llu to %llu rows", in.maps,
+                         in.partitions, (unsigned long long)least, (unsigned long long)most);
+            table_free(&expected);
+        }
+    }
+    table_free(&t);
+}
+
+Test(partitions, repartition_of_pairs)
+{
+    struct table t = make_pairs(500, 20, 1), expected = table_part(&t, 0, t.count);
+    struct input in = {.table = &t, .maps = 5, .partitions = 1};
+    table_by_hash(&expected, 1);
+    plan_expect(make_repartition, &in, NULL, &expected);
+    table_free(&t);
+    table_free(&expected);
+}
+
+Test(partitions, nothing)
+{
+    struct table pairs = {.shape = {GLINT_TEXT, GLINT_I64}},
+                 texts = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct input in = {.table = &pairs, .maps = 3, .partitions = 4};
+    plan_expect(make_group, &in, NULL, &pairs);
+    plan_expect(make_group_values, &in, NULL, &texts);
+    plan_expect(make_partition_by, &in, NULL, &pairs);
+    plan_expect(make_repartition, &in, NULL, &pairs);
+}
+
+Test(partitions, spilled)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    char key[256];
+    uint64_t seed = 3;
+    for (int i = 0; i < 90000; i++) {
+        const int n =
+            snprintf(key, sizeof key, "%0200llu", (unsigned long long)(test_next(&seed) % 999));
+        table_add(&t, bytes(key, (uint64_t)n), number(i));
+    }
+    struct table expected = table_part(&t, 0, t.count);
+    struct input in = {.table = &t, .maps = 1, .partitions = 2};
+    table_by_hash(&expected, in.partitions);
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        struct world tight = *w;
+        tight.memory_bytes = w->slots * SLOT_MEMORY_BYTES_MIN;
+        struct glint *g = world_open(&tight);
+        struct table got;
+        table_collect(make_group(g, &in), &got);
+        table_expect(&got, &expected, w->name);
+        cr_expect_gt(glint_counter_value(g, "spills"), 0);
+        table_free(&got);
+        world_close(g, GLINT_OK);
+    }
+    table_free(&t);
+    table_free(&expected);
+}
+
+/* A value that is larger than any batch goes through. */
+Test(partitions, large_values)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    const uint64_t size = 5 * MIB;
+    char *large = mem_alloc(size);
+    cr_assert_not_null(large);
+    memset(large, 'x', size);
+    for (int i = 0; i < 6; i++) {
+        large[0] = (char)('a' + i);
+        table_add(&t, text(i % 2 == 0 ? "even" : "odd"), bytes(large, i < 3 ? size : 3));
+    }
+    for (uint32_t maps = 1; maps <= 3; maps += 2) {
+        struct input in = {.table = &t, .maps = maps, .partitions = 3};
+        struct table expected = table_part(&t, 0, t.count);
+        table_by_hash(&expected, in.partitions);
+        plan_expect(make_group, &in, NULL, &expected);
+        plan_expect(make_partition_by, &in, NULL, &expected);
+        table_free(&expected);
+    }
+    mem_free(large);
+    table_free(&t);
+}
+
+static struct glint_rdd *make_ungrouped(struct glint *g, void *arg)
+{
+    return glint_map_values(make_partition_by(g, arg), "red.group", NULL);
+}
+
+static struct glint_rdd *make_late_wish(struct glint *g, void *arg)
+{
+    struct glint_rdd *rdd = make_partition_by(g, arg);
+    int64_t n;
+    glint_count(rdd, &n);
+    return glint_with_partitions(rdd, 3);
+}
+
+Test(partitions, misuse)
+{
+    struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
+    struct input in = {.table = &elements, .maps = 1, .partitions = 2, .function = "red.nobody"};
+    plan_expect_error(make_group, &in, NULL, GLINT_E_PLAN_TYPE, "groupByKey needs keys");
+    plan_expect_error(make_partition_by, &in, NULL, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
+    plan_expect_error(make_group_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    in.table = &pairs;
+    plan_expect_error(make_ungrouped, &in, NULL, GLINT_E_PLAN_TYPE, "wants groups");
+    plan_expect_error(make_late_wish, &in, NULL, GLINT_E_PLAN_LIMIT, "any more");
+    in.partitions = PARTITIONS_MAX + 1;
+    plan_expect_error(make_repartition, &in, NULL, GLINT_E_PLAN_LIMIT, "the limit is");
+    table_free(&elements);
+    table_free(&pairs);
+}
