@@ -66,6 +66,19 @@ static int index_end(struct glint_task *task, void *state, struct glint_emitter 
     return 0;
 }
 
+/* Each row twice, asking for the partition each time; the key says so, behind the key so far. */
+static int index_twice(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct glint_record r = {.key = number(10 * in->key.i64 + glint_partition(task)),
+                                       .value = in->value};
+        glint_emit(out, &r);
+    }
+    return 0;
+}
+
 static const struct glint_function length = {.name = "test.length",
                                              .form = GLINT_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
@@ -99,7 +112,13 @@ static const struct glint_function with_index = {.name = "test.with_index",
                                                  .each = index_each,
                                                  .end = index_end};
 
+static const struct glint_function with_index_twice = {.name = "test.with_index_twice",
+                                                       .form = GLINT_FLAT_MAP,
+                                                       .in = {GLINT_I64, GLINT_TEXT},
+                                                       .out = {GLINT_I64, GLINT_TEXT},
+                                                       .each = index_twice};
+
 static const struct glint_function *const functions[] = {
-    &length, &length_by_batch, &prefix, &no_key, &fail, &with_index, NULL};
+    &length, &length_by_batch, &prefix, &no_key, &fail, &with_index, &with_index_twice, NULL};
 
 const struct glint_module test_functions = {"test", functions};

@@ -1,11 +1,14 @@
 /* Files that msgpackFile must not believe: cut, damaged, of other types, changed; and cells that
  * saveAsMsgpackFile must not write. */
 #include "engine/data/gzip.h"
+#include "engine/data/split.h"
+#include "tests/support/memory_env.h"
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <utime.h>
 
 TestSuite(msgpack_errors, .init = scratch_open, .fini = scratch_close, .timeout = 120);
@@ -208,6 +211,83 @@ Test(msgpack_errors, changed)
         cr_assert_eq(glint_collect(rdd, &rows), GLINT_E_INPUT_CHANGED);
         world_close(g, GLINT_E_INPUT_CHANGED);
     }
+}
+
+/* ---- The source alone, over a file in memory */
+
+extern const struct op op_msgpack_file;
+
+static enum flow count_rows(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    *(uint64_t *)state += batch->rows;
+    return FLOW_MORE;
+}
+
+/* Answers the task's code. The allocation number `memory_at` and all later ones fail; 0: none. */
+static int run_source(struct memory_env *env, const struct split *split, int64_t memory_at,
+                      uint64_t *rows)
+{
+    const struct task_options options = {.memory_bytes = MEMORY_BYTES_DEFAULT};
+    struct glint_task task = {.env = &env->env, .options = &options};
+    const struct glint_shape shape = {GLINT_NONE, GLINT_TEXT};
+    const struct op_open open = {.task = &task, .out = shape};
+    struct buffer wire = {NULL, 0, 0};
+    struct glint_emitter out;
+    void *state = calloc(1, op_msgpack_file.state_size);
+    cr_assert(state != NULL && split_encode(split, &wire));
+    *rows = 0;
+    emitter_init(&out, &task, shape, count_rows, rows, NULL);
+    mem_fail_at(memory_at, true);
+    if (op_msgpack_file.open(state, &open) == 0)
+        op_msgpack_file.run(state, (struct glint_slice){wire.data, wire.size}, &out);
+    mem_fail_at(0, false);
+    op_msgpack_file.close(state);
+    cr_assert_eq(env->open_files, 0);
+    arena_fini(&task.arena);
+    buffer_fini(&wire);
+    free(state);
+    return task.error.code;
+}
+
+/* Every call fails once; the file changes before every call. */
+Test(msgpack_errors, every_call_fails)
+{
+    struct table t = awkward_table((struct glint_shape){GLINT_NONE, GLINT_TEXT}, 3000);
+    struct buffer file = table_pack(&t, 0, t.count);
+    struct memory_env env;
+    uint64_t rows, calls = 0;
+    memory_env_init(&env, file.data, file.size);
+    const struct split_piece pieces[] = {
+        {.path = "a", .length = file.size, .file_size = file.size},
+        {.path = "b", .length = file.size, .file_size = file.size}};
+    const struct split split = {pieces, 2};
+    cr_assert_eq(run_source(&env, &split, 0, &rows), 0);
+    cr_assert_eq(rows, 2 * t.count);
+    calls = env.calls;
+    cr_assert_gt(calls, 8);
+    for (uint64_t n = 1; n <= calls; n++) {
+        memory_env_init(&env, file.data, file.size);
+        env.fail_at = n;
+        cr_assert_eq(run_source(&env, &split, 0, &rows), GLINT_E_INPUT_IO, "call %llu",
+                     (unsigned long long)n);
+        memory_env_init(&env, file.data, file.size);
+        env.change_at = n;
+        cr_assert_eq(run_source(&env, &split, 0, &rows), GLINT_E_INPUT_CHANGED, "call %llu",
+                     (unsigned long long)n);
+    }
+    const int64_t live = mem_live();
+    int code = GLINT_E_NO_MEMORY;
+    int64_t n = 0;
+    for (; code == GLINT_E_NO_MEMORY; n++) {
+        memory_env_init(&env, file.data, file.size);
+        code = run_source(&env, &split, n + 1, &rows);
+        cr_assert_eq(mem_live(), live);
+    }
+    cr_assert_eq(code, 0);
+    cr_assert_gt(n, 3, "the split's pieces, the window, a larger one");
+    buffer_fini(&file);
+    table_free(&t);
 }
 
 Test(msgpack_errors, plans)

@@ -159,6 +159,31 @@ Test(union_coalesce, index_is_the_functions_own)
     plan_free(&p);
 }
 
+/* Two functions of one task with a coalesce between them, and more rows than a batch has. */
+static struct glint_rdd *make_indexed_twice(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    struct glint_rdd *a =
+        glint_map_partitions_with_index(make_a(g, p), "test.with_index_twice", NULL);
+    return glint_map_partitions_with_index(glint_coalesce(a, p->coalesced), "test.with_index_twice",
+                                           NULL);
+}
+
+Test(union_coalesce, index_on_both_sides)
+{
+    struct plan p = {.partitions_a = 6, .coalesced = 3};
+    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    p.a.shape = expected.shape;
+    for (int i = 0; i < 12000; i++) {
+        table_add(&p.a, number(7), text("row"));
+        for (int n = 0; n < 4; n++)
+            table_add(&expected, number(700 + 10 * (i / 2000) + i / 4000), text("row"));
+    }
+    plan_expect(make_indexed_twice, &p, NULL, &expected);
+    table_free(&expected);
+    plan_free(&p);
+}
+
 Test(union_coalesce, nothing_and_misuse)
 {
     struct plan p = {.a = {.shape = {GLINT_NONE, GLINT_I64}},
