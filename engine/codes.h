@@ -1,11 +1,13 @@
 /* Every way a glint program can end badly, in one table.
  *
- * Rank 0: included by the public header. A code crosses the wire and is printed as E%04d, so a number
- * is never reused. `exit` is the process's exit status when the code ends a job (sysexits where one
- * fits, see docs/errors.md). `retry` says whether another attempt of the same task can end otherwise. */
+ * Rank 0: included by the public header. A code crosses the wire and is printed as E%04d, so a
+ * number is never reused. `exit` is the process's exit status when the code ends a job (sysexits
+ * where one fits, see docs/errors.md). `retry` says whether another attempt of the same task can
+ * end otherwise. */
 #ifndef GLINT_CODES_H
 #define GLINT_CODES_H
 
+/* clang-format off */
 /*  number, name,              exit, retry, text */
 #define GLINT_CODES(X)                                                                             \
     X(101, USAGE,              64, 0, "bad command line")                                          \
@@ -52,6 +54,7 @@
     X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
     X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
     X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")
+/* clang-format on */
 
 enum glint_code {
     GLINT_OK = 0,

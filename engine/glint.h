@@ -5,7 +5,8 @@
  * Words and semantics are Spark's; where ours differ, the comment at the call says so.
  *
  * A record is a key and a value. Each column of an RDD has one type, known when the plan is built.
- * An RDD of single elements (lines, numbers) has the key type GLINT_NONE: its elements are the values. */
+ * An RDD of single elements (lines, numbers) has the key type GLINT_NONE: its elements are the
+ * values. */
 #ifndef GLINT_H
 #define GLINT_H
 
@@ -46,9 +47,9 @@ struct glint_record {
 };
 
 /* A column of a batch. Bytes-like types: the memory base[0, size), row i is base[start[i], end[i]);
- * where `start` is NULL the batch has one row, all of base[0, size), which may be larger than 4 GiB.
- * At least READ_SLACK (64) bytes can be read past the end of any slice. i64 and f64: row i is i64[i]
- * or f64[i]. NONE: nothing. */
+ * where `start` is NULL the batch has one row, all of base[0, size), which may be larger than 4
+ * GiB. At least READ_SLACK (64) bytes can be read past the end of any slice. i64 and f64: row i is
+ * i64[i] or f64[i]. NONE: nothing. */
 struct glint_column {
     enum glint_type type;
     const uint8_t *base;
@@ -123,7 +124,8 @@ struct glint_acc {
 /* Give an accumulator these bytes, or more bytes at its end. `data` must not lie inside it.
  * 0 or a negative code (the task's error is set). */
 int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
-int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
+int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data,
+                     uint64_t size);
 /* The accumulator's bytes, writable. */
 static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
 {
@@ -201,8 +203,8 @@ struct glint_module {
 
 /* Sets the task's error once (the first stays) and returns `code`. `cause` and `hint` are printf
  * formats; hint may be NULL. */
-int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause, ...)
-    __attribute__((format(printf, 4, 5)));
+int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause,
+               ...) __attribute__((format(printf, 4, 5)));
 /* A row that does not fit. Under --bad-rows fail: an error with file:line, the row and the reason.
  * Under skip: counts it by reason and returns 0, unless --max-bad-rows is reached. `row` should lie
  * inside the batch at hand. `reason` is a string literal. */
@@ -211,10 +213,11 @@ int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *r
  * successful attempt of each task counts. Ask once, in open. */
 int glint_counter(struct glint_task *task, const char *name);
 void glint_count_add(struct glint_task *task, int counter, int64_t by);
-/* Memory of the task, freed with it. 64-byte aligned, READ_SLACK beyond its end. NULL: error set. */
+/* Memory of the task, freed with it. 64-byte aligned, READ_SLACK beyond its end. NULL: error set.
+ */
 void *glint_scratch(struct glint_task *task, uint64_t size);
-/* The number of the partition at hand, for mapPartitionsWithIndex: that of the RDD which the function
- * makes, whatever unions and coalesces follow. */
+/* The number of the partition at hand, for mapPartitionsWithIndex: that of the RDD which the
+ * function makes, whatever unions and coalesces follow. */
 uint32_t glint_partition(const struct glint_task *task);
 
 /* Arguments by name, inside `open`. Each answers 0 or a negative code with the error set. */
@@ -253,8 +256,8 @@ void glint_args_bytes(struct glint_args *args, const char *name, const void *dat
 void glint_args_text(struct glint_args *args, const char *name, const char *text);
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
 
-/* Sends a value to every executor once. Takes `data`, which must come from glint_alloc, and frees it
- * with the context. */
+/* Sends a value to every executor once. Takes `data`, which must come from glint_alloc, and frees
+ * it with the context. */
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size);
 /* 64-byte aligned, READ_SLACK beyond its end; NULL and a sticky error without memory. */
 void *glint_alloc(struct glint *g, uint64_t size);
@@ -264,8 +267,9 @@ void glint_free(void *data);
 
 /* Lines of text files, without their line ends (LF or CRLF), as (none, text). `paths` is a
  * comma-separated list of files, folders and globs; names that begin with _ or . are skipped inside
- * folders and globs; *.gz is decompressed. Files go in the order of the list, folders and globs by name.
- * Differs from Spark: CR is stripped only before LF; a byte order mark at a file's start is dropped. */
+ * folders and globs; *.gz is decompressed. Files go in the order of the list, folders and globs by
+ * name. Differs from Spark: CR is stripped only before LF; a byte order mark at a file's start is
+ * dropped. */
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
 /* Lines cut at the first separator into (text, text); no separator: the value is empty. */
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
@@ -282,12 +286,16 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
 /* ---- Transformations. `function` is a registered name, of the form in brackets. */
 
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args);
-struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function, struct glint_args *args);
-struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
+                                 struct glint_args *args);
+struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function,
+                               struct glint_args *args);
 /* [MAP] Keeps the value, takes the key that the function emits. The input's key must be NONE. */
-struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function,
+                               struct glint_args *args);
 /* [MAP, or GROUP on a grouped RDD] Keeps the key and the partitioning, takes the emitted value. */
-struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function,
+                                   struct glint_args *args);
 struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
                                         struct glint_args *args);
 /* [FLAT_MAP with `end`] */
@@ -300,12 +308,13 @@ struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
 /* Partitions of a, then of b; duplicates stay. Shapes must be equal. */
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
-/* Each record is kept with probability `fraction` (0 to 1), by (seed, partition, index), whatever it
- * holds: always the same records, on every cluster and in every attempt. The index counts the rows of
- * the partition, so an input that is cut in another way (--split-size) gives another sample. */
+/* Each record is kept with probability `fraction` (0 to 1), by (seed, partition, index), whatever
+ * it holds: always the same records, on every cluster and in every attempt. The index counts the
+ * rows of the partition, so an input that is cut in another way (--split-size) gives another
+ * sample. */
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
-/* out[0..count): each record in exactly one, by weight; chosen as by sample. Weights are normalised;
- * one of 0 gets nothing. Each child reads `rdd` for itself. */
+/* out[0..count): each record in exactly one, by weight; chosen as by sample. Weights are
+ * normalised; one of 0 gets nothing. Each child reads `rdd` for itself. */
 void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
                         struct glint_rdd **out);
 /* [REDUCE] */
@@ -314,8 +323,9 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
 /* [REDUCE] from `zero`, once per key and map partition, as in Spark. */
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
                                     const char *function, struct glint_args *args);
-/* [AGGREGATE] create is not called, merge starts from `zero`, which must be neutral: as in Spark it goes
- * in once per key and map partition, and once more wherever such a partition outgrew its memory. */
+/* [AGGREGATE] create is not called, merge starts from `zero`, which must be neutral: as in Spark it
+ * goes in once per key and map partition, and once more wherever such a partition outgrew its
+ * memory. */
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
                                          const char *function, struct glint_args *args);
 /* [AGGREGATE] */
@@ -324,25 +334,27 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
 /* A grouped RDD: a key's values stream by, one record each, in order of the map partitions, and are
  * never collected; mapValues takes a GROUP function here. */
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd);
-struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
+                                 struct glint_args *args);
 /* Of equal records one. Records of pairs are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
-/* Sorted by the key's order within and over partitions; the bounds come from a sample, for which the
- * input is read once more unless there is one partition only. Stable. Differs from Spark: where there
- * are few different keys, some partitions are empty. */
+/* Sorted by the key's order within and over partitions; the bounds come from a sample, for which
+ * the input is read once more unless there is one partition only. Stable. Differs from Spark: where
+ * there are few different keys, some partitions are empty. */
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
 /* [MAP] that emits the sort key; the input's key must be NONE. */
-struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function, struct glint_args *args,
-                                bool ascending);
+struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
+                                struct glint_args *args, bool ascending);
 /* By hash of the key, into `partitions` (0: the default). In a partition records stand by key. */
 struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
-/* Spread by (partition, index), never by arrival: the same on every cluster and after every retry. In a
- * partition the records of a pair RDD stand by key. */
+/* Spread by (partition, index), never by arrival: the same on every cluster and after every retry.
+ * In a partition the records of a pair RDD stand by key. */
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 /* Fewer partitions without a shuffle: neighbours are joined. */
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 
-/* Sets the number of partitions of a wide transformation (default: by input bytes, or --partitions). */
+/* Sets the number of partitions of a wide transformation (default: by input bytes, or
+ * --partitions). */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
 /* Asks for splits of at least this many bytes (text sources only; --split-size wins). */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
@@ -353,7 +365,8 @@ struct glint *glint_context(const struct glint_rdd *rdd);
 
 /* ---- Actions: run the plan. Each answers 0 or the context's error code. */
 
-/* Rows that came back to the driver, in order of the partitions. Zeros before, glint_rows_free after. */
+/* Rows that came back to the driver, in order of the partitions. Zeros before, glint_rows_free
+ * after. */
 struct glint_rows {
     uint64_t count;
     struct glint_shape shape;
@@ -365,15 +378,15 @@ struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i);
 void glint_rows_free(struct glint_rows *rows);
 
 int glint_collect(struct glint_rdd *rdd, struct glint_rows *out);
-/* As collect, one record at a time, in order; memory is that of the partitions in flight. A non-zero
- * answer of `row` ends the action and is returned. */
+/* As collect, one record at a time, in order; memory is that of the partitions in flight. A
+ * non-zero answer of `row` ends the action and is returned. */
 int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg);
 /* One row per key, the last value wins; sorted by key. */
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count(struct glint_rdd *rdd, int64_t *out);
-/* (key, i64) or (value, i64), sorted. Differs from Spark: countByValue is for single elements, since a
- * pair and its count would be three columns. */
+/* (key, i64) or (value, i64), sorted. Differs from Spark: countByValue is for single elements,
+ * since a pair and its count would be three columns. */
 int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
 /* first: EMPTY_COLLECTION where there is none. take reads no more partitions than it needs. */
@@ -382,9 +395,9 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 /* Smallest, largest records by (key, value), in that order. */
 int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
-/* [REDUCE] of all values; one row (none, value). Empty: EMPTY_COLLECTION. reduce, fold and aggregate
- * merge each partition on a slot, and what the partitions gave on the driver, in their order; counters
- * of a function count on slots only. */
+/* [REDUCE] of all values; one row (none, value). Empty: EMPTY_COLLECTION. reduce, fold and
+ * aggregate merge each partition on a slot, and what the partitions gave on the driver, in their
+ * order; counters of a function count on slots only. */
 int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
                  struct glint_rows *out);
 /* [REDUCE] from zero in each partition and once more over the partitions, as in Spark. */
@@ -403,8 +416,8 @@ int glint_is_empty(struct glint_rdd *rdd, bool *out);
 /* [FLAT_MAP that emits nothing], for its effects: counters. */
 int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args);
 
-/* A folder of part-00000 ... and _SUCCESS; one line per record: the value, or key TAB value. Complete
- * outputs appear together, when the job ends well, by one rename each; else none does. */
+/* A folder of part-00000 ... and _SUCCESS; one line per record: the value, or key TAB value.
+ * Complete outputs appear together, when the job ends well, by one rename each; else none does. */
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
 /* Each record a msgpack array [key, value], or the value alone where the key is NONE. */
@@ -446,9 +459,9 @@ uint64_t glint_slot_memory(const struct glint *g);
 
 struct glint_job {
     const char *name;
-    const char *summary; /* one line */
-    const char *help;    /* more, may be NULL */
-    const char *const *positional; /* names, upper case, ends with NULL */
+    const char *summary;                    /* one line */
+    const char *help;                       /* more, may be NULL */
+    const char *const *positional;          /* names, upper case, ends with NULL */
     const struct glint_job_option *options; /* ends with a NULL name */
     int (*run)(struct glint *g, const struct glint_job_args *args);
 };

@@ -12,39 +12,39 @@
 #define GIB (1024 * MIB)
 
 /* Batches: what flows between operators. */
-#define BATCH_ROWS_MAX 1024u
-#define BATCH_BYTES_MAX MIB          /* beyond it a value travels alone, by reference */
+#define BATCH_ROWS_MAX    1024u
+#define BATCH_BYTES_MAX   MIB         /* beyond it a value travels alone, by reference */
 #define EMIT_BUFFER_BYTES (256 * KIB) /* a batch's own bytes, when they are not borrowed */
-#define READ_SLACK 64u               /* bytes readable past any slice: SIMD loads need no tail loop */
+#define READ_SLACK        64u /* bytes readable past any slice: SIMD loads need no tail loop */
 
 /* Text input. */
-#define READ_BLOCK_BYTES (256 * KIB)
+#define READ_BLOCK_BYTES       (256 * KIB)
 #define LINE_BYTES_MAX_DEFAULT (16 * MIB) /* --max-line */
-#define SPLIT_BYTES_MIN MIB
-#define SPLIT_BYTES_MAX (32 * MIB)
-#define SPLIT_TARGET_COUNT 32u
-#define SPLIT_FILES_MAX 4096u /* small files packed into one split */
+#define SPLIT_BYTES_MIN        MIB
+#define SPLIT_BYTES_MAX        (32 * MIB)
+#define SPLIT_TARGET_COUNT     32u
+#define SPLIT_FILES_MAX        4096u /* small files packed into one split */
 
 /* Shuffle. */
-#define PARTITION_INPUT_BYTES (64 * MIB) /* input per reduce partition */
-#define PARTITIONS_DEFAULT_MAX 200u
-#define PARTITIONS_MAX 100000u
-#define RUN_BLOCK_BYTES (64 * KIB)
-#define MERGE_FAN_IN_MAX 128u
-#define KEY_BYTES_MAX (16 * MIB)
-#define VALUE_BYTES_MAX (4 * GIB - 1) /* msgpack's bin 32 */
-#define MAP_OUTPUT_MEMORY_BYTES MIB   /* a task's map output beyond it goes to a file */
+#define PARTITION_INPUT_BYTES   (64 * MIB) /* input per reduce partition */
+#define PARTITIONS_DEFAULT_MAX  200u
+#define PARTITIONS_MAX          100000u
+#define RUN_BLOCK_BYTES         (64 * KIB)
+#define MERGE_FAN_IN_MAX        128u
+#define KEY_BYTES_MAX           (16 * MIB)
+#define VALUE_BYTES_MAX         (4 * GIB - 1) /* msgpack's bin 32 */
+#define MAP_OUTPUT_MEMORY_BYTES MIB           /* a task's map output beyond it goes to a file */
 
 /* Running. */
-#define SLOTS_MAX 256u
-#define TASK_ATTEMPTS_MAX 4u
-#define MEMORY_BYTES_DEFAULT GIB /* --memory */
+#define SLOTS_MAX             256u
+#define TASK_ATTEMPTS_MAX     4u
+#define MEMORY_BYTES_DEFAULT  GIB /* --memory */
 #define SLOT_MEMORY_BYTES_MIN (16 * MIB)
-#define RESULT_BYTES_MAX (1 * GIB) /* of one action, all partitions together */
-#define PLAN_NODES_MAX 4096u
-#define ARGS_BYTES_MAX MIB
-#define COUNTERS_MAX 256u /* of one task, by name */
-#define NAME_BYTES_MAX 128u
+#define RESULT_BYTES_MAX      (1 * GIB) /* of one action, all partitions together */
+#define PLAN_NODES_MAX        4096u
+#define ARGS_BYTES_MAX        MIB
+#define COUNTERS_MAX          256u /* of one task, by name */
+#define NAME_BYTES_MAX        128u
 
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");
 static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines is one batch at most");

@@ -7,8 +7,8 @@
 
 #include "jobs/sizes.h"
 
-/* Rows parsed, their ids and the numbers of their filters, as the library wants them. Rows whose key
- * has no count are bad rows, left out if they are skipped. */
+/* Rows parsed, their ids and the numbers of their filters, as the library wants them. Rows whose
+ * key has no count are bad rows, left out if they are skipped. */
 struct bloom_input {
     struct fields fields;
     struct sizes sizes;
@@ -25,7 +25,8 @@ int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out);
 
-extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend, bloom_fill;
+extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
+    bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal;
 
 #endif

@@ -1,5 +1,5 @@
-/* filter: keeps the records that a function wants. What is kept stays where it is: only the 32-bit offsets
- * of a batch move together. */
+/* filter: keeps the records that a function wants. What is kept stays where it is: only the 32-bit
+ * offsets of a batch move together. */
 #include "ops/compact.h"
 #include "ops/ops.h"
 
@@ -31,7 +31,8 @@ static int keep_rows(struct filter_state *s, const struct glint_batch *batch, ui
     return 0;
 }
 
-static enum flow filter_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow filter_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
 {
     struct filter_state *s = state;
     uint32_t count;
@@ -45,9 +46,14 @@ extern const struct op op_filter;
 struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_filter, .parents = {rdd}, .function = function,
-                            .forms = 1u << GLINT_FILTER, .args = args, .shape = rdd->shape,
-                            .grouped = rdd->grouped, .key_partitioned = rdd->key_partitioned};
+    struct rdd_spec spec = {.op = &op_filter,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_FILTER,
+                            .args = args,
+                            .shape = rdd->shape,
+                            .grouped = rdd->grouped,
+                            .key_partitioned = rdd->key_partitioned};
     return rdd_create(rdd->g, &spec);
 }
 

@@ -9,11 +9,15 @@ static enum flow flat_map_push(void *state, const struct glint_batch *batch,
 
 extern const struct op op_flat_map;
 
-struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
+                                 struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_flat_map, .parents = {rdd}, .function = function,
-                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP, .args = args};
+    struct rdd_spec spec = {.op = &op_flat_map,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
+                            .args = args};
     return rdd_create(rdd->g, &spec);
 }
 

@@ -11,8 +11,11 @@ extern const struct op op_map;
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function,
-                            .forms = 1u << GLINT_MAP, .args = args};
+    struct rdd_spec spec = {.op = &op_map,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_MAP,
+                            .args = args};
     return rdd_create(rdd->g, &spec);
 }
 

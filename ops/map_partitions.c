@@ -1,5 +1,5 @@
-/* mapPartitions and mapPartitionsWithIndex: a function that sees the whole partition, record by record or
- * batch by batch, and once more at its end. The index is glint_partition. */
+/* mapPartitions and mapPartitionsWithIndex: a function that sees the whole partition, record by
+ * record or batch by batch, and once more at its end. The index is glint_partition. */
 #include "ops/ops.h"
 
 static enum flow partitions_push(void *state, const struct glint_batch *batch,
@@ -21,8 +21,11 @@ static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *
                                         const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function,
-                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP, .args = args};
+    struct rdd_spec spec = {.op = op,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
+                            .args = args};
     return rdd_create(rdd->g, &spec);
 }
 

@@ -27,7 +27,8 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
     if (!fits) return FLOW_FAIL;
     out->in = NULL;
     enum flow flow = call_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
-    /* What was emitted may point into the function's state: it goes before the next group begins. */
+    /* What was emitted may point into the function's state: it goes before the next group begins.
+     */
     return flow == FLOW_MORE ? emitter_flush(out) : flow;
 }
 
@@ -62,7 +63,8 @@ static enum flow group_push(struct values_state *s, const struct glint_batch *ba
     return FLOW_MORE;
 }
 
-static enum flow values_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow values_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
 {
     struct values_state *s = state;
     if (s->call.fn->form == GLINT_GROUP) return group_push(s, batch, out);
@@ -88,11 +90,14 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op, 
                                     const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .forms = forms,
-                            .args = args, .shape = {rdd->shape.key, GLINT_ANY},
+    struct rdd_spec spec = {.op = op,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = forms,
+                            .args = args,
+                            .shape = {rdd->shape.key, GLINT_ANY},
                             .key_partitioned = rdd->key_partitioned};
-    if (!rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && out->fn->form == GLINT_GROUP && !rdd->grouped)
         return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s wants groups: groupByKey first", function);

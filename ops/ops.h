@@ -1,12 +1,12 @@
 /* The operators, as the engine's tables name them, and what their files share.
- * One operator is one file: its driver half (the call in engine/glint.h), its executor half, and at the
- * bottom the table that shows all of it. ops/table.c lists them. */
+ * One operator is one file: its driver half (the call in engine/glint.h), its executor half, and at
+ * the bottom the table that shows all of it. ops/table.c lists them. */
 #ifndef GLINT_OPS_H
 #define GLINT_OPS_H
 
 #include "engine/plan/context.h"
 
-extern const struct op *const ops_table[]; /* ends with NULL */
+extern const struct op *const ops_table[];   /* ends with NULL */
 extern const struct glint_module ops_module; /* functions that operators use themselves */
 
 /* ---- Text sources (ops/text_source.c) */

@@ -12,8 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LOT_STEP 0x9e3779b97f4a7c15u /* splitmix64's: lots of one partition are one such sequence  \
-                                      */
+#define LOT_STEP                                                                                   \
+    0x9e3779b97f4a7c15u /* splitmix64's: lots of one partition are one such sequence               \
+                         */
 
 /* Lots from `first` on, `count` of them; a count of 2^64 does not fit and is `all`. */
 struct range {

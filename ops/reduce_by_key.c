@@ -7,9 +7,14 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
                                       struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_reduce_by_key, .parents = {rdd}, .function = function,
-                            .forms = 1u << GLINT_REDUCE, .args = args, .shape = rdd->shape,
-                            .key_partitioned = true, .wide = {.combine = COMBINE_REDUCE}};
+    struct rdd_spec spec = {.op = &op_reduce_by_key,
+                            .parents = {rdd},
+                            .function = function,
+                            .forms = 1u << GLINT_REDUCE,
+                            .args = args,
+                            .shape = rdd->shape,
+                            .key_partitioned = true,
+                            .wide = {.combine = COMBINE_REDUCE}};
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "reduceByKey needs keys");
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->grouped = out->fn->piece_bytes > 0;

@@ -1,5 +1,6 @@
-/* What saving actions share: an attempt file in the output's hidden folder, written through a buffer.
- * The file is the task's until its name is the task's result; the driver decides what becomes of it. */
+/* What saving actions share: an attempt file in the output's hidden folder, written through a
+ * buffer. The file is the task's until its name is the task's result; the driver decides what
+ * becomes of it. */
 #include "engine/base/text.h"
 #include "engine/data/gzip.h"
 #include "ops/ops.h"
@@ -54,8 +55,7 @@ int save_open(struct save *s, const struct op_open *o, const char *suffix)
     if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
         return error_no_memory(&s->task->error);
     int file = s->task->env->open(s->task->env, path, ENV_PUBLIC);
-    if (file < 0)
-        return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
+    if (file < 0) return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
     s->file = file;
     return 0;
 }

@@ -19,7 +19,8 @@ static bool is_text(enum glint_type t)
     return t == GLINT_TEXT || t == GLINT_BYTES;
 }
 
-/* Lines as they are: copied 32 bytes at a time where they are short, since both sides have slack. */
+/* Lines as they are: copied 32 bytes at a time where they are short, since both sides have slack.
+ */
 static bool push_lines(struct save *s, const struct glint_batch *batch)
 {
     const struct glint_column *c = &batch->value;

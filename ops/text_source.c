@@ -1,5 +1,5 @@
-/* What all sources of text lines share: listing the input when the plan is built, cutting it into splits
- * when partitions are counted, reading a split on the executor. */
+/* What all sources of text lines share: listing the input when the plan is built, cutting it into
+ * splits when partitions are counted, reading a split on the executor. */
 #include "engine/data/input.h"
 #include "engine/data/lines.h"
 #include "engine/data/split.h"

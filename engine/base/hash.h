@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* Which partition a key goes to: the same everywhere and for ever, it decides the order of outputs. */
+/* Which partition a key goes to: the same everywhere and for ever, it decides the order of outputs.
+ */
 static inline uint64_t hash_partition(const void *key, uint64_t size)
 {
     return XXH3_64bits(key, size);

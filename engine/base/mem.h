@@ -1,7 +1,8 @@
 /* Memory: every allocation of the engine passes here, so a test can let the n-th one fail.
  *
- * mem_*: the heap. Blocks are 64-byte aligned, with READ_SLACK zeroed-or-owned bytes readable beyond
- * their end. struct arena: memory of one task, given back whole; its blocks stay for the next task. */
+ * mem_*: the heap. Blocks are 64-byte aligned, with READ_SLACK zeroed-or-owned bytes readable
+ * beyond their end. struct arena: memory of one task, given back whole; its blocks stay for the
+ * next task. */
 #ifndef GLINT_BASE_MEM_H
 #define GLINT_BASE_MEM_H
 
@@ -16,12 +17,13 @@ void *mem_zalloc(uint64_t size);
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 void mem_free(void *block);
 char *mem_text(const char *text);
-/* For the process that owns main: the C library keeps what is freed for the next task instead of handing
- * it to the system, which would have to clear it again. Once, at the start. */
+/* For the process that owns main: the C library keeps what is freed for the next task instead of
+ * handing it to the system, which would have to clear it again. Once, at the start. */
 void mem_keep_freed(void);
 /* Blocks in use: for tests that look for leaks. */
 int64_t mem_live(void);
-/* The n-th allocation from now on fails (1: the next), once, or from then on. 0: none. Tests only. */
+/* The n-th allocation from now on fails (1: the next), once, or from then on. 0: none. Tests only.
+ */
 void mem_fail_at(int64_t n, bool from_then_on);
 
 struct arena_block;

@@ -13,7 +13,8 @@ bool text_format(char *out, size_t capacity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Decimal; answers the length. `out` has TEXT_NUMBER_MAX bytes. */
 size_t text_i64(char *out, int64_t value);
-/* The shortest text that reads back as the same double, in Python's form: 0.5, 1e-05, 1e+16, inf, nan. */
+/* The shortest text that reads back as the same double, in Python's form: 0.5, 1e-05, 1e+16, inf,
+ * nan. */
 size_t text_f64(char *out, double value);
 /* The same digits in Java's form (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
 size_t text_f64_java(char *out, double value);

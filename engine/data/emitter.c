@@ -1,4 +1,5 @@
-/* Gathering rows into batches. The common cases, numbers and borrowed slices, are a store or two. */
+/* Gathering rows into batches. The common cases, numbers and borrowed slices, are a store or two.
+ */
 #include "engine/data/emitter.h"
 
 #include <assert.h>
@@ -8,8 +9,11 @@ void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint
                   flow_push push, void *push_state, struct glint_emitter *push_out)
 {
     assert(shape.key >= GLINT_NONE && shape.value >= GLINT_NONE);
-    *e = (struct glint_emitter){.task = task, .flow = FLOW_MORE, .push = push,
-                                .push_state = push_state, .push_out = push_out,
+    *e = (struct glint_emitter){.task = task,
+                                .flow = FLOW_MORE,
+                                .push = push,
+                                .push_state = push_state,
+                                .push_out = push_out,
                                 .push_partition = task->partition};
     e->key.column.type = shape.key;
     e->value.column.type = shape.value;
@@ -31,7 +35,9 @@ static enum flow push_now(struct glint_emitter *e, const struct glint_batch *bat
 enum flow emitter_flush(struct glint_emitter *e)
 {
     if (e->rows > 0) {
-        struct glint_batch batch = {.rows = e->rows, .key = e->key.column, .value = e->value.column,
+        struct glint_batch batch = {.rows = e->rows,
+                                    .key = e->key.column,
+                                    .value = e->value.column,
                                     .origin = e->in != NULL ? e->in->origin : NULL};
         e->rows = 0;
         push_now(e, &batch);
@@ -103,7 +109,8 @@ static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct g
 }
 
 /* Pending rows must go before this cell: they refer to other memory, or the buffer is full. */
-static bool column_blocks(const struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+static bool column_blocks(const struct glint_emitter *e, struct emit_column *c,
+                          struct glint_slice s)
 {
     if (e->rows == 0 || c->column.type == GLINT_I64 || c->column.type == GLINT_F64 ||
         c->column.type == GLINT_NONE)
@@ -158,7 +165,8 @@ static struct glint_column single_column(enum glint_type type, const union glint
 static void emit_alone(struct glint_emitter *e, const struct glint_record *r)
 {
     if (emitter_flush(e) != FLOW_MORE) return;
-    struct glint_batch batch = {.rows = 1, .key = single_column(e->key.column.type, &r->key),
+    struct glint_batch batch = {.rows = 1,
+                                .key = single_column(e->key.column.type, &r->key),
                                 .value = single_column(e->value.column.type, &r->value)};
     push_now(e, &batch);
 }

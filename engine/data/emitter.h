@@ -1,9 +1,10 @@
-/* How records get from one operator to the next: rows are gathered into batches, batches are pushed.
+/* How records get from one operator to the next: rows are gathered into batches, batches are
+ * pushed.
  *
- * One emitter stands behind each operator of a pipeline. Bytes that lie in the input batch are passed
- * on by reference; other bytes are copied into the emitter's buffer, and from the first such cell on
- * the column copies always, so that a function that mixes both does not cut batches into single rows.
- * Belongs to the task's thread; its memory is the task's arena. */
+ * One emitter stands behind each operator of a pipeline. Bytes that lie in the input batch are
+ * passed on by reference; other bytes are copied into the emitter's buffer, and from the first such
+ * cell on the column copies always, so that a function that mixes both does not cut batches into
+ * single rows. Belongs to the task's thread; its memory is the task's arena. */
 #ifndef GLINT_DATA_EMITTER_H
 #define GLINT_DATA_EMITTER_H
 
@@ -29,9 +30,9 @@ struct emit_column {
 
 struct glint_emitter {
     struct glint_task *task;
-    enum flow flow; /* what the operator behind has answered so far; FAIL and STOP stay */
-    uint32_t rows;  /* gathered, not yet pushed */
-    bool numbers;   /* both columns are numbers or NONE, their arrays exist, flow is MORE */
+    enum flow flow;   /* what the operator behind has answered so far; FAIL and STOP stay */
+    uint32_t rows;    /* gathered, not yet pushed */
+    bool numbers;     /* both columns are numbers or NONE, their arrays exist, flow is MORE */
     uint64_t emitted; /* since it was opened */
     struct emit_column key, value;
     flow_push push; /* the operator behind, its state, its own emitter */

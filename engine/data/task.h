@@ -48,7 +48,7 @@ struct glint_task {
     struct glint_error error;
     struct arena arena; /* scratch; reset between tasks */
     struct task_counters counters;
-    uint32_t partition; /* of the operator at work */
+    uint32_t partition;  /* of the operator at work */
     uint64_t attempt_id; /* unique in this process's life; names spill files */
     uint64_t file_count; /* spill files made so far */
     uint64_t table_seed; /* random, of this process */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define OUTPUT_DEPTH       2  /* levels of folders in an output, at most */
 #define REPLACED_DEPTH_MAX 64 /* levels of folders in what --overwrite replaces */
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
@@ -100,7 +101,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     int r = refuse_existing(c, error);
     if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
-    folder_remove_unlocked(env, folder, prefix, 2);
+    folder_remove_unlocked(env, folder, prefix, OUTPUT_DEPTH);
     return make_hidden(c, folder, error);
 }
 
@@ -175,14 +176,18 @@ static int publish(struct commit *c, struct glint_error *error)
     return 0;
 }
 
+/* Where there was nothing before, there can be nothing again, even if renaming has stopped to work.
+ */
 static void take_back(struct commit *c)
 {
     assert(c->state == COMMIT_PUBLISHED);
     int r = c->exchanged ? c->env->rename(c->env, c->hidden, c->out, ENV_RENAME_EXCHANGE)
                          : c->env->rename(c->env, c->out, c->hidden, ENV_RENAME_NEW);
-    if (r != 0) return;
-    c->exchanged = false;
-    c->state = COMMIT_COMPLETE;
+    if (r == 0)
+        c->state = COMMIT_COMPLETE;
+    else if (!c->exchanged && env_remove_tree(c->env, c->out, OUTPUT_DEPTH) == 0)
+        c->state = COMMIT_REMOVED;
+    if (c->state != COMMIT_PUBLISHED) c->exchanged = false;
 }
 
 int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error)
@@ -202,7 +207,7 @@ bool commit_discard(struct commit *c)
 {
     bool clean = true;
     if (c->state == COMMIT_OPEN || c->state == COMMIT_COMPLETE) {
-        clean = env_remove_tree(c->env, c->hidden, 2) == 0;
+        clean = env_remove_tree(c->env, c->hidden, OUTPUT_DEPTH) == 0;
         c->state = COMMIT_REMOVED;
     }
     if (c->state == COMMIT_PUBLISHED && c->exchanged) {

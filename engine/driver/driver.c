@@ -27,8 +27,11 @@ static const char *discard_all(struct driver *d)
 {
     bool clean = true, taken_back = true;
     for (uint32_t i = 0; i < d->commit_count; i++) {
-        taken_back = d->commits[i]->state != COMMIT_PUBLISHED && taken_back;
-        clean = commit_discard(d->commits[i]) && clean;
+        struct commit *c = d->commits[i];
+        bool published = c->state == COMMIT_PUBLISHED;
+        if (published) c->exchanged = false; /* what it replaced stays in the hidden folder */
+        taken_back = taken_back && !published;
+        clean = commit_discard(c) && clean;
     }
     if (d->commit_count == 0) return "no output was written";
     if (!taken_back) return "an output was published and could not be taken back";

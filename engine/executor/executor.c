@@ -63,9 +63,13 @@ static void task_prepare(struct slot *slot, const struct message *m)
     struct glint_task *t = &slot->task;
     struct arena arena = t->arena;
     arena_reset(&arena, SLOT_ARENA_KEEP_BYTES);
-    *t = (struct glint_task){.env = e->config.env, .options = &e->config.options, .arena = arena,
-                             .partition = m->partition, .table_seed = e->table_seed,
-                             .broadcast = store_broadcast, .broadcast_arg = e->store,
+    *t = (struct glint_task){.env = e->config.env,
+                             .options = &e->config.options,
+                             .arena = arena,
+                             .partition = m->partition,
+                             .table_seed = e->table_seed,
+                             .broadcast = store_broadcast,
+                             .broadcast_arg = e->store,
                              .cancel_flag = &e->cancel};
     t->counters.used = COUNT_BUILT_IN;
     t->attempt_id = atomic_fetch_add(&e->next_attempt, 1);
@@ -83,9 +87,11 @@ static void slot_run(struct slot *slot, const struct message *m, struct message 
     if (stage == NULL) {
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "stage %u is not here", m->stage);
     } else {
-        struct pipeline_input input = {.stage = stage, .partition = m->partition,
+        struct pipeline_input input = {.stage = stage,
+                                       .partition = m->partition,
                                        .splits = {m->body.data, m->body.size},
-                                       .fetch = slot_fetch, .fetch_arg = e};
+                                       .fetch = slot_fetch,
+                                       .fetch_arg = e};
         r = pipeline_run(task, &input, &run, &outcome->body);
     }
     const struct stage_node *root = stage != NULL ? &stage->nodes[stage->node_count - 1] : NULL;

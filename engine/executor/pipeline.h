@@ -1,5 +1,5 @@
-/* Running one partition of one stage: a function of (plan, partition, splits, inputs), with no driver
- * behind it. Tests call it as the slots do. */
+/* Running one partition of one stage: a function of (plan, partition, splits, inputs), with no
+ * driver behind it. Tests call it as the slots do. */
 #ifndef GLINT_EXECUTOR_PIPELINE_H
 #define GLINT_EXECUTOR_PIPELINE_H
 

@@ -92,7 +92,8 @@ static int keep_stage(struct store *s, struct message *m, const struct glint_con
 {
     struct kept_stage *k = mem_zalloc(sizeof *k);
     if (k == NULL) return error_no_memory(error);
-    int r = stage_decode(&k->plan, (struct glint_slice){m->body.data, m->body.size}, registry, error);
+    int r =
+        stage_decode(&k->plan, (struct glint_slice){m->body.data, m->body.size}, registry, error);
     if (r != 0) {
         mem_free(k);
         return r;
@@ -236,8 +237,7 @@ int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct a
                           (unsigned long long)shuffle);
             break;
         }
-        if (run->parts[partition].records > 0)
-            inputs[(*out_count)++] = run_slice(run, partition);
+        if (run->parts[partition].records > 0) inputs[(*out_count)++] = run_slice(run, partition);
     }
     pthread_mutex_unlock(&s->lock);
     *out = inputs;

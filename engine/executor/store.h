@@ -1,8 +1,8 @@
 /* What an executor keeps between tasks: broadcast values, stages, and the map outputs that it made.
  *
- * The loop thread adds and forgets, slots look up; one lock, held for a look-up only. What a look-up
- * answers stays valid while the task runs: the driver forgets a stage only when none of its tasks
- * runs, and outputs and broadcasts live until the end of the context. */
+ * The loop thread adds and forgets, slots look up; one lock, held for a look-up only. What a
+ * look-up answers stays valid while the task runs: the driver forgets a stage only when none of its
+ * tasks runs, and outputs and broadcasts live until the end of the context. */
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 

@@ -1,8 +1,8 @@
 /* The single-process mode: driver and one executor, joined by function calls instead of sockets.
  *
- * The driver's side is a libuv loop, as in a cluster: slots put their messages into an inbox and wake it
- * through uv_async_send; a timer is the deadline of every wait. With encode_messages each message is
- * turned into its wire form and back on the way, in both directions. */
+ * The driver's side is a libuv loop, as in a cluster: slots put their messages into an inbox and
+ * wake it through uv_async_send; a timer is the deadline of every wait. With encode_messages each
+ * message is turned into its wire form and back on the way, in both directions. */
 #include "engine/base/text.h"
 #include "engine/driver/driver.h"
 #include "engine/executor/executor.h"
@@ -41,7 +41,8 @@ static void local_deliver(void *arg, struct message *m)
     uv_async_send(&l->arrived);
 }
 
-/* Through the wire form and back: answers the copy and destroys `m`; or, with *error set, `m` itself. */
+/* Through the wire form and back: answers the copy and destroys `m`; or, with *error set, `m`
+ * itself. */
 static struct message *recode(struct message *m, struct glint_error *error)
 {
     struct buffer wire = {NULL, 0, 0};
@@ -141,12 +142,16 @@ static int loop_start(struct local *l, struct glint_error *error)
 static int executor_start(struct local *l, struct glint_error *error)
 {
     const struct glint_config *c = &l->g->config;
-    struct executor_config config = {
-        .slots = c->slots,
-        .options = {.memory_bytes = c->memory_bytes / c->slots, .line_bytes_max = c->line_bytes_max,
-                    .skip_bad_rows = c->skip_bad_rows, .bad_rows_max = c->bad_rows_max,
-                    .work_dir = l->work_dir.path},
-        .registry = c, .env = c->env, .deliver = local_deliver, .deliver_arg = l};
+    struct executor_config config = {.slots = c->slots,
+                                     .options = {.memory_bytes = c->memory_bytes / c->slots,
+                                                 .line_bytes_max = c->line_bytes_max,
+                                                 .skip_bad_rows = c->skip_bad_rows,
+                                                 .bad_rows_max = c->bad_rows_max,
+                                                 .work_dir = l->work_dir.path},
+                                     .registry = c,
+                                     .env = c->env,
+                                     .deliver = local_deliver,
+                                     .deliver_arg = l};
     l->executor = executor_create(&config, error);
     return l->executor != NULL ? 0 : error->code;
 }

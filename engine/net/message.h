@@ -1,5 +1,5 @@
-/* What driver and executors say to each other. The same structs go over every transport; over a wire
- * they are msgpack arrays, fields in the order of the table below.
+/* What driver and executors say to each other. The same structs go over every transport; over a
+ * wire they are msgpack arrays, fields in the order of the table below.
  *
  *   driver -> executor                        executor -> driver
  *   STAGE      stage, body: the plan          DONE    stage, task, attempt, counters, body: result
@@ -32,11 +32,11 @@ struct message {
     uint32_t stage, task, attempt, partition;
     uint64_t id; /* BROADCAST: of the value; OUTPUTS: of the shuffle */
     struct buffer body;
-    bool body_borrowed;         /* the body outlives the message and belongs to somebody else */
-    struct buffer counters;     /* DONE: msgpack, see counters_encode */
-    struct glint_error *error;  /* FAILED */
-    struct message *outcome;    /* an executor's: the answer to a TASK, made ahead */
-    struct message *next;       /* in a queue */
+    bool body_borrowed;        /* the body outlives the message and belongs to somebody else */
+    struct buffer counters;    /* DONE: msgpack, see counters_encode */
+    struct glint_error *error; /* FAILED */
+    struct message *outcome;   /* an executor's: the answer to a TASK, made ahead */
+    struct message *next;      /* in a queue */
 };
 
 struct message *message_create(enum message_type type); /* NULL without memory */

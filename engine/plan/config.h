@@ -10,7 +10,7 @@ struct op;
 /* Progress of the running action, for whoever shows it. Driver thread; must not block for long. */
 struct progress {
     const char *action; /* the operator's name: saveAsTextFile, collect */
-    uint32_t stage; /* from 0 */
+    uint32_t stage;     /* from 0 */
     uint32_t stages, tasks_done, tasks, tasks_running, retries;
     uint64_t bytes_read;
     bool stage_ended, action_ended;
@@ -18,21 +18,21 @@ struct progress {
 };
 
 struct glint_config {
-    uint32_t slots;         /* local[N]; 0: as many as processors */
-    uint64_t memory_bytes;  /* of the process; 0: MEMORY_BYTES_DEFAULT */
-    const char *work_dir;   /* parent of the run's own folder; NULL: $TMPDIR or /tmp */
-    uint64_t split_bytes;   /* 0: from the input */
-    uint32_t partitions;    /* 0: from the input */
+    uint32_t slots;          /* local[N]; 0: as many as processors */
+    uint64_t memory_bytes;   /* of the process; 0: MEMORY_BYTES_DEFAULT */
+    const char *work_dir;    /* parent of the run's own folder; NULL: $TMPDIR or /tmp */
+    uint64_t split_bytes;    /* 0: from the input */
+    uint32_t partitions;     /* 0: from the input */
     uint64_t line_bytes_max; /* 0: LINE_BYTES_MAX_DEFAULT */
     bool overwrite;
     bool skip_bad_rows;
-    int64_t bad_rows_max;  /* -1: no limit */
-    uint64_t timeout_ns;   /* of the whole job; 0: none */
-    bool explain;          /* save actions print their plan on `notes` */
-    bool encode_messages;  /* every message between driver and executor goes through its wire form */
-    struct env *env;       /* NULL: env_real() */
-    const struct op *const *ops;               /* ends with NULL */
-    const struct glint_module *const *modules; /* ends with NULL */
+    int64_t bad_rows_max; /* -1: no limit */
+    uint64_t timeout_ns;  /* of the whole job; 0: none */
+    bool explain;         /* save actions print their plan on `notes` */
+    bool encode_messages; /* every message between driver and executor goes through its wire form */
+    struct env *env;      /* NULL: env_real() */
+    const struct op *const *ops;                           /* ends with NULL */
+    const struct glint_module *const *modules;             /* ends with NULL */
     void (*progress)(void *arg, const struct progress *p); /* may be NULL */
     void *progress_arg;
     void (*note)(void *arg, const char *line); /* explain and summary lines; may be NULL */
@@ -45,7 +45,8 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
  * glint_error then has the effect line. Once, before glint_destroy. */
 int glint_finish(struct glint *g);
 void glint_destroy(struct glint *g);
-/* Ends the running action with `code` (INTERRUPTED, TERMINATED). Any thread, and signal handlers. */
+/* Ends the running action with `code` (INTERRUPTED, TERMINATED). Any thread, and signal handlers.
+ */
 void glint_interrupt(struct glint *g, enum glint_code code);
 
 /* For the summary: what the whole job did. */
@@ -60,7 +61,7 @@ struct glint_summary {
         const char *name; /* first and last operator: "textFile..reduceByKey" */
         uint32_t tasks;
         uint64_t elapsed_ns;
-    } *stage_times;
+    } * stage_times;
     uint32_t output_count;
     const char *const *outputs; /* published folders */
 };

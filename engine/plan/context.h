@@ -21,7 +21,7 @@ struct glint_rdd {
     struct glint_rdd *parents[2];
     uint32_t parent_count;
     struct glint_shape shape;
-    bool grouped;        /* a key's records stand together and are one group */
+    bool grouped;         /* a key's records stand together and are one group */
     bool key_partitioned; /* equal keys are in one partition: where hash_partition says */
     const struct glint_function *fn;
     struct glint_slice args, params; /* msgpack */
@@ -114,8 +114,8 @@ struct glint_slice context_copy(struct glint *g, struct glint_slice s);
 struct rdd_spec {
     const struct op *op;
     struct glint_rdd *parents[2];
-    const char *function;    /* name */
-    unsigned forms;          /* bits 1 << GLINT_MAP ...: what is accepted; 0: none */
+    const char *function; /* name */
+    unsigned forms;       /* bits 1 << GLINT_MAP ...: what is accepted; 0: none */
     struct glint_args *args;
     struct glint_slice params; /* copied */
     struct glint_shape shape;  /* ANY: the function's, or else the parent's */
@@ -128,8 +128,8 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
 struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)
     __attribute__((format(printf, 3, 4)));
 bool rdd_is_pair(const struct glint_rdd *rdd);
-/* The number of partitions; sources are cut and wishes are final from here on. 0 with the error set,
- * or where there is none. */
+/* The number of partitions; sources are cut and wishes are final from here on. 0 with the error
+ * set, or where there is none. */
 uint32_t rdd_partitions(struct glint_rdd *rdd);
 /* The parent's range of partitions that a coalesced partition reads. */
 void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
@@ -141,7 +141,7 @@ const struct glint_function *registry_function(const struct glint_config *config
 const struct op *registry_op(const struct glint_config *config, const char *name);
 /* A function for an action, checked against the RDD it works on. NULL: error set. */
 const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
-                                             const char *name, unsigned forms);
+                                             const char * name, unsigned forms);
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
 /* One value as a msgpack array of one, for params. */
 struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);

@@ -1,8 +1,8 @@
-/* What an operator is: a constant table at the bottom of its file in ops/. The engine finds operators
- * by name in the program's list (ops/table.c) and knows none of them itself.
+/* What an operator is: a constant table at the bottom of its file in ops/. The engine finds
+ * operators by name in the program's list (ops/table.c) and knows none of them itself.
  *
- * A wide operator has no code of its own on the executor: it is two halves that the shuffle provides,
- * told what to do by a struct wide. So an executor only ever runs straight pipelines:
+ * A wide operator has no code of its own on the executor: it is two halves that the shuffle
+ * provides, told what to do by a struct wide. So an executor only ever runs straight pipelines:
  * source -> narrow -> ... -> narrow -> (shuffle write | action). */
 #ifndef GLINT_PLAN_OP_H
 #define GLINT_PLAN_OP_H
@@ -36,8 +36,8 @@ struct op {
     uint32_t state_size; /* zeroed before open */
     /* All of these: the task's thread. open answers 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);
-    /* Once per batch. `batch` is borrowed until return: copy what you keep. May block on local disk,
-     * never on the network or on another task. */
+    /* Once per batch. `batch` is borrowed until return: copy what you keep. May block on local
+     * disk, never on the network or on another task. */
     enum flow (*push)(void *state, const struct glint_batch *batch, struct glint_emitter *out);
     /* Once, after the last batch, unless the task failed. NULL: nothing to do. */
     enum flow (*finish)(void *state, struct glint_emitter *out);

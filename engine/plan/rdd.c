@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const char *const form_names[] = {
-    [GLINT_MAP] = "map",       [GLINT_FLAT_MAP] = "flatMap", [GLINT_FILTER] = "filter",
-    [GLINT_GROUP] = "group",   [GLINT_REDUCE] = "reduce",    [GLINT_AGGREGATE] = "aggregate",
+    [GLINT_MAP] = "map",     [GLINT_FLAT_MAP] = "flatMap", [GLINT_FILTER] = "filter",
+    [GLINT_GROUP] = "group", [GLINT_REDUCE] = "reduce",    [GLINT_AGGREGATE] = "aggregate",
 };
 
 bool rdd_is_pair(const struct glint_rdd *rdd)
@@ -63,7 +63,7 @@ static const char *missing_call(const struct glint_function *fn)
     return "form";
 }
 
-static bool function_check(struct glint *g, const char *operator, const struct glint_function *fn,
+static bool function_check(struct glint *g, const char *operator, const struct glint_function * fn,
                            const char *name, unsigned forms, struct glint_shape in)
 {
     const char *hint = "this is a fault of the job's plan, not of its input";
@@ -73,8 +73,8 @@ static bool function_check(struct glint *g, const char *operator, const struct g
         return false;
     }
     if ((forms & (1u << fn->form)) == 0) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s does not take %s, whose form is %s",
-                  operator, name, form_names[fn->form]);
+        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint,
+                  "%s does not take %s, whose form is %s", operator, name, form_names[fn->form]);
         return false;
     }
     if (missing_call(fn) != NULL) {
@@ -83,21 +83,23 @@ static bool function_check(struct glint *g, const char *operator, const struct g
         return false;
     }
     if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE, hint, "%s: %s takes (%s, %s), the RDD has (%s, %s)",
-                  operator, name, codec_type_name(fn->in.key), codec_type_name(fn->in.value),
+        error_set(&g->error, GLINT_E_PLAN_TYPE, hint,
+                  "%s: %s takes (%s, %s), the RDD has (%s, %s)", operator, name,
+                  codec_type_name(fn->in.key), codec_type_name(fn->in.value),
                   codec_type_name(in.key), codec_type_name(in.value));
         return false;
     }
     if (fn->piece_bytes > 0 && is_number(in.value)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE, hint, "%s: %s cuts its values, and those are %s",
-                  operator, name, codec_type_name(in.value));
+        error_set(&g->error, GLINT_E_PLAN_TYPE, hint,
+                  "%s: %s cuts its values, and those are %s", operator, name,
+                  codec_type_name(in.value));
         return false;
     }
     return true;
 }
 
 const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
-                                             const char *name, unsigned forms)
+                                             const char * name, unsigned forms)
 {
     const struct glint_function *fn = registry_function(&rdd->g->config, name);
     return function_check(rdd->g, operator, fn, name, forms, rdd->shape) ? fn : NULL;
@@ -152,8 +154,8 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
         if (capacity > 2 * PARTITIONS_MAX)
             return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "more than %u splits; raise --split-size",
                             PARTITIONS_MAX);
-        struct glint_slice *grown = mem_grow(rdd->splits, sizeof *grown * rdd->split_capacity,
-                                             sizeof *grown * capacity);
+        struct glint_slice *grown =
+            mem_grow(rdd->splits, sizeof *grown * rdd->split_capacity, sizeof *grown * capacity);
         if (grown == NULL) {
             error_no_memory(&g->error);
             return NULL;

@@ -1,5 +1,5 @@
-/* What a shuffle does with records: how they are spread over partitions, and whether the values of a
- * key are combined. Part of the plan; the shuffle carries it out. */
+/* What a shuffle does with records: how they are spread over partitions, and whether the values of
+ * a key are combined. Part of the plan; the shuffle carries it out. */
 #ifndef GLINT_PLAN_WIDE_H
 #define GLINT_PLAN_WIDE_H
 

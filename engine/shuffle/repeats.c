@@ -1,12 +1,13 @@
-/* One text for all levels: plain loops, which the compiler turns into vectors of the level's width. */
+/* One text for all levels: plain loops, which the compiler turns into vectors of the level's width.
+ */
 #include "engine/shuffle/repeats.h"
 
 #include <assert.h>
 #include <stddef.h>
 
-static inline __attribute__((always_inline)) bool
-count_slots(const uint32_t *slot, const int64_t *value, uint32_t rows, uint32_t slots,
-            uint32_t *out_count)
+static inline __attribute__((always_inline)) bool count_slots(const uint32_t *slot,
+                                                              const int64_t *value, uint32_t rows,
+                                                              uint32_t slots, uint32_t *out_count)
 {
     assert(rows > 0 && slots <= REPEATS_SLOTS_MAX);
     uint64_t differ = 0;

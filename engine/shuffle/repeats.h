@@ -1,5 +1,5 @@
-/* A short cut for counting: a batch that merges one and the same number into few slots. How often each
- * slot stands there is found for all rows at once; the function then merges once per slot. */
+/* A short cut for counting: a batch that merges one and the same number into few slots. How often
+ * each slot stands there is found for all rows at once; the function then merges once per slot. */
 #ifndef GLINT_SHUFFLE_REPEATS_H
 #define GLINT_SHUFFLE_REPEATS_H
 
@@ -15,7 +15,8 @@ typedef bool (*repeats_count)(const uint32_t *slot, const int64_t *value, uint32
 
 enum repeats_level { REPEATS_PORTABLE, REPEATS_AVX2, REPEATS_AVX512, REPEATS_LEVELS };
 
-/* The best one for this processor; a given one, for tests: NULL where the processor cannot run it. */
+/* The best one for this processor; a given one, for tests: NULL where the processor cannot run it.
+ */
 repeats_count repeats_best(void);
 repeats_count repeats_at(enum repeats_level level);
 

@@ -170,8 +170,9 @@ enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_param
 /* The same, holding copies of the bits of `filters`. */
 enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filter *filters,
                                  uint32_t count);
-/* A set over bits that someone else owns: an area laid out as that of bloom_set_init (one filter: its
- * bits, writable up to the next multiple of 8 bytes). NULL: only what needs no bits may be asked. */
+/* A set over bits that someone else owns: an area laid out as that of bloom_set_init (one filter:
+ * its bits, writable up to the next multiple of 8 bytes). NULL: only what needs no bits may be
+ * asked. */
 enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count, uint8_t *bits);
 void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
@@ -191,8 +192,8 @@ enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set
 uint64_t bloom_set_pack_size(const struct bloom_set *set);
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
 /* The same blob made in place, without a set: begin writes its head and zeroes the bits, the caller
- * writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal makes it whole. `out` has
- * bloom_blob_size bytes; all params have the scheme and k of the first, checked by begin. */
+ * writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal makes it whole. `out`
+ * has bloom_blob_size bytes; all params have the scheme and k of the first, checked by begin. */
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count);
 enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count);
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f);

@@ -115,7 +115,8 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
 static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
 {
     uint64_t at = head_bytes(get32(blob + AT_COUNT));
-    for (uint32_t i = 0; i < f; i++) at += area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
+    for (uint32_t i = 0; i < f; i++)
+        at += area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
     return at;
 }
 
