@@ -8,7 +8,10 @@ extern const struct op *const ops_table[];
 int main(int argc, char **argv)
 {
     static const struct cli_verb *const verbs[] = {&verb_filter, &verb_generate, NULL};
-    const struct cli_program program = {.name = "glint", .jobs = jobs_table, .ops = ops_table,
-                                        .modules = jobs_modules, .verbs = verbs};
+    const struct cli_program program = {.name = "glint",
+                                        .jobs = jobs_table,
+                                        .ops = ops_table,
+                                        .modules = jobs_modules,
+                                        .verbs = verbs};
     return cli_main(&program, argc, argv);
 }

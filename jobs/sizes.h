@@ -1,5 +1,5 @@
-/* Which keys there are and how big the filter of each is: read from COUNTS by the driver, broadcast,
- * looked up by tasks. A key's number is its place in the sorted list of keys. */
+/* Which keys there are and how big the filter of each is: read from COUNTS by the driver,
+ * broadcast, looked up by tasks. A key's number is its place in the sorted list of keys. */
 #ifndef GLINT_JOBS_SIZES_H
 #define GLINT_JOBS_SIZES_H
 
@@ -11,11 +11,11 @@ enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
 struct sizes {
     bool text; /* keys are text, else i64 */
     uint32_t count;
-    union glint_value *keys;     /* sorted */
-    struct bloom_params *params; /* one scheme and one k */
-    bool *present;               /* has a filter: bloom-test */
+    union glint_value *keys;       /* sorted */
+    struct bloom_params *params;   /* one scheme and one k */
+    bool *present;                 /* has a filter: bloom-test */
     uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
-    uint32_t *slots;             /* text: hash table of numbers + 1, slot_mask + 1 of them */
+    uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
     uint32_t slot_mask;
     uint8_t *memory;
     uint64_t bits_bytes; /* of all filters */

@@ -1,4 +1,5 @@
-/* split-dataset: a table without its header, cut into two by chance: what is built from and what is tested.
+/* split-dataset: a table without its header, cut into two by chance: what is built from and what is
+ * tested.
  *
  *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
