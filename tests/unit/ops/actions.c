@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const struct world tight_worlds[] = {
+    {.name = "one tight slot", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN},
+    {.name = "eight tight slots",
+     .slots = 8,
+     .memory_bytes = 8 * SLOT_MEMORY_BYTES_MIN,
+     .encode_messages = true},
+    {.name = NULL}};
+
 struct world world_like(const struct world *w, const struct world *base)
 {
     struct world both = base != NULL ? *base : *w;

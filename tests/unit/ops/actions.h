@@ -17,6 +17,10 @@ void action_expect_error(rows_action run, void *arg, const struct world *base, e
 /* The world of the list with the wishes of `base`, which may be NULL. */
 struct world world_like(const struct world *w, const struct world *base);
 
+/* One slot, and eight with encoded messages, each with the least memory there is, so that shuffles
+ * of any size spill; ends with a NULL name. */
+extern const struct world tight_worlds[];
+
 /* Sorts by (partition by hash of the key, key); rows of one key stay in their order. */
 void table_by_hash(struct table *t, uint32_t partitions);
 /* By (key, value). */

@@ -171,10 +171,8 @@ Test(partitions, spilled)
     struct table expected = table_part(&t, 0, t.count);
     struct input in = {.table = &t, .maps = 1, .partitions = 2};
     table_by_hash(&expected, in.partitions);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
-        struct world tight = *w;
-        tight.memory_bytes = w->slots * SLOT_MEMORY_BYTES_MIN;
-        struct glint *g = world_open(&tight);
+    for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+        struct glint *g = world_open(w);
         struct table got;
         table_collect(make_group(g, &in), &got);
         table_expect(&got, &expected, w->name);

@@ -232,10 +232,8 @@ Test(sort, spilled)
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     for (uint64_t descending = 0; descending < 2; descending++) {
         struct input in = {.table = &seeds, .maps = 2, .count = descending};
-        for (const struct world *w = worlds; w->name != NULL; w++) {
-            struct world tight = *w;
-            tight.memory_bytes = w->slots * SLOT_MEMORY_BYTES_MIN;
-            struct glint *g = world_open(&tight);
+        for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+            struct glint *g = world_open(w);
             struct glint_rows rows;
             cr_assert_eq(run_spilled(g, &in, &rows), 0);
             cr_assert_eq(rows.count, 300000);
