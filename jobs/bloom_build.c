@@ -9,6 +9,7 @@
 #include "jobs/jobs.h"
 #include "jobs/sizes.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PARTIAL_SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
@@ -41,6 +42,7 @@ static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *li
         for (uint64_t m = s->params[i].m >> 7; m > 0; m >>= 7) varint++;
         e.indexes += s->params[i].n * s->params[i].k * varint;
     }
+    assert(s->bits_bytes > 0 && s->rows > 0);
     uint64_t split = partial_split_bytes(s), tasks = 1 + glint_input_bytes(lines) / (split + 1);
     e.partials = tasks * s->bits_bytes;
     return e;
@@ -78,6 +80,7 @@ static int choose_strategy(struct plan *p, const char *name, struct glint_rdd *l
 
 static struct glint_args *function_args(const struct plan *p)
 {
+    assert(p->sizes.count > 0);
     struct glint_args *args = glint_args(p->g);
     fields_args(args, &p->fields);
     glint_args_broadcast(args, "sizes", sizes_broadcast(p->g, &p->sizes));

@@ -99,6 +99,7 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     else
         bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
     uint32_t used = 0;
+    assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
     for (uint32_t row = 0; row < rows.rows; row++) {
         s->start[row] = used;
         used += encode_row(s, row, wide, s->bytes + used);
@@ -159,6 +160,9 @@ struct fill_state {
     struct bloom_set target; /* one filter over the bits in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
+
+static_assert(PIECE_BYTES <= 1 << 20, "a piece fits a batch");
+static_assert(FILL_INDEXES % 2 == 0, "narrow indexes share the wide ones' memory");
 
 static int fill_open(struct glint_task *task, void *state)
 {
@@ -222,6 +226,7 @@ static int fill_end(struct glint_task *task, void *state, const union glint_valu
 {
     (void)task;
     struct fill_state *s = state;
+    assert(s->params != NULL && s->memory != NULL);
     bloom_emit_filter(s->params, key, s->memory, out);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Strategy partials: filters filled where the rows are, then ORed. */
 #include "jobs/bloom_functions.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct partial_state {
@@ -34,6 +35,7 @@ static int partial_batch(struct glint_task *task, void *state, const struct glin
     struct bloom_rows rows;
     int r = bloom_input_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
+    assert(rows.rows <= in->rows);
     bloom_adder_rows(&s->adder, &rows);
     for (uint32_t i = 0; i < rows.rows; i++) s->used[rows.filter[i]] = true;
     return 0;
@@ -116,11 +118,13 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
     uint32_t number;
     int r = bloom_input_number(&s->sizes, task, &in->key, &number);
     if (r != 0) return r;
+    assert(number < s->sizes.count);
     const struct bloom_params *params = &s->sizes.params[number];
     if (in->value.bytes.size != bloom_bytes(params->m))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a filter has a wrong size");
     if (s->memory == NULL) s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size);
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
+    assert(in->value.bytes.size <= s->size);
     memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;

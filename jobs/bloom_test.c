@@ -10,6 +10,7 @@
 #include "jobs/jobs.h"
 #include "jobs/python_text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static int test_open(struct glint_task *task, void *state)
 {
     struct test_state *s = state;
     struct glint_slice blob;
+    assert(s->set.table == NULL);
     int r = bloom_input_open(task, &s->input);
     if (r == 0) r = glint_arg_broadcast(task, "filters", &blob);
     if (r != 0) return r;
@@ -38,6 +40,7 @@ static int test_open(struct glint_task *task, void *state)
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
                           bloom_strerror(result));
+    assert(s->set.count == s->input.sizes.count);
     s->no_filter = glint_counter(task, "no filter");
     s->tallies = glint_scratch(task, sizeof *s->tallies * s->set.count);
     if (s->no_filter < 0 || s->tallies == NULL) return GLINT_E_NO_MEMORY;
@@ -71,6 +74,7 @@ static int test_batch(struct glint_task *task, void *state, const struct glint_b
     if (sizes_find_rows(&s->input.sizes, f, s->input.filter) > 0) keep_known(s, task);
     struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->input.filter, f->rows};
     bloom_set_contains_rows(&s->set, &rows, s->hit);
+    assert(f->rows <= in->rows);
     for (uint32_t row = 0; row < f->rows; row++) {
         struct tally *t = &s->tallies[s->input.filter[row]];
         t->hits += s->hit[row];
@@ -120,6 +124,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
     memcpy(&a, acc->value.bytes.data, sizeof a);
     memcpy(&b, value->bytes.data, sizeof b);
+    assert(a.hits <= a.rows && b.hits <= b.rows);
     a.hits += b.hits;
     a.rows += b.rows;
     memcpy(glint_acc_bytes(acc), &a, sizeof a);
@@ -142,6 +147,7 @@ static int report(struct glint_task *task, const struct glint_record *in, struct
     if (in->value.bytes.size != sizeof t)
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
     memcpy(&t, in->value.bytes.data, sizeof t);
+    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows sends no tally */
     double value = (double)t.hits / (double)t.rows;
     if (java)
         text_f64_java(rate, value);
@@ -247,6 +253,7 @@ static int blob_begin(struct collecting *c, enum bloom_scheme scheme)
     c->blob = glint_alloc(c->g, c->blob_size);
     if (c->blob == NULL) return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
+    assert(!c->begun && s->count > 0);
     c->begun = true;
     enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
@@ -283,6 +290,7 @@ static int take_filter(void *arg, const struct glint_record *record)
         s->present[number])
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
                            s->present[number] ? "it stands there twice" : what);
+    assert(number < s->count && filter.params.m == want->m);
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(want->m));
     return 0;

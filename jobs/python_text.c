@@ -1,3 +1,5 @@
+/* As much of Python's repr as a key needs: ASCII escapes; bytes from 0x80 on are taken for UTF-8.
+ */
 #include "jobs/python_text.h"
 
 #include <string.h>

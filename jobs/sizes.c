@@ -1,3 +1,5 @@
+/* COUNTS is read and sorted once on the driver; tasks get columns that need no parsing, and look
+ * keys up in an array (small numbers), by bisection (other numbers) or in a hash table (text). */
 #include "jobs/sizes.h"
 
 #include <assert.h>
@@ -18,6 +20,8 @@ struct blob_row {
 struct blob_head {
     uint32_t count, text, scheme, k;
 };
+static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 16, "no padding");
+static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
 
 static int compare_text(const void *a, const void *b)
 {
@@ -302,6 +306,7 @@ void sizes_fini(struct sizes *s)
 
 struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
 {
+    assert(s->count > 0 && s->count <= BLOOM_SET_MAX);
     uint64_t text = 0;
     for (uint32_t i = 0; s->text && i < s->count; i++) text += s->keys[i].bytes.size;
     uint64_t rows = sizeof(struct blob_row) * s->count;
@@ -331,6 +336,7 @@ static int open_memory(struct glint_task *task, struct sizes *s)
 {
     uint64_t slots = 16;
     while (slots < (uint64_t)s->count * 2) slots *= 2;
+    assert((slots & (slots - 1)) == 0 && slots > s->count);
     s->slot_mask = (uint32_t)slots - 1;
     s->keys = glint_scratch(task, sizeof *s->keys * s->count);
     s->params = glint_scratch(task, sizeof *s->params * s->count);

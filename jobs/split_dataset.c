@@ -4,6 +4,7 @@
  *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct differs_state {
@@ -32,6 +33,7 @@ static int differs_keep_batch(struct glint_task *task, void *state, const struct
         out_rows[count] = (uint16_t)row;
         count += (uint32_t)differs_keep(task, state, &record);
     }
+    assert(count <= in->rows);
     *out_count = count;
     return 0;
 }

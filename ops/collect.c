@@ -1,6 +1,8 @@
 /* collect and its kin: all records come back to the driver, in order of the partitions. */
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct collect_state {
     struct rows_state rows; /* first */
     struct glint_task *task;
@@ -20,6 +22,7 @@ static enum flow collect_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct collect_state *s = state;
+    assert(batch->key.type == s->shape.key && batch->value.type == s->shape.value);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
         if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;

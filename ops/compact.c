@@ -1,3 +1,4 @@
+/* The cost of a filter: a load and a store per kept row and column, without a branch. */
 #include "ops/compact.h"
 
 #include <assert.h>

@@ -3,6 +3,8 @@
 #include "ops/compact.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct filter_state {
     struct call call;
     struct compact compact;
@@ -38,6 +40,7 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
     uint32_t count;
     int r = keep_rows(s, batch, &count);
     if (r < 0) return call_flow(&s->call, r, out);
+    assert(count <= batch->rows);
     return compact_emit(&s->compact, batch, s->rows, count, out);
 }
 

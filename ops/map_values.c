@@ -3,6 +3,8 @@
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct values_state {
     struct call call;
     bool in_group;
@@ -21,6 +23,7 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
 {
     struct call *c = &s->call;
     union glint_value key;
+    assert(c->opened);
     if (!s->in_group) return out->flow;
     s->in_group = false;
     bool fits = codec_decode(s->key_type, (struct glint_slice){s->key.data, s->key.size}, &key);
@@ -37,6 +40,7 @@ static enum flow begin_group(struct values_state *s, const union glint_value *ke
 {
     enum flow flow = end_group(s, out);
     if (flow != FLOW_MORE) return flow;
+    assert(!s->in_group);
     s->key.size = 0;
     if (!buffer_append(&s->key, bytes.data, bytes.size)) {
         error_no_memory(&s->call.task->error);

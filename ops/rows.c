@@ -172,6 +172,7 @@ int result_damaged(struct glint *g, const struct op *op)
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i)
 {
     struct glint_record r = {.key = {.i64 = 0}};
+    assert(i < rows->count);
     uint64_t at = rows->offsets[i];
     rows_next((struct glint_slice){rows->data, rows->size}, &at, rows->shape, &r);
     return r;

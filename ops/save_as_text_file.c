@@ -2,6 +2,7 @@
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <string.h>
 
 static int text_open(void *state, const struct op_open *o)
@@ -27,6 +28,7 @@ static bool push_lines(struct save *s, const struct glint_batch *batch)
     uint64_t size = batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++) size += c->end[row] - c->start[row];
     if (!save_reserve(s, size + READ_SLACK)) return false;
+    assert(s->buffer.capacity - s->buffer.size >= size + READ_SLACK);
     uint8_t *out = s->buffer.data + s->buffer.size;
     for (uint32_t row = 0; row < batch->rows; row++) {
         const uint8_t *line = c->base + c->start[row];
@@ -38,6 +40,7 @@ static bool push_lines(struct save *s, const struct glint_batch *batch)
         out[n] = '\n';
         out += n + 1;
     }
+    assert((uint64_t)(out - s->buffer.data) <= s->buffer.capacity);
     s->buffer.size = (uint64_t)(out - s->buffer.data);
     return true;
 }

@@ -5,6 +5,8 @@
 #include "engine/data/split.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 static void list_free(void *source)
 {
     input_list_fini(source);
@@ -15,6 +17,7 @@ struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *
                               struct glint_shape shape, struct glint_slice params,
                               int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes))
 {
+    assert(op->kind == OP_SOURCE && op->run != NULL);
     if (context_failed(g)) return NULL;
     struct input_list *list = mem_zalloc(sizeof *list);
     if (list == NULL) {

@@ -10,9 +10,12 @@
 #include "engine/base/mem.h"
 #include "engine/glint.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define CODEC_NUMBER_BYTES 8
+static_assert(sizeof(int64_t) == CODEC_NUMBER_BYTES && sizeof(double) == CODEC_NUMBER_BYTES,
+              "numbers have one size in byte form");
 
 static inline uint64_t codec_i64_bits(int64_t v)
 {

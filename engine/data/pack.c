@@ -1,3 +1,5 @@
+/* msgpack-c behind two small structs: a writer whose errors wait until the end, a reader that looks
+ * at no byte before the scan has. Messages, plans and arguments all go through here. */
 #include "engine/data/pack.h"
 
 #include "engine/data/scan.h"

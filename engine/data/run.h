@@ -23,6 +23,7 @@
 #include "engine/data/task.h"
 
 #define RUN_BLOCK_HEADER_BYTES 16
+static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
 
 /* Where a reader's bytes come from: a run of this process, or of another one. Several threads may
  * read one source at a time; it has no cursor. */

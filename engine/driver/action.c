@@ -9,6 +9,7 @@
 static int send_task(struct driver *d, const struct sched_run *run)
 {
     struct active *a = d->active;
+    assert(run->stage < a->stage_count && run->executor < d->executor_count);
     struct active_stage *stage = &a->stages[run->stage];
     if (stage->begun_ns == 0) stage->begun_ns = d->env->now_ns(d->env);
     struct message *m = message_create(MSG_TASK);
@@ -54,6 +55,7 @@ static int build_stages(struct driver *d)
     }
     mem_free(wides);
     if (r != 0) return r;
+    assert(a->stages[count].wide == NULL); /* the action's own stage is the last */
     a->stage_count = count + 1;
     uint32_t all = a->action->rdd->partitions;
     uint32_t tasks = a->action->partitions != NULL ? a->action->partition_count : all;

@@ -81,6 +81,7 @@ int announce_outputs(struct driver *d, uint32_t number)
 {
     const struct active *a = d->active;
     const struct active_stage *stage = &a->stages[number];
+    assert(stage->wide != NULL && !stage->wide->shuffled);
     uint32_t *attempts = mem_alloc(sizeof *attempts * stage->tasks);
     if (attempts == NULL) return error_no_memory(driver_error(d));
     for (uint32_t t = 0; t < stage->tasks; t++) attempts[t] = sched_attempt(a->sched, number, t);

@@ -1,3 +1,5 @@
+/* The files of an output's life (states: commit.h). The lock in the hidden folder is what tells a
+ * folder in use from one that a dead job left. */
 #include "engine/driver/commit.h"
 
 #include "engine/base/error.h"

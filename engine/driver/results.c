@@ -9,6 +9,7 @@ static void report_progress(struct driver *d, uint32_t number)
 {
     struct active *a = d->active;
     struct progress *p = &d->progress;
+    assert(number < a->stage_count);
     if (d->g->config.progress == NULL || a->action->internal) return;
     p->action = a->action->op->name;
     p->stage = number;
@@ -27,6 +28,7 @@ static void report_progress(struct driver *d, uint32_t number)
 
 uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task)
 {
+    assert(stage < a->stage_count && task < a->stages[stage].tasks);
     bool chosen = a->stages[stage].wide == NULL && a->action->partitions != NULL;
     return chosen ? a->action->partitions[task] : task;
 }
@@ -104,6 +106,7 @@ static int stage_end(struct driver *d, uint32_t number)
 {
     struct active *a = d->active;
     struct active_stage *stage = &a->stages[number];
+    assert(!stage->ended && sched_stage_done(a->sched, number));
     stage->ended = true;
     uint64_t now = d->env->now_ns(d->env);
     if (stage_counts(a, number) && !tally_stage(&d->tally, stage->name, stage->tasks,

@@ -1,3 +1,5 @@
+/* Plain arrays, walked in order: a stage's tasks are given out from the first on, so
+ * `first_waiting` and `first_open` make the next task a step, not a search. */
 #include "engine/driver/sched.h"
 
 #include "engine/base/mem.h"

@@ -1,9 +1,11 @@
+/* Counters are few and met by name once per task, so a list serves. */
 #include "engine/driver/tally.h"
 
 #include "engine/base/error.h"
 #include "engine/data/pack.h"
 #include "engine/data/task.h"
 
+#include <assert.h>
 #include <string.h>
 
 void tally_fini(struct tally *t)
@@ -24,6 +26,7 @@ static uint32_t tally_find(const struct tally *t, const char *name)
 static int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error)
 {
     uint32_t i = tally_find(t, name);
+    assert(t->counter_count <= COUNTERS_MAX);
     if (i == COUNTERS_MAX)
         return error_set(error, GLINT_E_PLAN_LIMIT, NULL, "a job has more than %u counters",
                          COUNTERS_MAX);
@@ -78,6 +81,7 @@ bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t ela
     char *copy = mem_text(name);
     if (copy == NULL) return false;
     t->stages[t->stage_count++] = (struct stage_time){copy, tasks, elapsed_ns};
+    assert(name[0] != '\0');
     t->tasks += tasks;
     return true;
 }

@@ -130,6 +130,7 @@ static void *slot_main(void *arg)
     struct executor *e = slot->executor;
     for (struct message *m; (m = next_task(e)) != NULL;) {
         struct message *outcome = m->outcome;
+        assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
         slot_run(slot, m, outcome);
         message_destroy(m);
@@ -193,6 +194,7 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     m->outcome->attempt = m->attempt;
     m->outcome->partition = m->partition;
     pthread_mutex_lock(&e->lock);
+    assert(!e->ending && m->next == NULL);
     if (e->last != NULL)
         e->last->next = m;
     else

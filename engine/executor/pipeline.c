@@ -187,6 +187,7 @@ static int run_shuffle(struct pipeline *p, struct frame *f)
 
 static int enter_narrow(struct pipeline *p, struct frame *f)
 {
+    assert(!f->entered && f->node->parents[0] != STAGE_NO_PARENT);
     f->out = emitter_to(p, f->below, f->node->shape);
     if (f->out == NULL) return p->task->error.code;
     f->entered = true;
@@ -197,6 +198,7 @@ static int enter_narrow(struct pipeline *p, struct frame *f)
 
 static int leave_narrow(struct pipeline *p, struct frame *f)
 {
+    assert(f->entered && f == &p->frames[p->depth - 1]);
     enum flow flow = FLOW_MORE;
     f->out->in = NULL;
     if (f->node->op->finish != NULL) flow = f->node->op->finish(f->state, f->out);

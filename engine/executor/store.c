@@ -1,3 +1,4 @@
+/* Lists and one table of buckets behind a lock: looked into once per task, not per record. */
 #include "engine/executor/store.h"
 
 #include <assert.h>
@@ -98,6 +99,7 @@ static int keep_stage(struct store *s, struct message *m, const struct glint_con
         mem_free(k);
         return r;
     }
+    assert(m->type == MSG_STAGE && k->plan.node_count > 0);
     k->id = m->stage;
     k->message = m;
     pthread_mutex_lock(&s->lock);
@@ -130,6 +132,7 @@ static int keep_value(struct store *s, struct message *m, struct glint_error *er
 {
     struct kept_value *v = mem_zalloc(sizeof *v);
     if (v == NULL) return error_no_memory(error);
+    assert(m->type == MSG_BROADCAST);
     v->message = m;
     pthread_mutex_lock(&s->lock);
     v->next = s->values;
@@ -193,6 +196,7 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
 {
     struct kept_output *o = mem_zalloc(sizeof *o);
     if (o == NULL) return GLINT_E_NO_MEMORY;
+    assert(run->partitions > 0);
     o->shuffle = shuffle;
     o->map = map;
     o->attempt = attempt;

@@ -31,6 +31,7 @@ struct local {
 static void local_deliver(void *arg, struct message *m)
 {
     struct local *l = arg;
+    assert(m->type == MSG_DONE || m->type == MSG_FAILED);
     pthread_mutex_lock(&l->lock);
     if (l->last != NULL)
         l->last->next = m;

@@ -141,6 +141,7 @@ int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *
         attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
     if (r == 0 && !unpack_done(&u))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
+    assert(r != 0 || attempts != NULL);
     *out_count = r == 0 ? (uint32_t)u.count : 0;
     unpacker_fini(&u);
     if (r != 0) {

@@ -54,6 +54,7 @@ static void args_too_large(struct glint_args *args)
 
 static void pair_end(struct packer *p, struct glint_args *args)
 {
+    assert(p->out.size >= args->pairs.size);
     args->pairs = p->out;
     args->count++;
     if (p->failed) error_no_memory(&args->g->error);
@@ -93,6 +94,7 @@ void glint_args_text(struct glint_args *args, const char *name, const char *text
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
     struct packer p;
+    static_assert(sizeof b->id == 8, "a broadcast's id is an ext of 8 bytes");
     if (b == NULL || !pair_begin(&p, args, name)) return;
     msgpack_pack_ext(&p.pk, sizeof b->id, EXT_BROADCAST);
     uint64_t id = __builtin_bswap64(b->id);

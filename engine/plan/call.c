@@ -52,6 +52,7 @@ static enum flow call_rows(struct call *c, const struct glint_batch *batch,
 
 enum flow call_push(struct call *c, const struct glint_batch *batch, struct glint_emitter *out)
 {
+    assert(c->opened && batch->rows > 0);
     out->in = batch;
     uint64_t before = out->emitted;
     enum flow flow;

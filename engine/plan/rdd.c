@@ -120,6 +120,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
                   PLAN_NODES_MAX);
         return NULL;
     }
+    assert(spec->op != NULL && (spec->function == NULL || spec->forms != 0));
     struct glint_rdd *rdd = context_alloc(g, sizeof *rdd);
     if (rdd == NULL) return NULL;
     rdd->g = g;
@@ -165,6 +166,7 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
     }
     struct glint_slice copy = context_copy(g, split);
     if (copy.data == NULL) return NULL;
+    assert(rdd->op->kind == OP_SOURCE && rdd->partitions < rdd->split_capacity);
     rdd->splits[rdd->partitions++] = copy;
     return rdd;
 }
@@ -193,6 +195,7 @@ static void cut_source(struct glint_rdd *rdd)
         if (usual > SPLIT_BYTES_MAX) usual = SPLIT_BYTES_MAX;
         bytes = rdd->split_bytes_wish > usual ? rdd->split_bytes_wish : usual;
     }
+    assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
     rdd->cut(rdd, bytes);
 }
 

@@ -27,7 +27,8 @@ static void check(repeats_count count, uint32_t rows, uint32_t slots, uint64_t s
 
 Test(repeats, every_level_counts_alike)
 {
-    static const uint32_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1000, BATCH_ROWS_MAX};
+    static const uint32_t sizes[] = {1,  2,  3,  7,  8,  9,    15,
+                                     16, 17, 63, 64, 65, 1000, BATCH_ROWS_MAX};
     for (int level = 0; level < REPEATS_LEVELS; level++) {
         repeats_count count = repeats_at((enum repeats_level)level);
         if (count == NULL) continue;
