@@ -9,10 +9,14 @@
 #include "engine/local/work_dir.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <uv.h>
+
+#define LOOP_FILES 5
 
 struct local {
     struct glint *g;
@@ -128,11 +132,26 @@ static void local_destroy(void *arg)
     mem_free(l);
 }
 
+/* What a loop opens: libuv ends the process where it cannot have the first of them, and leaks
+ * others, so they are tried before. */
+static int loop_files_left(struct env *env)
+{
+    int files[LOOP_FILES], count = 0;
+    while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
+    int r = count == LOOP_FILES ? 0 : -errno;
+    while (count > 0) env->close(env, files[--count]);
+    return r;
+}
+
 static int loop_start(struct local *l, struct glint_error *error)
 {
-    int r = uv_loop_init(&l->loop);
-    if (r == 0) r = uv_async_init(&l->loop, &l->arrived, on_arrived);
-    if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
+    int r = loop_files_left(l->g->config.env);
+    if (r == 0) r = uv_loop_init(&l->loop);
+    if (r == 0) {
+        r = uv_async_init(&l->loop, &l->arrived, on_arrived);
+        if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
+        if (r != 0) uv_loop_close(&l->loop);
+    }
     if (r != 0)
         return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                          "cannot start an event loop: %s", uv_strerror(r));

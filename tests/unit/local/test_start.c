@@ -1,0 +1,204 @@
+/* Starting and ending: bad settings, the run's own folder, a system that has nothing left to give.
+ */
+#include "engine/base/text.h"
+#include "engine/local/work_dir.h"
+#include "tests/support/faults.h"
+#include "tests/unit/local/fixture.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char scratch[64];
+static struct glint_error error;
+
+static void enter(void)
+{
+    strcpy(scratch, "/tmp/local-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(scratch));
+    cr_assert_eq(chdir(scratch), 0);
+    error = (struct glint_error){.code = GLINT_OK};
+}
+
+static void leave(void)
+{
+    cr_assert_eq(chdir("/"), 0);
+    cr_assert_eq(env_remove_tree(env_real(), scratch, 4), 0);
+}
+
+TestSuite(start, .init = enter, .fini = leave);
+
+static int entries(const char *path)
+{
+    int n = 0;
+    DIR *folder = opendir(path);
+    if (folder == NULL) return -1;
+    while (readdir(folder) != NULL) n++;
+    closedir(folder);
+    return n - 2;
+}
+
+static int create(const struct glint_config *c)
+{
+    struct glint *g = glint_create(c, &error);
+    cr_expect_eq(g == NULL, error.code != GLINT_OK);
+    cr_expect(g != NULL || error.cause[0] != '\0');
+    int code = g != NULL ? glint_finish(g) : error.code;
+    glint_destroy(g);
+    return code;
+}
+
+/* After a first context: libuv opens files once that stay open as long as the process. */
+static int files_open(void)
+{
+    static bool warm;
+    struct glint_config c = local_config(1, false);
+    if (!warm) cr_assert_eq(create(&c), 0);
+    warm = true;
+    return entries("/proc/self/fd");
+}
+
+Test(start, settings_out_of_bounds)
+{
+    struct glint_config c = local_config(SLOTS_MAX + 1, false);
+    cr_expect_eq(create(&c), GLINT_E_BAD_VALUE);
+    c = local_config(4, false);
+    c.memory_bytes = 4 * SLOT_MEMORY_BYTES_MIN - 1;
+    cr_expect_eq(create(&c), GLINT_E_MEMORY_LIMIT);
+    c = local_config(1, false);
+    c.line_bytes_max = VALUE_BYTES_MAX + 1;
+    cr_expect_eq(create(&c), GLINT_E_BAD_VALUE);
+    c = local_config(1, false);
+    c.work_dir = "missing";
+    cr_expect_eq(create(&c), GLINT_E_WORK_DIR);
+    cr_expect_neq(error.hint[0], '\0');
+}
+
+Test(start, the_work_dir_is_private_and_goes_away)
+{
+    struct work_dir w;
+    struct stat st;
+    cr_assert_eq(work_dir_open(&w, env_real(), ".", &error), 0);
+    cr_expect(stat(w.path, &st) == 0 && (st.st_mode & 0777) == 0700);
+    cr_expect_eq(entries(w.path), 1); /* the lock */
+    work_dir_close(&w);
+    work_dir_close(&w);
+    cr_expect_eq(entries("."), 0);
+}
+
+static int make_lock(const char *folder)
+{
+    char path[128];
+    cr_assert_eq(mkdir(folder, 0700), 0);
+    text_format(path, sizeof path, "%s/.lock", folder);
+    return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+Test(start, folders_of_dead_runs_go_those_of_living_ones_stay)
+{
+    struct work_dir w;
+    close(make_lock("glint-dead"));
+    int lock = make_lock("glint-living");
+    cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
+    close(make_lock("other-dead"));
+    cr_assert_eq(mkdir("glint-anybodys", 0700), 0);
+    cr_assert_eq(work_dir_open(&w, env_real(), ".", &error), 0);
+    cr_expect_neq(access("glint-dead", F_OK), 0);
+    cr_expect_eq(access("glint-living/.lock", F_OK), 0);
+    cr_expect_eq(access("other-dead/.lock", F_OK), 0);
+    cr_expect_eq(access("glint-anybodys", F_OK), 0);
+    work_dir_close(&w);
+    close(lock);
+}
+
+/* Many starts at once, each sweeping what the others are about to lock: none may lose its folder.
+ */
+Test(start, runs_that_start_together_leave_each_other_alone)
+{
+    struct work_dir w[64];
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 64; i++) {
+            if (work_dir_open(&w[i], env_real(), ".", &error) != 0) _exit(1);
+            char lock[PATH_MAX + 8];
+            text_format(lock, sizeof lock, "%s/.lock", w[i].path);
+            if (access(lock, F_OK) != 0) _exit(2);
+        }
+        for (int i = 0; i < 64; i++) {
+            if (access(w[i].path, F_OK) != 0) _exit(3);
+            work_dir_close(&w[i]);
+        }
+    }
+    if (child == 0) _exit(0);
+    int status = -1;
+    cr_expect(waitpid(child, &status, 0) == child && status == 0);
+    cr_expect_eq(entries("."), 0);
+}
+
+Test(start, any_call_may_fail)
+{
+    struct glint_config c = local_config(2, false);
+    int files = files_open();
+    int64_t live = mem_live();
+    c.env = faults_env();
+    c.work_dir = ".";
+    for (int64_t n = 1;; n++) {
+        faults_set(FAULT_ONCE, n, -ENOSPC);
+        create(&c);
+        cr_expect_eq(files_open(), files);
+        cr_expect_eq(mem_live(), live);
+        bool left = faults_failed() != NULL && strcmp(faults_failed(), "list") == 0;
+        cr_expect(left || entries(".") == 0, "%s", faults_failed());
+        leave();
+        enter();
+        if (faults_failed() == NULL) break;
+    }
+}
+
+Test(start, no_memory_anywhere)
+{
+    struct glint_config c = local_config(2, true);
+    int files = files_open();
+    int64_t live = mem_live();
+    c.work_dir = ".";
+    for (int64_t n = 1; n < 20; n++) {
+        mem_fail_at(n, false);
+        int code = create(&c);
+        mem_fail_at(0, false);
+        cr_expect(code == 0 || code == GLINT_E_NO_MEMORY);
+        cr_expect_eq(files_open(), files);
+        cr_expect_eq(mem_live(), live);
+        cr_expect_eq(entries("."), 0);
+    }
+}
+
+Test(start, no_open_files_to_be_had)
+{
+    struct glint_config c = local_config(1, false);
+    struct rlimit before, low;
+    int refused = 0, files = files_open();
+    c.work_dir = ".";
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t limit = 3; limit < 24; limit++) {
+        low = before;
+        low.rlim_cur = limit;
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+        int code = create(&c);
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+        cr_expect(code == 0 || code == GLINT_E_SYSTEM, "%d: %s", code, error.cause);
+        refused += code != 0;
+        cr_expect_eq(files_open(), files, "limit %d", (int)limit);
+        leave();
+        enter();
+    }
+    cr_expect_gt(refused, 0);
+}
