@@ -12,6 +12,7 @@
 
 #include "engine/codes.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,8 @@ union glint_value {
 struct glint_record {
     union glint_value key, value;
 };
+static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 32,
+              "a cell is an address and a size: cheap to pass by value");
 
 /* A column of a batch. Bytes-like types: the memory base[0, size), row i is base[start[i], end[i]);
  * where `start` is NULL the batch has one row, all of base[0, size), which may be larger than 4
@@ -144,6 +147,7 @@ enum glint_form {
 struct glint_shape {
     enum glint_type key, value;
 };
+static_assert(GLINT_ANY == 0, "a shape of zeros takes everything");
 
 /* One function. All calls of one task come from one thread, in order, with the same `state`
  * (state_size zeroed bytes). Those that return int answer 0, or the negative code that

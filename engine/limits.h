@@ -53,4 +53,13 @@ static_assert(MERGE_FAN_IN_MAX * RUN_BLOCK_BYTES * 2 <= SLOT_MEMORY_BYTES_MIN,
               "a full merge fits into the smallest slot");
 static_assert(LINE_BYTES_MAX_DEFAULT <= VALUE_BYTES_MAX, "a line is a value");
 
+static_assert(BATCH_ROWS_MAX <= UINT16_MAX + 1u, "row numbers of a batch fit 16 bits");
+static_assert(READ_SLACK >= 64, "a vector register may be loaded behind any end");
+static_assert(SPLIT_BYTES_MIN <= SPLIT_BYTES_MAX, "there is a split size to choose");
+static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within the bound");
+static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
+              "a map output in memory fits a slot");
+static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
+static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fills no more than a batch");
+
 #endif

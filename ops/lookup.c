@@ -5,6 +5,8 @@
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct lookup_state {
     struct rows_state rows; /* first */
     struct glint_task *task;
@@ -33,6 +35,7 @@ static enum flow lookup_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct lookup_state *s = state;
+    assert(batch->key.type == s->key_type);
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint8_t scratch[CODEC_NUMBER_BYTES];
         union glint_value key = glint_column_value(&batch->key, row);
@@ -87,6 +90,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
                        .arg = &l};
     uint32_t home = 0;
     if (rdd->key_partitioned && partitions > 0) {
+        assert(partitions == rdd->partitions);
         home = hash_range(hash_partition(bytes.data, bytes.size), partitions);
         a.partitions = &home;
         a.partition_count = 1;

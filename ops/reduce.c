@@ -10,6 +10,8 @@
 #include "engine/shuffle/fold.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct reduce_state {
     struct call call;
     struct shuffle_spec spec;
@@ -59,6 +61,7 @@ static int reduce_open(void *state, const struct op_open *o)
 static void push_column(struct combiner *c, const int64_t *values, uint32_t rows)
 {
     static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is one accumulator */
+    assert(rows > 0 && rows <= BATCH_ROWS_MAX);
     if (!c->begun) {
         c->acc.value.i64 = *values++;
         c->begun = true;
@@ -95,6 +98,7 @@ static int reduce_result(void *state, struct buffer *out)
 {
     struct reduce_state *s = state;
     struct glint_slice value;
+    assert(s->call.opened);
     if (!s->combiner.begun) return 0;
     int r = combiner_take(&s->combiner, false, &value);
     if (r < 0) return r;
@@ -166,6 +170,7 @@ static int reduce_run(const struct action *action, struct glint_rows *out)
     struct action a = *action;
     driver_task_init(&d.task, g);
     o.task = &d.task.task;
+    assert(a.on_result == NULL && a.fn != NULL);
     a.on_result = reduce_take;
     a.arg = &d;
     int r = reduce_open(&d.state, &o);

@@ -4,9 +4,11 @@
 #include "engine/data/scan.h"
 #include "ops/ops.h"
 
+#include <assert.h>
 #include <string.h>
 
-#define HEAD_BYTES_MAX 9
+#define HEAD_BYTES_MAX  9
+#define SMALL_BYTES_MAX (8 * KIB) /* cells up to it go through the buffer at once */
 
 /* `code` and then a big-endian number of `width` bytes. */
 static unsigned put_number(uint8_t *out, uint8_t code, uint64_t v, unsigned width)
@@ -65,35 +67,67 @@ static bool cell_is_sound(struct save *s, enum glint_type type, struct glint_sli
     return false;
 }
 
+static bool is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
+/* All of a cell but the bytes of bytes-like ones; answers its end, at most HEAD_BYTES_MAX on. */
+static uint8_t *put_head(uint8_t *out, enum glint_type type, const union glint_value *v)
+{
+    uint64_t bits;
+    switch (type) {
+    case GLINT_NONE: *out = 0xc0; return out + 1;
+    case GLINT_I64: return out + put_i64(out, v->i64);
+    case GLINT_F64:
+        memcpy(&bits, &v->f64, sizeof bits);
+        return out + put_number(out, 0xcb, bits, 8);
+    case GLINT_MSGPACK: return out;
+    default: return out + put_size(out, type == GLINT_TEXT, v->bytes.size);
+    }
+}
+
+/* A cell of any size. */
 static bool push_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
     if (!save_reserve(s, HEAD_BYTES_MAX)) return false;
-    uint8_t *out = s->buffer.data + s->buffer.size;
-    uint64_t bits;
-    switch (type) {
-    case GLINT_NONE:
-        *out = 0xc0;
-        s->buffer.size++;
-        return true;
-    case GLINT_I64: s->buffer.size += put_i64(out, v->i64); return true;
-    case GLINT_F64:
-        memcpy(&bits, &v->f64, sizeof bits);
-        s->buffer.size += put_number(out, 0xcb, bits, 8);
-        return true;
-    default: break;
-    }
-    if (!cell_is_sound(s, type, v->bytes)) return false;
-    if (type != GLINT_MSGPACK) s->buffer.size += put_size(out, type == GLINT_TEXT, v->bytes.size);
-    return save_bytes(s, v->bytes);
+    uint8_t *end = put_head(s->buffer.data + s->buffer.size, type, v);
+    s->buffer.size = (uint64_t)(end - s->buffer.data);
+    return !is_bytes(type) || save_bytes(s, v->bytes);
+}
+
+/* A cell for which there is room; its bytes are copied by 32 where they are few, since both sides
+ * have slack. */
+static uint8_t *put_cell(uint8_t *out, enum glint_type type, const union glint_value *v)
+{
+    out = put_head(out, type, v);
+    if (!is_bytes(type)) return out;
+    if (v->bytes.size <= 32)
+        memcpy(out, v->bytes.data, 32);
+    else
+        memcpy(out, v->bytes.data, v->bytes.size);
+    return out + v->bytes.size;
 }
 
 static bool push_record(struct save *s, const struct glint_record *r)
 {
-    const uint8_t pair = 0x92; /* an array of two */
-    if (s->shape.key != GLINT_NONE && (!save_bytes(s, (struct glint_slice){&pair, sizeof pair}) ||
-                                       !push_cell(s, s->shape.key, &r->key)))
-        return false;
-    return push_cell(s, s->shape.value, &r->value);
+    const enum glint_type key = s->shape.key, value = s->shape.value;
+    const uint64_t key_size = is_bytes(key) ? r->key.bytes.size : 0;
+    const uint64_t value_size = is_bytes(value) ? r->value.bytes.size : 0;
+    if (is_bytes(key) && !cell_is_sound(s, key, r->key.bytes)) return false;
+    if (is_bytes(value) && !cell_is_sound(s, value, r->value.bytes)) return false;
+    const bool small = key_size <= SMALL_BYTES_MAX && value_size <= SMALL_BYTES_MAX;
+    const uint64_t wanted = 1 + 2 * HEAD_BYTES_MAX + READ_SLACK;
+    if (!save_reserve(s, small ? wanted + key_size + value_size : wanted)) return false;
+    uint8_t *out = s->buffer.data + s->buffer.size;
+    if (key != GLINT_NONE) *out++ = 0x92; /* an array of two */
+    if (small) {
+        if (key != GLINT_NONE) out = put_cell(out, key, &r->key);
+        out = put_cell(out, value, &r->value);
+    }
+    s->buffer.size = (uint64_t)(out - s->buffer.data);
+    if (small) return true;
+    return (key == GLINT_NONE || push_cell(s, key, &r->key)) && push_cell(s, value, &r->value);
 }
 
 static int msgpack_open(void *state, const struct op_open *o)
@@ -106,6 +140,7 @@ static enum flow msgpack_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct save *s = state;
+    assert(batch->key.type == s->shape.key && batch->value.type == s->shape.value);
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);

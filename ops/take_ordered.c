@@ -67,6 +67,7 @@ static bool ordered_add(struct ordered *h, const struct glint_record *r)
 /* From a heap to the order that was asked for. */
 static void ordered_sort(struct ordered *h)
 {
+    assert(h->keep.count <= h->want);
     for (uint64_t left = h->keep.count; left > 1;) {
         keep_swap(&h->keep, 0, --left);
         sift_down(h, 0, left);
@@ -108,6 +109,7 @@ static enum flow ordered_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct ordered_state *s = state;
+    assert(s->heap.want > 0);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
         if (ordered_add(&s->heap, &r)) continue;

@@ -108,6 +108,7 @@ static int add_file(struct walk *w, const char *path, const struct env_stat *sta
     }
     const char *copy = arena_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
+    assert(list->count < list->capacity && stat->kind == ENV_FILE);
     list->files[list->count++] = (struct input_file){.path = copy,
                                                      .size = stat->size,
                                                      .mtime_ns = stat->mtime_ns,
@@ -128,6 +129,7 @@ static int keep_name(void *arg, const char *name)
         n->items = items;
         n->capacity = capacity;
     }
+    assert(n->count < n->capacity);
     n->items[n->count] = arena_text(n->walk, name);
     return n->items[n->count++] != NULL ? 0 : -ENOMEM;
 }
@@ -170,6 +172,7 @@ static int add_folder(struct walk *w, const char *folder)
     if (r < 0) r = bad_call(w, r, "list", folder);
     for (uint64_t i = 0; r == 0 && i < names.count; i++) {
         char path[PATH_MAX];
+        assert(names.items[i] != NULL);
         const char *slash = ends_with(folder, "/") ? "" : "/";
         if (text_format(path, sizeof path, "%s%s%s", folder, slash, names.items[i]))
             r = add_folder_entry(w, path);

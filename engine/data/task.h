@@ -32,6 +32,7 @@ enum task_counter {
     COUNT_SPILL_BYTES,
     COUNT_BUILT_IN
 };
+static_assert(COUNT_BUILT_IN < COUNTERS_MAX, "functions have counters of their own");
 extern const char *const task_counter_names[COUNT_BUILT_IN];
 
 struct task_counters {

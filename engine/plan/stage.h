@@ -11,6 +11,7 @@
 #include "engine/plan/context.h"
 
 #define STAGE_NO_PARENT UINT32_MAX
+static_assert(PLAN_NODES_MAX < STAGE_NO_PARENT, "no node has the number that means none");
 
 struct stage_node {
     uint32_t rdd; /* its id; of a wide node: the shuffle's */

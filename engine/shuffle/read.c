@@ -46,6 +46,7 @@ static int merge_range(struct shuffle_reader *r, struct compactor *c,
     bool combine = combines(spec) && (spec->map_side || fold_one_form(spec)) &&
                    (is_first || !fold_is_sequential(spec));
     bool raw[MERGE_FAN_IN_MAX];
+    assert(count > 0 && count <= MERGE_FAN_IN_MAX);
     for (uint32_t i = 0; i < count; i++) raw[i] = !spec->map_side;
     struct run_writer w;
     struct run *run = mem_zalloc(sizeof *run);
