@@ -39,12 +39,13 @@ static bool squeeze(struct keep *k, uint64_t extra)
     return true;
 }
 
+/* There is memory afterwards even if `size` is 0: empty records point into it, too. */
 static bool reserve_bytes(struct keep *k, uint64_t size)
 {
-    if (size <= k->bytes.capacity - k->bytes.size) return true;
+    if (k->bytes.data != NULL && size <= k->bytes.capacity - k->bytes.size) return true;
     uint64_t waste = k->bytes.size - k->used;
     if (waste > WASTE_BYTES_MIN && waste > k->used) return squeeze(k, size);
-    return buffer_reserve(&k->bytes, size);
+    return buffer_reserve(&k->bytes, size + 1);
 }
 
 bool keep_set(struct keep *k, uint64_t i, struct glint_slice key, struct glint_slice value)

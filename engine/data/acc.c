@@ -59,9 +59,10 @@ void acc_drop(struct glint_acc *acc)
 /* The last bytes of the pool's chunk can simply be more. */
 static bool extend(struct pool *pool, struct glint_acc *acc, uint64_t need, uint64_t want)
 {
+    if (acc->capacity == 0) return false;
     const uint8_t *end = acc->value.bytes.data + acc->capacity;
     uint64_t room = (uint64_t)(pool->limit - pool->at);
-    if (acc->capacity == 0 || end != pool->at || need - acc->capacity > room) return false;
+    if (end != pool->at || need - acc->capacity > room) return false;
     uint64_t capacity = want - acc->capacity <= room ? want : acc->capacity + room;
     pool->at += capacity - acc->capacity;
     acc->capacity = capacity;

@@ -146,7 +146,8 @@ int gather_write(struct gather *g, bool complete, struct run_writer *out)
     }
     int r = sort_records(g) ? 0 : error_no_memory(&g->task->error);
     const struct sort_entry *record = (const struct sort_entry *)g->entries.data;
-    const struct sort_entry *records_end = record + g->entries.size / sizeof *record;
+    uint64_t records = g->entries.size / sizeof *record;
+    const struct sort_entry *records_end = records > 0 ? record + records : record;
     while (r == 0 && (slot < slots_end || record < records_end)) {
         bool from_slots =
             record == records_end || (slot < slots_end && slot_first(g, slot, record));

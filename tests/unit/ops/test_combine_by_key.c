@@ -210,7 +210,7 @@ static struct glint_rdd *make_many(struct glint *g, void *arg)
 
 static int run_many(struct glint *g, void *arg, struct glint_rows *out)
 {
-    int64_t digest[4] = {0, 0, 0, 0};
+    uint64_t digest[4] = {0, 0, 0, 0};
     struct glint_rows rows;
     int r = glint_collect(make_many(g, arg), &rows);
     if (r != 0) return r;
@@ -218,15 +218,15 @@ static int run_many(struct glint *g, void *arg, struct glint_rows *out)
         const struct glint_record row = glint_rows_at(&rows, i);
         const struct glint_slice *v = &row.value.bytes;
         digest[0]++;
-        digest[1] += (int64_t)v->size;
+        digest[1] += v->size;
         for (uint64_t b = 0; b < v->size; b++) digest[2] = digest[2] * 31 + v->data[b];
-        digest[2] = digest[2] * 31 + (int64_t)row.key.bytes.size;
+        digest[2] = digest[2] * 31 + row.key.bytes.size;
     }
     digest[3] = glint_counter_value(g, "spills") > 0;
     glint_rows_free(&rows);
     /* The rows of the answer: what the results add up to. */
     struct glint_record sums[4];
-    for (int i = 0; i < 4; i++) sums[i] = (struct glint_record){none(), number(digest[i])};
+    for (int i = 0; i < 4; i++) sums[i] = (struct glint_record){none(), number((int64_t)digest[i])};
     struct glint_shape shape = {GLINT_NONE, GLINT_I64};
     return glint_collect(glint_parallelize(g, shape, sums, 4, 1), out);
 }
