@@ -40,7 +40,7 @@ static void run_shapes(const char *const *words, const char *const *outputs)
                                       .partitions = 3,
                                       .encode_messages = run >= 3};
         struct glint_error error;
-        if (job_run(&config, words, &error) != GLINT_OK) {
+        if (test_job_once(&config, words, &error) != GLINT_OK) {
             failed++;
             fprintf(stderr, "%s with %u slots: %s\n", words[0], config.slots, error.cause);
             continue;

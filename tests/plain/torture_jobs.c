@@ -198,8 +198,8 @@ int main(void)
     struct glint_config config = {.slots = 2, .bad_rows_max = -1};
     scratch_open();
     scratch_ratings("in.tsv", ROWS);
-    int prepared = job_run(&config, counts, NULL);
-    if (prepared == GLINT_OK) prepared = job_run(&config, filters, NULL);
+    int prepared = test_job_once(&config, counts, NULL);
+    if (prepared == GLINT_OK) prepared = test_job_once(&config, filters, NULL);
     assert(prepared == GLINT_OK);
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) torture(&trials[i]);
     scratch_close();

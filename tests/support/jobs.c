@@ -114,7 +114,8 @@ int test_job_run(const struct test_job *t, const struct glint_config *config,
     return code;
 }
 
-int job_run(const struct glint_config *config, const char *const *words, struct glint_error *error)
+int test_job_once(const struct glint_config *config, const char *const *words,
+                  struct glint_error *error)
 {
     struct glint_error own;
     struct test_job job;

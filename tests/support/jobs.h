@@ -30,7 +30,8 @@ void test_job_fini(struct test_job *t);
 int test_job_run(const struct test_job *t, const struct glint_config *config,
                  struct glint_error *error);
 /* The three together. `error` may be NULL. */
-int job_run(const struct glint_config *config, const char *const *words, struct glint_error *error);
+int test_job_once(const struct glint_config *config, const char *const *words,
+                  struct glint_error *error);
 
 /* All parts of a complete output, one after the other, and whatever else is named like a part. */
 struct output {

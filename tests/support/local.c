@@ -1,0 +1,114 @@
+/* Functions over numbers that fail, wait and count as told, and small plans of them. */
+#include "tests/support/local.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+extern const struct op *const ops_table[];
+extern const struct glint_module ops_module;
+
+atomic_int local_failures, local_started;
+
+struct local_state {
+    int counter;
+};
+
+static int state_open(struct glint_task *task, void *state)
+{
+    struct local_state *s = state;
+    s->counter = glint_counter(task, "mapped");
+    return s->counter < 0 ? s->counter : 0;
+}
+
+static int map_each(struct glint_task *task, void *state, const struct glint_record *in,
+                    struct glint_emitter *out)
+{
+    const struct local_state *s = state;
+    struct glint_record r = {.key.i64 = in->value.i64 % 10, .value = in->value};
+    glint_count_add(task, s->counter, 1);
+    glint_emit(out, &r);
+    return 0;
+}
+
+static int flaky_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    int r = map_each(task, state, in, out);
+    if (atomic_load(&local_failures) > 0 && atomic_fetch_sub(&local_failures, 1) > 0)
+        return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "as told");
+    return r;
+}
+
+static int picky_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    if (in->value.i64 == 13) return glint_fail(task, GLINT_E_FUNCTION_FAILED, "a hint", "thirteen");
+    return map_each(task, state, in, out);
+}
+
+static int endless_each(struct glint_task *task, void *state, const struct glint_record *in,
+                        struct glint_emitter *out)
+{
+    atomic_fetch_add(&local_started, 1);
+    while (out->flow == FLOW_MORE) map_each(task, state, in, out);
+    return 0;
+}
+
+static int silent_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)task, (void)state, (void)in, (void)out;
+    return -1;
+}
+
+static int sly_each(struct glint_task *task, void *state, const struct glint_record *in,
+                    struct glint_emitter *out)
+{
+    glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "set and not answered");
+    return map_each(task, state, in, out);
+}
+
+#define FUNCTION(name_, form_, each_)                                                              \
+    {                                                                                              \
+        .name = name_, .form = form_, .in = {GLINT_NONE, GLINT_I64},                               \
+        .out = {GLINT_I64, GLINT_I64}, .state_size = sizeof(struct local_state),                   \
+        .open = state_open, .each = each_                                                          \
+    }
+
+static const struct glint_function map = FUNCTION(FN_MAP, GLINT_MAP, map_each);
+static const struct glint_function flaky = FUNCTION(FN_FLAKY, GLINT_MAP, flaky_each);
+static const struct glint_function picky = FUNCTION(FN_PICKY, GLINT_MAP, picky_each);
+static const struct glint_function endless = FUNCTION(FN_ENDLESS, GLINT_FLAT_MAP, endless_each);
+static const struct glint_function silent = FUNCTION(FN_SILENT, GLINT_MAP, silent_each);
+static const struct glint_function sly = FUNCTION(FN_SLY, GLINT_MAP, sly_each);
+static const struct glint_function *const functions[] = {&map,    &flaky, &picky, &endless,
+                                                         &silent, &sly,   NULL};
+static const struct glint_module module = {"local", functions};
+static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
+
+struct glint_config local_config(uint32_t slots, bool encode)
+{
+    return (struct glint_config){.slots = slots,
+                                 .memory_bytes = slots * SLOT_MEMORY_BYTES_MIN,
+                                 .partitions = 3,
+                                 .bad_rows_max = -1,
+                                 .encode_messages = encode,
+                                 .ops = ops_table,
+                                 .modules = modules};
+}
+
+struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partitions)
+{
+    struct glint_record *records = calloc(count + 1, sizeof *records);
+    assert(records != NULL);
+    for (uint64_t i = 0; i < count; i++) records[i].value.i64 = (int64_t)i;
+    struct glint_shape shape = {GLINT_NONE, GLINT_I64};
+    struct glint_rdd *rdd = glint_parallelize(g, shape, records, count, partitions);
+    free(records);
+    return rdd;
+}
+
+struct glint_rdd *local_counts(struct glint_rdd *pairs)
+{
+    return glint_reduce_by_key(pairs, "glint.sum_i64", NULL);
+}

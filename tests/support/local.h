@@ -1,0 +1,30 @@
+/* Contexts of the single-process mode with functions that fail, wait and count as told. */
+#ifndef TESTS_SUPPORT_LOCAL_H
+#define TESTS_SUPPORT_LOCAL_H
+
+#include "engine/base/mem.h"
+#include "engine/plan/context.h"
+
+#include <stdatomic.h>
+
+/* (none, i64) -> (i64 % 10, i64); counts "mapped". */
+#define FN_MAP "local.map"
+/* As map; the first `local_failures` calls fail with NO_MEMORY, which may be tried again. */
+#define FN_FLAKY "local.flaky"
+/* As map, but 13 is a bad value. */
+#define FN_PICKY "local.picky"
+/* A row becomes rows without end. */
+#define FN_ENDLESS "local.endless"
+/* A function that answers an error and sets none, and one that sets an error and answers none. */
+#define FN_SILENT "local.silent"
+#define FN_SLY    "local.sly"
+
+extern atomic_int local_failures;
+extern atomic_int local_started; /* calls of endless */
+
+struct glint_config local_config(uint32_t slots, bool encode);
+/* The numbers 0 .. count-1. */
+struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partitions);
+struct glint_rdd *local_counts(struct glint_rdd *pairs);
+
+#endif
