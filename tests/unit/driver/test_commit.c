@@ -19,7 +19,7 @@ static struct glint_error error;
 
 static void enter(void)
 {
-    strcpy(scratch, "/tmp/commit-test-XXXXXX");
+    memcpy(scratch, "/tmp/commit-test-XXXXXX", sizeof "/tmp/commit-test-XXXXXX");
     cr_assert_not_null(mkdtemp(scratch));
     cr_assert_eq(chdir(scratch), 0);
     error = (struct glint_error){.code = GLINT_OK};

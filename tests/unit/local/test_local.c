@@ -1,10 +1,29 @@
 /* Driver and executor together: failures, retries, early ends, cancelling, empty inputs. */
-#include "tests/unit/local/fixture.h"
+#include "tests/support/local.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+
+static int64_t live;
+
+static struct glint *local_open(const struct glint_config *config)
+{
+    struct glint_error error;
+    live = mem_live();
+    struct glint *g = glint_create(config, &error);
+    cr_assert_not_null(g, "%s", error.cause);
+    return g;
+}
+
+/* glint_finish must answer `code`; nothing may be left in memory. */
+static void local_close(struct glint *g, enum glint_code code)
+{
+    cr_expect_eq(glint_finish(g), code, "%d: %s", glint_error(g)->code, glint_error(g)->cause);
+    glint_destroy(g);
+    cr_expect_eq(mem_live(), live);
+}
 
 #define SHAPES 4
 static const struct {

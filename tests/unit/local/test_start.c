@@ -3,7 +3,7 @@
 #include "engine/base/text.h"
 #include "engine/local/work_dir.h"
 #include "tests/support/faults.h"
-#include "tests/unit/local/fixture.h"
+#include "tests/support/local.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@ static struct glint_error error;
 
 static void enter(void)
 {
-    strcpy(scratch, "/tmp/local-test-XXXXXX");
+    memcpy(scratch, "/tmp/local-test-XXXXXX", sizeof "/tmp/local-test-XXXXXX");
     cr_assert_not_null(mkdtemp(scratch));
     cr_assert_eq(chdir(scratch), 0);
     error = (struct glint_error){.code = GLINT_OK};

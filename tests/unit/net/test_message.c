@@ -40,7 +40,7 @@ static struct message *make(enum message_type type)
     m->error = mem_zalloc(sizeof *m->error);
     cr_assert_not_null(m->error);
     error_set(m->error, GLINT_E_BAD_ROW, "the hint", "the cause");
-    strcpy(m->error->effect, "the effect");
+    memcpy(m->error->effect, "the effect", sizeof "the effect");
     return m;
 }
 

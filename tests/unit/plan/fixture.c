@@ -1,3 +1,4 @@
+/* See fixture.h: operators without code, functions of every type, plans of a line each. */
 #include "tests/unit/plan/fixture.h"
 
 #include "engine/base/text.h"
