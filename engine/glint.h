@@ -277,12 +277,14 @@ void glint_free(void *data);
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
 /* Lines cut at the first separator into (text, text); no separator: the value is empty. */
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
-/* As textFile, with `lines` lines per partition (Hadoop's NLineInputFormat). Reads the input once
- * to find the cuts. */
+/* As textFile, with `lines` lines per partition (Hadoop's NLineInputFormat), counted anew in each
+ * file. Reads the input once to find the cuts. */
 struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uint64_t lines);
-/* What saveAsMsgpackFile wrote; `shape` is checked against every record. */
+/* What saveAsMsgpackFile wrote; `shape` is checked against every record: i64 is an integer, f64 a
+ * float, text a str, bytes a bin, msgpack any value, none nil. Paths as in textFile; no file is cut,
+ * small ones share a partition. */
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape);
-/* Records of this process, cut evenly into `partitions` (0: 1). Copied. */
+/* Records of this process, cut evenly into `partitions` (0: 1). Copied. They need a key or a value. */
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
@@ -308,6 +310,7 @@ struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const char *functi
 /* The same; the function asks glint_partition for the index. */
 struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const char *function,
                                                   struct glint_args *args);
+/* One element per record, of a grouped RDD too. */
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
 /* Partitions of a, then of b; duplicates stay. Shapes must be equal. */
@@ -424,7 +427,8 @@ int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args
  * Complete outputs appear together, when the job ends well, by one rename each; else none does. */
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
-/* Each record a msgpack array [key, value], or the value alone where the key is NONE. */
+/* Each record a msgpack array [key, value], or the value alone where the key is NONE; integers in
+ * their smallest form, f64 as float 64, text as str (not checked for UTF-8), bytes as bin. */
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 
 /* The sum of a counter over the actions so far; 0 if nobody counted. */
