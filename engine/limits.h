@@ -40,7 +40,7 @@
 #define TASK_ATTEMPTS_MAX     4u
 #define MEMORY_BYTES_DEFAULT  GIB /* --memory */
 #define SLOT_MEMORY_BYTES_MIN (16 * MIB)
-#define RESULT_BYTES_MAX      (1 * GIB) /* of one action, all partitions together */
+#define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
 #define COUNTERS_MAX          256u /* of one task, by name */

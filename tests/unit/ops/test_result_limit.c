@@ -1,0 +1,46 @@
+/* Results larger than the driver takes: an error that names the limit, also where each partition's
+ * share would fit. */
+#include "harness.h"
+
+#include <criterion/criterion.h>
+
+enum { PART_BYTES = 60 << 20 };
+
+TestSuite(result_limit, .init = scratch_open, .fini = scratch_close);
+
+/* The same 60 MiB in as many partitions as it takes to be too much. */
+static struct glint_rdd *large(struct glint *g, void *arg)
+{
+    uint8_t *memory = mem_zalloc(PART_BYTES);
+    cr_assert_not_null(memory);
+    struct glint_record record = {.value = bytes(memory, PART_BYTES)};
+    struct glint_shape shape = {GLINT_NONE, GLINT_BYTES};
+    struct glint_rdd *one = glint_parallelize(g, shape, &record, 1, 1), *all = one;
+    mem_free(memory);
+    for (uint64_t have = PART_BYTES; have <= *(uint64_t *)arg; have += PART_BYTES)
+        all = glint_union(all, one);
+    return all;
+}
+
+Test(result_limit, collect_names_the_limit)
+{
+    const struct world w = {.name = "one slot", .slots = 1};
+    uint64_t limit = RESULT_BYTES_MAX;
+    struct glint *g = world_open(&w);
+    struct glint_rows rows;
+    cr_assert_eq(glint_collect(large(g, &limit), &rows), GLINT_E_RESULT_LIMIT);
+    cr_assert_not_null(strstr(glint_error(g)->cause, "268435456"));
+    cr_assert_eq(rows.count, 0);
+    world_close(g, GLINT_E_RESULT_LIMIT);
+}
+
+Test(result_limit, count_of_the_same_rows_is_fine)
+{
+    const struct world w = {.name = "one slot", .slots = 1};
+    uint64_t limit = RESULT_BYTES_MAX;
+    struct glint *g = world_open(&w);
+    int64_t count = 0;
+    cr_assert_eq(glint_count(large(g, &limit), &count), 0);
+    cr_assert_eq(count, 5);
+    world_close(g, GLINT_OK);
+}
