@@ -281,10 +281,11 @@ struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, 
  * file. Reads the input once to find the cuts. */
 struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uint64_t lines);
 /* What saveAsMsgpackFile wrote; `shape` is checked against every record: i64 is an integer, f64 a
- * float, text a str, bytes a bin, msgpack any value, none nil. Paths as in textFile; no file is cut,
- * small ones share a partition. */
+ * float, text a str, bytes a bin, msgpack any value, none nil. Paths as in textFile; no file is
+ * cut, small ones share a partition. */
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape);
-/* Records of this process, cut evenly into `partitions` (0: 1). Copied. They need a key or a value. */
+/* Records of this process, cut evenly into `partitions` (0: 1). Copied. Their shape must not be
+ * (none, none). */
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
