@@ -1,9 +1,12 @@
 /* keyBy: elements get the keys that a function makes of them. The values stay where they are. */
 #include "ops/ops.h"
 
+#include <assert.h>
+
 static enum flow key_by_push(void *state, const struct glint_batch *batch,
                              struct glint_emitter *out)
 {
+    assert(batch->key.type == GLINT_NONE);
     out->keep_value = true;
     return call_push(&((struct call_state *)state)->call, batch, out);
 }

@@ -42,6 +42,7 @@ static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
         s->key_end[row] =
             line->start[row] + (uint32_t)cut(s, glint_column_slice(line, row), &value);
         s->value_start[row] = line->start[row] + (uint32_t)value;
+        assert(s->key_end[row] <= s->value_start[row] && s->value_start[row] <= line->end[row]);
     }
     batch->key.end = s->key_end;
     batch->value.start = s->value_start;
@@ -73,6 +74,7 @@ static enum flow key_value_push(void *arg, const struct glint_batch *lines)
 static enum flow key_value_run(void *state, struct glint_slice split, struct glint_emitter *out)
 {
     struct key_value_state *s = state;
+    assert(out->key.column.type == GLINT_TEXT && out->value.column.type == GLINT_TEXT);
     s->out = out;
     return text_source_run(s->task, split, key_value_push, s);
 }

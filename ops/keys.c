@@ -1,6 +1,8 @@
 /* keys and values: one column of pairs becomes the elements. Cells stay where they are. */
 #include "ops/ops.h"
 
+#include <assert.h>
+
 static enum flow elements_push(const struct glint_batch *batch, const struct glint_column *column,
                                struct glint_emitter *out)
 {
@@ -8,6 +10,7 @@ static enum flow elements_push(const struct glint_batch *batch, const struct gli
                                    .key = {.type = GLINT_NONE},
                                    .value = *column,
                                    .origin = batch->origin};
+    assert(column->type != GLINT_ANY && batch->key.type != GLINT_NONE);
     glint_emit_batch(out, &elements);
     return out->flow;
 }

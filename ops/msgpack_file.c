@@ -140,6 +140,7 @@ static int make_room(struct msgpack_state *s, uint64_t wanted)
     s->window = target;
     s->first = s->at = 0;
     s->fill = rest;
+    assert(s->fill < s->capacity);
     return 0;
 }
 
@@ -208,6 +209,7 @@ static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
     struct glint_batch batch = {.rows = s->rows,
                                 .key = column_make(s, s->shape.key, &s->key),
                                 .value = column_make(s, s->shape.value, &s->value)};
+    assert(s->first <= s->at && s->at <= s->fill && s->rows <= BATCH_ROWS_MAX);
     s->task->counters.values[COUNT_ROWS_READ] += s->rows;
     glint_emit_batch(out, &batch);
     s->rows = 0;
@@ -254,6 +256,7 @@ static enum flow add_record(struct msgpack_state *s, const struct glint_record *
         s->rows++;
     }
     s->at += size;
+    assert(s->at <= s->fill);
     return out->flow;
 }
 

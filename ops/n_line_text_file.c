@@ -3,6 +3,8 @@
 #include "engine/data/split.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 static int n_line_cut(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     (void)split_bytes;
@@ -11,6 +13,7 @@ static int n_line_cut(struct glint_rdd *rdd, uint64_t split_bytes)
     unpacker_init(&u, rdd->params);
     const uint64_t lines = unpack_u64(&u, UINT64_MAX);
     unpacker_fini(&u);
+    assert(lines > 0);
     int r = splits_make_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
     if (r == 0) r = text_source_add(rdd, &splits);
     splits_fini(&splits);

@@ -63,6 +63,7 @@ static uint32_t choose_rows(struct split_state *s, uint32_t rows)
 static enum flow split_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     struct split_state *s = state;
+    assert(!s->range.all || s->range.first == 0);
     if (s->range.all) {
         glint_emit_batch(out, batch);
         return out->flow;

@@ -1,3 +1,4 @@
+/* Cells at every bound of every head, and what msgpack-c makes of them. */
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include "engine/data/codec.h"
