@@ -80,6 +80,8 @@ int rows_state_result(void *state, struct buffer *out);
 void rows_state_close(void *state);
 /* RESULT_LIMIT, about the result of one partition. Answers false. */
 bool rows_too_large(struct glint_task *task);
+/* RESULT_LIMIT, about the rows of all partitions together. */
+int rows_over_limit(struct glint *g);
 /* Adds a partition's rows to `rows`. 0 or a code with the context's error set. */
 int rows_take(struct glint *g, struct glint_rows *rows, struct glint_slice result);
 /* Reads the record at *at and moves on. False: at the end, or damaged (*at < result.size). */

@@ -32,7 +32,7 @@ bool rows_too_large(struct glint_task *task)
     error_set(&task->error, GLINT_E_RESULT_LIMIT,
               "save the result as files instead of collecting it",
               "the rows of one partition take more than %llu bytes",
-              (unsigned long long)RESULT_BYTES_MAX);
+              (unsigned long long)task->options->result_bytes_max);
     return false;
 }
 
@@ -43,7 +43,7 @@ bool rows_gather(struct glint_task *task, struct buffer *out, struct glint_shape
         error_no_memory(&task->error);
         return false;
     }
-    return out->size <= RESULT_BYTES_MAX || rows_too_large(task);
+    return out->size <= task->options->result_bytes_max || rows_too_large(task);
 }
 
 int rows_state_result(void *state, struct buffer *out)
@@ -103,16 +103,20 @@ static bool offsets_reserve(struct glint_rows *rows)
     return true;
 }
 
+int rows_over_limit(struct glint *g)
+{
+    return error_set(&g->error, GLINT_E_RESULT_LIMIT,
+                     "save the result as files instead of collecting it",
+                     "the rows of one action take more than %llu bytes",
+                     (unsigned long long)g->config.result_bytes_max);
+}
+
 int rows_take(struct glint *g, struct glint_rows *rows, struct glint_slice result)
 {
     struct buffer data = {rows->data, rows->size, rows->size_capacity};
     uint64_t at = 0, base = rows->size;
     struct glint_record r;
-    if (base + result.size > RESULT_BYTES_MAX)
-        return error_set(&g->error, GLINT_E_RESULT_LIMIT,
-                         "save the result as files instead of collecting it",
-                         "the rows of one action take more than %llu bytes",
-                         (unsigned long long)RESULT_BYTES_MAX);
+    if (base + result.size > g->config.result_bytes_max) return rows_over_limit(g);
     bool ok = buffer_append(&data, result.data, result.size);
     rows->data = data.data;
     rows->size = data.size;

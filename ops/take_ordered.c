@@ -116,7 +116,7 @@ static enum flow ordered_push(void *state, const struct glint_batch *batch,
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
-    if (s->heap.keep.used <= RESULT_BYTES_MAX) return FLOW_MORE;
+    if (s->heap.keep.used <= s->task->options->result_bytes_max) return FLOW_MORE;
     rows_too_large(s->task);
     return FLOW_FAIL;
 }
@@ -160,6 +160,7 @@ static int ordered_take(void *arg, uint32_t partition, struct glint_slice result
     uint64_t at = 0;
     while (rows_next(result, &at, o->heap.shape, &r))
         if (!ordered_add(&o->heap, &r)) return error_no_memory(&o->g->error);
+    if (o->heap.keep.used > o->g->config.result_bytes_max) return rows_over_limit(o->g);
     return at == result.size ? 0 : result_damaged(o->g, o->op);
 }
 

@@ -15,6 +15,7 @@
 struct task_options {
     uint64_t memory_bytes; /* of one slot */
     uint64_t line_bytes_max;
+    uint64_t result_bytes_max; /* what a task may answer */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
     const char *work_dir; /* this run's own folder, mode 0700, exists */

@@ -141,11 +141,12 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
     a->results[m->task] = (struct result){m->body, m->counters, true};
     m->body = m->counters = (struct buffer){NULL, 0, 0};
     a->held_bytes += a->results[m->task].body.size;
-    if (a->held_bytes > RESULT_BYTES_MAX)
+    uint64_t max = d->g->config.result_bytes_max;
+    if (a->held_bytes > max)
         return error_set(driver_error(d), GLINT_E_RESULT_LIMIT,
                          "save the result as files instead of collecting it",
                          "results of %s take more than %llu bytes", a->action->op->name,
-                         (unsigned long long)RESULT_BYTES_MAX);
+                         (unsigned long long)max);
     return take_results(d);
 }
 

@@ -165,6 +165,7 @@ static int executor_start(struct local *l, struct glint_error *error)
     struct executor_config config = {.slots = c->slots,
                                      .options = {.memory_bytes = c->memory_bytes / c->slots,
                                                  .line_bytes_max = c->line_bytes_max,
+                                                 .result_bytes_max = c->result_bytes_max,
                                                  .skip_bad_rows = c->skip_bad_rows,
                                                  .bad_rows_max = c->bad_rows_max,
                                                  .work_dir = l->work_dir.path},
@@ -204,6 +205,7 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
     if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
     if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
+    if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
     if (c->env == NULL) c->env = env_real();
     if (c->slots > SLOTS_MAX)
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
@@ -215,6 +217,8 @@ static int config_check(struct glint_config *c, struct glint_error *error)
                          "%u slots need at least %s", c->slots, need);
     if (c->line_bytes_max > VALUE_BYTES_MAX)
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
+    if (c->result_bytes_max > RESULT_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most 1 GiB");
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct glint_config {
     uint64_t split_bytes;    /* 0: from the input */
     uint32_t partitions;     /* 0: from the input */
     uint64_t line_bytes_max; /* 0: LINE_BYTES_MAX_DEFAULT */
+    uint64_t result_bytes_max; /* of one action; 0: RESULT_BYTES_MAX, which is also the most */
     bool overwrite;
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */

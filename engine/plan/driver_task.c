@@ -21,6 +21,7 @@ void driver_task_init(struct driver_task *t, struct glint *g)
     t->g = g;
     t->options = (struct task_options){.memory_bytes = glint_slot_memory(g),
                                        .line_bytes_max = c->line_bytes_max,
+                                       .result_bytes_max = c->result_bytes_max,
                                        .skip_bad_rows = c->skip_bad_rows,
                                        .bad_rows_max = c->bad_rows_max};
     t->task = (struct glint_task){

@@ -1,3 +1,6 @@
+/* See actions.h: every world in turn, since an answer that differs between two of them is wrong,
+ * and the order of a shuffle computed from its definition. */
+/* Actions run in many worlds; what they answer is compared with a plain table. */
 #include "tests/unit/ops/actions.h"
 
 #include "engine/base/hash.h"

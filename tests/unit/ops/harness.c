@@ -1,3 +1,5 @@
+/* Worlds, scratch files and tables. The scratch folder is the one state of a test: each test is a
+ * process of its own. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -13,7 +15,8 @@ const struct world worlds[] = {{.name = "one slot", .slots = 1},
                                {.name = "messages as bytes", .slots = 2, .encode_messages = true},
                                {.name = NULL}};
 
-static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers, NULL};
+static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
+                                                     NULL};
 
 static char folder[64];
 
@@ -24,6 +27,7 @@ struct glint *world_open(const struct world *w)
                                         .partitions = w->partitions,
                                         .memory_bytes = w->memory_bytes,
                                         .split_bytes = w->split_bytes,
+                                        .result_bytes_max = w->result_bytes_max,
                                         .encode_messages = w->encode_messages,
                                         .skip_bad_rows = w->skip_bad_rows,
                                         .bad_rows_max = -1,

@@ -14,7 +14,7 @@
 struct world {
     const char *name; /* for messages */
     uint32_t slots, partitions;
-    uint64_t memory_bytes, split_bytes;
+    uint64_t memory_bytes, split_bytes, result_bytes_max;
     bool encode_messages, skip_bad_rows;
 };
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */

@@ -306,3 +306,101 @@ Test(actions, foreach)
     action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
     table_free(&t);
 }
+
+/* ---- Limits and memory */
+
+static int run_collect(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_collect(input_rdd(g, arg), out);
+}
+
+static int run_top_many(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_top(input_rdd(g, arg), 100000, out);
+}
+
+static int run_take_many(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_take(input_rdd(g, arg), 100000, out);
+}
+
+/* One partition alone is too large, or only all of them together. */
+Test(actions, result_over_the_limit)
+{
+    struct table t = make_pairs(10000, 50, 1);
+    const struct world small = {.result_bytes_max = 100000}, smaller = {.result_bytes_max = 1000};
+    struct input in = {.table = &t};
+    for (in.maps = 1; in.maps <= 64; in.maps += 63) {
+        const struct world *const bases[] = {&small, &smaller};
+        for (int b = 0; b < 2; b++) {
+            action_expect_error(run_collect, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
+            action_expect_error(run_map, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
+            action_expect_error(run_top_many, &in, bases[b], GLINT_E_RESULT_LIMIT,
+                                "more than 1000");
+            action_expect_error(run_take_many, &in, bases[b], GLINT_E_RESULT_LIMIT,
+                                "more than 1000");
+        }
+    }
+    table_free(&t);
+}
+
+/* Everything that an action does, in turn; `step` says which. False: there is no such step. */
+static bool run_step(struct glint *g, struct table *t, int step)
+{
+    struct glint_rdd *rdd = glint_parallelize(g, t->shape, t->rows, t->count, 3);
+    struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(rdd, true), 3);
+    const union glint_value zero = number(0), empty = text("");
+    struct glint_rows rows = {.count = 0};
+    union glint_value v;
+    int64_t n;
+    switch (step) {
+    case 0: glint_count(rdd, &n); break;
+    case 1: glint_sum(rdd, &v); break;
+    case 2: glint_take(rdd, 150, &rows); break;
+    case 3: glint_top(rdd, 100, &rows); break;
+    case 4: glint_count_by_key(rdd, &rows); break;
+    case 5: glint_collect_as_map(rdd, &rows); break;
+    case 6: glint_reduce(rdd, "red.sum", NULL, &rows); break;
+    case 7: glint_aggregate(rdd, empty, "red.list", NULL, &rows); break;
+    case 8: glint_lookup(rdd, text("k1"), &rows); break;
+    case 9: glint_foreach(rdd, "red.visit", NULL); break;
+    case 10: glint_collect(sorted, &rows); break;
+    case 11: glint_collect(glint_distinct(rdd), &rows); break;
+    case 12: glint_collect(glint_fold_by_key(rdd, zero, "red.sum", NULL), &rows); break;
+    case 13: glint_collect(glint_combine_by_key(rdd, "red.list", NULL), &rows); break;
+    case 14:
+        glint_collect(glint_map_values(glint_group_by_key(rdd), "red.group", NULL), &rows);
+        break;
+    case 15: glint_collect(glint_repartition(rdd, 2), &rows); break;
+    default: return false;
+    }
+    glint_rows_free(&rows);
+    return true;
+}
+
+/* The n-th allocation fails, for every n that there is: the job ends with NO_MEMORY and leaves
+ * nothing behind, or a second attempt of a task has done it. */
+Test(actions, without_memory)
+{
+    struct table t = make_pairs(300, 20, 1);
+    for (int step = 0;; step++) {
+        bool known = true, done = false;
+        for (int64_t n = 1; known && !done; n++) {
+            struct glint *g = world_open(&worlds[0]);
+            const int64_t live = mem_live();
+            mem_fail_at(n, n % 2 == 0);
+            known = run_step(g, &t, step);
+            /* What is left of the countdown says whether it went off. */
+            mem_fail_at(0, false);
+            const enum glint_code code = glint_error(g)->code;
+            cr_assert(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "step %d, allocation %lld: %s",
+                      step, (long long)n, glint_error(g)->cause);
+            cr_assert_geq(mem_live(), live);
+            done = n > 40 && code == GLINT_OK && n % 2 == 0;
+            glint_finish(g);
+            glint_destroy(g);
+        }
+        if (!known) break;
+    }
+    table_free(&t);
+}
