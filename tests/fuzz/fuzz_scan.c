@@ -1,5 +1,6 @@
-/* Any bytes as msgpack: what the scan lets pass, msgpack-c must decode to the same size, and
- * printing it as JSON must hold together. */
+/* Any bytes as msgpack: what the scan lets pass, msgpack-c must decode to the same size; each part
+ * of it must be known to be short, by no more than it is; printing it as JSON must hold together.
+ */
 #include "engine/data/codec.h"
 #include "engine/data/scan.h"
 
@@ -21,8 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (at != scanned) abort();
         msgpack_unpacked_destroy(&unpacked);
         for (uint64_t cut = 0; cut < scanned && cut < 64; cut++) {
-            uint64_t ignored;
-            if (scan_msgpack(data, cut, &ignored)) abort();
+            uint64_t needed;
+            if (scan_prefix(data, cut, &needed) != SCAN_SHORT) abort();
+            if (needed <= cut || needed > scanned) abort();
         }
     }
     const union glint_value value = {.bytes = {data, scanned > 0 ? scanned : size}};
