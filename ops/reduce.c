@@ -25,13 +25,13 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
     int r = 0;
     bool sound = unpacker_init(&u, params);
     if (sound && u.count > 0) {
-        s->spec.zero = unpack_bytes(&u); /* points into the parameters, which stay */
+        s->spec.wide.zero = unpack_bytes(&u); /* points into the parameters, which stay */
         sound = unpack_done(&u);
     }
     if (!sound)
         r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "a zero value does not parse");
     if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
-    if (r == 0 && u.count > 0) r = combiner_add(&s->combiner, s->spec.zero, false);
+    if (r == 0 && u.count > 0) r = combiner_add(&s->combiner, s->spec.wide.zero, false);
     unpacker_fini(&u);
     return r;
 }
@@ -49,7 +49,7 @@ static int reduce_open(void *state, const struct op_open *o)
     if (r < 0) return r;
     bool aggregate = o->function->form == GLINT_AGGREGATE;
     s->spec = (struct shuffle_spec){.partitions = 1,
-                                    .combine = aggregate ? SHUFFLE_AGGREGATE : SHUFFLE_REDUCE,
+                                    .wide.combine = aggregate ? COMBINE_AGGREGATE : COMBINE_REDUCE,
                                     .fn = o->function,
                                     .key = GLINT_NONE,
                                     .value = o->in.value,

@@ -128,22 +128,10 @@ static int run_source(struct pipeline *p, struct frame *f)
 static void spec_fill(const struct stage_node *node, struct glint_shape in,
                       struct shuffle_spec *out)
 {
-    static const enum shuffle_partitioner partitioners[] = {[PARTITION_HASH] = SHUFFLE_HASH,
-                                                            [PARTITION_RANGE] = SHUFFLE_RANGE,
-                                                            [PARTITION_SPREAD] = SHUFFLE_SPREAD};
-    static const enum shuffle_combine combines[] = {
-        [COMBINE_NONE] = SHUFFLE_PASS,           [COMBINE_FIRST] = SHUFFLE_FIRST,
-        [COMBINE_REDUCE] = SHUFFLE_REDUCE,       [COMBINE_FOLD] = SHUFFLE_FOLD,
-        [COMBINE_AGGREGATE] = SHUFFLE_AGGREGATE, [COMBINE_CREATE] = SHUFFLE_COMBINE};
     *out = (struct shuffle_spec){.partitions = node->partitions,
-                                 .partitioner = partitioners[node->wide.partitioner],
-                                 .bounds = node->wide.bounds,
-                                 .bound_count = node->wide.bound_count,
-                                 .descending = node->wide.descending,
-                                 .combine = combines[node->wide.combine],
+                                 .wide = node->wide,
                                  .map_side = node->wide.combine != COMBINE_NONE,
                                  .fn = node->fn,
-                                 .zero = node->wide.zero,
                                  .key = in.key,
                                  .value = in.value,
                                  .acc = node->shape.value};

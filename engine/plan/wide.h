@@ -6,26 +6,27 @@
 #include "engine/glint.h"
 
 enum partitioner {
-    PARTITION_HASH,   /* by the key's bytes */
-    PARTITION_RANGE,  /* by sorted bounds: sorts */
-    PARTITION_SPREAD, /* by (map partition, row): repartition */
+    PARTITION_HASH,   /* by the key's byte form */
+    PARTITION_RANGE,  /* as many bounds as are less than the key; the other way round if descending
+                       */
+    PARTITION_SPREAD, /* by (map partition, index of the record in it): repartition */
 };
 
 enum combine {
-    COMBINE_NONE,      /* every record goes through */
-    COMBINE_FIRST,     /* the first record of a key stays: distinct */
-    COMBINE_REDUCE,    /* the first value, then merge */
-    COMBINE_FOLD,      /* zero, then merge, once per key and map task; merge again between them */
-    COMBINE_AGGREGATE, /* zero, then merge; combine between map tasks */
-    COMBINE_CREATE,    /* create(first), then merge; combine between map tasks */
+    COMBINE_NONE,      /* each record goes through, equal keys in map order. No function */
+    COMBINE_FIRST,     /* the first record of a key stays: distinct. No function */
+    COMBINE_REDUCE,    /* merge, from the first value */
+    COMBINE_FOLD,      /* merge, from `zero`, once per key and map task; merge between them */
+    COMBINE_AGGREGATE, /* merge, from `zero`; combine between map tasks */
+    COMBINE_CREATE,    /* create from the first value, merge; combine between map tasks */
 };
 
 struct wide {
     enum partitioner partitioner;
     enum combine combine;
-    bool descending;
+    bool descending;         /* order of keys */
     struct glint_slice zero; /* FOLD, AGGREGATE: an accumulator in byte form */
-    /* RANGE: fewer than `partitions` keys in byte form, ascending. */
+    /* RANGE: fewer than the shuffle's partitions, keys in byte form, ascending. */
     const struct glint_slice *bounds;
     uint32_t bound_count;
 };

@@ -67,7 +67,7 @@ int compactor_run(struct compactor *c, enum compact_mode mode, const struct run_
 {
     assert(count <= MERGE_FAN_IN_MAX && !c->combiner.begun);
     const struct fold *f = &c->combiner.fold;
-    int r = merge_open(&c->merge, f->task, inputs, count, f->spec->descending);
+    int r = merge_open(&c->merge, f->task, inputs, count, f->spec->wide.descending);
     if (r < 0) return r;
     if (mode == COMPACT_PASS) return pass(c, out, partition);
     return combine(c, mode == COMPACT_COMPLETE, raw, out, partition);

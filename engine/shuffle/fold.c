@@ -20,19 +20,19 @@ static int corrupt_value(const struct fold *f)
 int fold_init(struct fold *f, struct glint_task *task, const struct shuffle_spec *spec, void *state)
 {
     *f = (struct fold){.task = task, .spec = spec, .state = state};
-    bool has_zero = spec->combine == SHUFFLE_FOLD || spec->combine == SHUFFLE_AGGREGATE;
-    assert(spec->combine <= SHUFFLE_FIRST || spec->fn != NULL);
-    assert(spec->combine > SHUFFLE_FOLD || spec->acc == spec->value);
-    if (spec->combine == SHUFFLE_REDUCE) f->piece_bytes = spec->fn->piece_bytes;
+    bool has_zero = spec->wide.combine == COMBINE_FOLD || spec->wide.combine == COMBINE_AGGREGATE;
+    assert(spec->wide.combine <= COMBINE_FIRST || spec->fn != NULL);
+    assert(spec->wide.combine > COMBINE_FOLD || spec->acc == spec->value);
+    if (spec->wide.combine == COMBINE_REDUCE) f->piece_bytes = spec->fn->piece_bytes;
     assert(f->piece_bytes == 0 || !is_number(spec->acc));
-    if (has_zero && !codec_decode(spec->acc, spec->zero, &f->zero)) return corrupt_value(f);
+    if (has_zero && !codec_decode(spec->acc, spec->wide.zero, &f->zero)) return corrupt_value(f);
     return 0;
 }
 
 bool fold_has_columns(const struct shuffle_spec *spec)
 {
     bool number = spec->value == GLINT_I64 && spec->acc == GLINT_I64;
-    bool reduce = spec->combine == SHUFFLE_REDUCE || spec->combine == SHUFFLE_FOLD;
+    bool reduce = spec->wide.combine == COMBINE_REDUCE || spec->wide.combine == COMBINE_FOLD;
     return number && reduce && spec->fn->merge_i64 != NULL;
 }
 
@@ -61,11 +61,11 @@ int fold_start(const struct fold *f, struct glint_acc *acc, const union glint_va
 {
     const struct shuffle_spec *spec = f->spec;
     if (!raw || fold_one_form(spec)) return set(f, acc, value);
-    if (spec->combine == SHUFFLE_AGGREGATE) {
+    if (spec->wide.combine == COMBINE_AGGREGATE) {
         int r = set(f, acc, &f->zero);
         return r < 0 ? r : spec->fn->merge(f->task, f->state, acc, value);
     }
-    assert(spec->combine == SHUFFLE_COMBINE);
+    assert(spec->wide.combine == COMBINE_CREATE);
     if (is_number(spec->acc))
         acc->value.i64 = 0;
     else
@@ -76,15 +76,15 @@ int fold_start(const struct fold *f, struct glint_acc *acc, const union glint_va
 int fold_merge(const struct fold *f, struct glint_acc *acc, const union glint_value *value,
                bool raw)
 {
-    if (f->spec->combine == SHUFFLE_FIRST) return 0;
-    assert(f->spec->combine != SHUFFLE_PASS);
+    if (f->spec->wide.combine == COMBINE_FIRST) return 0;
+    assert(f->spec->wide.combine != COMBINE_NONE);
     if (raw || fold_one_form(f->spec)) return merge_raw(f, acc, value);
     return f->spec->fn->combine(f->task, f->state, acc, value);
 }
 
 int fold_zero(const struct fold *f, const struct glint_acc *acc, struct glint_acc *out)
 {
-    assert(f->spec->combine == SHUFFLE_FOLD && acc != out);
+    assert(f->spec->wide.combine == COMBINE_FOLD && acc != out);
     int r = set(f, out, &f->zero);
     return r < 0 ? r : merge_raw(f, out, &acc->value);
 }
@@ -119,7 +119,7 @@ int combiner_take(struct combiner *c, bool with_zero, struct glint_slice *out)
     assert(c->begun);
     c->begun = false;
     const struct glint_acc *acc = &c->acc;
-    if (with_zero && c->fold.spec->combine == SHUFFLE_FOLD) {
+    if (with_zero && c->fold.spec->wide.combine == COMBINE_FOLD) {
         int r = fold_zero(&c->fold, &c->acc, &c->folded);
         if (r < 0) return r;
         acc = &c->folded;

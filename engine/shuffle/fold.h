@@ -34,7 +34,7 @@ bool fold_has_columns(const struct shuffle_spec *spec);
 /* Values of both forms look the same. */
 static inline bool fold_one_form(const struct shuffle_spec *spec)
 {
-    return spec->combine <= SHUFFLE_FOLD;
+    return spec->wide.combine <= COMBINE_FOLD;
 }
 
 /* See shuffle_spec.sequential. */

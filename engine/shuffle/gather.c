@@ -121,7 +121,7 @@ static int combine_rows(struct gather *g, const struct glint_batch *batch, const
 
 int gather_combine(struct gather *g, const struct glint_batch *batch)
 {
-    assert(batch->rows <= BATCH_ROWS_MAX && g->spec->combine != SHUFFLE_PASS);
+    assert(batch->rows <= BATCH_ROWS_MAX && g->spec->wide.combine != COMBINE_NONE);
     uint32_t slots[BATCH_ROWS_MAX], known = g->table.slots;
     g->index += batch->rows;
     bool found = table_find(&g->table, &batch->key, batch->rows, slots);
@@ -158,7 +158,7 @@ int gather_add_record(struct gather *g, struct glint_slice key, struct glint_sli
     bytes_copy(out + sizeof head + key.size, value.data, value.size);
     uint32_t partition = shuffle_partition(g->spec, key, g->task->partition, g->index);
     struct sort_entry *e = (struct sort_entry *)(g->entries.data + g->entries.size);
-    *e = (struct sort_entry){sort_prefix(key, 0, g->spec->descending),
+    *e = (struct sort_entry){sort_prefix(key, 0, g->spec->wide.descending),
                              sort_place(partition, g->records.size / 8)};
     g->records.size += size;
     g->entries.size += sizeof *e;

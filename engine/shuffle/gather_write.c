@@ -59,10 +59,10 @@ static struct sort_entry *sort_slots(struct gather *g)
     for (uint64_t s = 0; s < count; s++) {
         struct glint_slice key = slot_key(g, s);
         uint32_t partition = shuffle_partition(g->spec, key, g->task->partition, 0);
-        entries[s].prefix = sort_prefix(key, 0, g->spec->descending);
+        entries[s].prefix = sort_prefix(key, 0, g->spec->wide.descending);
         entries[s].place = sort_place(partition, s);
     }
-    sort_entries(entries, scratch, count, g->spec->descending, unless_whole(g, slot_key), g);
+    sort_entries(entries, scratch, count, g->spec->wide.descending, unless_whole(g, slot_key), g);
     return entries;
 }
 
@@ -71,7 +71,7 @@ static bool sort_records(struct gather *g)
     uint64_t count = g->entries.size / sizeof(struct sort_entry);
     if (!reserve_scratch(g, g->entries.size)) return false;
     sort_entries((struct sort_entry *)g->entries.data, (struct sort_entry *)g->scratch.data, count,
-                 g->spec->descending, unless_whole(g, record_key), g);
+                 g->spec->wide.descending, unless_whole(g, record_key), g);
     return true;
 }
 
@@ -87,7 +87,7 @@ static int write_slot(struct gather *g, const struct sort_entry *e, bool complet
         v = g->accs[slot].value;
     if (g->accs != NULL && v.bytes.size == GATHER_NOTHING) return 0;
     struct glint_slice value = codec_encode(g->spec->acc, &v, number);
-    if (complete && g->spec->combine == SHUFFLE_FOLD) {
+    if (complete && g->spec->wide.combine == COMBINE_FOLD) {
         int r = combiner_add(&g->complete, value, false);
         if (r == 0) r = combiner_take(&g->complete, true, &value);
         if (r < 0) return r;
@@ -129,7 +129,7 @@ static bool slot_first(const struct gather *g, const struct sort_entry *slot,
     uint32_t ps = sort_partition(slot), pr = sort_partition(record);
     if (ps != pr) return ps < pr;
     int c = codec_compare(slot_key(g, sort_reference(slot)), record_key(g, sort_reference(record)));
-    return g->spec->descending ? c > 0 : c < 0;
+    return g->spec->wide.descending ? c > 0 : c < 0;
 }
 
 int gather_write(struct gather *g, bool complete, struct run_writer *out)

@@ -9,10 +9,10 @@
 
 static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
 {
-    uint32_t low = 0, high = spec->bound_count;
+    uint32_t low = 0, high = spec->wide.bound_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (codec_compare(spec->bounds[middle], key) < 0)
+        if (codec_compare(spec->wide.bounds[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -23,16 +23,16 @@ static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice
 uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice key,
                            uint32_t map_partition, uint64_t index)
 {
-    switch (spec->partitioner) {
-    case SHUFFLE_HASH:
+    switch (spec->wide.partitioner) {
+    case PARTITION_HASH:
         if (spec->partitions == 1) return 0;
         return hash_range(hash_partition(key.data, key.size), spec->partitions);
-    case SHUFFLE_RANGE: {
+    case PARTITION_RANGE: {
         uint32_t below = bounds_below(spec, key);
-        assert(spec->bound_count < spec->partitions);
-        return spec->descending ? spec->bound_count - below : below;
+        assert(spec->wide.bound_count < spec->partitions);
+        return spec->wide.descending ? spec->wide.bound_count - below : below;
     }
-    case SHUFFLE_SPREAD:
+    case PARTITION_SPREAD:
         return hash_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
     }
     assert(!"a partitioner without a case");

@@ -27,7 +27,7 @@ struct shuffle_reader {
 
 static bool combines(const struct shuffle_spec *spec)
 {
-    return spec->combine != SHUFFLE_PASS;
+    return spec->wide.combine != COMBINE_NONE;
 }
 
 static void destroy_merged(struct run *run)
@@ -112,7 +112,7 @@ static int open_all(struct shuffle_reader *r, const struct run_slice *inputs, ui
         if (inputs[i].part.records > 0) r->inputs[r->count++] = inputs[i];
     int e = reduce_inputs(r);
     if (e < 0) return e;
-    return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->descending);
+    return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->wide.descending);
 }
 
 struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,

@@ -54,7 +54,7 @@ static int merge_range(struct compactor *c, const struct spill *first, uint32_t 
 
 static bool combines(const struct shuffle_spec *spec)
 {
-    return spec->map_side && spec->combine != SHUFFLE_PASS;
+    return spec->map_side && spec->wide.combine != COMBINE_NONE;
 }
 
 /* Replaces each range of spills by their merged run. */

@@ -45,7 +45,7 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
 
 static bool combines(const struct shuffle_writer *w)
 {
-    return w->spec->map_side && w->spec->combine != SHUFFLE_PASS;
+    return w->spec->map_side && w->spec->wide.combine != COMBINE_NONE;
 }
 
 static bool something_is_out(const struct shuffle_writer *w)
@@ -91,7 +91,7 @@ static bool follows(const struct shuffle_writer *w, uint32_t partition, struct g
     if (partition != w->last_partition) return partition > w->last_partition;
     struct glint_slice last = {w->last_key.data, w->last_key.size};
     int c = codec_compare(last, key);
-    if (w->spec->descending) c = -c;
+    if (w->spec->wide.descending) c = -c;
     return combines(w) ? c < 0 : c <= 0;
 }
 
@@ -163,8 +163,8 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
     if (r < 0) return r;
     gather_fini(&w->gather);
     const struct spill *first = &w->spills.items[0];
-    bool complete = !combines(w) ||
-                    (w->spec->combine != SHUFFLE_FOLD && (!first->raw || fold_one_form(w->spec)));
+    bool complete = !combines(w) || (w->spec->wide.combine != COMBINE_FOLD &&
+                                     (!first->raw || fold_one_form(w->spec)));
     if (w->spills.count > 1 || !complete)
         return spills_merge(&w->spills, w->task, w->spec, w->state, out);
     *out = first->run;

@@ -195,7 +195,7 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
 {
     union glint_value a = {.i64 = 0}, v = {.i64 = 0};
     uint8_t number[8] = {0};
-    if (spec->combine == SHUFFLE_FIRST) return;
+    if (spec->wide.combine == COMBINE_FIRST) return;
     if (spec->acc == GLINT_I64 || spec->acc == GLINT_F64) {
         cr_assert(codec_decode(spec->acc, (struct glint_slice){acc->data, acc->size}, &a));
         cr_assert(codec_decode(spec->acc, value, &v));
@@ -226,9 +226,9 @@ static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *it
     for (uint64_t i = 0; i < n;) {
         uint64_t begin = i;
         acc.size = 0;
-        bool zero = spec->combine == SHUFFLE_FOLD || spec->combine == SHUFFLE_AGGREGATE;
-        if (zero) cr_assert(buffer_append(&acc, spec->zero.data, spec->zero.size));
-        bool begun = zero || spec->combine == SHUFFLE_COMBINE;
+        bool zero = spec->wide.combine == COMBINE_FOLD || spec->wide.combine == COMBINE_AGGREGATE;
+        if (zero) cr_assert(buffer_append(&acc, spec->wide.zero.data, spec->wide.zero.size));
+        bool begun = zero || spec->wide.combine == COMBINE_CREATE;
         for (; i < n && (!spec->map_side || items[i].map == items[begin].map); i++) {
             if (begun)
                 fold_in(spec, &acc, items[i].value, true);
@@ -255,17 +255,17 @@ void expect_shuffle(const struct plan *plan, const struct records *in, struct re
         all[i].index = index;
         all[i].partition = shuffle_partition(spec, all[i].key, all[i].map, index);
     }
-    sort_descending = spec->descending;
+    sort_descending = spec->wide.descending;
     qsort(all, in->count, sizeof *all, compare_pairs);
     struct buffer whole = {NULL, 0, 0};
     for (uint64_t i = 0; i < in->count;) {
         uint64_t n = 1;
-        while (spec->combine != SHUFFLE_PASS && i + n < in->count &&
+        while (spec->wide.combine != COMBINE_NONE && i + n < in->count &&
                all[i + n].partition == all[i].partition &&
                codec_compare(all[i + n].key, all[i].key) == 0)
             n++;
         struct glint_slice value = all[i].value;
-        if (spec->combine != SHUFFLE_PASS) {
+        if (spec->wide.combine != COMBINE_NONE) {
             fold_key(spec, all + i, n, &whole);
             value = (struct glint_slice){whole.data, whole.size};
         }

@@ -12,7 +12,7 @@ struct fault_case {
 };
 
 static const struct fault_case cases[] = {
-    {{.combine = SHUFFLE_REDUCE,
+    {{.wide.combine = COMBINE_REDUCE,
       .map_side = true,
       .fn = &fn_concat,
       .key = GLINT_TEXT,
@@ -22,7 +22,7 @@ static const struct fault_case cases[] = {
      {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000},
      3,
      300},
-    {{.combine = SHUFFLE_REDUCE,
+    {{.wide.combine = COMBINE_REDUCE,
       .map_side = true,
       .fn = &fn_concat_pieces,
       .key = GLINT_I64,
@@ -32,7 +32,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_TEXT, 5, 400, 100, 3 * MIB},
      2,
      250},
-    {{.combine = SHUFFLE_AGGREGATE,
+    {{.wide.combine = COMBINE_AGGREGATE,
       .sequential = true,
       .map_side = true,
       .fn = &fn_list,
@@ -43,7 +43,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_I64, 5000, 0, 0, 0},
      2,
      600},
-    {{.combine = SHUFFLE_PASS,
+    {{.wide.combine = COMBINE_NONE,
       .key = GLINT_TEXT,
       .value = GLINT_I64,
       .acc = GLINT_I64,

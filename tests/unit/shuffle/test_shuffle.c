@@ -10,9 +10,9 @@ static const uint64_t budgets[] = {8 * KIB, 200 * KIB, 256 * MIB};
 static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
                             const struct records *in)
 {
-    if (!spec->map_side || spec->combine == SHUFFLE_PASS) return in->count;
+    if (!spec->map_side || spec->wide.combine == COMBINE_NONE) return in->count;
     struct shuffle_spec first = *spec;
-    first.combine = SHUFFLE_FIRST;
+    first.wide.combine = COMBINE_FIRST;
     uint64_t sum = 0;
     for (uint32_t m = 0; m < maps; m++) {
         struct records one = {.items = NULL}, keys = {.items = NULL};
@@ -68,7 +68,7 @@ static void check_all(struct shuffle_spec spec, const struct shape *shape, const
     if (spec.acc == GLINT_ANY) spec.acc = shape->value;
     for (int descending = 0; descending < 2; descending++) {
         for (size_t p = 0; p < 2; p++) {
-            spec.descending = descending != 0;
+            spec.wide.descending = descending != 0;
             spec.partitions = partitions[p];
             check_spec(&spec, shape, 1, 3000, what);
             check_spec(&spec, shape, 5, 2000, what);
@@ -83,7 +83,8 @@ static void check_all(struct shuffle_spec spec, const struct shape *shape, const
 
 Test(shuffle, sums_of_integers)
 {
-    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
+    struct shuffle_spec spec = {
+        .wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
     check_all(spec, &(struct shape){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
@@ -95,14 +96,15 @@ Test(shuffle, sums_of_integers)
 /* The order of additions shows in the last bits. */
 Test(shuffle, sums_of_doubles)
 {
-    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
+    struct shuffle_spec spec = {
+        .wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
 }
 
 Test(shuffle, concatenations_keep_the_order)
 {
-    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE, .map_side = true, .fn = &fn_concat};
+    struct shuffle_spec spec = {.wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_concat};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000}, "larger values");
     check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
@@ -116,22 +118,22 @@ Test(shuffle, folds_and_aggregates)
     struct glint_slice zero = {(const uint8_t *)"zero ", 5}, none = {(const uint8_t *)"", 0};
     struct shape list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
     struct shuffle_spec spec = {
-        .combine = SHUFFLE_FOLD, .map_side = true, .fn = &fn_concat, .zero = zero};
+        .wide.combine = COMBINE_FOLD, .map_side = true, .fn = &fn_concat, .wide.zero = zero};
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
-    spec = (struct shuffle_spec){.combine = SHUFFLE_AGGREGATE,
+    spec = (struct shuffle_spec){.wide.combine = COMBINE_AGGREGATE,
                                  .map_side = true,
                                  .fn = &fn_list,
-                                 .zero = none,
+                                 .wide.zero = none,
                                  .acc = GLINT_TEXT};
     check_all(spec, &list, "aggregate");
     spec.sequential = true;
-    spec.zero = zero;
+    spec.wide.zero = zero;
     check_all(spec, &list, "aggregate, one value after the other");
     spec.key = GLINT_TEXT;
     spec.value = GLINT_I64;
     spec.partitions = 2;
     check_spec(&spec, &list, 1, 20000, "aggregate, with more spills than one merge takes");
-    spec.combine = SHUFFLE_COMBINE;
+    spec.wide.combine = COMBINE_CREATE;
     check_all(spec, &list, "combine, one value after the other");
     spec.sequential = false;
     check_all(spec, &list, "combine");
@@ -141,13 +143,13 @@ Test(shuffle, folds_and_aggregates)
 
 Test(shuffle, passing_and_first)
 {
-    struct shuffle_spec spec = {.combine = SHUFFLE_PASS};
+    struct shuffle_spec spec = {.wide.combine = COMBINE_NONE};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
     check_all(spec, &(struct shape){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
-    spec.partitioner = SHUFFLE_SPREAD;
+    spec.wide.partitioner = PARTITION_SPREAD;
     check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
-    spec = (struct shuffle_spec){.combine = SHUFFLE_FIRST, .map_side = true};
+    spec = (struct shuffle_spec){.wide.combine = COMBINE_FIRST, .map_side = true};
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
 }
@@ -161,10 +163,10 @@ Test(shuffle, ranges)
         numbers[i] = codec_i64_bits(values[i]);
         bounds[i] = (struct glint_slice){(const uint8_t *)&numbers[i], 8};
     }
-    struct shuffle_spec spec = {.combine = SHUFFLE_PASS,
-                                .partitioner = SHUFFLE_RANGE,
-                                .bounds = bounds,
-                                .bound_count = 3,
+    struct shuffle_spec spec = {.wide.combine = COMBINE_NONE,
+                                .wide.partitioner = PARTITION_RANGE,
+                                .wide.bounds = bounds,
+                                .wide.bound_count = 3,
                                 .key = GLINT_I64,
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
@@ -176,14 +178,14 @@ Test(shuffle, ranges)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t bits = codec_i64_bits(cases[i].key);
         struct glint_slice key = {(const uint8_t *)&bits, 8};
-        spec.descending = false;
+        spec.wide.descending = false;
         cr_assert_eq(shuffle_partition(&spec, key, 0, 0), cases[i].partition);
-        spec.descending = true;
+        spec.wide.descending = true;
         cr_assert_eq(shuffle_partition(&spec, key, 0, 0), 3 - cases[i].partition);
     }
     struct shape shape = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
     check_spec(&spec, &shape, 5, 3000, "descending");
-    spec.descending = false;
+    spec.wide.descending = false;
     check_spec(&spec, &shape, 5, 3000, "ascending");
 }
 
@@ -194,7 +196,7 @@ Test(shuffle, partitions_never_change)
     struct glint_slice key = {(const uint8_t *)"tt0000001", 9};
     cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 137);
     cr_expect_eq(shuffle_partition(&spec, (struct glint_slice){key.data, 0}, 0, 0), 175);
-    spec.partitioner = SHUFFLE_SPREAD;
+    spec.wide.partitioner = PARTITION_SPREAD;
     cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 652);
     cr_expect_eq(shuffle_partition(&spec, key, 3, 5), 806);
 }
@@ -203,7 +205,7 @@ Test(shuffle, partitions_never_change)
 Test(shuffle, large_values)
 {
     struct shape shape = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
-    struct shuffle_spec spec = {.combine = SHUFFLE_REDUCE,
+    struct shuffle_spec spec = {.wide.combine = COMBINE_REDUCE,
                                 .map_side = true,
                                 .fn = &fn_concat,
                                 .key = GLINT_I64,
@@ -214,12 +216,12 @@ Test(shuffle, large_values)
     check_spec(&spec, &(struct shape){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
     spec.fn = &fn_concat_pieces;
     check_spec(&spec, &shape, 2, 200, "pieces");
-    spec.combine = SHUFFLE_FOLD;
+    spec.wide.combine = COMBINE_FOLD;
     spec.fn = &fn_concat;
-    spec.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
+    spec.wide.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
     check_spec(&spec, &shape, 2, 200, "fold");
     spec.sequential = true;
     check_spec(&spec, &shape, 2, 200, "sequential");
-    spec.combine = SHUFFLE_PASS;
+    spec.wide.combine = COMBINE_NONE;
     check_spec(&spec, &shape, 2, 200, "pass");
 }
