@@ -36,9 +36,10 @@ __attribute__((target("avx2"))) static bool count_avx2(const uint32_t *slot, con
     return count_slots(slot, value, rows, slots, out_count);
 }
 
-__attribute__((target("avx512f,avx512vl,prefer-vector-width=512"))) static bool
-count_avx512(const uint32_t *slot, const int64_t *value, uint32_t rows, uint32_t slots,
-             uint32_t *out_count)
+__attribute__((target("avx512f,avx512vl"))) static bool count_avx512(const uint32_t *slot,
+                                                                     const int64_t *value,
+                                                                     uint32_t rows, uint32_t slots,
+                                                                     uint32_t *out_count)
 {
     return count_slots(slot, value, rows, slots, out_count);
 }
