@@ -166,9 +166,11 @@ static int remove_lock_file(struct commit *c, struct glint_error *error)
 static int publish(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
-    bool folder = c->overwrite && c->env->stat(c->env, c->out, &s) == 0 && s.kind == ENV_FOLDER;
-    int r =
-        c->env->rename(c->env, c->hidden, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+    int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
+    if (r != 0 && r != -ENOENT)
+        return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
+    bool folder = r == 0 && s.kind == ENV_FOLDER; /* a file is not replaced */
+    r = c->env->rename(c->env, c->hidden, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
     if (r == -EEXIST)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s appeared while the job ran", c->out);
@@ -178,8 +180,7 @@ static int publish(struct commit *c, struct glint_error *error)
     return 0;
 }
 
-/* Where there was nothing before, there can be nothing again, even if renaming has stopped to work.
- */
+/* Where there was nothing before, there can be nothing again even if renaming stopped to work. */
 static void take_back(struct commit *c)
 {
     assert(c->state == COMMIT_PUBLISHED);

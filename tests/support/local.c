@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern const struct op *const ops_table[];
 extern const struct glint_module ops_module;
@@ -68,6 +69,44 @@ static int sly_each(struct glint_task *task, void *state, const struct glint_rec
     return map_each(task, state, in, out);
 }
 
+struct large_state {
+    uint8_t bytes[LOCAL_LARGE_BYTES];
+};
+
+static int large_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    (void)task;
+    struct large_state *s = state;
+    memset(s->bytes, (int)in->value.i64, sizeof s->bytes);
+    struct glint_record r = {.key.i64 = in->value.i64 % 10,
+                             .value.bytes = {s->bytes, sizeof s->bytes}};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static int first_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    assert(in->value.bytes.size == LOCAL_LARGE_BYTES);
+    struct glint_record r = {.key = in->key, .value.i64 = in->value.bytes.data[0]};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static const struct glint_function large = {.name = FN_LARGE,
+                                            .form = GLINT_MAP,
+                                            .in = {GLINT_NONE, GLINT_I64},
+                                            .out = {GLINT_I64, GLINT_BYTES},
+                                            .state_size = sizeof(struct large_state),
+                                            .each = large_each};
+static const struct glint_function first = {.name = FN_FIRST,
+                                            .form = GLINT_MAP,
+                                            .in = {GLINT_I64, GLINT_BYTES},
+                                            .out = {GLINT_I64, GLINT_I64},
+                                            .each = first_each};
+
 #define FUNCTION(name_, form_, each_)                                                              \
     {                                                                                              \
         .name = name_, .form = form_, .in = {GLINT_NONE, GLINT_I64},                               \
@@ -81,8 +120,8 @@ static const struct glint_function picky = FUNCTION(FN_PICKY, GLINT_MAP, picky_e
 static const struct glint_function endless = FUNCTION(FN_ENDLESS, GLINT_FLAT_MAP, endless_each);
 static const struct glint_function silent = FUNCTION(FN_SILENT, GLINT_MAP, silent_each);
 static const struct glint_function sly = FUNCTION(FN_SLY, GLINT_MAP, sly_each);
-static const struct glint_function *const functions[] = {&map,    &flaky, &picky, &endless,
-                                                         &silent, &sly,   NULL};
+static const struct glint_function *const functions[] = {&map, &flaky, &picky, &endless, &silent,
+                                                         &sly, &large, &first, NULL};
 static const struct glint_module module = {"local", functions};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 

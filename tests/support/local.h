@@ -19,6 +19,12 @@
 #define FN_SILENT "local.silent"
 #define FN_SLY    "local.sly"
 
+/* (none, i64) -> (i64 % 10, LOCAL_LARGE_BYTES bytes made of it), and such a value -> its first
+ * byte. */
+#define FN_LARGE          "local.large"
+#define FN_FIRST          "local.first"
+#define LOCAL_LARGE_BYTES (250u * 1000)
+
 extern atomic_int local_failures;
 extern atomic_int local_started; /* calls of endless */
 
