@@ -5,7 +5,7 @@
 
 int bloom_input_open(struct glint_task *task, struct bloom_input *in)
 {
-    int r = fields_open(task, &in->fields);
+    int r = fields_open(task, &in->fields, true);
     return r == 0 ? sizes_open(task, &in->sizes) : r;
 }
 

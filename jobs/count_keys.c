@@ -13,7 +13,7 @@ static int count_open(struct glint_task *task, void *state)
 {
     struct count_state *s = state;
     for (uint32_t i = 0; i < FIELDS_ROWS_MAX; i++) s->ones[i] = 1;
-    return fields_open(task, &s->fields);
+    return fields_open(task, &s->fields, false);
 }
 
 static int count_each(struct glint_task *task, void *state, const struct glint_record *in,

@@ -1,6 +1,11 @@
+/* The driver's and the task's side of a table, and the rows one by one: those that a scan leaves,
+ * and batches that no scan fits. */
 #include "jobs/fields.h"
 
-#include <string.h>
+#include "jobs/fields_kernel.h"
+
+#include <assert.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -50,8 +55,7 @@ static inline bool find_column(const uint8_t *row, uint32_t size, uint32_t mask,
 {
     uint32_t start = 0, rest = mask;
     for (uint32_t i = 0; i < column; i++) {
-        if (rest == 0)
-            return size > WINDOW && find_column_slow(row, size, delimiter, column, out);
+        if (rest == 0) return size > WINDOW && find_column_slow(row, size, delimiter, column, out);
         start = (uint32_t)__builtin_ctz(rest) + 1;
         rest &= rest - 1;
     }
@@ -87,22 +91,25 @@ static const char *rating_parse(struct glint_slice text, int64_t *out)
     return NULL;
 }
 
-/* Most ratings are one digit, a point, one digit: three bytes, checked and rounded together. */
-static inline bool rating_short(const uint8_t *text, uint32_t size, int64_t *out)
-{
-    uint32_t word;
-    memcpy(&word, text, sizeof word);
-    word = (word ^ 0x302e30u) & 0xffffffu; /* digit, 0, digit */
-    if (size != 3 || (((word + 0x760076u) | word) & 0x80ff80u) != 0) return false;
-    *out = (word & 0xf) + ((word >> 16) >= 5);
-    return true;
-}
-
 static const char *key_parse(const struct fields *f, struct glint_slice text, int64_t *out)
 {
-    if (f->key == FIELDS_RATING) return rating_parse(text, out);
+    if (f->key == FIELDS_RATING)
+        return text.size == 3 && fields_rating(fields_load(text.data), out)
+                   ? NULL
+                   : rating_parse(text, out);
+    if (text.size <= 9 && fields_int(text.data, (uint32_t)text.size, out)) return NULL;
     if (glint_parse_i64(text, out)) return NULL;
     return text.size == 0 ? "the key is empty" : "the key is not an integer";
+}
+
+/* Both columns of a row. False: it lacks one. */
+static inline bool find_columns(const struct fields *f, const uint8_t *row, uint32_t size,
+                                struct span *key, struct span *id)
+{
+    uint32_t mask = delimiter_mask(row, f->delimiter);
+    if (size < WINDOW) mask &= (1u << size) - 1;
+    return find_column(row, size, mask, f->delimiter, f->key_column, key) &&
+           find_column(row, size, mask, f->delimiter, f->id_column, id);
 }
 
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
@@ -110,9 +117,7 @@ int fields_parse_row(const struct fields *f, struct glint_task *task, struct gli
 {
     struct span k, i;
     if (row.size > UINT32_MAX) return glint_bad_row(task, row, "the row is longer than 4 GiB");
-    uint32_t size = (uint32_t)row.size;
-    if (!find_column_slow(row.data, size, f->delimiter, f->key_column, &k) ||
-        !find_column_slow(row.data, size, f->delimiter, f->id_column, &i))
+    if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
         return glint_bad_row(task, row, "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
     *id = (struct glint_slice){row.data + i.start, i.end - i.start};
@@ -124,9 +129,9 @@ int fields_parse_row(const struct fields *f, struct glint_task *task, struct gli
     return reason == NULL ? 1 : glint_bad_row(task, row, reason);
 }
 
-/* A row that the fast path leaves: 1 stored as row `at`, 0 skipped, or a code. */
-static int parse_odd_row(struct fields *f, struct glint_task *task, struct glint_slice row,
-                         uint32_t at)
+/* The same into the arrays: 1 stored as row `at`, 0 skipped, or a code. */
+static inline int parse_row_at(struct fields *f, struct glint_task *task, struct glint_slice row,
+                               uint32_t at)
 {
     union glint_value key;
     struct glint_slice id;
@@ -143,59 +148,81 @@ static int parse_odd_row(struct fields *f, struct glint_task *task, struct glint
     return 1;
 }
 
-/* A line that came alone: its offsets may not fit 32 bits; its columns must. */
-static int parse_alone(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+/* Each row by itself. A line that came alone has offsets that may not fit 32 bits; its columns
+ * must. */
+static int parse_rows(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
 {
     f->rows = 0;
-    f->base = lines->value.base;
-    f->size = lines->value.size;
-    int r = parse_odd_row(f, task, glint_column_slice(&lines->value, 0), 0);
-    f->rows = r > 0;
-    return r < 0 ? r : 0;
-}
-
-int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
-{
-    const struct glint_column *c = &lines->value;
-    if (c->start == NULL) return parse_alone(f, task, lines);
-    f->base = c->base;
-    f->size = c->size;
-    const uint8_t delimiter = f->delimiter;
-    const uint32_t key_column = f->key_column, id_column = f->id_column;
     uint32_t n = 0;
     for (uint32_t row = 0; row < lines->rows; row++) {
-        uint32_t start = c->start[row], size = c->end[row] - start;
-        const uint8_t *p = c->base + start;
-        uint32_t mask = delimiter_mask(p, delimiter);
-        if (size < WINDOW) mask &= (1u << size) - 1;
-        struct span k, i;
-        bool plain = find_column(p, size, mask, delimiter, key_column, &k) &&
-                     find_column(p, size, mask, delimiter, id_column, &i);
-        if (plain && f->key == FIELDS_RATING)
-            plain = rating_short(p + k.start, k.end - k.start, &f->number[n]);
-        else
-            plain = plain && f->key == FIELDS_TEXT;
-        if (__builtin_expect(!plain, 0)) {
-            int r = parse_odd_row(f, task, (struct glint_slice){p, size}, n);
-            if (r < 0) return r;
-            n += (uint32_t)r;
-            continue;
-        }
-        f->text_start[n] = start + k.start;
-        f->text_end[n] = start + k.end;
-        f->id_start[n] = start + i.start;
-        f->id_end[n] = start + i.end;
-        n++;
+        int r = parse_row_at(f, task, glint_column_slice(&lines->value, row), n);
+        if (r < 0) return r;
+        n += (uint32_t)r;
     }
     f->rows = n;
     return 0;
 }
 
+static void move_rows(struct fields *f, uint32_t to, uint32_t from, uint32_t rows)
+{
+    assert(to <= from && from + rows <= FIELDS_ROWS_MAX);
+    memmove(f->number + to, f->number + from, rows * sizeof *f->number);
+    memmove(f->text_start + to, f->text_start + from, rows * sizeof *f->text_start);
+    memmove(f->text_end + to, f->text_end + from, rows * sizeof *f->text_end);
+    memmove(f->id_start + to, f->id_start + from, rows * sizeof *f->id_start);
+    memmove(f->id_end + to, f->id_end + from, rows * sizeof *f->id_end);
+}
+
+/* Reads the rows that the scan left; those behind a row that is skipped move up. */
+static int parse_odd_rows(struct fields *f, struct glint_task *task,
+                          const struct glint_batch *lines, const uint64_t *odd)
+{
+    const uint32_t rows = lines->rows;
+    uint32_t kept = 0, done = 0; /* rows [0, done) of the batch are rows [0, kept) */
+    f->rows = 0;
+    for (uint32_t word = 0; word * 64 < rows; word++) {
+        for (uint64_t bits = odd[word]; bits != 0; bits &= bits - 1) {
+            const uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (row >= rows) break;
+            int r = parse_row_at(f, task, glint_column_slice(&lines->value, row), row);
+            if (r < 0) return r;
+            if (r > 0) continue;
+            if (kept < done) move_rows(f, kept, done, row - done);
+            kept += row - done;
+            done = row + 1;
+        }
+    }
+    if (kept < done) move_rows(f, kept, done, rows - done);
+    f->rows = kept + (rows - done);
+    return 0;
+}
+
+/* Most of the bytes are worth a look, if the rows are lines. */
+static bool scan_pays(const struct fields *f, const struct glint_column *lines, uint32_t rows)
+{
+    return f->kernel != NULL && rows > 0 && lines->start != NULL &&
+           lines->end[rows - 1] - lines->start[0] <= (uint64_t)rows * f->kernel->row_bytes_max;
+}
+
+int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+{
+    uint64_t odd[FIELDS_ODD_WORDS] = {0};
+    assert(lines->rows <= FIELDS_ROWS_MAX);
+    f->base = lines->value.base;
+    f->size = lines->value.size;
+    if (scan_pays(f, &lines->value, lines->rows) && fields_scan(f, &lines->value, lines->rows, odd))
+        return parse_odd_rows(f, task, lines, odd);
+    return parse_rows(f, task, lines);
+}
+
 struct glint_column fields_key_column(const struct fields *f)
 {
     if (f->key != FIELDS_TEXT) return (struct glint_column){.type = GLINT_I64, .i64 = f->number};
-    return (struct glint_column){.type = GLINT_TEXT, .base = f->base, .size = f->size,
-                                 .start = f->text_start, .end = f->text_end};
+    return (struct glint_column){.type = GLINT_TEXT,
+                                 .base = f->base,
+                                 .size = f->size,
+                                 .start = f->text_start,
+                                 .end = f->text_end};
 }
 
 enum glint_type fields_key_type(const struct fields *f)
@@ -237,7 +264,7 @@ void fields_args(struct glint_args *args, const struct fields *f)
     glint_args_i64(args, "key", f->key);
 }
 
-int fields_open(struct glint_task *task, struct fields *f)
+int fields_open(struct glint_task *task, struct fields *f, bool ids)
 {
     int64_t id_column, key_column, delimiter, key;
     int r = glint_arg_i64(task, "id_column", &id_column);
@@ -248,10 +275,13 @@ int fields_open(struct glint_task *task, struct fields *f)
     if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
         key_column >= FIELDS_COLUMN_MAX || delimiter < 0 || delimiter > 255 || key < 0 ||
         key > FIELDS_TEXT)
-        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the table's columns are out of range");
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
+                          "the table's columns are out of range");
     f->id_column = (uint32_t)id_column;
     f->key_column = (uint32_t)key_column;
     f->delimiter = (uint8_t)delimiter;
     f->key = (enum fields_key)key;
+    f->ids = ids;
+    f->kernel = fields_kernel_best(f);
     return 0;
 }
