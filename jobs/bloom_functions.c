@@ -1,3 +1,5 @@
+/* What the functions of the Bloom filter jobs share: rows with the numbers of their filters, in the
+ * form that the library takes, and filters as values. */
 #include "jobs/bloom_functions.h"
 
 #include <assert.h>

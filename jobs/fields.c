@@ -282,6 +282,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->delimiter = (uint8_t)delimiter;
     f->key = (enum fields_key)key;
     f->ids = ids;
+    assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
     f->kernel = fields_kernel_best(f);
     return 0;
 }

@@ -82,6 +82,9 @@ static bool scan_block(struct scan *s, const uint8_t *text, uint32_t chunks)
         store_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end, &s->key_ends);
     if (f->ids) store_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);
     s->lines_found += found;
+    /* The field of a line that goes on is found with its start, not with its end. */
+    assert(s->key_ends <= s->key_starts || f->key_column == 0);
+    assert(s->key_starts <= s->lines_found + 1 && s->id_starts <= s->lines_found + 1);
     s->line_start = b->newlines[chunks - 1] >> 63;
     b->at += chunks * FIELDS_CHUNK;
     return true;
