@@ -2,6 +2,8 @@
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+
 static bool same_key(const struct glint_rows *rows, uint64_t i, uint64_t k)
 {
     struct glint_record a = glint_rows_at(rows, i), b = glint_rows_at(rows, k);
@@ -24,6 +26,7 @@ int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out)
         if (i + 1 < out->count && same_key(out, i, i + 1)) continue;
         out->offsets[kept++] = out->offsets[i];
     }
+    assert(kept <= out->count && (kept > 0) == (out->count > 0));
     out->count = kept;
     return 0;
 }

@@ -46,7 +46,8 @@ static int count_take(void *arg, uint32_t partition, struct glint_slice result)
     struct counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
-    if (n == 0 || n != result.size) return result_damaged(c->g, &op_count);
+    if (n == 0 || n != result.size || rows > (uint64_t)(INT64_MAX - c->rows))
+        return result_damaged(c->g, &op_count);
     c->rows += (int64_t)rows;
     return 0;
 }

@@ -1,6 +1,8 @@
 /* countByKey and countByValue: a one for each record, summed by key, collected. */
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct ones_state {
     int64_t ones[BATCH_ROWS_MAX];
 };
@@ -17,6 +19,7 @@ static enum flow emit_ones(const struct ones_state *s, const struct glint_batch 
                            const struct glint_column *key, struct glint_emitter *out)
 {
     struct glint_batch counted = *batch;
+    assert(batch->rows <= BATCH_ROWS_MAX);
     counted.key = *key;
     counted.value = (struct glint_column){.type = GLINT_I64, .i64 = s->ones};
     glint_emit_batch(out, &counted);

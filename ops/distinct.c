@@ -63,6 +63,7 @@ static bool pack_row(struct pack_state *s, struct glint_slice key, struct glint_
 {
     uint32_t size = (uint32_t)key.size;
     uint64_t start = s->bytes.size;
+    assert(s->rows < BATCH_ROWS_MAX && start <= BATCH_BYTES_MAX);
     if (!buffer_append(&s->bytes, key.data, key.size) ||
         !buffer_append(&s->bytes, value.data, value.size) ||
         (is_bytes(s->in.key) && !buffer_append(&s->bytes, &size, SIZE_BYTES)))

@@ -1,6 +1,8 @@
 /* foreach: a function called for its effects, which are its counters. */
 #include "ops/ops.h"
 
+#include <assert.h>
+
 struct foreach_state {
     struct call call;
     struct glint_emitter nowhere;
@@ -25,6 +27,7 @@ static int foreach_open(void *state, const struct op_open *o)
     struct foreach_state *s = state;
     const struct glint_shape *out = &o->function->out;
     struct glint_shape shape = {resolve(out->key, o->in.key), resolve(out->value, o->in.value)};
+    assert(o->function->form == GLINT_FLAT_MAP);
     emitter_init(&s->nowhere, o->task, shape, refuse, s, NULL);
     return call_open(&s->call, o->task, o->function, o->args);
 }

@@ -9,6 +9,8 @@
 #include "engine/base/mem.h"
 #include "engine/glint.h"
 
+#include <assert.h>
+
 struct kept {
     uint64_t at, room, key_size, value_size;
 };
@@ -26,11 +28,13 @@ struct keep {
 bool keep_set(struct keep *k, uint64_t i, struct glint_slice key, struct glint_slice value);
 static inline struct glint_slice keep_key(const struct keep *k, uint64_t i)
 {
+    assert(i < k->count);
     return (struct glint_slice){k->bytes.data + k->items[i].at, k->items[i].key_size};
 }
 static inline struct glint_slice keep_value(const struct keep *k, uint64_t i)
 {
     const struct kept *item = &k->items[i];
+    assert(i < k->count && item->key_size + item->value_size <= item->room);
     return (struct glint_slice){k->bytes.data + item->at + item->key_size, item->value_size};
 }
 static inline void keep_swap(struct keep *k, uint64_t i, uint64_t j)

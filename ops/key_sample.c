@@ -52,6 +52,7 @@ static enum flow sample_push(void *state, const struct glint_batch *batch,
     for (uint32_t row = 0; row < batch->rows; row++, s->index++) {
         uint64_t place = s->index < s->each ? s->index : draw(s, s->index + 1);
         if (place >= s->each) continue;
+        assert(place <= s->keys.count && s->keys.count <= s->each);
         uint8_t scratch[CODEC_NUMBER_BYTES];
         union glint_value v = glint_column_value(&batch->key, row);
         struct glint_slice key = codec_encode(s->type, &v, scratch);

@@ -35,6 +35,7 @@ static enum flow take_push(void *state, const struct glint_batch *batch, struct 
 {
     (void)out;
     struct take_state *s = state;
+    assert(s->left > 0); /* nobody pushes after FLOW_STOP */
     for (uint32_t row = 0; row < batch->rows && s->left > 0; row++, s->left--) {
         struct glint_record r = glint_batch_record(batch, row);
         if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;
