@@ -218,7 +218,8 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     if (c->line_bytes_max > VALUE_BYTES_MAX)
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
     if (c->result_bytes_max > RESULT_BYTES_MAX)
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most 1 GiB");
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most %llu bytes",
+                         (unsigned long long)RESULT_BYTES_MAX);
     return 0;
 }
 
