@@ -213,6 +213,9 @@ int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, 
  * Under skip: counts it by reason and returns 0, unless --max-bad-rows is reached. `row` should lie
  * inside the batch at hand. `reason` is a string literal. */
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
+/* The same with a code of its own, and what the error shows instead of the row (NULL: the row). */
+int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                     const char *reason, const char *shown);
 /* A counter by name (an accumulator in Spark's words): its number for glint_count. Only the first
  * successful attempt of each task counts. Ask once, in open. */
 int glint_counter(struct glint_task *task, const char *name);

@@ -2,6 +2,8 @@
  * form that the library takes, and filters as values. */
 #include "jobs/bloom_functions.h"
 
+#include "engine/base/text.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -11,6 +13,20 @@ int bloom_input_open(struct glint_task *task, struct bloom_input *in)
     return r == 0 ? sizes_open(task, &in->sizes) : r;
 }
 
+/* Says which key it is that COUNTS does not know. */
+static int missing_count(struct bloom_input *in, struct glint_task *task, uint32_t row)
+{
+    const struct fields *f = &in->fields;
+    struct glint_slice id = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]};
+    char key[256];
+    if (in->sizes.text)
+        text_format(key, sizeof key, "%.*s", (int)(f->text_end[row] - f->text_start[row]),
+                    (const char *)f->base + f->text_start[row]);
+    else
+        text_i64(key, f->number[row]);
+    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, "its key has no count in COUNTS", key);
+}
+
 /* Leaves out rows whose key has no count, or fails at the first. */
 static int drop_missing(struct bloom_input *in, struct glint_task *task)
 {
@@ -18,8 +34,7 @@ static int drop_missing(struct bloom_input *in, struct glint_task *task)
     uint32_t kept = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
         if (in->filter[row] == SIZES_NONE) {
-            struct glint_slice id = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]};
-            int r = glint_bad_row(task, id, "its key has no count in COUNTS");
+            int r = missing_count(in, task, row);
             if (r < 0) return r;
             continue;
         }

@@ -149,11 +149,12 @@ static int skip_bad_row(struct glint_task *task, const char *reason)
     return 0;
 }
 
-int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)
+int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                     const char *reason, const char *shown)
 {
     const struct task_options *options = task->options;
     const char *hint = "--bad-rows skip counts such rows and goes on";
-    enum glint_code code = GLINT_E_BAD_ROW;
+    assert(code < 0);
     if (options->skip_bad_rows) {
         int r = skip_bad_row(task, reason);
         if (r < 0) return r;
@@ -163,8 +164,14 @@ int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *r
         code = GLINT_E_TOO_MANY_BAD_ROWS;
     }
     if (task->error.code != GLINT_OK) return task->error.code;
-    char place[512], shown[256];
+    char place[512], whole[256];
     task_locate(task, row.data, place, sizeof place);
-    show_row(row, shown, sizeof shown);
-    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason, shown);
+    show_row(row, whole, sizeof whole);
+    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason,
+                      shown != NULL ? shown : whole);
+}
+
+int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)
+{
+    return glint_bad_row_as(task, GLINT_E_BAD_ROW, row, reason, NULL);
 }

@@ -46,14 +46,14 @@ without_privileges() {
 }
 
 # signal_when_running SIGNAL OUT COMMAND...: one signal, sent once the hidden folder beside OUT is there
-# and locked; then the command's exit status. With job control, since a shell's own background commands
-# ignore SIGINT.
+# and locked; then the command's exit status. With job control and signals as they are by default: a
+# shell's background commands ignore SIGINT, and so may the shell that runs the tests.
 signal_when_running() {
     local signal=$1 lock pid
     lock="$(dirname "$2")/.$(basename "$2").glint-*/.lock"
     shift 2
     set -m
-    "$@" &
+    env --default-signal "$@" &
     pid=$!
     until compgen -G "$lock" >/dev/null; do
         kill -0 $pid || return
