@@ -15,6 +15,7 @@ int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint6
     while (done < size) {
         int64_t n = env->pread(env, file, (uint8_t *)out + done, size - done, offset + done);
         if (n < 0) return n;
+        assert((uint64_t)n <= size - done);
         if (n == 0) break;
         done += (uint64_t)n;
     }
@@ -28,6 +29,7 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size)
         int64_t n = env->write(env, file, (const uint8_t *)data + done, size - done);
         if (n < 0) return (int)n;
         if (n == 0) return -EIO;
+        assert((uint64_t)n <= size - done);
         done += (uint64_t)n;
     }
     return 0;

@@ -47,6 +47,7 @@ static int real_open(struct env *env, const char *path, enum env_open_mode mode)
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
     };
+    assert((size_t)mode < sizeof how / sizeof how[0]);
     int file = open(path, how[mode].flags | O_CLOEXEC, how[mode].mode);
     return file >= 0 ? file : -errno;
 }
@@ -127,6 +128,7 @@ static int real_rename(struct env *env, const char *from, const char *to, enum e
     static const unsigned flags[] = {[ENV_RENAME_NEW] = RENAME_NOREPLACE,
                                      [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
                                      [ENV_RENAME_REPLACE] = 0};
+    assert((size_t)mode < sizeof flags / sizeof flags[0]);
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags[mode]) == 0 ? 0 : -errno;
 }
 

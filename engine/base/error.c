@@ -55,6 +55,7 @@ int error_set_v(struct glint_error *e, enum glint_code code, const char *hint, c
 {
     assert(code < 0);
     if (e->code != GLINT_OK) return e->code;
+    assert(code_find(code) != NULL);
     e->code = code;
     vsnprintf(e->cause, sizeof e->cause, cause, args);
     e->effect[0] = '\0';

@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <assert.h>
 #include <stdint.h>
 
 /* Which partition a key goes to: the same everywhere and for ever, it decides the order of outputs.
@@ -28,6 +29,7 @@ static inline uint64_t hash_checksum(const void *data, uint64_t size)
 /* A number in [0, n) from a hash, without division: the high half of the product. */
 static inline uint32_t hash_range(uint64_t hash, uint32_t n)
 {
+    assert(n > 0);
     return (uint32_t)(((unsigned __int128)hash * n) >> 64);
 }
 

@@ -72,7 +72,8 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
 void mem_free(void *block)
 {
     if (block == NULL) return;
-    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    assert(before > 0);
     free(block);
 }
 
@@ -94,6 +95,7 @@ struct arena_block {
 
 static struct arena_block *arena_add_block(struct arena *a, uint64_t size)
 {
+    assert((a->first == NULL) == (a->current == NULL) && size <= BLOCK_BYTES_MAX);
     uint64_t last = a->current != NULL ? a->current->capacity : 0;
     uint64_t capacity = last * 2 > MIB ? MIB : last * 2;
     if (capacity < ARENA_BLOCK_BYTES) capacity = ARENA_BLOCK_BYTES;
@@ -120,6 +122,7 @@ static void *arena_take(struct arena *a, uint64_t size, uint64_t align)
     for (struct arena_block *b = a->current; b != NULL; b = b->next) {
         uint64_t at = (b->used + align - 1) & ~(align - 1);
         if (at > b->capacity || b->capacity - at < size) continue;
+        assert(at >= b->used);
         b->used = at + size;
         a->current = b;
         a->used += size;

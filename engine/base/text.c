@@ -31,6 +31,7 @@ size_t text_i64(char *out, int64_t value)
     if (value < 0) out[length++] = '-';
     while (n > 0) out[length++] = digits[--n];
     out[length] = '\0';
+    assert(length < TEXT_NUMBER_MAX);
     return length;
 }
 

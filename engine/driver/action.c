@@ -11,6 +11,7 @@ static int send_task(struct driver *d, const struct sched_run *run)
     struct active *a = d->active;
     assert(run->stage < a->stage_count && run->executor < d->executor_count);
     struct active_stage *stage = &a->stages[run->stage];
+    assert(run->stage < a->stage_count && run->task < stage->tasks);
     if (stage->begun_ns == 0) stage->begun_ns = d->env->now_ns(d->env);
     struct message *m = message_create(MSG_TASK);
     if (m == NULL) return error_no_memory(driver_error(d));

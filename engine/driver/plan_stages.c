@@ -3,6 +3,7 @@
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ int plan_missing_shuffles(struct glint_rdd *rdd, struct glint_rdd ***out, uint32
         r = stage_shuffles(w.items[i]->parents[0], add_missing, &w);
     /* Ids ascend from parents to children. */
     if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, by_id);
+    for (uint32_t i = 0; i < w.count; i++) assert(w.items[i]->op->kind == OP_WIDE);
     *out = w.items;
     *out_count = w.count;
     return r;

@@ -80,8 +80,10 @@ static int take_result(struct driver *d, uint32_t task)
 {
     struct active *a = d->active;
     struct result *result = &a->results[task];
+    assert(result->arrived && !a->over && a->answer == 0);
     uint32_t partition = active_partition(a, a->stage_count - 1, task);
     struct glint_slice body = {result->body.data, result->body.size};
+    assert(a->held_bytes >= body.size);
     a->held_bytes -= body.size;
     int r = count(d, a->stage_count - 1, &result->counters);
     if (r == 0 && a->commit != NULL) r = keep_part(d, partition, body);

@@ -140,6 +140,7 @@ bool sched_next(struct sched *s, struct sched_run *out)
         if (stage->done == stage->count || !stage_ready(s, stage)) continue;
         struct sched_task *task = pick_task(stage);
         if (task == NULL) continue;
+        assert(!stage->failed && task->failures < TASK_ATTEMPTS_MAX);
         task->state = TASK_RUNNING;
         task->executor = (uint32_t)(executor - s->executors);
         executor->busy++;
@@ -171,6 +172,7 @@ bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t 
     if (t == NULL) return false;
     t->state = TASK_DONE;
     s->stages[stage].done++;
+    assert(s->stages[stage].done <= s->stages[stage].count);
     return true;
 }
 

@@ -30,13 +30,14 @@ static int tally_add(struct tally *t, const char *name, int64_t by, struct glint
     if (i == COUNTERS_MAX)
         return error_set(error, GLINT_E_PLAN_LIMIT, NULL, "a job has more than %u counters",
                          COUNTERS_MAX);
+    assert(i <= t->counter_count);
     if (i == t->counter_count) {
         t->names[i] = mem_text(name);
         if (t->names[i] == NULL) return error_no_memory(error);
         t->values[i] = 0;
         t->counter_count++;
     }
-    t->values[i] += by;
+    t->values[i] = (int64_t)((uint64_t)t->values[i] + (uint64_t)by); /* wraps, as in Spark */
     return 0;
 }
 

@@ -61,6 +61,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
 {
     struct executor *e = slot->executor;
     struct glint_task *t = &slot->task;
+    assert(m->type == MSG_TASK);
     struct arena arena = t->arena;
     arena_reset(&arena, SLOT_ARENA_KEEP_BYTES);
     *t = (struct glint_task){.env = e->config.env,
@@ -116,6 +117,7 @@ static struct message *next_task(struct executor *e)
     struct message *m = e->first;
     if (m != NULL) {
         e->first = m->next;
+        assert(e->last != NULL);
         if (e->first == NULL) e->last = NULL;
         m->next = NULL;
     }
@@ -183,6 +185,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
 /* The outcome is made before the task is queued, so that every TASK is answered. */
 static int receive_task(struct executor *e, struct message *m, struct glint_error *error)
 {
+    assert(m->outcome == NULL && m->next == NULL);
     m->outcome = message_create(MSG_FAILED);
     if (m->outcome != NULL) m->outcome->error = mem_zalloc(sizeof *m->outcome->error);
     if (m->outcome == NULL || m->outcome->error == NULL) {

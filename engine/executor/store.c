@@ -145,6 +145,7 @@ int store_keep(struct store *s, struct message *m, const struct glint_config *re
                struct glint_error *error)
 {
     int r;
+    assert(m->next == NULL && m->outcome == NULL);
     switch (m->type) {
     case MSG_STAGE: r = keep_stage(s, m, registry, error); break;
     case MSG_OUTPUTS: r = keep_outputs(s, m, error); break;
@@ -200,6 +201,7 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
     o->shuffle = shuffle;
     o->map = map;
     o->attempt = attempt;
+    assert(run->partitions > 0);
     o->run = *run;
     memset(run, 0, sizeof *run);
     uint32_t b = output_bucket(shuffle, map);

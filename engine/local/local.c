@@ -35,6 +35,7 @@ struct local {
 static void local_deliver(void *arg, struct message *m)
 {
     struct local *l = arg;
+    assert(m->next == NULL);
     assert(m->type == MSG_DONE || m->type == MSG_FAILED);
     pthread_mutex_lock(&l->lock);
     if (l->last != NULL)

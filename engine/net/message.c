@@ -11,6 +11,7 @@
 
 struct message *message_create(enum message_type type)
 {
+    assert(type > 0 && type < MSG_TYPES_END);
     struct message *m = mem_zalloc(sizeof *m);
     if (m != NULL) m->type = type;
     return m;

@@ -85,6 +85,7 @@ struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t si
         mem_free(data);
         return NULL;
     }
+    assert(size == 0 || data != NULL);
     b->id = g->next_broadcast++;
     b->data = data;
     b->size = size;

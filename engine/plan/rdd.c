@@ -150,6 +150,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
 struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
 {
     struct glint *g = rdd->g;
+    assert(rdd->op->kind == OP_SOURCE && !rdd->counted);
     if (rdd->partitions == rdd->split_capacity) {
         uint32_t capacity = rdd->split_capacity ? rdd->split_capacity * 2 : 64;
         if (capacity > 2 * PARTITIONS_MAX)
@@ -223,6 +224,7 @@ static void count_partitions(struct glint_rdd *rdd)
 uint32_t rdd_partitions(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
+    assert(g->next_rdd <= PLAN_NODES_MAX + 1);
     struct glint_rdd **stack = mem_alloc(sizeof *stack * (2 * PLAN_NODES_MAX + 2));
     if (stack == NULL) {
         error_no_memory(&g->error);
@@ -235,6 +237,7 @@ uint32_t rdd_partitions(struct glint_rdd *rdd)
         bool waits = false;
         for (uint32_t i = 0; i < r->parent_count && !r->counted; i++) {
             if (r->parents[i]->counted) continue;
+            assert(depth < 2 * PLAN_NODES_MAX + 2);
             stack[depth++] = r->parents[i];
             waits = true;
         }

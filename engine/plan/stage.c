@@ -82,6 +82,7 @@ int stage_from_plan(struct stage_plan *s, const struct action *action, struct gl
 {
     memset(s, 0, sizeof *s);
     struct glint_rdd *top = action != NULL ? action->rdd : wide;
+    assert((action == NULL) != (wide == NULL) && (wide == NULL || wide->op->kind == OP_WIDE));
     struct walk w = {NULL, 0, 0};
     bool source_only = top->op->kind == OP_WIDE && action != NULL;
     bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);

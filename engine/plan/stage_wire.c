@@ -5,6 +5,7 @@
 #include "engine/data/pack.h"
 #include "engine/plan/stage.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void wide_pack(struct packer *p, const struct wide *w)
@@ -37,6 +38,7 @@ static void node_pack(struct packer *p, const struct stage_node *n)
 
 int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
 {
+    assert(s->node_count > 0);
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2);
