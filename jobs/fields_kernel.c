@@ -89,12 +89,20 @@ static uint32_t ratings_scalar(const struct fields_block *b, const uint64_t *bit
     return count;
 }
 
+void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
+                 int64_t *out, uint64_t *odd)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (!fields_int(base + start[i], end[i] - start[i], &out[i])) fields_mark(odd, 1, 1, i);
+}
+
 static const struct fields_kernel kernel_scalar = {.row_bytes_max = 16,
                                                    .find = find_scalar,
                                                    .follow = fields_follow,
                                                    .ends = fields_ends,
                                                    .places = places_scalar,
-                                                   .ratings = ratings_scalar};
+                                                   .ratings = ratings_scalar,
+                                                   .ints = fields_ints};
 
 static bool choice_fits(const struct fields *f)
 {

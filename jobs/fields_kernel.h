@@ -48,6 +48,10 @@ struct fields_kernel {
      * not of the form "d.d" are marked in `odd`, and others may be. Answers how many. */
     uint32_t (*ratings)(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
                         uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd);
+    /* The integers at base[start[i]..end[i]) for i < rows; longer and odd ones are marked in `odd`.
+     * The arrays have FIELDS_SLACK entries more. */
+    void (*ints)(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
+                 int64_t *out, uint64_t *odd);
 };
 
 /* NULL where the processor cannot run them, or is of another kind. */
@@ -58,6 +62,8 @@ const struct fields_kernel *fields_kernel_avx512(void);
 bool fields_follow(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
                    uint32_t rows);
 uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry);
+void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
+                 int64_t *out, uint64_t *odd);
 void fields_ratings_at(const uint8_t *text, const uint32_t *place, uint32_t count,
                        uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd);
 

@@ -114,14 +114,6 @@ static bool scan_blocks(struct scan *s)
     return scan_block(s, rest, left / FIELDS_CHUNK + 1) && s->lines_found == s->rows;
 }
 
-static void parse_ints(struct fields *f, uint32_t rows, uint64_t *odd)
-{
-    for (uint32_t i = 0; i < rows; i++) {
-        const uint32_t start = f->text_start[i], size = f->text_end[i] - start;
-        if (!fields_int(f->base + start, size, &f->number[i])) fields_mark(odd, 1, 1, i);
-    }
-}
-
 bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t rows, uint64_t *odd)
 {
     struct scan s; /* large: only what is read is set */
@@ -142,6 +134,7 @@ bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t ro
     const uint64_t bytes = rows * sizeof *lines->start;
     if (key_spans && f->key_column == 0) memcpy(f->text_start, lines->start, bytes);
     if (f->ids && f->id_column == 0) memcpy(f->id_start, lines->start, bytes);
-    if (f->key == FIELDS_INT) parse_ints(f, rows, odd);
+    if (f->key == FIELDS_INT)
+        f->kernel->ints(lines->base, f->text_start, f->text_end, rows, f->number, odd);
     return true;
 }

@@ -66,7 +66,8 @@ const struct fields_kernel *fields_kernel_avx2(void)
                                                 .follow = fields_follow,
                                                 .ends = fields_ends,
                                                 .places = places_avx2,
-                                                .ratings = ratings_avx2};
+                                                .ratings = ratings_avx2,
+                                                .ints = fields_ints};
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("popcnt")
                ? &kernel
@@ -74,6 +75,12 @@ const struct fields_kernel *fields_kernel_avx2(void)
 }
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
+
+/* The lanes of a group that stand for one of the `left` things left. */
+AVX512 INLINE uint32_t lanes_of(uint32_t left, uint32_t group)
+{
+    return (1u << (left < group ? left : group)) - 1;
+}
 
 AVX512 static uint32_t find_avx512(struct fields_block *b, uint8_t delimiter, bool line_start)
 {
@@ -99,7 +106,7 @@ AVX512 static bool follow_avx512(const struct fields_block *b, const struct glin
     const __m512i at = _mm512_set1_epi32((int)b->at), one = _mm512_set1_epi32(1);
     const uint32_t *start = lines->start + first + 1, *end = lines->end + first;
     for (uint32_t i = 0; i < rows; i += 16) {
-        const __mmask16 lanes = (__mmask16)_bzhi_u32(0xffff, rows - i);
+        const __mmask16 lanes = (__mmask16)lanes_of(rows - i, 16);
         const uint32_t word = (end[i] - b->at) / 32;
         const __m512i ends = _mm512_maskz_loadu_epi32(lanes, end + i);
         const __m512i next = _mm512_maskz_loadu_epi32(lanes, start + i);
@@ -180,30 +187,28 @@ AVX512 static uint32_t places_avx512(const uint64_t *bits, uint32_t chunks, uint
 }
 
 /* Marks the rows whose bits are in `slow`, or do not have a delimiter or newline `behind` bytes on.
- */
+ * The first row of chunk i is row[i]. */
 AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
-                                const uint64_t *slow, uint32_t behind, uint32_t first,
+                                const uint64_t *slow, uint32_t behind, const uint32_t *row,
                                 uint64_t *odd)
 {
-    uint64_t all[FIELDS_CHUNKS];
     const __m512i shift = _mm512_set1_epi64(behind);
-    __m512i any = _mm512_setzero_si512();
     for (uint32_t i = 0; i < b->chunks; i += 8) {
-        const __mmask8 words = (__mmask8)_bzhi_u32(0xff, b->chunks - i);
         const __m512i here = _mm512_or_si512(_mm512_loadu_si512(b->delimiters + i),
                                              _mm512_loadu_si512(b->newlines + i));
         const __m512i next = _mm512_or_si512(_mm512_loadu_si512(b->delimiters + i + 1),
                                              _mm512_loadu_si512(b->newlines + i + 1));
         const __m512i ended = _mm512_shrdv_epi64(here, next, shift);
         const __m512i open = _mm512_andnot_si512(ended, _mm512_loadu_si512(bits + i));
-        const __m512i odds = _mm512_or_si512(open, _mm512_loadu_si512(slow + i));
-        _mm512_storeu_si512(all + i, odds);
-        any = _mm512_mask_or_epi64(any, words, any, odds);
-    }
-    if (_mm512_test_epi64_mask(any, any) == 0) return;
-    for (uint32_t i = 0; i < b->chunks; i++) {
-        if (all[i] != 0) fields_mark(odd, all[i], bits[i], first);
-        first += fields_bit_count(bits[i]);
+        const __m512i some = _mm512_or_si512(open, _mm512_loadu_si512(slow + i));
+        uint32_t words = _mm512_test_epi64_mask(some, some) & lanes_of(b->chunks - i, 8);
+        if (__builtin_expect(words == 0, 1)) continue;
+        uint64_t each[8];
+        _mm512_storeu_si512(each, some);
+        for (; words != 0; words = _blsr_u32(words)) {
+            const uint32_t j = _tzcnt_u32(words);
+            fields_mark(odd, each[j], bits[i + j], row[i + j]);
+        }
     }
 }
 
@@ -217,7 +222,7 @@ AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64
     const __m512i nine = _mm512_set1_epi8(9), four = _mm512_set1_epi8(4);
     const __m512i one = _mm512_set1_epi8(1);
     uint64_t slow[FIELDS_CHUNKS];
-    uint32_t n = first;
+    uint32_t row[FIELDS_CHUNKS], n = first;
     for (uint32_t i = 0; i < b->chunks; i++) {
         const uint8_t *p = b->text + lead + i * FIELDS_CHUNK;
         const __m512i whole = _mm512_sub_epi8(_mm512_loadu_si512(p), zero);
@@ -235,10 +240,46 @@ AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64
             if (done + 8 >= count) break;
             keys = _mm512_alignr_epi64(keys, keys, 1);
         }
+        row[i] = n;
         n += count;
     }
-    mark_ratings(b, bits, slow, lead + 3, first, odd);
+    mark_ratings(b, bits, slow, lead + 3, row, odd);
     return n - first;
+}
+
+/* As fields_int, eight rows at once. Behind a minus there are seven digits at most: a zero byte
+ * comes in where an eighth would be. */
+AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const uint32_t *end,
+                               uint32_t rows, int64_t *out, uint64_t *odd)
+{
+    const __m512i zero = _mm512_setzero_si512(), tens = _mm512_set1_epi16(0x010a);
+    const __m512i hundreds = _mm512_set1_epi32(0x00010064), myriads = _mm512_set1_epi64(10000);
+    const __m512i digit_0 = _mm512_set1_epi8('0'), nine = _mm512_set1_epi8(9);
+    const __m512i minus = _mm512_set1_epi64('-'), low = _mm512_set1_epi64(0xff);
+    const __m512i word = _mm512_set1_epi64(64);
+    for (uint32_t i = 0; i < rows; i += 8) {
+        const __mmask8 lanes = (__mmask8)lanes_of(rows - i, 8);
+        const __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(start + i));
+        const __m256i to = _mm256_loadu_si256((const __m256i *)(const void *)(end + i));
+        const __m512i at = _mm512_cvtepu32_epi64(from);
+        __m512i bytes = _mm512_mask_i64gather_epi64(zero, lanes, at, base, 1);
+        __m512i bits = _mm512_cvtepu32_epi64(_mm256_slli_epi32(_mm256_sub_epi32(to, from), 3));
+        const __mmask8 negative = _mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, low), minus);
+        bytes = _mm512_mask_srli_epi64(bytes, negative, bytes, 8);
+        bits = _mm512_mask_sub_epi64(bits, negative, bits, _mm512_set1_epi64(8));
+        /* The last digit goes to the top; zeros come in below. */
+        const __m512i shift = _mm512_sub_epi64(word, bits);
+        const __m512i digits = _mm512_sllv_epi64(_mm512_xor_si512(bytes, digit_0), shift);
+        const __m512i over = _mm512_subs_epu8(digits, nine);
+        const __mmask8 odds = _mm512_test_epi64_mask(over, over) |
+                              _mm512_cmpgt_epu64_mask(bits, word) |
+                              _mm512_testn_epi64_mask(bits, bits);
+        const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(digits, tens), hundreds);
+        const __m512i value =
+            _mm512_add_epi64(_mm512_mul_epu32(fours, myriads), _mm512_srli_epi64(fours, 32));
+        _mm512_storeu_si512(out + i, _mm512_mask_sub_epi64(value, negative, zero, value));
+        odd[i / 64] |= (uint64_t)(odds & lanes) << i % 64;
+    }
 }
 
 const struct fields_kernel *fields_kernel_avx512(void)
@@ -248,7 +289,8 @@ const struct fields_kernel *fields_kernel_avx512(void)
                                                 .follow = follow_avx512,
                                                 .ends = ends_avx512,
                                                 .places = places_avx512,
-                                                .ratings = ratings_avx512};
+                                                .ratings = ratings_avx512,
+                                                .ints = ints_avx512};
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                    __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")

@@ -373,20 +373,46 @@ Test(fields, chunk_borders)
 /* Many empty rows, many empty columns: a chunk full of ends. */
 Test(fields, dense)
 {
-    for (uint32_t columns = 1; columns <= 3; columns++)
-        for (uint32_t rows = 1; rows <= FIELDS_ROWS_MAX; rows += 341)
-            for (enum layout layout = LINES; layout < LAYOUTS; layout++) {
-                seed = 7 * columns + rows;
-                struct shape s = {.layout = layout,
-                                  .key = FIELDS_TEXT,
-                                  .delimiter = ';',
-                                  .columns = columns,
-                                  .rows = rows,
-                                  .missing_in = columns == 3 ? 5 : 0};
-                make_table(&s, rows % 67);
-                check_table(&s, columns - 1, 0);
-                check_table(&s, 0, columns - 1);
-            }
+    for (uint32_t turn = 0; turn < 3 * LAYOUTS * 12; turn++) {
+        const uint32_t columns = 1 + turn % 3;
+        seed = turn + 1;
+        struct shape s = {.layout = (enum layout)(turn / 3 % LAYOUTS),
+                          .key = FIELDS_TEXT,
+                          .delimiter = ';',
+                          .columns = columns,
+                          .rows = 1 + below(FIELDS_ROWS_MAX),
+                          .missing_in = columns == 3 ? 5 : 0,
+                          .text_max = turn / (3 * LAYOUTS) % 3};
+        make_table(&s, below(67));
+        check_table(&s, columns - 1, 0);
+        check_table(&s, 0, columns - 1);
+    }
+}
+
+static void check_change(uint32_t row_bytes, uint32_t row)
+{
+    const struct shape s = {.layout = LINES, .key = FIELDS_TEXT, .delimiter = ';'};
+    table.size = 0;
+    for (table.rows = 0; table.rows < FIELDS_ROWS_MAX; table.rows++) {
+        table.start[table.rows] = table.size;
+        memset(table.bytes + table.size, 'a', row_bytes - 1);
+        table.size += row_bytes;
+        table.bytes[table.size - 1] = '\n';
+        table.end[table.rows] = table.size - 1;
+    }
+    if (row % 3 == 0) table.bytes[table.end[row]] = 'b';
+    if (row % 3 == 0) table.bytes[table.end[row] + 1] = '\n';
+    if (row % 3 == 1) table.start[row + 1]++;
+    if (row % 3 == 2) table.end[row]--;
+    check_table(&s, 0, 0);
+}
+
+/* All rows are lines but one: it starts or ends a byte away, or an LF stands in the row behind it
+ * instead. In rows of 64 bytes, all LFs stand at the same place of a chunk. */
+Test(fields, one_change)
+{
+    for (uint32_t row = 0; row + 1 < FIELDS_ROWS_MAX; row++) check_change(3, row);
+    for (uint32_t row = 0; row < 100; row++) check_change(64, row);
 }
 
 /* Ratings that go on behind "d.d", over the border of a block at every place. With rows of 17
