@@ -58,8 +58,9 @@ int env_remove_tree(struct env *env, const char *path, unsigned depth)
     struct remove_context c = {env, path, depth};
     int r = env->remove_file(env, path);
     if (r == -EISDIR) {
-        r = env->list(env, path, remove_entry, &c);
-        if (r == 0) r = env->remove_folder(env, path);
+        int emptied = env->list(env, path, remove_entry, &c);
+        r = env->remove_folder(env, path); /* also if it cannot be listed: it may be empty */
+        if (r != 0 && emptied != 0) r = emptied;
     }
     return r == -ENOENT ? 0 : r;
 }

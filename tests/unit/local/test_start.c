@@ -181,6 +181,20 @@ Test(start, no_memory_anywhere)
     }
 }
 
+Test(start, a_folder_that_cannot_be_locked_is_removed)
+{
+    struct work_dir w;
+    struct rlimit before, low;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = 0;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    int code = work_dir_open(&w, env_real(), ".", &error);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    cr_expect_eq(code, GLINT_E_SYSTEM);
+    cr_expect_eq(entries("."), 0);
+}
+
 Test(start, no_open_files_to_be_had)
 {
     struct glint_config c = local_config(1, false);
@@ -197,6 +211,7 @@ Test(start, no_open_files_to_be_had)
         cr_expect(code == 0 || code == GLINT_E_SYSTEM, "%d: %s", code, error.cause);
         refused += code != 0;
         cr_expect_eq(files_open(), files, "limit %d", (int)limit);
+        cr_expect(code == 0 || entries(".") <= 1); /* a locked folder that cannot be listed stays */
         leave();
         enter();
     }
