@@ -21,7 +21,7 @@ struct group {
 
 void table_init(struct table *t, struct pool *pool, uint64_t seed)
 {
-    *t = (struct table){.pool = pool, .seed = seed};
+    *t = (struct table){.pool = pool, .seed = seed, .small = small_keys_best()};
 }
 
 static bool grow_keys(struct table *t)
@@ -190,8 +190,12 @@ bool table_find(struct table *t, const struct glint_column *keys, uint32_t rows,
     if (keys->type == GLINT_I64) {
         if (t->direct == NULL) t->direct = mem_zalloc(TABLE_DIRECT_KEYS * sizeof *t->direct);
         if (t->direct == NULL) return false;
-        return find_known(t, keys->i64, rows, out_slots) ||
-               find_mixed(t, keys->i64, rows, out_slots);
+        if (t->small != NULL && t->small(keys->i64, rows, t->direct, out_slots)) return true;
+        if (find_known(t, keys->i64, rows, out_slots)) {
+            t->small = NULL; /* all are known, so some were too large */
+            return true;
+        }
+        return find_mixed(t, keys->i64, rows, out_slots);
     }
     struct group g;
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {

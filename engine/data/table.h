@@ -11,6 +11,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/data/acc.h"
+#include "engine/data/small_keys.h"
 #include "engine/glint.h"
 #include "engine/limits.h"
 
@@ -34,6 +35,7 @@ struct table {
     uint64_t bucket_count; /* a power of two, or 0 */
     unsigned shift;        /* 32 - log2(bucket_count) */
     uint32_t *direct;      /* [TABLE_DIRECT_KEYS], slot + 1 */
+    small_keys_find small; /* NULL: not here, or a key was too large for it */
     struct pool *pool;     /* keys' bytes */
     uint64_t seed;
 };
