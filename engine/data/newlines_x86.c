@@ -69,7 +69,8 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
 
-/* Offsets 16 at a time: the numbers 0..63, compressed by the mask. */
+/* Offsets 8 at a time, as many as a chunk of usual lines has: the numbers 0..63, compressed by the
+ * mask. */
 AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at,
                                      uint32_t count)
 {
@@ -77,15 +78,19 @@ AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bi
                                              0x2f2e2d2c2b2a2928, 0x2726252423222120, //
                                              0x1f1e1d1c1b1a1918, 0x1716151413121110, //
                                              0x0f0e0d0c0b0a0908, 0x0706050403020100);
-    const __m512i base = _mm512_set1_epi32((int)at), one = _mm512_set1_epi32(1);
-    __m512i bytes = _mm512_maskz_compress_epi8(bits, numbers);
-    for (uint32_t done = 0;; done += 16) {
-        const __m512i words = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
-        const __m512i positions = _mm512_add_epi32(words, base);
-        _mm512_storeu_si512(end + done, positions);
-        _mm512_storeu_si512(start + done, _mm512_add_epi32(positions, one));
-        if (done + 16 >= count) break;
-        bytes = _mm512_alignr_epi64(bytes, bytes, 2);
+    const __m256i base = _mm256_set1_epi32((int)at), one = _mm256_set1_epi32(1);
+    /* Into a register just cleared: compressing with zeroing would wait, on some processors, for
+     * what was last done to its result's register. */
+    __m512i zero = _mm512_setzero_si512();
+    __asm__("" : "+v"(zero)); /* or the compiler makes it one instruction again */
+    __m512i bytes = _mm512_mask_compress_epi8(zero, bits, numbers);
+    for (uint32_t done = 0;; done += 8) {
+        const __m256i words = _mm256_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
+        const __m256i positions = _mm256_add_epi32(words, base);
+        _mm256_storeu_si256((__m256i *)(end + done), positions);
+        _mm256_storeu_si256((__m256i *)(start + done), _mm256_add_epi32(positions, one));
+        if (done + 8 >= count) break;
+        bytes = _mm512_alignr_epi64(bytes, bytes, 1);
     }
 }
 
