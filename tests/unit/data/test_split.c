@@ -157,8 +157,8 @@ Test(split, lines_per_split)
                                         "a\nb\n",
                                         "a\r\nb\r\n\r\nc",
                                         "\n\n\n\n\n",
-                                        "\xef\xbb\xbf"
-                                        "a\nb\nc\nd\ne\nf\ng"};
+                                        ("\xef\xbb\xbf"
+                                         "a\nb\nc\nd\ne\nf\ng")};
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
         for (uint64_t lines = 1; lines <= 8; lines++) {
             check_lines(texts[i], lines, false);
