@@ -119,8 +119,8 @@ Test(task, counters)
     cr_expect_eq(task.counters.values[b], 0);
     char name[16];
     int last = 0;
-    for (int i = 0; last >= 0; i++) {
-        snprintf(name, sizeof name, "n%d", i);
+    for (unsigned i = 0; last >= 0; i++) {
+        snprintf(name, sizeof name, "n%u", i);
         last = glint_counter(&task, name);
         cr_assert_leq(i, COUNTERS_MAX);
     }
