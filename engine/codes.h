@@ -49,11 +49,23 @@
     X(701, TIMEOUT,            75, 0, "the job ran out of time")                                   \
     X(702, INTERRUPTED,       130, 0, "interrupted")                                               \
     X(703, TERMINATED,        143, 0, "terminated")                                                \
+    X(704, CANCELED,            1, 0, "cancelled from outside")                                    \
     X(801, COUNTS_INVALID,     65, 0, "the counts file is not valid")                              \
     X(802, COUNT_MISSING,      65, 0, "a key has no count")                                        \
     X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
     X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
-    X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")
+    X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")                           \
+    X(901, CONFIG,             78, 0, "the cluster's configuration is not valid")                  \
+    X(902, SECRET,             78, 0, "the secret cannot be used")                                 \
+    X(903, AUTH,               77, 0, "not authenticated")                                         \
+    X(904, PEER_MISMATCH,      78, 0, "the other side does not fit")                               \
+    X(905, ADDRESS,            78, 0, "address cannot be used")                                    \
+    X(906, CONNECTION,         69, 1, "connection lost")                                           \
+    X(907, NO_EXECUTORS,       69, 0, "no executor")                                               \
+    X(908, EXECUTOR_LOST,       1, 1, "executor lost")                                             \
+    X(909, FETCH_FAILED,        1, 1, "a map output cannot be fetched")                            \
+    X(910, TOO_MANY_LOSSES,     1, 0, "too many executors were lost")                              \
+    X(911, PATH_NOT_SHARED,    73, 0, "a path is not the same on every node")
 /* clang-format on */
 
 enum glint_code {

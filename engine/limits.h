@@ -46,6 +46,21 @@
 #define COUNTERS_MAX          256u /* of one task, by name */
 #define NAME_BYTES_MAX        128u
 
+/* Between processes. */
+#define HELLO_BYTES_MAX         KIB
+#define CONTROL_FRAME_BYTES_MAX (16 * MIB)
+#define DATA_FRAME_BYTES_MAX    (8 * MIB)
+#define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
+#define GATE_PENDING_MAX        64u
+#define RESULT_INLINE_BYTES_MAX MIB /* a task's result beyond it is fetched, not sent */
+#define VALUE_BLOCK_BYTES       (4 * MIB) /* of a broadcast */
+#define FETCH_CHUNK_BYTES_MAX   MIB
+#define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */
+#define EXECUTORS_MAX           65536u     /* in the life of one job */
+#define STAGE_ATTEMPTS_MAX      4u         /* consecutive ones that failed to fetch */
+#define LOSSES_MAX              16u        /* of executors, in one job */
+#define CLOSE_MS                2000u
+
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");
 static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines is one batch at most");
 static_assert(BATCH_BYTES_MAX < UINT32_MAX, "offsets in a batch have 32 bits");
@@ -60,6 +75,10 @@ static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within t
 static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
               "a map output in memory fits a slot");
 static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
+static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
+static_assert(VALUE_BLOCK_BYTES + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a block is one frame");
+static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");
+static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX, "a frame may wait");
 static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fills no more than a batch");
 
 #endif

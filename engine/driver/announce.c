@@ -82,14 +82,15 @@ int announce_outputs(struct driver *d, uint32_t number)
     const struct active *a = d->active;
     const struct active_stage *stage = &a->stages[number];
     assert(stage->wide != NULL && !stage->wide->shuffled);
-    uint32_t *attempts = mem_alloc(sizeof *attempts * stage->tasks);
-    if (attempts == NULL) return error_no_memory(driver_error(d));
-    for (uint32_t t = 0; t < stage->tasks; t++) attempts[t] = sched_attempt(a->sched, number, t);
+    struct output_place *places = mem_zalloc(sizeof *places * stage->tasks);
+    if (places == NULL) return error_no_memory(driver_error(d));
+    for (uint32_t t = 0; t < stage->tasks; t++)
+        places[t].attempt = sched_attempt(a->sched, number, t);
     struct body body = {.type = MSG_OUTPUTS, .id = stage->wide->id};
-    int r = outputs_encode(attempts, stage->tasks, &body.bytes, driver_error(d));
+    int r = outputs_encode(places, stage->tasks, &body.bytes, driver_error(d));
     if (r == 0) r = send_all(d, make_body, &body);
     buffer_fini(&body.bytes);
-    mem_free(attempts);
+    mem_free(places);
     return r;
 }
 

@@ -28,7 +28,7 @@ struct kept_output {
 struct kept_shuffle {
     struct kept_shuffle *next;
     uint64_t id;
-    uint32_t *attempts;
+    struct output_place *places;
     uint32_t maps;
 };
 
@@ -73,7 +73,7 @@ void store_destroy(struct store *s)
     while (s->shuffles != NULL) {
         struct kept_shuffle *k = s->shuffles;
         s->shuffles = k->next;
-        mem_free(k->attempts);
+        mem_free(k->places);
         mem_free(k);
     }
     for (uint32_t b = 0; b < OUTPUT_BUCKETS; b++) {
@@ -114,7 +114,7 @@ static int keep_outputs(struct store *s, struct message *m, struct glint_error *
     struct kept_shuffle *k = mem_zalloc(sizeof *k);
     if (k == NULL) return error_no_memory(error);
     k->id = m->id;
-    int r = outputs_decode((struct glint_slice){m->body.data, m->body.size}, &k->attempts, &k->maps,
+    int r = outputs_decode((struct glint_slice){m->body.data, m->body.size}, &k->places, &k->maps,
                            error);
     if (r != 0) {
         mem_free(k);
@@ -236,7 +236,7 @@ int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct a
     else if (inputs == NULL)
         r = error_no_memory(error);
     for (uint32_t map = 0; r == 0 && map < k->maps; map++) {
-        const struct run *run = find_output(s, shuffle, map, k->attempts[map]);
+        const struct run *run = find_output(s, shuffle, map, k->places[map].attempt);
         if (run == NULL || partition >= run->partitions) {
             r = error_set(error, GLINT_E_RUN_CORRUPT, NULL,
                           "map output %u of shuffle %llu is not here", map,

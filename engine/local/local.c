@@ -6,7 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/driver/driver.h"
 #include "engine/executor/executor.h"
-#include "engine/local/work_dir.h"
+#include "engine/executor/work_dir.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -42,13 +42,14 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     assert(m->type > 0 && m->type < MSG_TYPES_END);
     struct packer p;
     packer_init(&p);
-    pack_array(&p, 9);
+    pack_array(&p, 10);
     pack_u64(&p, m->type);
     pack_u64(&p, m->stage);
     pack_u64(&p, m->task);
     pack_u64(&p, m->attempt);
     pack_u64(&p, m->partition);
     pack_u64(&p, m->id);
+    pack_u64(&p, m->size);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
     error_pack(&p, m->type == MSG_FAILED ? m->error : NULL);
@@ -98,6 +99,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         m->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
         m->partition = (uint32_t)unpack_u64(&u, UINT32_MAX);
         m->id = unpack_u64(&u, UINT64_MAX);
+        m->size = unpack_u64(&u, UINT64_MAX);
         ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
              error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0 &&
              (m->type != MSG_FAILED || m->error != NULL);
@@ -113,42 +115,125 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
     return NULL;
 }
 
-int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out,
+/* ---- Bodies */
+
+static int packed(struct packer *p, struct buffer *out, struct glint_error *error)
+{
+    if (p->failed) {
+        packer_fini(p);
+        return error_no_memory(error);
+    }
+    assert(p->out.size > 0);
+    *out = p->out;
+    return 0;
+}
+
+static int unpacked(struct unpacker *u, const char *what, struct glint_error *error)
+{
+    bool ok = unpack_done(u);
+    unpacker_fini(u);
+    return ok ? 0 : error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
+}
+
+int outputs_encode(const struct output_place *places, uint32_t count, struct buffer *out,
                    struct glint_error *error)
 {
     struct packer p;
     packer_init(&p);
-    pack_array(&p, count);
-    for (uint32_t i = 0; i < count; i++) pack_u64(&p, attempts[i]);
-    if (p.failed) {
-        packer_fini(&p);
-        return error_no_memory(error);
+    pack_array(&p, 2 * (uint64_t)count);
+    for (uint32_t i = 0; i < count; i++) {
+        pack_u64(&p, places[i].executor);
+        pack_u64(&p, places[i].attempt);
     }
-    *out = p.out;
-    return 0;
+    return packed(&p, out, error);
 }
 
-int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *out_count,
+int outputs_decode(struct glint_slice bytes, struct output_place **out, uint32_t *out_count,
                    struct glint_error *error)
 {
     struct unpacker u;
+    struct output_place *places = NULL;
+    bool ok =
+        unpacker_init(&u, bytes) && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
+    uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
     int r = 0;
-    uint32_t *attempts = NULL;
-    if (!unpacker_init(&u, bytes) || u.count > PARTITIONS_MAX)
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    else if ((attempts = mem_alloc(sizeof *attempts * u.count)) == NULL)
+    if (ok && (places = mem_alloc(sizeof *places * (count + 1))) == NULL)
         r = error_no_memory(error);
-    for (uint32_t i = 0; r == 0 && i < u.count; i++)
-        attempts[i] = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    if (r == 0 && !unpack_done(&u))
+    for (uint32_t i = 0; places != NULL && i < count; i++) {
+        places[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+        places[i].attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    }
+    if (r == 0 && (!ok || !unpack_done(&u)))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    assert(r != 0 || attempts != NULL);
-    *out_count = r == 0 ? (uint32_t)u.count : 0;
     unpacker_fini(&u);
     if (r != 0) {
-        mem_free(attempts);
-        attempts = NULL;
+        mem_free(places);
+        places = NULL;
     }
-    *out_attempts = attempts;
+    assert((r == 0) == (places != NULL));
+    *out = places;
+    *out_count = r == 0 ? count : 0;
     return r;
+}
+
+int job_encode(const struct task_options *o, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 4);
+    pack_u64(&p, o->line_bytes_max);
+    pack_u64(&p, o->result_bytes_max);
+    pack_u64(&p, o->skip_bad_rows);
+    pack_i64(&p, o->bad_rows_max);
+    return packed(&p, out, error);
+}
+
+int job_decode(struct glint_slice bytes, struct task_options *o, struct glint_error *error)
+{
+    struct unpacker u;
+    unpacker_init(&u, bytes);
+    o->line_bytes_max = unpack_u64(&u, VALUE_BYTES_MAX);
+    o->result_bytes_max = unpack_u64(&u, RESULT_BYTES_MAX);
+    o->skip_bad_rows = unpack_u64(&u, 1) != 0;
+    o->bad_rows_max = unpack_i64(&u);
+    return unpacked(&u, "the options of a job", error);
+}
+
+int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 4);
+    pack_u64(&p, f->shuffle);
+    pack_u64(&p, f->map);
+    pack_u64(&p, f->executor);
+    pack_u64(&p, f->attempt);
+    return packed(&p, out, error);
+}
+
+int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_error *error)
+{
+    struct unpacker u;
+    unpacker_init(&u, bytes);
+    f->shuffle = unpack_u64(&u, UINT64_MAX);
+    f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX);
+    f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+    f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    return unpacked(&u, "a fault", error);
+}
+
+/* Three bits behind the leading one: steps of an eighth. Codes below 8 are the sizes themselves. */
+uint8_t size_code(uint64_t bytes)
+{
+    if (bytes < 8) return (uint8_t)bytes;
+    unsigned shift = 60 - (unsigned)__builtin_clzll(bytes);
+    unsigned code = 8 * shift + (unsigned)(bytes >> shift);
+    return code < UINT8_MAX ? (uint8_t)code : UINT8_MAX;
+}
+
+uint64_t size_of_code(uint8_t code)
+{
+    if (code < 16) return code;
+    unsigned shift = code / 8u - 1;
+    return (uint64_t)(8 + code % 8) << shift;
 }

@@ -2,24 +2,34 @@
  * wire they are msgpack arrays, fields in the order of the table below.
  *
  *   driver -> executor                        executor -> driver
- *   STAGE      stage, body: the plan          DONE    stage, task, attempt, counters, body: result
- *   OUTPUTS    shuffle, body: map outputs     FAILED  stage, task, attempt, error
- *   BROADCAST  id, body: the value
+ *   JOB        id: your number, body: options DONE    stage, task, attempt, counters, body: result
+ *   STAGE      stage, body: the plan          FAILED  stage, task, attempt, error, body: fault
+ *   OUTPUTS    id: shuffle, body: map outputs
+ *   BROADCAST  id, body: the value, or size
  *   TASK       stage, task, attempt, partition, body: splits
+ *   KILL       stage, task, attempt: end it, its twin is done
  *   CANCEL     id: 1 end running tasks, 0 run again
- *   FORGET     stage
+ *   FORGET     stage, or id: a result
+ *
+ * JOB comes first, once. A BROADCAST without a body is fetched in blocks (executor/values.h). A
+ * DONE whose result is over RESULT_INLINE_BYTES_MAX has `id` and `size` for it instead of the body,
+ * until the driver's transport has fetched it. The body of a map task's DONE is one byte per reduce
+ * partition, how much there is for it (size_code); that of a FAILED of FETCH_FAILED is the fault.
  */
 #ifndef GLINT_NET_MESSAGE_H
 #define GLINT_NET_MESSAGE_H
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/data/task.h"
 
 enum message_type {
-    MSG_STAGE = 1,
+    MSG_JOB = 1,
+    MSG_STAGE,
     MSG_OUTPUTS,
     MSG_BROADCAST,
     MSG_TASK,
+    MSG_KILL,
     MSG_CANCEL,
     MSG_FORGET,
     MSG_DONE,
@@ -30,7 +40,8 @@ enum message_type {
 struct message {
     enum message_type type;
     uint32_t stage, task, attempt, partition;
-    uint64_t id; /* BROADCAST: of the value; OUTPUTS: of the shuffle */
+    uint64_t id;
+    uint64_t size; /* BROADCAST, DONE: of what is not in the body */
     struct buffer body;
     bool body_borrowed;        /* the body outlives the message and belongs to somebody else */
     struct buffer counters;    /* DONE: msgpack, see counters_encode */
@@ -46,11 +57,31 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
 /* Everything is copied and checked; NULL: error set. */
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error);
 
-/* The body of OUTPUTS: per map task the attempt that counts. 0, or NO_MEMORY, PROTOCOL. What decode
- * answers is freed with mem_free. */
-int outputs_encode(const uint32_t *attempts, uint32_t count, struct buffer *out,
+/* The body of OUTPUTS: per map task who has its output, and the attempt that made it. encode: 0 or
+ * NO_MEMORY. decode: 0, PROTOCOL, NO_MEMORY; what it answers is freed with mem_free. */
+struct output_place {
+    uint32_t executor, attempt;
+};
+int outputs_encode(const struct output_place *places, uint32_t count, struct buffer *out,
                    struct glint_error *error);
-int outputs_decode(struct glint_slice bytes, uint32_t **out_attempts, uint32_t *out_count,
+int outputs_decode(struct glint_slice bytes, struct output_place **out, uint32_t *out_count,
                    struct glint_error *error);
+
+/* The body of JOB: what the driver's options say about every task (not its memory and work_dir,
+ * which are the executor's own). */
+int job_encode(const struct task_options *options, struct buffer *out, struct glint_error *error);
+int job_decode(struct glint_slice bytes, struct task_options *options, struct glint_error *error);
+
+/* The body of FAILED with FETCH_FAILED: the map output that could not be had. */
+struct fetch_fault {
+    uint64_t shuffle;
+    uint32_t map, executor, attempt;
+};
+int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_error *error);
+int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_error *error);
+
+/* Sizes in one byte, rounded down to eighths of a power of two; 0 is 0. */
+uint8_t size_code(uint64_t bytes);
+uint64_t size_of_code(uint8_t code);
 
 #endif

@@ -76,7 +76,7 @@ Test(store, inputs_are_those_that_the_driver_names)
     }
     cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
-    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x93\x00\x02\x00", 4), &config, &error),
+    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x96\x00\x00\x00\x02\x00\x00", 7), &config, &error),
                  0);
     cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), 0);
     cr_assert_eq(count, 3);
@@ -85,7 +85,7 @@ Test(store, inputs_are_those_that_the_driver_names)
     cr_expect_eq(count, 0);
     cr_expect_eq(store_inputs(s, 3, 2, &arena, &inputs, &count, &error), GLINT_E_RUN_CORRUPT);
     error.code = GLINT_OK; /* another attempt than the one that is here; the later message counts */
-    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x93\x00\x01\x00", 4), &config, &error),
+    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x96\x00\x00\x00\x01\x00\x00", 7), &config, &error),
                  0);
     cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), GLINT_E_RUN_CORRUPT);
     arena_fini(&arena);

@@ -1,7 +1,7 @@
 /* Starting and ending: bad settings, the run's own folder, a system that has nothing left to give.
  */
 #include "engine/base/text.h"
-#include "engine/local/work_dir.h"
+#include "engine/executor/work_dir.h"
 #include "tests/support/faults.h"
 #include "tests/support/local.h"
 

@@ -1,8 +1,8 @@
 /* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700,
  * locked (base/folder_lock.h) while the run lives. What dead runs left is removed by the next one.
  */
-#ifndef GLINT_LOCAL_WORK_DIR_H
-#define GLINT_LOCAL_WORK_DIR_H
+#ifndef GLINT_EXECUTOR_WORK_DIR_H
+#define GLINT_EXECUTOR_WORK_DIR_H
 
 #include "engine/base/env.h"
 #include "engine/glint.h"

@@ -1,6 +1,6 @@
 /* One folder per run, so that whatever a run forgets goes with its folder, and a dead run's with
  * the next run in the same place. */
-#include "engine/local/work_dir.h"
+#include "engine/executor/work_dir.h"
 
 #include "engine/base/error.h"
 #include "engine/base/folder_lock.h"

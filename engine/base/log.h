@@ -1,0 +1,35 @@
+/* Log lines of long-running processes, on standard error: text, or one JSON object per line.
+ *
+ *   2026-11-21T07:00:00.123Z info executor=e1 job=7f3a stage=2 task=17: 12 map outputs fetched
+ *
+ * Ids are fields. The same line more than LOG_REPEATS_MAX times in a second is counted, not
+ * written. Any thread. */
+#ifndef GLINT_BASE_LOG_H
+#define GLINT_BASE_LOG_H
+
+#include "engine/base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct env;
+
+enum log_level { LOG_INFO, LOG_WARN, LOG_ERROR };
+
+/* Ids of the line; 0 or NULL: it has none. */
+struct log_ids {
+    const char *executor, *peer;
+    uint64_t job;
+    bool has_task;
+    uint32_t stage, task, attempt;
+};
+
+#define LOG_REPEATS_MAX 10u
+
+void log_start(struct env *env, bool json, const char *executor);
+void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Code, cause and hint of an error in one line. */
+void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e);
+
+#endif

@@ -1,0 +1,25 @@
+/* Starting daemons that a cluster's file names and that do not answer, and ending them again.
+ *
+ * LAUNCH_LOCAL starts this program's own `executor --cluster FILE --id ID`; LAUNCH_SSH the words of
+ * launch_command, with {host}, {id} and {config} replaced, no shell between. Standard output and
+ * error go to log_dir/ID.log. Loop thread only. */
+#ifndef GLINT_DRIVER_LAUNCH_H
+#define GLINT_DRIVER_LAUNCH_H
+
+#include "engine/base/error.h"
+#include "engine/net/cluster.h"
+
+#include <uv.h>
+
+struct launch_process;
+
+/* NULL: *error set. `ended`: loop thread, once, when the process ended by itself. */
+struct launch_process *launch_start(uv_loop_t *loop, const struct cluster *cluster,
+                                    uint32_t executor,
+                                    void (*ended)(void *arg, int64_t status, int signal), void *arg,
+                                    struct glint_error *error);
+const char *launch_log(const struct launch_process *p);
+/* SIGTERM, and SIGKILL after `grace_ms`; freed by the loop when it has ended. */
+void launch_stop(struct launch_process *p, uint64_t grace_ms);
+
+#endif

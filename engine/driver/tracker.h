@@ -1,0 +1,28 @@
+/* Who has which blocks of a broadcast, and who should fetch which from whom. Pure.
+ *
+ * The driver gives each block out about once; executors get the rest from one another. An
+ * executor asks for blocks (TRACK) and is told which to fetch from where (TRACKED): a block
+ * that only the driver has goes to one executor at a time; one that executors have is fetched from
+ * the one with the least to send. What it failed to get it is offered from somewhere else, in
+ * the end from the driver again, so that it always gets all blocks while the driver lives. */
+#ifndef GLINT_DRIVER_TRACKER_H
+#define GLINT_DRIVER_TRACKER_H
+
+#include "engine/net/wire.h"
+
+struct tracker; /* of one broadcast */
+
+struct tracker *tracker_create(uint32_t blocks); /* NULL without memory */
+void tracker_destroy(struct tracker *t);
+/* A TRACK of an executor: fills *out, whose id is the caller's. False without memory; nothing has
+ * changed then. */
+bool tracker_on_track(struct tracker *t, uint32_t executor, const struct track *in,
+                      struct tracked *out);
+void tracker_on_lost(struct tracker *t, uint32_t executor);
+/* An executor whose last answer was empty, for which there is something now; its `want` of then.
+ * False: none. Called after each event until false. */
+bool tracker_next(struct tracker *t, uint32_t *out_executor, struct tracked *out);
+/* How many blocks were given out from the driver so far, repeats included. */
+uint64_t tracker_driver_blocks(const struct tracker *t);
+
+#endif

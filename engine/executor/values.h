@@ -1,0 +1,40 @@
+/* Broadcast values of this process: one copy, shared by all slots, made of blocks of
+ * VALUE_BLOCK_BYTES that come from the driver and from other executors.
+ *
+ * A block travels sealed (net/seal.h). An executor keeps blocks unsealed in place in the value and
+ * seals them again to serve (or keeps the sealed form where it was compressed).
+ *
+ * Fetching begins when the value is announced. Loop thread, but for values_get. */
+#ifndef GLINT_EXECUTOR_VALUES_H
+#define GLINT_EXECUTOR_VALUES_H
+
+#include "engine/base/mem.h"
+#include "engine/net/wire.h"
+#include "engine/shuffle/fetch.h"
+
+#include <stdatomic.h>
+
+struct values;
+
+/* `track` sends a TRACK to the driver (false: it could not be sent; the driver is gone). */
+struct values *values_create(struct env *env, const struct fetcher *fetcher, uint64_t fetch_ms,
+                             bool (*track)(void *arg, const struct track *t), void *arg);
+/* A value of `size` bytes is to be had. 0 or NO_MEMORY. */
+int values_announce(struct values *v, uint64_t id, uint64_t size, struct glint_error *error);
+/* 0 or PROTOCOL. */
+int values_on_tracked(struct values *v, const struct tracked *t, struct glint_error *error);
+/* A slot's thread: waits for the whole value; *out is valid until values_destroy. 0, or a code with
+ * *error set: it never was announced, or cannot be had (each wait has an end: no progress for
+ * fetch_ms, or *cancel_flag, looked at on values_wake). */
+int values_get(struct values *v, uint64_t id, const atomic_bool *cancel_flag,
+               struct glint_slice *out, struct glint_error *error);
+/* Any thread: waiting slots look at their cancel flags. */
+void values_wake(struct values *v);
+/* A sealed block, held until values_release. False: not here (yet). */
+bool values_block(struct values *v, uint64_t id, uint32_t block, struct glint_slice *out,
+                  void **out_held);
+void values_release(struct values *v, void *held);
+/* No slot waits any more, and no request is out. */
+void values_destroy(struct values *v);
+
+#endif

@@ -1,0 +1,72 @@
+/* One connection: frames over libuv TCP, through TLS where there is a key.
+ *
+ *   DIALLING -> SECURING [tcp connected or accepted]   SECURING -> GREETING [tls_ready]
+ *   GREETING -> OPEN     [both hellos fit]             any -> CLOSED [conn_close, error, deadline]
+ *
+ * Loop thread only. Callbacks come from the loop, never from inside a call, but for conn_close's
+ * `closed`, which comes later too. After `closed` returns the conn is gone. */
+#ifndef GLINT_NET_CONN_H
+#define GLINT_NET_CONN_H
+
+#include "engine/net/frame.h"
+#include "engine/net/hello.h"
+#include "engine/net/tls.h"
+
+#include <uv.h>
+
+/* What connections of one process share. Constant while one lives, but for the counters. */
+struct net {
+    uv_loop_t *loop;
+    struct env *env;
+    struct tls_context *tls; /* NULL: insecure_plaintext */
+    struct hello self;       /* channel and wanted are each connection's */
+    uint64_t connect_ms;     /* deadline from dialling or accepting to OPEN */
+    uint64_t bytes_sent, bytes_received;
+    uint64_t refused; /* connections that did not get to OPEN */
+};
+
+struct conn;
+
+/* `arg` is the conn's. */
+struct conn_events {
+    void (*opened)(void *arg, struct conn *c); /* conn_peer is known */
+    /* A whole frame; the payload is borrowed. Not for DATA frames that went to `into`. Answers 0,
+     * or a code with *error set, which ends the connection. */
+    int (*frame)(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
+                 struct glint_error *error);
+    /* Where the bytes of a DATA frame go: f->length bytes, which stay the connection's until
+     * `data`, or `closed`; NULL: nobody wants them, they are passed over. May itself be NULL: no
+     * DATA is expected. */
+    uint8_t *(*into)(void *arg, struct conn *c, const struct frame *f);
+    void (*data)(void *arg, struct conn *c, const struct frame *f);
+    /* Once, after anything else; why->code is OK where we closed it. */
+    void (*closed)(void *arg, struct conn *c, const struct glint_error *why);
+};
+
+/* Dials; a name is resolved. NULL: *error set. `wanted` may be NULL. */
+struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
+                       const uint8_t *wanted, const struct conn_events *events, void *arg,
+                       struct glint_error *error);
+/* Queues a control frame; takes over payload->data, which is empty then (NULL: no payload). False
+ * without memory, or when CONN_QUEUE_BYTES_MAX wait to be sent: the connection then ends by itself.
+ */
+bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
+/* Queues a DATA frame whose bytes are borrowed until `sent` is called (also when the connection
+ * ends; then with ok false), which is always. Without TLS they go to the socket from where they
+ * are. */
+void conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
+                    void (*sent)(void *arg, bool ok), void *arg);
+/* What waits to be sent. A sender of much data keeps it below a window of its own. */
+uint64_t conn_queued(const struct conn *c);
+/* After what is queued has been sent if `flush`, but not later than CLOSE_MS. */
+void conn_close(struct conn *c, bool flush);
+
+bool conn_is_open(const struct conn *c);
+const struct hello *conn_peer(const struct conn *c);
+/* "10.0.0.2:7400" */
+const char *conn_address(const struct conn *c);
+/* The other side's address alone, as conn_dial takes it. */
+void conn_host(const struct conn *c, char *out, size_t capacity);
+void conn_set(struct conn *c, const struct conn_events *events, void *arg);
+
+#endif

@@ -1,0 +1,65 @@
+/* Frames: what every byte between two processes belongs to. Pure.
+ *
+ *     0        4     5      6       8        12       16           24           32
+ *     +--------+-----+------+-------+--------+--------+------------+------------+---------
+ *     | "GLNT" | ver | type | flags | length | head   | request id | XXH3-64    | payload
+ *     +--------+-----+------+-------+--------+--------+------------+------------+---------
+ *
+ * Numbers are little-endian; `length` is that of the payload, flags are 0. The checksum covers the
+ * 24 bytes before it and the first `head` bytes of the payload: of control frames all of it (head =
+ * length), of data frames only what describes the data, whose blocks carry the checksums that were
+ * made when they were written. It finds bugs and broken hardware; what finds enemies is TLS.
+ *
+ * A frame that does not fit is PROTOCOL, and the connection's end: behind it no byte can be
+ * believed. */
+#ifndef GLINT_NET_FRAME_H
+#define GLINT_NET_FRAME_H
+
+#include "engine/base/error.h"
+
+#define FRAME_HEADER_BYTES 32u
+#define FRAME_VERSION      1u
+
+enum frame_type {
+    FRAME_HELLO = 1, /* hello.h; the first frame of both sides */
+    FRAME_REFUSE,    /* hello.h; instead of a hello, and then the end */
+    FRAME_PING,      /* a sign of life, wire.h */
+    FRAME_MESSAGE,   /* message.h: between driver and executor */
+    FRAME_READY,     /* executor to driver: what it has to offer, wire.h */
+    FRAME_PEER,      /* driver to executor: where another one is, wire.h */
+    FRAME_ADMIT,     /* driver to daemon: wants an executor of its own, wire.h */
+    FRAME_QUEUED,    /* daemon: request id is the place in the queue, from 1 */
+    FRAME_ADMITTED,  /* daemon: where the executor listens, wire.h */
+    FRAME_ENDED,     /* daemon: how the executor ended, wire.h */
+    FRAME_STATUS,    /* anybody to daemon: no payload */
+    FRAME_STATUS_IS, /* daemon: wire.h */
+    FRAME_CANCEL,    /* anybody to daemon, daemon to its driver: job, wire.h */
+    FRAME_CANCELED,  /* daemon: request id is 1 if it has such a job, else 0 */
+    FRAME_DRAIN,     /* executor to driver: give me no more tasks */
+    FRAME_GET,       /* wants bytes, wire.h; answered by DATA or GONE of the same request id */
+    FRAME_DATA,      /* head: empty; the bytes */
+    FRAME_GONE,      /* they are not there: an error, wire.h */
+    FRAME_TRACK,     /* executor to driver: which blocks of a broadcast next? wire.h */
+    FRAME_TRACKED,   /* driver: these, from there, wire.h */
+    FRAME_TYPES_END
+};
+
+struct frame {
+    enum frame_type type;
+    uint32_t length, head;
+    uint64_t request;
+};
+
+/* Writes the header; `head` points at the first frame->head bytes of the payload. */
+void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES]);
+/* Checks what the header alone can tell: magic, version, type, flags, and `length` against the
+ * bound of its type (limits.h); before a hello only HELLO and REFUSE are known (`greeted` false),
+ * of at most HELLO_BYTES_MAX. 0, or PROTOCOL with *error set, whose cause names what was seen, also
+ * a plain HTTP request or a TLS record. */
+int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct frame *out,
+                 struct glint_error *error);
+/* The checksum, once `head` (frame->head bytes) is there too. 0 or PROTOCOL. */
+int frame_check(const uint8_t in[FRAME_HEADER_BYTES], const struct frame *frame,
+                const uint8_t *head, struct glint_error *error);
+
+#endif

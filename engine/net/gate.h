@@ -1,0 +1,27 @@
+/* The gate: one listening port of a process, and what comes in there before it is trusted.
+ *
+ * TLS, then hello; at most GATE_PENDING_MAX connections are on their way at a time, the oldest of
+ * them is dropped for a new one; each has net->connect_ms. With no file descriptor left it waits
+ * for one to be closed, without spinning. Loop thread only. */
+#ifndef GLINT_NET_GATE_H
+#define GLINT_NET_GATE_H
+
+#include "engine/net/conn.h"
+
+struct gate;
+
+/* `accepted` gets each connection once it is OPEN and calls conn_set; answering false closes it,
+ * with the REFUSE that *error holds: e.g. a second executor of the same id. Port 0: any. NULL:
+ * *error set (ADDRESS_IN_USE, SYSTEM). */
+struct gate *gate_open(struct net *net, const char *host, uint16_t port,
+                       bool (*accepted)(void *arg, struct conn *c, struct glint_error *error),
+                       void *arg, struct glint_error *error);
+uint16_t gate_port(const struct gate *g);
+/* Closes the port and what has not come through; accepted connections live on. The memory is freed
+ * by the loop, later. NULL is fine. */
+void gate_close(struct gate *g);
+
+/* Whether an address is this host's own and no other's: "localhost", 127.0.0.0/8, ::1. */
+bool host_is_loopback(const char *host);
+
+#endif

@@ -1,0 +1,30 @@
+/* Blocks of a broadcast value as they travel, and as they are checked on arrival. Pure.
+ *
+ *     0         8     12       16
+ *     +---------+-----+--------+---------+
+ *     | XXH3-64 | raw | stored | payload |   numbers little-endian
+ *     +---------+-----+--------+---------+
+ *
+ * The payload is lz4 where stored < raw, else the raw bytes. The checksum covers what follows it
+ * and is seeded with (id, block), so that a block that was answered for another one is noticed. */
+#ifndef GLINT_NET_SEAL_H
+#define GLINT_NET_SEAL_H
+
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "engine/limits.h"
+
+static inline uint32_t value_blocks(uint64_t size)
+{
+    return (uint32_t)((size + VALUE_BLOCK_BYTES - 1) / VALUE_BLOCK_BYTES);
+}
+
+/* One block of a value in sealed form, appended to *out. 0 or a code.
+ * `size` is that of the whole value. */
+int value_seal(uint64_t id, uint32_t block, struct glint_slice value, struct buffer *out,
+               struct glint_error *error);
+/* Checks a sealed block and puts its bytes in place. 0, or RUN_CORRUPT. */
+int value_unseal(uint64_t id, uint32_t block, struct glint_slice sealed, uint8_t *value,
+                 uint64_t size, struct glint_error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/* TLS 1.3 with a pre-shared key, over memory: bytes in, bytes out, no sockets.
+ *
+ * One suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke, no certificates, tickets or early data. The
+ * identity says which key is meant. OpenSSL appears in tls.c and secret.c only. */
+#ifndef GLINT_NET_TLS_H
+#define GLINT_NET_TLS_H
+
+#include "engine/base/mem.h"
+#include "engine/net/secret.h"
+
+struct tls_context; /* constant once made: any thread may open sessions */
+struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error);
+void tls_context_destroy(struct tls_context *c);
+
+struct tls; /* one connection's; one thread */
+struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error);
+void tls_close(struct tls *t);
+
+/* Bytes came from the network. They are taken whole. 0 or a code. */
+int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error);
+/* Plain bytes, at most `capacity`, straight to `out`: how many, 0: none yet, negative: a code
+ * (AUTH: the other side has not the secret; PROTOCOL; CONNECTION: it has ended). */
+int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error *error);
+/* Encrypts; what is to be sent stands in tls_output. Before the handshake is done nothing may be
+ * written. 0 or a code. */
+int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
+bool tls_ready(const struct tls *t); /* the handshake is done */
+/* What is to be sent: swapped into *out, which must be empty. */
+void tls_output(struct tls *t, struct buffer *out);
+
+#endif

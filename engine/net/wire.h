@@ -1,0 +1,135 @@
+/* Payloads of the frames that are not messages: small msgpack arrays, encoded and decoded side by
+ * side. Pure; everything from outside is checked, ids are numbers, never paths.
+ *
+ * All encoders append to *out and answer 0 or NO_MEMORY; all decoders 0, PROTOCOL or NO_MEMORY. */
+#ifndef GLINT_NET_WIRE_H
+#define GLINT_NET_WIRE_H
+
+#include "engine/data/run.h"
+#include "engine/net/hello.h"
+
+#define HOST_BYTES_MAX 256u
+
+/* PING, on the control channel, both ways. Answered by nothing: both sides send their own. */
+struct ping {
+    uint64_t sent_ns;       /* the sender's monotonic clock */
+    uint64_t memory_bytes;  /* resident, of an executor */
+    uint32_t tasks_running; /* of an executor */
+};
+
+/* READY: the executor's first frame on the control channel. */
+struct ready {
+    uint16_t port; /* where its peers reach it; the host is the one the driver knows, or saw */
+    uint32_t slots;
+    uint64_t memory_bytes; /* of the whole process */
+};
+
+struct peer {
+    uint32_t executor; /* the driver's number for it; never used twice in a job */
+    char node[NAME_BYTES_MAX];
+    char host[HOST_BYTES_MAX];
+    uint16_t port;
+    uint8_t incarnation[INCARNATION_BYTES];
+};
+
+struct admit {
+    uint64_t job;
+    char name[NAME_BYTES_MAX]; /* of the job, for status and cancel */
+};
+
+struct admitted {
+    uint16_t port;
+    uint8_t incarnation[INCARNATION_BYTES];
+};
+
+struct ended {
+    int32_t wait_status; /* as waitpid gives it */
+    bool out_of_memory;  /* the cgroup counted an OOM kill meanwhile */
+    char log[1024];      /* path on that node; "" */
+};
+
+/* STATUS_IS: one per daemon. */
+#define STATUS_JOBS_MAX 64u
+struct status_job {
+    uint64_t job;
+    char name[NAME_BYTES_MAX], stage[NAME_BYTES_MAX];
+    bool running; /* else it waits */
+    uint32_t tasks_running;
+    uint64_t age_ns;       /* since it was admitted */
+    uint64_t heard_ns;     /* since the last sign of life of its driver */
+    uint64_t memory_bytes; /* resident, of its executor */
+};
+struct status {
+    char node[NAME_BYTES_MAX], build[NAME_BYTES_MAX];
+    uint32_t slots, drivers_max;
+    uint64_t memory_bytes, uptime_ns;
+    bool draining;
+    uint32_t job_count;
+    struct status_job jobs[STATUS_JOBS_MAX];
+};
+
+enum get_kind {
+    GET_PARTS = 1, /* where one partition lies in map outputs: DATA is parts_encode's */
+    GET_OUTPUT,    /* bytes [offset, offset + size) of a map output */
+    GET_VALUE,     /* block `block` of broadcast `id`, sealed (executor/values.h) */
+    GET_RESULT,    /* bytes [offset, offset + size) of a task's result, `id` */
+    GET_KINDS_END
+};
+struct get {
+    enum get_kind kind;
+    uint64_t id; /* of the shuffle, broadcast or result */
+    uint32_t map, attempt, partition, block;
+    uint64_t offset, size;
+    /* PARTS: pairs of map and attempt, borrowed by encode; of decode mem_alloc'ed, freed by
+     * get_fini. */
+    uint32_t map_count;
+    uint32_t (*maps)[2];
+};
+void get_fini(struct get *g);
+
+/* TRACK: which blocks next? TRACKED answers with at most `want` of them. */
+#define TRACK_BLOCKS_MAX 16u
+struct track {
+    uint64_t id;
+    uint32_t want;
+    uint32_t have_count; /* arrived since the last TRACK */
+    uint32_t have[TRACK_BLOCKS_MAX];
+    uint32_t failed_count; /* asked for, and not got: the driver names others */
+    uint32_t failed[TRACK_BLOCKS_MAX];
+};
+#define TRACK_DRIVER UINT32_MAX
+struct tracked {
+    uint64_t id;
+    uint32_t count; /* 0: nothing to fetch now; TRACKED comes again when there is */
+    struct tracked_block {
+        uint32_t block, from; /* an executor's number, or TRACK_DRIVER */
+    } blocks[TRACK_BLOCKS_MAX];
+};
+
+#define WIRE_CODEC(name)                                                                           \
+    int name##_encode(const struct name *v, struct buffer *out, struct glint_error *error);        \
+    int name##_decode(struct glint_slice bytes, struct name *v, struct glint_error *error)
+WIRE_CODEC(ping);
+WIRE_CODEC(ready);
+WIRE_CODEC(peer);
+WIRE_CODEC(admit); /* CANCEL too: job 0 and a name, or the other way round */
+WIRE_CODEC(admitted);
+WIRE_CODEC(ended);
+WIRE_CODEC(status);
+WIRE_CODEC(get);
+WIRE_CODEC(track);
+WIRE_CODEC(tracked);
+#undef WIRE_CODEC
+
+/* GONE: an error. */
+int gone_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error);
+int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error);
+
+/* The parts of one partition, in the order asked for. decode fills exactly `count`; sums that
+ * cannot be are PROTOCOL. */
+int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *out,
+                 struct glint_error *error);
+int parts_decode(struct glint_slice bytes, struct run_part *out, uint32_t count,
+                 struct glint_error *error);
+
+#endif
