@@ -44,8 +44,8 @@ int save_open(struct save *s, const struct op_open *o, const char *suffix)
     s->shape = o->in;
     s->folder = o->output;
     s->file = -1;
-    bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%llu", o->task->partition,
-                            suffix, (unsigned long long)o->task->attempt_id) &&
+    bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
+                            suffix, o->task->attempt) &&
                 save_path(s, path, sizeof path);
     assert(s->folder != NULL && s->folder[0] != '\0');
     if (!fits)

@@ -52,6 +52,7 @@ struct glint_task {
     struct task_counters counters;
     uint32_t partition;  /* of the operator at work */
     uint64_t attempt_id; /* unique in this process's life; names spill files */
+    uint32_t attempt;    /* as the driver counts them: names part files */
     uint64_t file_count; /* spill files made so far */
     uint64_t table_seed; /* random, of this process */
     /* Inside open: the arguments of the function at hand, and the broadcasts they may name. */

@@ -68,6 +68,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .options = &e->config.options,
                              .arena = arena,
                              .partition = m->partition,
+                             .attempt = m->attempt,
                              .table_seed = e->table_seed,
                              .broadcast = store_broadcast,
                              .broadcast_arg = e->store,
@@ -90,6 +91,7 @@ static void slot_run(struct slot *slot, const struct message *m, struct message 
     } else {
         struct pipeline_input input = {.stage = stage,
                                        .partition = m->partition,
+                             .attempt = m->attempt,
                                        .splits = {m->body.data, m->body.size},
                                        .fetch = slot_fetch,
                                        .fetch_arg = e};
