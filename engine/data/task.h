@@ -11,6 +11,8 @@
 #include "engine/glint.h"
 #include "engine/limits.h"
 
+#include <limits.h>
+
 /* What a job's options say about every task. Constant while a context lives. */
 struct task_options {
     uint64_t memory_bytes; /* of one slot */
@@ -19,6 +21,9 @@ struct task_options {
     bool skip_bad_rows;
     int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
     const char *work_dir; /* this run's own folder, mode 0700, exists */
+    /* Where relative paths begin: the driver's current folder, which an executor process makes its
+     * own. Empty: nowhere else. */
+    char folder[PATH_MAX];
 };
 
 /* Counts of one attempt. The built-in ones come first; the rest are the functions', by name. */
