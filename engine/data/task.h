@@ -48,6 +48,7 @@ struct task_counters {
 };
 
 struct args_value;
+struct run_source;
 
 struct glint_task {
     struct env *env;
@@ -66,6 +67,8 @@ struct glint_task {
     void *broadcast_arg;
     /* The batch at hand's origin, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
+    /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */
+    const struct run_source *failed_source;
     /* Set by another thread: the job was cancelled. Read through task_cancelled. */
     const void *cancel_flag;
 };
