@@ -44,6 +44,7 @@ void run_destroy(struct run *run)
     if (run->path != NULL) run->env->remove_file(run->env, run->path);
     mem_free(run->path);
     mem_free(run->memory);
+    if (run->memory_taken > 0) atomic_fetch_add(run->run_memory, run->memory_taken);
     mem_free(run->parts);
     *run = (struct run){.path = NULL};
 }

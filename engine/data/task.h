@@ -12,6 +12,7 @@
 #include "engine/limits.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 
 /* What a job's options say about every task. Constant while a context lives. */
 struct task_options {
@@ -61,6 +62,8 @@ struct glint_task {
     uint32_t attempt;    /* as the driver counts them: names part files */
     uint64_t file_count; /* spill files made so far */
     uint64_t table_seed; /* random, of this process */
+    /* What finished runs of this process may still take in memory, all together; NULL: nothing. */
+    atomic_uint_fast64_t *run_memory;
     /* Inside open: the arguments of the function at hand, and the broadcasts they may name. */
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);
