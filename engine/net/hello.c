@@ -1,6 +1,7 @@
 /* Hellos and refusals, both ways, and the rules of who may talk to whom about what. */
 #include "engine/net/hello.h"
 
+#include "engine/base/text.h"
 #include "engine/net/pack_net.h"
 
 #include <assert.h>
@@ -157,8 +158,8 @@ int refuse_encode(const struct glint_error *why, struct buffer *out, struct glin
 {
     assert(why->code < 0);
     char cause[REFUSE_CAUSE_MAX], hint[REFUSE_HINT_MAX];
-    snprintf(cause, sizeof cause, "%s", why->cause);
-    snprintf(hint, sizeof hint, "%s", why->hint);
+    text_format(cause, sizeof cause, "%s", why->cause); /* what is too long is cut */
+    text_format(hint, sizeof hint, "%s", why->hint);
     struct packer p;
     uint64_t before = out->size;
     packing_begin(&p, out, REFUSE_FIELDS);
