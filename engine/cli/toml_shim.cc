@@ -3,6 +3,24 @@
  * needs. */
 #include "engine/cli/toml_shim.h"
 
+#include <exception>
+
+namespace {
+
+struct library_bug : std::exception {
+    const char *what() const noexcept override { return "this is no TOML"; }
+};
+
+[[noreturn]] void broken()
+{
+    throw library_bug();
+}
+
+} // namespace
+
+/* "[" at the end of a line breaks an assert of toml++ 3.3: what it believes of its input must end
+ * the reading, not the program. */
+#define TOML_ASSERT(condition) (static_cast<bool>(condition) ? void() : broken())
 #define TOML_HEADER_ONLY       1
 #define TOML_EXCEPTIONS        1
 #define TOML_ENABLE_FORMATTERS 0
@@ -11,7 +29,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <string_view>
 
