@@ -14,9 +14,10 @@ static const char *project_file(const char *name)
     static char text[TEXT_MAX];
     static const char here[] = "tests/unit/cli/test_cluster_doc.c";
     char path[4096];
-    size_t root = strlen(__FILE__) - strlen(here);
-    cr_assert_str_eq(__FILE__ + root, here);
-    snprintf(path, sizeof path, "%.*s%s", (int)root, __FILE__, name);
+    static const char this_file[] = __FILE__;
+    size_t root = sizeof this_file - sizeof here;
+    cr_assert_str_eq(&this_file[root], here);
+    snprintf(path, sizeof path, "%.*s%s", (int)root, this_file, name);
     FILE *file = fopen(path, "r");
     cr_assert_not_null(file, "%s", path);
     size_t size = fread(text, 1, sizeof text - 1, file);
