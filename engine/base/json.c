@@ -93,6 +93,7 @@ void json_name(struct json *j, const char *name)
     j->after_value = false;
 }
 
+/* What needs no quotes, unless readers would lose digits. */
 static void put_number(struct json *j, const char *digits, bool exact)
 {
     if (!exact) {
@@ -137,6 +138,38 @@ void json_ms(struct json *j, uint64_t ns)
                             (unsigned long long)(ns / 1000 % 1000));
     assert(fits);
     put_number(j, text, true);
+}
+
+void json_bool(struct json *j, bool value)
+{
+    put_number(j, value ? "true" : "false", true);
+}
+
+void json_error(struct json *j, const struct glint_error *error)
+{
+    if (error == NULL || error->code == GLINT_OK) {
+        json_string(j, NULL);
+        return;
+    }
+    char code[TEXT_NUMBER_MAX];
+    bool fits = text_format(code, sizeof code, "E%04d", -(int)error->code);
+    assert(fits);
+    json_open(j, '{');
+    json_name(j, "code");
+    json_string(j, code);
+    json_name(j, "name");
+    json_string(j, error_name(error->code));
+    json_name(j, "text");
+    json_string(j, glint_code_text(error->code));
+    json_name(j, "cause");
+    json_string(j, error->cause);
+    json_name(j, "effect");
+    json_string(j, error->effect[0] != '\0' ? error->effect : NULL);
+    json_name(j, "hint");
+    json_string(j, error->hint[0] != '\0' ? error->hint : NULL);
+    json_name(j, "exit_status");
+    json_i64(j, glint_code_exit_status(error->code));
+    json_close(j, '}');
 }
 
 void json_fini(struct json *j)

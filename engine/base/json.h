@@ -3,6 +3,7 @@
 #ifndef GLINT_BASE_JSON_H
 #define GLINT_BASE_JSON_H
 
+#include "engine/base/error.h"
 #include "engine/base/mem.h"
 
 #include <stdint.h>
@@ -27,6 +28,9 @@ void json_i64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);
 void json_f64(struct json *j, double value); /* NaN and infinities: null */
 void json_ms(struct json *j, uint64_t ns);   /* milliseconds, to the microsecond */
+void json_bool(struct json *j, bool value);
+/* Code, name, text, cause, effect, hint and exit status as an object; NULL, or no error: null. */
+void json_error(struct json *j, const struct glint_error *error);
 void json_fini(struct json *j);
 
 #endif

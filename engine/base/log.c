@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define STANDARD_ERROR 2
 #define LINE_BYTES_MAX 4096
@@ -23,7 +22,6 @@
 #define KINDS_MAX      64u
 #define KIND_TEXT_MAX  160
 #define NS_PER_SECOND  UINT64_C(1000000000)
-#define NS_PER_MS      1000000
 
 struct kind {
     uint64_t hash, second; /* of the monotonic clock */
@@ -51,18 +49,6 @@ struct line {
     enum glint_code code; /* OK: none */
     const char *text;
 };
-
-/* "2026-11-21T07:00:00.123Z" */
-static void time_text(int64_t wall_ns, char *out, size_t capacity)
-{
-    struct tm tm = {0};
-    int64_t second = (int64_t)NS_PER_SECOND;
-    time_t seconds = (time_t)(wall_ns / second);
-    gmtime_r(&seconds, &tm);
-    text_format(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
-                tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-                (int)(wall_ns % second / NS_PER_MS));
-}
 
 struct line_buffer {
     char text[LINE_BYTES_MAX];
@@ -149,7 +135,7 @@ static void line_write(const struct line *l)
     struct env *env = logger.env != NULL ? logger.env : env_real();
     const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
     char when[64];
-    time_text(env->wall_ns(env), when, sizeof when);
+    text_time(when, env->wall_ns(env));
     if (!logger.json) {
         struct line_buffer text = {.size = 0};
         line_text(l, executor, when, &text);

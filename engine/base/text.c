@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 bool text_format(char *out, size_t capacity, const char *format, ...)
 {
@@ -244,4 +245,17 @@ void text_make_shown(char *text)
             n = 1;
         }
     assert(text_is_shown(text));
+}
+
+size_t text_time(char *out, int64_t wall_ns)
+{
+    int64_t ms = wall_ns / 1000000 - (wall_ns % 1000000 < 0);
+    int64_t seconds = ms / 1000 - (ms % 1000 < 0);
+    struct tm tm;
+    time_t t = (time_t)seconds;
+    bool known = gmtime_r(&t, &tm) != NULL;
+    assert(known && ms - seconds * 1000 >= 0); /* all of int64_t lies between 1677 and 2262 */
+    return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                            tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                            tm.tm_sec, (int)(ms - seconds * 1000));
 }

@@ -2,9 +2,7 @@
  */
 #include "engine/cli/summary.h"
 
-#include "engine/base/error.h"
 #include "engine/base/json.h"
-#include "engine/base/text.h"
 #include "engine/cli/print.h"
 #include "engine/data/task.h"
 
@@ -74,33 +72,6 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     }
 }
 
-static void put_error(struct json *j, const struct glint_error *error)
-{
-    json_name(j, "error");
-    if (error->code == GLINT_OK) {
-        json_string(j, NULL);
-        return;
-    }
-    char code[16];
-    text_format(code, sizeof code, "E%04d", -(int)error->code);
-    json_open(j, '{');
-    json_name(j, "code");
-    json_string(j, code);
-    json_name(j, "name");
-    json_string(j, error_name(error->code));
-    json_name(j, "text");
-    json_string(j, glint_code_text(error->code));
-    json_name(j, "cause");
-    json_string(j, error->cause);
-    json_name(j, "effect");
-    json_string(j, error->effect[0] != '\0' ? error->effect : NULL);
-    json_name(j, "hint");
-    json_string(j, error->hint[0] != '\0' ? error->hint : NULL);
-    json_name(j, "exit_status");
-    json_i64(j, glint_code_exit_status(error->code));
-    json_close(j, '}');
-}
-
 static void put_counters(struct json *j, const struct glint_summary *s)
 {
     json_name(j, "counters");
@@ -162,7 +133,8 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_string(&j, report->job);
     json_name(&j, "status");
     json_string(&j, status_of(report->error->code));
-    put_error(&j, report->error);
+    json_name(&j, "error");
+    json_error(&j, report->error);
     json_name(&j, "elapsed_ms");
     json_ms(&j, s->elapsed_ns);
     json_name(&j, "tasks");

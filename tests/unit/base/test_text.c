@@ -200,3 +200,25 @@ Test(text, formatting_says_when_it_cuts)
     cr_expect_not(text_format(out, sizeof out, "%s", "123456"));
     cr_expect_str_eq(out, "12345");
 }
+
+Test(text, moments)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } moments[] = {
+        {0, "1970-01-01T00:00:00.000Z"},
+        {1795330800123456789, "2026-11-22T07:00:00.123Z"},
+        {951782400000000000, "2000-02-29T00:00:00.000Z"},
+        {-1, "1969-12-31T23:59:59.999Z"},
+        {-1000000, "1969-12-31T23:59:59.999Z"},
+        {-1000000001, "1969-12-31T23:59:58.999Z"},
+        {INT64_MAX, "2262-04-11T23:47:16.854Z"},
+        {INT64_MIN, "1677-09-21T00:12:43.145Z"},
+    };
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
+        char out[TEXT_NUMBER_MAX];
+        cr_expect_eq(text_time(out, moments[i].ns), strlen(moments[i].text));
+        cr_expect_str_eq(out, moments[i].text);
+    }
+}
