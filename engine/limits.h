@@ -33,7 +33,8 @@
 #define MERGE_FAN_IN_MAX        128u
 #define KEY_BYTES_MAX           (16 * MIB)
 #define VALUE_BYTES_MAX         (4 * GIB - 1) /* msgpack's bin 32 */
-#define MAP_OUTPUT_MEMORY_BYTES MIB           /* a task's map output beyond it goes to a file */
+#define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a task's map output beyond it goes to a file */
+#define RUN_MEMORY_SHARE        16u           /* of the memory: what all finished runs may take */
 
 /* Running. */
 #define SLOTS_MAX             256u
@@ -52,7 +53,7 @@
 #define DATA_FRAME_BYTES_MAX    (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
 #define GATE_PENDING_MAX        64u
-#define RESULT_INLINE_BYTES_MAX MIB /* a task's result beyond it is fetched, not sent */
+#define RESULT_INLINE_BYTES_MAX MIB       /* a task's result beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES       (4 * MIB) /* of a broadcast */
 #define FETCH_CHUNK_BYTES_MAX   MIB
 #define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */

@@ -1,7 +1,7 @@
 /* glint filter info: what each filter is and how full it is. */
 #include "engine/base/env.h"
+#include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/cli/json.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "jobs/filter_file.h"

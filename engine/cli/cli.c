@@ -22,17 +22,16 @@ const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters 
 
 void cli_verbs(const struct cli_program *program, const struct cli_verb **out)
 {
-    static const struct cli_verb *const built_in[] = {&verb_submit, &verb_explain, &verb_version,
-                                                      &verb_help};
+    static const struct cli_verb *const first[] = {&verb_submit, &verb_explain, NULL};
+    static const struct cli_verb *const last[] = {&verb_config, &verb_version, &verb_help, NULL};
+    const struct cli_verb *const *const lists[] = {first, program->verbs, last};
     uint32_t n = 0;
-    out[n++] = built_in[0];
-    out[n++] = built_in[1];
-    for (uint32_t i = 0; program->verbs != NULL && program->verbs[i] != NULL; i++) {
-        assert(n + 2 < CLI_VERBS_MAX);
-        out[n++] = program->verbs[i];
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (uint32_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++) {
+            assert(n < CLI_VERBS_MAX);
+            out[n++] = lists[i][j];
+        }
     }
-    out[n++] = built_in[2];
-    out[n++] = built_in[3];
     out[n] = NULL;
 }
 

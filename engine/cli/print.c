@@ -2,7 +2,7 @@
 #include "engine/cli/print.h"
 
 #include "engine/base/error.h"
-#include "engine/cli/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <assert.h>
 #include <errno.h>

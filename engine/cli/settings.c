@@ -111,7 +111,7 @@ bool settings_duration(const char *text, uint64_t *out_ns)
     static const struct {
         const char *unit;
         double seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
     size_t digits = strspn(text, "0123456789.");
     double number;
     if (!text_parse_f64((const uint8_t *)text, digits, &number)) return false;

@@ -20,6 +20,6 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
 
 /* Single values. False: not of that form, or out of its range. */
 bool settings_master(const char *text, uint32_t *out_slots); /* local, local[N], local[*]: 0 */
-bool settings_duration(const char *text, uint64_t *out_ns);  /* 90, 1.5s, 5m, 2h; above 0 */
+bool settings_duration(const char *text, uint64_t *out_ns);  /* 90, 200ms, 1.5s, 5m, 2h; above 0 */
 
 #endif

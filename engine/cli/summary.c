@@ -3,8 +3,8 @@
 #include "engine/cli/summary.h"
 
 #include "engine/base/error.h"
+#include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/cli/json.h"
 #include "engine/cli/print.h"
 #include "engine/data/task.h"
 

@@ -4,8 +4,15 @@
  * little, and a merge of 128 runs on every slot then needs one file descriptor per slot. */
 #include "engine/data/run.h"
 
+/* The first error counts, and so does its source. */
+static void blame(struct glint_task *task, const struct run_source *source)
+{
+    if (task->error.code == GLINT_OK) task->failed_source = source;
+}
+
 int run_corrupt(struct glint_task *task, const struct run_source *source, const char *what)
 {
+    blame(task, source);
     return error_set(&task->error, GLINT_E_RUN_CORRUPT, "check the disk under --work-dir", "%s: %s",
                      source->name, what);
 }
@@ -18,10 +25,16 @@ int run_read_file(const struct run_source *source, struct glint_task *task, uint
     static_assert(offsetof(struct run, source) == 0, "a run is found through its source");
     assert(run->path != NULL && offset + size <= source->bytes);
     int file = run->env->open(run->env, run->path, ENV_READ);
-    if (file < 0) return error_set_system(&task->error, GLINT_E_SPILL_IO, file, "open", run->path);
-    int64_t n = env_read_full(run->env, file, out, size, offset);
-    run->env->close(run->env, file); /* nothing was written: nothing to lose */
-    if (n < 0) return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, "read", run->path);
+    int64_t n = file;
+    if (file >= 0) {
+        n = env_read_full(run->env, file, out, size, offset);
+        run->env->close(run->env, file); /* nothing was written: nothing to lose */
+    }
+    if (n < 0) {
+        blame(task, source);
+        return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, file < 0 ? "open" : "read",
+                                run->path);
+    }
     if ((uint64_t)n < size) return run_corrupt(task, source, "the file ends early");
     return 0;
 }
@@ -31,6 +44,7 @@ void run_destroy(struct run *run)
     if (run->path != NULL) run->env->remove_file(run->env, run->path);
     mem_free(run->path);
     mem_free(run->memory);
+    if (run->memory_taken > 0) atomic_fetch_add(run->run_memory, run->memory_taken);
     mem_free(run->parts);
     *run = (struct run){.path = NULL};
 }

@@ -55,6 +55,8 @@ struct run {
     uint32_t partitions;
     uint64_t records;
     uint8_t *memory;
+    uint64_t memory_taken; /* from *run_memory of the task that wrote it, given back at the end */
+    atomic_uint_fast64_t *run_memory;
     char *path; /* NULL while in memory */
     struct env *env;
 };
@@ -76,7 +78,7 @@ struct run_writer {
     struct glint_task *task;
     struct run_part *parts;
     uint32_t partitions, partition; /* the one at hand */
-    uint64_t memory_max;
+    uint64_t memory_max, memory_taken;
     uint64_t flushed;     /* bytes that are in the file already */
     struct buffer stored; /* blocks that are not */
     uint8_t *block;       /* raw bytes of the block at hand */
@@ -86,8 +88,9 @@ struct run_writer {
     int file; /* -1: none yet */
     char *path;
 };
-/* Up to `memory_max` bytes stay in memory, more go to a new file in the work directory. All answer
- * 0 or a negative code with the task's error set; after an error only abort may follow. */
+/* Up to `memory_max` bytes stay in memory, as far as task->run_memory has them; more go to a new
+ * file in the work directory. All answer 0 or a negative code with the task's error set; after an
+ * error only abort may follow. */
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
                     uint64_t memory_max);
 /* Records come in order of (partition, key); `partition` may not go back, which is asserted, and

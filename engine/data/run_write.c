@@ -10,6 +10,7 @@
 #include <lz4.h>
 
 #define WRITE_BYTES       (256 * KIB) /* per system call, about */
+#define MEMORY_STEP_BYTES (256 * KIB)
 #define LZ4_RAW_MIN       256u
 #define LZ4_SKIP_MAX      63u
 #define RECORD_HEADER_MAX 20u
@@ -51,6 +52,27 @@ static int create_file(struct run_writer *w)
     return 0;
 }
 
+static void give_memory_back(struct run_writer *w)
+{
+    if (w->memory_taken > 0) atomic_fetch_add(w->task->run_memory, w->memory_taken);
+    w->memory_taken = 0;
+}
+
+/* Whether `size` bytes may be in memory: takes what is missing, in steps, from what all runs share.
+ */
+static bool take_memory(struct run_writer *w, uint64_t size)
+{
+    if (size <= w->memory_taken) return true;
+    if (size > w->memory_max || w->task->run_memory == NULL) return false;
+    uint64_t step = size - w->memory_taken, left = atomic_load(w->task->run_memory);
+    if (step < MEMORY_STEP_BYTES) step = MEMORY_STEP_BYTES;
+    do
+        if (left < step) return false;
+    while (!atomic_compare_exchange_weak(w->task->run_memory, &left, left - step));
+    w->memory_taken += step;
+    return true;
+}
+
 static int flush_stored(struct run_writer *w)
 {
     if (w->file < 0) {
@@ -61,6 +83,7 @@ static int flush_stored(struct run_writer *w)
     if (r < 0) return error_set_system(&w->task->error, GLINT_E_SPILL_IO, r, "write", w->path);
     w->flushed += w->stored.size;
     w->stored.size = 0;
+    give_memory_back(w);
     return 0;
 }
 
@@ -91,8 +114,7 @@ static int flush_block(struct run_writer *w)
     if (task_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     struct buffer *stored = &w->stored;
-    uint64_t limit = w->file >= 0 ? WRITE_BYTES : w->memory_max;
-    if (w->file >= 0 && stored->size >= limit) {
+    if (w->file >= 0 && stored->size >= WRITE_BYTES) {
         int r = flush_stored(w);
         if (r < 0) return r;
     }
@@ -108,7 +130,7 @@ static int flush_block(struct run_writer *w)
     part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->raw += b.raw;
     w->block_size = 0;
-    return w->file < 0 && stored->size > limit ? flush_stored(w) : 0;
+    return w->file < 0 && !take_memory(w, stored->size) ? flush_stored(w) : 0;
 }
 
 static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
@@ -173,7 +195,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
 }
 
 /* What stays in memory takes no more than it needs: there may be thousands of such runs. */
-static uint8_t *take_memory(struct buffer *stored)
+static uint8_t *exact_memory(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
     if (stored->capacity - stored->size > 4 * KIB) {
@@ -204,8 +226,12 @@ int run_writer_finish(struct run_writer *w, struct run *out)
                                       .read = run_read_file,
                                       .name = w->path != NULL ? w->path : "a run in memory"};
     if (w->path == NULL) {
-        out->memory = take_memory(&w->stored);
+        out->memory = exact_memory(&w->stored);
         out->source.memory = out->memory;
+        out->memory_taken =
+            out->source.bytes < w->memory_taken ? out->source.bytes : w->memory_taken;
+        out->run_memory = w->task->run_memory;
+        w->memory_taken -= out->memory_taken; /* the rest is given back below */
     }
     w->parts = NULL;
     w->path = NULL;
@@ -218,6 +244,7 @@ void run_writer_abort(struct run_writer *w)
     if (w->task == NULL) return;
     if (w->file >= 0) w->task->env->close(w->task->env, w->file);
     if (w->path != NULL) w->task->env->remove_file(w->task->env, w->path);
+    give_memory_back(w);
     mem_free(w->path);
     mem_free(w->parts);
     mem_free(w->block);

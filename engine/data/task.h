@@ -11,6 +11,9 @@
 #include "engine/glint.h"
 #include "engine/limits.h"
 
+#include <limits.h>
+#include <stdatomic.h>
+
 /* What a job's options say about every task. Constant while a context lives. */
 struct task_options {
     uint64_t memory_bytes; /* of one slot */
@@ -19,6 +22,9 @@ struct task_options {
     bool skip_bad_rows;
     int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
     const char *work_dir; /* this run's own folder, mode 0700, exists */
+    /* Where relative paths begin: the driver's current folder, which an executor process makes its
+     * own. Empty: nowhere else. */
+    char folder[PATH_MAX];
 };
 
 /* Counts of one attempt. The built-in ones come first; the rest are the functions', by name. */
@@ -43,6 +49,7 @@ struct task_counters {
 };
 
 struct args_value;
+struct run_source;
 
 struct glint_task {
     struct env *env;
@@ -55,12 +62,16 @@ struct glint_task {
     uint32_t attempt;    /* as the driver counts them: names part files */
     uint64_t file_count; /* spill files made so far */
     uint64_t table_seed; /* random, of this process */
+    /* What finished runs of this process may still take in memory, all together; NULL: nothing. */
+    atomic_uint_fast64_t *run_memory;
     /* Inside open: the arguments of the function at hand, and the broadcasts they may name. */
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);
     void *broadcast_arg;
     /* The batch at hand's origin, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
+    /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */
+    const struct run_source *failed_source;
     /* Set by another thread: the job was cancelled. Read through task_cancelled. */
     const void *cancel_flag;
 };

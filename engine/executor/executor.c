@@ -91,7 +91,6 @@ static void slot_run(struct slot *slot, const struct message *m, struct message 
     } else {
         struct pipeline_input input = {.stage = stage,
                                        .partition = m->partition,
-                             .attempt = m->attempt,
                                        .splits = {m->body.data, m->body.size},
                                        .fetch = slot_fetch,
                                        .fetch_arg = e};

@@ -7,27 +7,45 @@
 #define GLINT_EXECUTOR_EXECUTOR_H
 
 #include "engine/data/task.h"
+#include "engine/executor/values.h"
 #include "engine/net/message.h"
 #include "engine/plan/config.h"
+#include "engine/shuffle/fetch.h"
 
 struct executor;
+struct store;
 
 struct executor_config {
     uint32_t slots;
+    uint32_t self;                       /* the driver's number for this executor; local mode: 0 */
     struct task_options options;         /* work_dir stays borrowed */
     const struct glint_config *registry; /* operators and functions; borrowed */
     struct env *env;
-    /* Takes the message. Slots' threads, many at once; must not block. */
+    /* The way to map outputs of other executors; borrowed. NULL: local mode, all of them are here,
+     * and results travel in their DONE whatever their size. */
+    const struct fetcher *fetcher;
+    /* Where a BROADCAST without a body is announced and its value is found; borrowed. NULL: a
+     * BROADCAST brings its body. */
+    struct values *values;
+    /* Takes the message. Slots' threads, many at once, and the owner's out of executor_receive;
+     * must not block. */
     void (*deliver)(void *arg, struct message *m);
     void *deliver_arg;
 };
 
 /* NULL: *error set. */
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error);
-/* Takes the message. A message that cannot be kept fails the tasks that need it later; a TASK
- * always ends in one DONE or FAILED. Answers 0, or a code with *error set. */
+/* Takes the message: STAGE, OUTPUTS, BROADCAST, TASK, KILL, CANCEL, FORGET. A message that cannot
+ * be kept fails the tasks that need it later; a TASK always ends in one DONE or FAILED, that of a
+ * KILL or CANCEL with INTERRUPTED. Answers 0, or a code with *error set. */
 int executor_receive(struct executor *e, struct message *m, struct glint_error *error);
-/* Tells running tasks to end and waits until they did. */
+/* Tasks that were received and not answered yet. Any thread. */
+uint32_t executor_running(struct executor *e);
+/* What it keeps, for serve.h. Any thread. */
+struct store *executor_store(struct executor *e);
+/* Tells running tasks to end and waits until they did. A task that fetches ends through the
+ * fetcher's loop: where that is the caller's, CANCEL comes first, and this when executor_running
+ * is 0. */
 void executor_destroy(struct executor *e);
 
 /* Counters of a task as msgpack: [[name, value], ...], only those that are not zero. */

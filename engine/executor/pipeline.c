@@ -146,13 +146,14 @@ static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle
         p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs, &count);
     if (r != 0) return r;
     struct shuffle_reader *reader = shuffle_reader_open(p->task, spec, state, inputs, count);
-    if (reader == NULL) return p->task->error.code;
     struct glint_batch batch;
-    while ((r = shuffle_reader_next(reader, &batch)) > 0) {
+    while (reader != NULL && (r = shuffle_reader_next(reader, &batch)) > 0) {
         glint_emit_batch(out, &batch);
         if (out->flow != FLOW_MORE) break;
     }
+    if (reader == NULL) r = p->task->error.code;
     shuffle_reader_close(reader);
+    if (p->input->fetch_end != NULL) p->input->fetch_end(p->input->fetch_arg, p->task);
     p->stopped = out->flow == FLOW_STOP;
     return r < 0 || out->flow == FLOW_FAIL ? failed(p) : 0;
 }

@@ -13,6 +13,8 @@ struct pipeline_input {
     /* One partition of a shuffle's map outputs, in map order. 0 or a code, the task's error set. */
     int (*fetch)(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
                  struct run_slice **out, uint32_t *out_count);
+    /* What the last fetch answered is read no more; once for each that answered 0. May be NULL. */
+    void (*fetch_end)(void *arg, struct glint_task *task);
     void *fetch_arg;
 };
 

@@ -17,6 +17,7 @@
 /* One request. Whoever submits it owns it again from `done` on. */
 struct fetch_request {
     uint32_t executor; /* the driver's number */
+    uint64_t owner;    /* on whose behalf: a task's attempt_id; 0: nobody's in particular */
     struct get get;
     uint8_t
         *into; /* OUTPUT, VALUE, RESULT: exactly get.size bytes. PARTS: NULL, the answer is in */
@@ -36,6 +37,9 @@ struct fetcher {
     /* A list, linked by next. Any thread; never blocks. */
     void (*submit)(void *arg, struct fetch_request *first);
     void *arg;
+    /* What `owner` has asked for so far ends soon, with INTERRUPTED where no answer has come. Any
+     * thread; never blocks. NULL: requests end by themselves only. */
+    void (*cancel)(void *arg, uint64_t owner);
 };
 
 struct fetch_input {

@@ -154,9 +154,13 @@ LANES_FN lanes l_gather(const uint8_t *base, lanes word, lanes_mask mask)
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, word, base, 4);
 }
 
+/* Into a register that was just cleared: compressing with zeroing would wait, on some processors,
+ * for what the register held before. */
 LANES_FN void l_pack(uint32_t *at, lanes x, lanes_mask mask)
 {
-    _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(mask, x));
+    lanes zero = _mm512_setzero_si512();
+    __asm__("" : "+v"(zero));
+    _mm512_storeu_si512(at, _mm512_mask_compress_epi32(zero, mask, x));
 }
 
 /* The 16 bytes of rows i, i + 4, i + 8 and i + 12. */

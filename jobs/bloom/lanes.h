@@ -286,15 +286,26 @@ LANES_KERNEL void lanes_indexes(const struct bloom_set *set, const struct bloom_
 /* ---- contains ---- */
 
 /* Rows whose bits have all been set so far, without gaps: one column per thing that the next hash
- * needs. A block's columns stay in the nearest cache. */
+ * needs, few of them, because each is moved once per hash. A block's columns stay in the nearest
+ * cache. */
 enum { BLOCK = 512, ROWS_AHEAD = 64 };
 
+/* Who a survivor is, in one column: its row in the block, its size, its filter. */
+enum { WHO_SIZE = 9, WHO_FILTER = 13 };
+static_assert(BLOCK <= 1 << WHO_SIZE, "a row of the block fits");
+static_assert(12 <= 1 << (WHO_FILTER - WHO_SIZE), "sizes of two words and a tail fit");
+static_assert(BLOOM_SET_MAX <= 1 << (32 - WHO_FILTER), "a filter's number fits");
+
 struct survivors {
-    uint32_t row[BLOCK + LANES], index[BLOCK + LANES];
-    uint32_t size[BLOCK + LANES], tail[BLOCK + LANES], mixed[2][BLOCK + LANES];
-    uint32_t m[BLOCK + LANES], magic[BLOCK + LANES], shift[BLOCK + LANES], word[BLOCK + LANES];
+    uint32_t who[BLOCK + LANES], index[BLOCK + LANES];
+    uint32_t tail[BLOCK + LANES], mixed[2][BLOCK + LANES];
     uint32_t count;
 };
+
+LANES_FN lanes who_filter(lanes who)
+{
+    return l_srl(who, WHO_FILTER);
+}
 
 LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes word,
                                  lanes_mask mask)
@@ -304,78 +315,83 @@ LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes
     return l_mask_and(mask, l_test(found, bit));
 }
 
-/* All rows of a vector begin as survivors. */
-LANES_FN void survivors_start(struct survivors *alive, const struct bloom_set *set, uint32_t row,
-                              const struct ids *ids, const struct lane_rows *lane)
+/* All rows of a vector begin as survivors; `row` is the first one's number in the block. */
+LANES_FN void survivors_start(struct survivors *alive, uint32_t row, const struct ids *ids,
+                              const struct lane_rows *lane)
 {
-    bool few = set->count <= 16;
-    struct divisors by = divisors_load(set->table, lane->filter, few);
     uint32_t at = alive->count;
-    l_store(alive->row + at, l_add(l_set(row), l_numbers()));
-    l_store(alive->size + at, ids->size);
+    lanes who = l_add(l_set(row), l_numbers());
+    who = l_add(who, l_sll(ids->size, WHO_SIZE));
+    l_store(alive->who + at, l_add(who, l_sll(lane->filter, WHO_FILTER)));
     l_store(alive->tail + at, ids->tail);
     l_store(alive->mixed[0] + at, ids->mixed[0]);
     l_store(alive->mixed[1] + at, ids->mixed[1]);
-    l_store(alive->m + at, by.m);
-    l_store(alive->magic + at, by.magic);
-    l_store(alive->shift + at, by.shift);
-    l_store(alive->word + at, l_column(set->table->word, lane->filter, few));
     alive->count += lane->count;
     assert(alive->count <= BLOCK);
 }
 
-LANES_FN void survivors_index(enum bloom_scheme scheme, struct survivors *alive, uint32_t at,
-                              uint32_t seed)
+LANES_FN lanes survivors_index(enum bloom_scheme scheme, const struct bloom_set *set,
+                               const struct survivors *alive, uint32_t at, uint32_t seed, bool few)
 {
     struct ids ids;
-    ids.size = l_load(alive->size + at);
+    lanes who = l_load(alive->who + at);
+    ids.size = l_and(l_srl(who, WHO_SIZE), l_set((1u << (WHO_FILTER - WHO_SIZE)) - 1));
     ids.tail = l_load(alive->tail + at);
     ids.mixed[0] = l_load(alive->mixed[0] + at);
     ids.mixed[1] = l_load(alive->mixed[1] + at);
-    struct divisors by = {.m = l_load(alive->m + at),
-                          .magic = l_load(alive->magic + at),
-                          .shift = l_load(alive->shift + at)};
-    l_store(alive->index + at, index_under(scheme, &ids, seed, &by, true));
+    struct divisors by = divisors_load(set->table, who_filter(who), few);
+    return index_under(scheme, &ids, seed, &by, true);
 }
 
 LANES_FN void survivors_prefetch(const struct survivors *alive, uint32_t at, uint32_t count,
-                                 const uint8_t *bits)
+                                 const struct bloom_set *set)
 {
     for (uint32_t i = at; i < at + LANES && i < count; i++)
-        __builtin_prefetch(bits + 4 * (uint64_t)alive->word[i] + alive->index[i] / 8);
+        __builtin_prefetch(set->bits + 4 * (uint64_t)set->table->word[alive->who[i] >> WHO_FILTER] +
+                           alive->index[i] / 8);
 }
 
 /* Moves those of the vector at `at` whose bit is set to the end of what is kept. */
-LANES_FN void survivors_keep(struct survivors *alive, uint32_t at, uint32_t *kept, lanes_mask mask)
+LANES_FN void survivors_keep(struct survivors *alive, const struct bloom_set *set, lanes index,
+                             uint32_t at, uint32_t *kept, bool few)
 {
     uint32_t to = *kept;
     assert(to <= at);
-    l_pack(alive->row + to, l_load(alive->row + at), mask);
-    l_pack(alive->size + to, l_load(alive->size + at), mask);
+    lanes who = l_load(alive->who + at);
+    lanes word = l_column(set->table->word, who_filter(who), few);
+    lanes_mask mask = bits_are_set(set, index, word, l_first(alive->count - at));
+    l_pack(alive->who + to, who, mask);
     l_pack(alive->tail + to, l_load(alive->tail + at), mask);
     l_pack(alive->mixed[0] + to, l_load(alive->mixed[0] + at), mask);
     l_pack(alive->mixed[1] + to, l_load(alive->mixed[1] + at), mask);
-    l_pack(alive->m + to, l_load(alive->m + at), mask);
-    l_pack(alive->magic + to, l_load(alive->magic + at), mask);
-    l_pack(alive->shift + to, l_load(alive->shift + at), mask);
-    l_pack(alive->word + to, l_load(alive->word + at), mask);
     *kept += l_count(mask);
 }
 
-/* One more hash of all survivors; those whose bit is not set drop out. In a set outside the near
- * caches a bit is prefetched while the bits of earlier rows are looked at. */
-LANES_FN void survivors_sieve(enum bloom_scheme scheme, const struct bloom_set *set,
-                              struct survivors *alive, uint32_t seed)
+/* One more hash of all survivors; those whose bit is not set drop out. */
+LANES_FN void sieve_near(enum bloom_scheme scheme, const struct bloom_set *set,
+                         struct survivors *alive, uint32_t seed, bool few)
 {
-    uint32_t count = alive->count, kept = 0, ahead = set->table->small ? 0 : ROWS_AHEAD;
-    for (uint32_t next = 0; next < count + ahead; next += LANES) {
-        if (next < count) survivors_index(scheme, alive, next, seed);
-        if (next < count && ahead > 0) survivors_prefetch(alive, next, count, set->bits);
-        if (next < ahead || next - ahead >= count) continue;
-        uint32_t at = next - ahead;
-        lanes_mask mask = bits_are_set(set, l_load(alive->index + at), l_load(alive->word + at),
-                                       l_first(count - at));
-        survivors_keep(alive, at, &kept, mask);
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < alive->count; at += LANES)
+        survivors_keep(alive, set, survivors_index(scheme, set, alive, at, seed, few), at, &kept,
+                       few);
+    alive->count = kept;
+}
+
+/* In a set outside the near caches a bit is prefetched while the bits of earlier rows are looked
+ * at. */
+LANES_FN void sieve_far(enum bloom_scheme scheme, const struct bloom_set *set,
+                        struct survivors *alive, uint32_t seed, bool few)
+{
+    uint32_t count = alive->count, kept = 0;
+    for (uint32_t next = 0; next < count + ROWS_AHEAD; next += LANES) {
+        if (next < count) {
+            l_store(alive->index + next, survivors_index(scheme, set, alive, next, seed, few));
+            survivors_prefetch(alive, next, count, set);
+        }
+        if (next < ROWS_AHEAD || next - ROWS_AHEAD >= count) continue;
+        uint32_t at = next - ROWS_AHEAD;
+        survivors_keep(alive, set, l_load(alive->index + at), at, &kept, few);
     }
     alive->count = kept;
 }
@@ -418,11 +434,19 @@ LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *s
         }
         struct ids ids;
         ids_load_two(scheme, &ids, rows->base, &lane);
-        survivors_start(&alive, set, at, &ids, &lane);
+        survivors_start(&alive, at - first, &ids, &lane);
     }
-    for (uint32_t i = 0; i < set->k && alive.count > 0; i++)
-        survivors_sieve(scheme, set, &alive, i);
-    for (uint32_t i = 0; i < alive.count; i++) out_hit[alive.row[i]] = 1;
+    bool few = set->count <= 16, near = set->table->small;
+    for (uint32_t i = 0; i < set->k && alive.count > 0; i++) {
+        if (near && few)
+            sieve_near(scheme, set, &alive, i, true);
+        else if (near)
+            sieve_near(scheme, set, &alive, i, false);
+        else
+            sieve_far(scheme, set, &alive, i, few);
+    }
+    for (uint32_t i = 0; i < alive.count; i++)
+        out_hit[first + (alive.who[i] & ((1u << WHO_SIZE) - 1))] = 1;
 }
 
 LANES_FN void contains_under(enum bloom_scheme scheme, const struct bloom_set *set,

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEST_RUN_MEMORY GIB
+
 struct test_task {
     struct env env; /* first: the calls get it */
     struct glint_task task;
@@ -20,6 +22,7 @@ struct test_task {
     uint64_t fail_at; /* this call fails with `error`; 0: none */
     int error;
     int64_t open_files;
+    atomic_uint_fast64_t run_memory;
 };
 
 static inline int test_call(struct env *env)
@@ -71,13 +74,15 @@ static inline void test_task_init(struct test_task *t, uint64_t memory_bytes)
     t->options = (struct task_options){.memory_bytes = memory_bytes, .work_dir = t->folder};
     t->task = (struct glint_task){
         .env = &t->env, .options = &t->options, .attempt_id = 1, .table_seed = 0x5eed};
+    t->run_memory = TEST_RUN_MEMORY;
+    t->task.run_memory = &t->run_memory;
 }
 
-/* True: no file is left, neither open nor in the folder. */
+/* True: no file is left, neither open nor in the folder, and runs gave their memory back. */
 static inline bool test_task_fini(struct test_task *t)
 {
     arena_fini(&t->task.arena);
-    return rmdir(t->folder) == 0 && t->open_files == 0;
+    return rmdir(t->folder) == 0 && t->run_memory == TEST_RUN_MEMORY && t->open_files == 0;
 }
 
 /* Numbers that are the same in every run. */

@@ -1,7 +1,7 @@
 /* JSON written into memory, so that standard output gets one object or none. Commas and escapes
  * take care of themselves; what is no UTF-8 becomes U+FFFD. */
-#ifndef GLINT_CLI_JSON_H
-#define GLINT_CLI_JSON_H
+#ifndef GLINT_BASE_JSON_H
+#define GLINT_BASE_JSON_H
 
 #include "engine/base/mem.h"
 

@@ -1,7 +1,7 @@
 /* Where UTF-8 is sound and where it is not: what is printed as JSON or on a terminal may hold any
  * bytes. Pure. */
-#ifndef GLINT_CLI_UTF8_H
-#define GLINT_CLI_UTF8_H
+#ifndef GLINT_BASE_UTF8_H
+#define GLINT_BASE_UTF8_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The JSON writer: commas, escapes, and bytes that are no text. */
-#include "engine/cli/json.h"
+#include "engine/base/json.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

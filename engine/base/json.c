@@ -1,8 +1,8 @@
 /* Small enough to be seen through: the only state is whether a comma is due. */
-#include "engine/cli/json.h"
+#include "engine/base/json.h"
 
 #include "engine/base/text.h"
-#include "engine/cli/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,0 +1,136 @@
+/* What must hold between the values of a cluster's file. */
+#include "engine/base/text.h"
+#include "engine/cli/cluster_file.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct cluster_origin *origin_of(const struct cluster_file *f, const char *name)
+{
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++)
+        if (strcmp(cluster_keys[i].name, name) == 0) return &f->origins[i];
+    assert(!"no such key");
+    return NULL;
+}
+
+/* Where an executor's key stands, or the executor. */
+static struct toml_place place_of(const struct cluster_file *f, uint32_t executor, const char *name)
+{
+    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++)
+        if (strcmp(cluster_executor_keys[i].name, name) == 0 &&
+            f->executor_origins[executor][i].from == FROM_FILE)
+            return f->executor_origins[executor][i].at;
+    return f->executor_places[executor];
+}
+
+/* The limits of silence ascend; the place is that of the later one that the file has. */
+static bool check_heartbeat(const struct cluster_file *f, struct glint_error *error)
+{
+    static const char *const names[] = {"heartbeat", "suspect", "dead"};
+    const struct liveness_limits *l = &f->cluster.heartbeat;
+    const uint64_t values[] = {l->beat_ns, l->suspect_ns, l->dead_ns};
+    for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
+        if (values[i] < values[i + 1]) continue;
+        struct toml_place at = origin_of(f, names[i + 1])->at;
+        if (at.line == 0) at = origin_of(f, names[i])->at;
+        return cluster_file_refuse(
+            f, at, error, "set all three, in the file or as --heartbeat, --suspect and --dead",
+            "heartbeat, suspect and dead must ascend: %s is %llu ms, %s is "
+            "%llu ms",
+            names[i], (unsigned long long)(values[i] / 1000000), names[i + 1],
+            (unsigned long long)(values[i + 1] / 1000000));
+    }
+    return true;
+}
+
+static bool same_host(const char *a, const char *b)
+{
+    static const char loopback[] = "127.0.0.1";
+    if (strcasecmp(a, "localhost") == 0) a = loopback;
+    if (strcasecmp(b, "localhost") == 0) b = loopback;
+    return strcasecmp(a, b) == 0;
+}
+
+static bool check_twice(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
+{
+    const struct cluster_executor *e = &f->cluster.executors[executor];
+    for (uint32_t i = 0; i < executor; i++) {
+        const struct cluster_executor *other = &f->cluster.executors[i];
+        uint32_t line = f->executor_places[i].line;
+        if (strcmp(e->id, other->id) == 0)
+            return cluster_file_refuse(f, place_of(f, executor, "id"), error,
+                                       "give each executor an id of its own",
+                                       "id %s has been given in line %u", e->id, line);
+        if (e->port == other->port && same_host(e->host, other->host))
+            return cluster_file_refuse(f, place_of(f, executor, "port"), error,
+                                       "give each executor of a host a port of its own",
+                                       "%s and %s have one address, %s port %u", other->id, e->id,
+                                       e->host, e->port);
+    }
+    return true;
+}
+
+static bool host_is_loopback(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (strcasecmp(host, "localhost") == 0) return true;
+    if (inet_pton(AF_INET, host, &v4) == 1) return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static bool check_host(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
+{
+    static const char fixes[] =
+        "either glint secret new FILE, copy FILE to every node and set secret_file = \"FILE\"; or, "
+        "where everybody who reaches the ports may run code as you, insecure_plaintext = true";
+    const struct cluster *c = &f->cluster;
+    const struct cluster_executor *e = &c->executors[executor];
+    struct toml_place at = place_of(f, executor, "host");
+    if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
+        return cluster_file_refuse(f, at, error, "name the address that others reach it by",
+                                   "host %s is every address, and nobody can dial it", e->host);
+    if (c->secret_file != NULL || c->insecure_plaintext || host_is_loopback(e->host)) return true;
+    return cluster_file_refuse(f, at, error, fixes,
+                               "executor %s would listen on %s, but no secret_file is configured",
+                               e->id, e->host);
+}
+
+static bool check_executor(const struct cluster_file *f, uint32_t executor,
+                           struct glint_error *error)
+{
+    const struct cluster *c = &f->cluster;
+    const struct cluster_executor *e = &c->executors[executor];
+    if (e->slots < c->drivers_max)
+        return cluster_file_refuse(
+            f, place_of(f, executor, "slots"), error, "raise slots, or lower drivers_max",
+            "executor %s has %u slots for drivers_max = %u", e->id, e->slots, c->drivers_max);
+    if (e->memory_bytes / e->slots < SLOT_MEMORY_BYTES_MIN)
+        return cluster_file_refuse(f, place_of(f, executor, "memory"), error,
+                                   "raise memory, or lower slots",
+                                   "executor %s has less than 16 MiB of memory for each of its %u "
+                                   "slots",
+                                   e->id, e->slots);
+    return check_host(f, executor, error) && check_twice(f, executor, error);
+}
+
+static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
+
+bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
+{
+    const struct cluster *c = &f->cluster;
+    if (!check_heartbeat(f, error)) return false;
+    if (c->executor_count == 0 && f->name != NULL && !listens)
+        return cluster_file_refuse(f, (struct toml_place){1, 1}, error,
+                                   "add an [[executor]] with id and port; example: docs/cluster.md",
+                                   "the file names no executor");
+    if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
+        return cluster_file_refuse(f, origin_of(f, "launch")->at, error, "set log_dir",
+                                   "executors that are launched need a folder for their logs, and "
+                                   "neither XDG_STATE_HOME nor HOME is set");
+    for (uint32_t i = 0; i < c->executor_count; i++)
+        if (!check_executor(f, i, error)) return false;
+    return true;
+}

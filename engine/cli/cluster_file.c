@@ -1,0 +1,377 @@
+/* Layer over layer: presets first, then what wins over them; each layer is checked whole, even
+ * where a later one wins. */
+#include "engine/cli/cluster_file.h"
+
+#include "engine/base/text.h"
+#include "engine/cli/nearest.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES_MAX 4096u
+#define CAUSE_MAX      512u
+
+static const char missing_hint[] =
+    "--cluster FILE or the variable GLINT_CLUSTER names it; its keys: docs/cluster.md";
+
+struct reader {
+    struct cluster_file *file;
+    struct env *env;
+    const struct cluster_source *source;
+    struct glint_error *error;
+    const char *cwd;
+    const char *folder; /* of the file */
+};
+
+bool cluster_file_refuse(const struct cluster_file *file, struct toml_place at,
+                         struct glint_error *error, const char *hint, const char *cause, ...)
+{
+    char text[CAUSE_MAX];
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    const char *name = file->name != NULL ? file->name : "the cluster's options";
+    if (at.line > 0)
+        error_set(error, GLINT_E_CONFIG, hint, "%s:%u:%u: %s", name, at.line, at.column, text);
+    else
+        error_set(error, GLINT_E_CONFIG, hint, "%s: %s", name, text);
+    return false;
+}
+
+static bool no_memory(struct reader *r)
+{
+    error_no_memory(r->error);
+    return false;
+}
+
+/* ---- One value */
+
+static void value_text(const struct toml_value *value, char *out, size_t capacity)
+{
+    static const char *const kinds[] = {[TOML_REAL] = "a number with a fraction",
+                                        [TOML_DATE] = "a date",
+                                        [TOML_ARRAY] = "an array",
+                                        [TOML_TABLE] = "a table"};
+    switch (value->kind) {
+    case TOML_TEXT: text_format(out, capacity, "\"%.64s\"", value->text); break;
+    case TOML_INTEGER: text_format(out, capacity, "%lld", (long long)value->integer); break;
+    case TOML_BOOL: text_format(out, capacity, "%s", value->truth ? "true" : "false"); break;
+    default: text_format(out, capacity, "%s", kinds[value->kind]); break;
+    }
+}
+
+/* `name`: of what holds the value where that is no file. */
+static bool set_value(struct reader *r, const struct cluster_key *key,
+                      const struct toml_value *value, const char *name, const char *folder,
+                      void *target)
+{
+    switch (key_set(key, value, folder, &r->file->memory, target)) {
+    case KEY_SET: return true;
+    case KEY_NO_MEMORY: return no_memory(r);
+    case KEY_REFUSED: break;
+    }
+    char wanted[256], found[80];
+    key_wanted(key, wanted, sizeof wanted);
+    value_text(value, found, sizeof found);
+    if (name == NULL)
+        return cluster_file_refuse(r->file, value->at, r->error, key->help,
+                                   "%s is %s; it must be %s", key->name, found, wanted);
+    error_set(r->error, GLINT_E_CONFIG, key->help, "%s is %s; it must be %s", name, found, wanted);
+    return false;
+}
+
+static bool set_from_text(struct reader *r, const struct cluster_key *key, const char *text,
+                          const char *name, void *target)
+{
+    struct toml_value value;
+    if (!key_text_value(key, text, &r->file->memory, &value)) return no_memory(r);
+    return set_value(r, key, &value, name, r->cwd, target);
+}
+
+static bool set_presets(struct reader *r, const struct cluster_key *keys, uint32_t count,
+                        void *target)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (keys[i].preset != NULL &&
+            !set_from_text(r, &keys[i], keys[i].preset, keys[i].name, target))
+            return false;
+    return true;
+}
+
+/* ---- The file */
+
+static bool find_folder(struct reader *r, const char *name)
+{
+    struct cluster_file *f = r->file;
+    char *cwd = arena_alloc(&f->memory, PATH_BYTES_MAX);
+    if (cwd == NULL) return no_memory(r);
+    r->cwd = getcwd(cwd, PATH_BYTES_MAX);
+    if (r->cwd == NULL) {
+        error_set(r->error, GLINT_E_CONFIG, "go to a folder that exists",
+                  "the current folder cannot be named");
+        return false;
+    }
+    if (name == NULL) return true;
+    size_t size = strlen(r->cwd) + strlen(name) + 2;
+    char *path = arena_alloc(&f->memory, size), *folder = arena_alloc(&f->memory, size);
+    if (path == NULL || folder == NULL) return no_memory(r);
+    bool absolute = name[0] == '/';
+    text_format(path, size, "%s%s%s", absolute ? "" : r->cwd, absolute ? "" : "/", name);
+    int length = (int)(strrchr(path, '/') - path);
+    text_format(folder, size, "%.*s", length, path);
+    f->name = name;
+    f->cluster.path = path;
+    r->folder = folder;
+    return true;
+}
+
+/* The whole file, in the arena; one byte more than may be there is read to see that there is. */
+static bool load(struct reader *r, uint8_t **out_data, uint64_t *out_size)
+{
+    const char *path = r->file->cluster.path, *name = r->file->name;
+    struct toml_place nowhere = {0, 0};
+    int file = r->env->open(r->env, path, ENV_READ);
+    if (file < 0) {
+        error_set_system(r->error, GLINT_E_CONFIG, file, "open", name);
+        text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
+        return false;
+    }
+    struct env_stat stat;
+    int64_t size = r->env->stat_open(r->env, file, &stat);
+    uint8_t *data = NULL;
+    if (size < 0) {
+        error_set_system(r->error, GLINT_E_CONFIG, (int)size, "look at", name);
+    } else if (stat.kind != ENV_FILE) {
+        cluster_file_refuse(r->file, nowhere, r->error, missing_hint, "it is %s, not a file",
+                            stat.kind == ENV_FOLDER ? "a folder" : "a pipe or a device");
+    } else if (stat.size > TOML_BYTES_MAX) {
+        cluster_file_refuse(r->file, nowhere, r->error, missing_hint, "it is larger than 1 MiB");
+    } else if ((data = arena_alloc(&r->file->memory, stat.size + 1)) == NULL) {
+        no_memory(r);
+    } else {
+        size = env_read_full(r->env, file, data, stat.size, 0);
+        if (size < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)size, "read", name);
+    }
+    r->env->close(r->env, file);
+    *out_data = data;
+    *out_size = size > 0 ? (uint64_t)size : 0;
+    return r->error->code == GLINT_OK;
+}
+
+static const struct cluster_key *find_key(const struct cluster_key *keys, uint32_t count,
+                                          const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(keys[i].name, name) == 0) return &keys[i];
+    return NULL;
+}
+
+static bool unknown_key(struct reader *r, const struct toml_value *value, bool in_executor)
+{
+    const struct cluster_key *keys = in_executor ? cluster_executor_keys : cluster_keys;
+    uint32_t count = in_executor ? CLUSTER_EXECUTOR_KEYS : CLUSTER_KEYS;
+    struct nearest nearest;
+    char hint[160];
+    nearest_init(&nearest, value->key);
+    for (uint32_t i = 0; i < count; i++) nearest_offer(&nearest, keys[i].name);
+    if (!in_executor) nearest_offer(&nearest, "executor");
+    if (find_key(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
+        text_format(hint, sizeof hint, "%s stands before the first [[executor]]", value->key);
+    else if (find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
+        text_format(hint, sizeof hint, "%s stands in an [[executor]]", value->key);
+    else if (nearest.name != NULL)
+        text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", nearest.name);
+    else
+        text_format(hint, sizeof hint, "all keys: docs/cluster.md, or glint config show");
+    return cluster_file_refuse(r->file, value->key_at, r->error, hint, "there is no key %.64s%s",
+                               value->key, in_executor ? " in [[executor]]" : "");
+}
+
+static bool set_executor(struct reader *r, const struct toml_value *table, uint32_t index)
+{
+    struct cluster_executor *executor = &r->file->cluster.executors[index];
+    struct cluster_origin *origins = r->file->executor_origins[index];
+    if (!set_presets(r, cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, executor)) return false;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct toml_value *value = &table->items[i];
+        const struct cluster_key *key =
+            find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key);
+        if (key == NULL) return unknown_key(r, value, true);
+        if (!set_value(r, key, value, NULL, r->folder, executor)) return false;
+        origins[key - cluster_executor_keys] = (struct cluster_origin){FROM_FILE, value->at};
+    }
+    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++) {
+        const struct cluster_key *key = &cluster_executor_keys[i];
+        bool needed = key->preset == NULL && key->absent == NULL;
+        if (needed && origins[i].from == FROM_DEFAULT)
+            return cluster_file_refuse(r->file, table->at, r->error, key->help,
+                                       "an [[executor]] has no %s", key->name);
+    }
+    return true;
+}
+
+static bool set_executors(struct reader *r, const struct toml_value *list)
+{
+    static const char hint[] = "write [[executor]], with two brackets, once for each executor";
+    struct cluster_file *f = r->file;
+    uint32_t count = list->count;
+    if (list->kind != TOML_ARRAY)
+        return cluster_file_refuse(f, list->key_at, r->error, hint,
+                                   "executor must be a list of tables");
+    if (count > CLUSTER_EXECUTORS_MAX)
+        return cluster_file_refuse(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error, NULL,
+                                   "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
+    uint64_t slots = (uint64_t)count + 1; /* none must not be an allocation of nothing */
+    f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
+    f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
+    f->executor_places = arena_alloc(&f->memory, slots * sizeof *f->executor_places);
+    if (f->cluster.executors == NULL || f->executor_origins == NULL || f->executor_places == NULL)
+        return no_memory(r);
+    memset(f->cluster.executors, 0, slots * sizeof *f->cluster.executors);
+    memset(f->executor_origins, 0, slots * sizeof *f->executor_origins);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct toml_value *table = &list->items[i];
+        if (table->kind != TOML_TABLE)
+            return cluster_file_refuse(f, table->at, r->error, hint,
+                                       "executor must be a list of tables");
+        f->executor_places[i] = table->at;
+        if (!set_executor(r, table, i)) return false;
+        f->cluster.executor_count = i + 1;
+    }
+    return true;
+}
+
+static bool read_file(struct reader *r)
+{
+    struct toml_failure failure;
+    struct toml_value table;
+    uint8_t *data;
+    uint64_t size;
+    if (!load(r, &data, &size)) return false;
+    if (!toml_read(&r->file->memory, data, size, &table, &failure)) {
+        if (failure.no_memory) return no_memory(r);
+        return cluster_file_refuse(r->file, failure.at, r->error,
+                                   "the format is TOML (toml.io); an example: docs/cluster.md",
+                                   "%s", failure.reason);
+    }
+    assert(table.kind == TOML_TABLE);
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct toml_value *value = &table.items[i];
+        const struct cluster_key *key = find_key(cluster_keys, CLUSTER_KEYS, value->key);
+        bool sound;
+        if (strcmp(value->key, "executor") == 0)
+            sound = set_executors(r, value);
+        else if (key == NULL)
+            sound = unknown_key(r, value, false);
+        else
+            sound = set_value(r, key, value, NULL, r->folder, &r->file->cluster);
+        if (!sound) return false;
+        if (key != NULL)
+            r->file->origins[key - cluster_keys] = (struct cluster_origin){FROM_FILE, value->at};
+    }
+    return true;
+}
+
+/* ---- What wins over the file */
+
+static bool read_environment(struct reader *r)
+{
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
+        char name[64];
+        key_variable(&cluster_keys[i], name, sizeof name);
+        const char *text = cluster_keys[i].flag != NULL ? getenv(name) : NULL;
+        if (text == NULL || text[0] == '\0') continue;
+        if (!set_from_text(r, &cluster_keys[i], text, name, &r->file->cluster)) return false;
+        r->file->origins[i] = (struct cluster_origin){.from = FROM_ENVIRONMENT};
+    }
+    return true;
+}
+
+static bool read_flags(struct reader *r)
+{
+    for (uint32_t i = 0; i < r->source->flag_count; i++) {
+        const struct cluster_flag *flag = &r->source->flags[i];
+        char name[64];
+        assert(flag->key->flag != NULL && flag->key >= cluster_keys);
+        text_format(name, sizeof name, "--%s", flag->key->flag);
+        if (!set_from_text(r, flag->key, flag->text, name, &r->file->cluster)) return false;
+        assert(flag->key < cluster_keys + CLUSTER_KEYS);
+        r->file->origins[flag->key - cluster_keys] = (struct cluster_origin){.from = FROM_FLAG};
+    }
+    return true;
+}
+
+/* Slots that nobody named: as many as processors, as far as memory reaches, but one per driver. */
+static uint32_t derive_slots(const struct cluster *c, const struct cluster_executor *executor)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t slots = processors < 1 ? 1 : (uint64_t)processors;
+    uint64_t fit = executor->memory_bytes / SLOT_MEMORY_BYTES_MIN;
+    if (slots > fit) slots = fit;
+    if (slots > SLOTS_MAX) slots = SLOTS_MAX;
+    assert(slots >= 1);
+    return slots < c->drivers_max ? c->drivers_max : (uint32_t)slots;
+}
+
+/* What has no preset because it follows from something else. */
+static bool derive(struct reader *r)
+{
+    struct cluster *c = &r->file->cluster;
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    bool has_state = state != NULL && state[0] == '/';
+    for (uint32_t i = 0; i < c->executor_count; i++)
+        if (c->executors[i].slots == 0) c->executors[i].slots = derive_slots(c, &c->executors[i]);
+    if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;
+    const char *parent = has_state ? state : home;
+    const char *below = has_state ? "/glint/log/" : "/.local/state/glint/log/";
+    size_t size = strlen(parent) + strlen(below) + strlen(c->name) + 1;
+    char *path = arena_alloc(&r->file->memory, size);
+    if (path == NULL) return no_memory(r);
+    text_format(path, size, "%s%s%s", parent, below, c->name);
+    c->log_dir = path;
+    return true;
+}
+
+int cluster_file_read(struct cluster_file *out, struct env *env,
+                      const struct cluster_source *source, struct glint_error *error)
+{
+    struct reader r = {.file = out, .env = env, .source = source, .error = error};
+    const char *name = source->path != NULL ? source->path : getenv("GLINT_CLUSTER");
+    if (name != NULL && name[0] == '\0' && source->path == NULL) name = NULL;
+    *out = (struct cluster_file){.name = NULL};
+    bool sound = find_folder(&r, name) &&
+                 set_presets(&r, cluster_keys, CLUSTER_KEYS, &out->cluster) &&
+                 (name == NULL || read_file(&r)) && read_environment(&r) && read_flags(&r) &&
+                 derive(&r) && cluster_file_check(out, source->listens, error);
+    assert(sound == (error->code == GLINT_OK));
+    return error->code;
+}
+
+void cluster_file_fini(struct cluster_file *file)
+{
+    if (file == NULL) return;
+    arena_fini(&file->memory);
+    *file = (struct cluster_file){.name = NULL};
+}
+
+void cluster_origin_text(const struct cluster_file *file, const struct cluster_key *key,
+                         const struct cluster_origin *origin, char *out, size_t capacity)
+{
+    char variable[64];
+    switch (origin->from) {
+    case FROM_DEFAULT: text_format(out, capacity, "default"); break;
+    case FROM_FILE:
+        assert(file->name != NULL);
+        text_format(out, capacity, "%s:%u", file->name, origin->at.line);
+        break;
+    case FROM_ENVIRONMENT:
+        key_variable(key, variable, sizeof variable);
+        text_format(out, capacity, "environment %s", variable);
+        break;
+    case FROM_FLAG: text_format(out, capacity, "flag --%s", key->flag); break;
+    }
+}

@@ -1,0 +1,42 @@
+/* A boolean key is a switch: what it is without needs no option. */
+#include "engine/cli/cluster_options.h"
+
+#include <assert.h>
+
+static const char *value_name(enum key_kind kind)
+{
+    switch (kind) {
+    case KEY_BOOL: return NULL;
+    case KEY_PATH: return "PATH";
+    case KEY_COUNT: return "N";
+    case KEY_BYTES: return "BYTES";
+    case KEY_TIME_MS:
+    case KEY_TIME_NS: return "TIME";
+    case KEY_WORDS: return "LIST";
+    default: return "WORD";
+    }
+}
+
+void cluster_options_make(struct glint_job_option *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
+        const struct cluster_key *key = &cluster_keys[i];
+        if (key->flag == NULL) continue;
+        out[n++] = (struct glint_job_option){key->flag, value_name(key->kind), NULL, key->help};
+    }
+    assert(n <= CLUSTER_KEYS);
+    out[n] = (struct glint_job_option){NULL, NULL, NULL, NULL};
+}
+
+uint32_t cluster_options_read(const struct cli_line *line, struct cluster_flag *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
+        const struct cluster_key *key = &cluster_keys[i];
+        const char *text = key->flag != NULL ? cli_line_option(line, key->flag) : NULL;
+        if (text != NULL) out[n++] = (struct cluster_flag){key, text};
+    }
+    assert(n <= CLUSTER_KEYS);
+    return n;
+}

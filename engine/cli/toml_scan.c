@@ -1,0 +1,118 @@
+/* One pass over a TOML text that knows no more than where texts and comments are. The parser
+ * descends once per bracket and per part of a key, and so does the end of what it built, so their
+ * number is bounded before it starts. Whatever a text holds that is no TOML at all is left for the
+ * parser to say. */
+#include "engine/base/utf8.h"
+#include "engine/cli/toml_shim.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scan {
+    const uint8_t *data;
+    uint64_t size, at;
+    struct toml_place place;
+    uint32_t brackets, dots;
+    struct toml_failure *failure;
+};
+
+static bool fail(struct scan *s, const char *reason)
+{
+    s->failure->at = s->place;
+    snprintf(s->failure->reason, sizeof s->failure->reason, "%s", reason);
+    return false;
+}
+
+/* One character further; false: it is no UTF-8. */
+static bool step(struct scan *s)
+{
+    assert(s->at < s->size);
+    unsigned size = utf8_size(s->data + s->at, s->size - s->at);
+    if (size == 0) {
+        char reason[64];
+        snprintf(reason, sizeof reason, "byte 0x%02x is no UTF-8", s->data[s->at]);
+        return fail(s, reason);
+    }
+    bool line_ends = s->data[s->at] == '\n';
+    s->at += size;
+    s->place.line += line_ends;
+    s->place.column = line_ends ? 1 : s->place.column + 1;
+    return true;
+}
+
+static bool steps(struct scan *s, uint64_t count)
+{
+    for (; count > 0; count--)
+        if (!step(s)) return false;
+    return true;
+}
+
+static bool stands_at(const struct scan *s, uint64_t at, uint8_t byte)
+{
+    return at < s->size && s->data[at] == byte;
+}
+
+static bool skip_comment(struct scan *s)
+{
+    while (s->at < s->size && s->data[s->at] != '\n')
+        if (!step(s)) return false;
+    return true;
+}
+
+/* From a quote to behind its end; a text of one line ends with the line in any case. */
+static bool skip_text(struct scan *s)
+{
+    uint8_t quote = s->data[s->at];
+    bool many_lines = stands_at(s, s->at + 1, quote) && stands_at(s, s->at + 2, quote);
+    uint64_t quotes = many_lines ? 3 : 1;
+    if (!steps(s, quotes)) return false;
+    while (s->at < s->size) {
+        uint8_t c = s->data[s->at];
+        if (c == '\n' && !many_lines) return true;
+        if (c == quote) {
+            uint64_t run = 1;
+            while (run < quotes + 2 && stands_at(s, s->at + run, quote)) run++;
+            if (!many_lines) return steps(s, 1);
+            if (run >= quotes) return steps(s, run); /* up to two quotes before the end are text */
+        }
+        bool escapes = c == '\\' && quote == '"';
+        if (!step(s)) return false;
+        if (escapes && s->at < s->size && s->data[s->at] != '\n' && !step(s)) return false;
+    }
+    return true;
+}
+
+static bool is_of_key(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("-_. \t\"'", c) != NULL || c >= 0x80;
+}
+
+/* A character that is part of no text and no comment. */
+static bool count(struct scan *s, uint8_t c)
+{
+    if (c == '.') s->dots++;
+    if (c == '\0' || !is_of_key(c)) s->dots = 0;
+    if (c == '[' || c == '{') s->brackets++;
+    if ((c == ']' || c == '}') && s->brackets > 0) s->brackets--;
+    if (s->brackets > TOML_NESTING_MAX) return fail(s, "brackets are nested too deep");
+    if (s->dots >= TOML_NESTING_MAX) return fail(s, "the key has too many parts");
+    return step(s);
+}
+
+bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)
+{
+    struct scan s = {data, size, 0, {1, 1}, 0, 0, failure};
+    *failure = (struct toml_failure){.no_memory = false};
+    if (size > TOML_BYTES_MAX) return fail(&s, "it is larger than 1 MiB");
+    while (s.at < size) {
+        uint8_t c = data[s.at];
+        bool sound = c == '#'                ? skip_comment(&s)
+                     : c == '"' || c == '\'' ? skip_text(&s)
+                                             : count(&s, c);
+        if (!sound) return false;
+    }
+    assert(s.at == size);
+    return true;
+}

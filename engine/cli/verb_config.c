@@ -1,0 +1,175 @@
+/* glint config show: what a cluster's file, the environment and options come to, and from where
+ * each value is. Prints paths of secrets, never what is in them. */
+#include "engine/base/json.h"
+#include "engine/cli/cluster_options.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/verbs.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 24, VALUE_WIDTH = 28 };
+
+/* What is shown of one table. */
+struct shown {
+    const struct cluster_file *file;
+    const struct cluster_key *keys;
+    uint32_t count;
+    const void *target;
+    const struct cluster_origin *origins;
+    const char *executor; /* id; NULL: of the cluster */
+};
+
+static void print_keys(const struct shown *s, struct buffer *value, bool *out_kept)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        char name[128], origin[512];
+        const struct cluster_key *key = &s->keys[i];
+        value->size = 0;
+        bool there = key_print(key, s->target, value);
+        if (!buffer_append(value, "", 1)) {
+            *out_kept = false;
+            return;
+        }
+        snprintf(name, sizeof name, "%s%s%s", s->executor != NULL ? s->executor : "",
+                 s->executor != NULL ? "." : "", key->name);
+        cluster_origin_text(s->file, key, &s->origins[i], origin, sizeof origin);
+        printf("%-*s ", NAME_WIDTH, name);
+        print_safe(stdout, there ? (const char *)value->data : "-", "");
+        size_t size = there ? value->size - 1 : 1;
+        printf("%*s ", size < VALUE_WIDTH ? (int)(VALUE_WIDTH - size) : 0, "");
+        print_safe(stdout, origin, "");
+        putchar('\n');
+    }
+}
+
+static bool print_text(const struct cluster_file *file)
+{
+    const struct cluster *c = &file->cluster;
+    struct shown shown = {file, cluster_keys, CLUSTER_KEYS, c, file->origins, NULL};
+    struct buffer value = {NULL, 0, 0};
+    bool kept = true;
+    print_keys(&shown, &value, &kept);
+    for (uint32_t i = 0; i < c->executor_count && kept; i++) {
+        struct shown one = {file,
+                            cluster_executor_keys,
+                            CLUSTER_EXECUTOR_KEYS,
+                            &c->executors[i],
+                            file->executor_origins[i],
+                            c->executors[i].id};
+        print_keys(&one, &value, &kept);
+    }
+    buffer_fini(&value);
+    return kept;
+}
+
+static void json_keys(const struct shown *s, struct json *j)
+{
+    struct buffer value = {NULL, 0, 0};
+    json_open(j, '{');
+    for (uint32_t i = 0; i < s->count; i++) {
+        char origin[512];
+        value.size = 0;
+        bool there = key_print(&s->keys[i], s->target, &value);
+        cluster_origin_text(s->file, &s->keys[i], &s->origins[i], origin, sizeof origin);
+        json_name(j, s->keys[i].name);
+        json_open(j, '{');
+        json_name(j, "value");
+        if (there)
+            json_text(j, value.data, value.size);
+        else
+            json_string(j, NULL);
+        json_name(j, "origin");
+        json_string(j, origin);
+        json_close(j, '}');
+    }
+    json_close(j, '}');
+    buffer_fini(&value);
+}
+
+static bool print_json(const struct cluster_file *file)
+{
+    const struct cluster *c = &file->cluster;
+    struct shown shown = {file, cluster_keys, CLUSTER_KEYS, c, file->origins, NULL};
+    struct json j = {.failed = false};
+    json_open(&j, '{');
+    json_name(&j, "file");
+    json_string(&j, c->path);
+    json_name(&j, "keys");
+    json_keys(&shown, &j);
+    json_name(&j, "executors");
+    json_open(&j, '[');
+    for (uint32_t i = 0; i < c->executor_count; i++) {
+        struct shown one = {file,
+                            cluster_executor_keys,
+                            CLUSTER_EXECUTOR_KEYS,
+                            &c->executors[i],
+                            file->executor_origins[i],
+                            c->executors[i].id};
+        json_keys(&one, &j);
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    bool sound = !j.failed;
+    if (sound) printf("%.*s\n", (int)j.out.size, (const char *)j.out.data);
+    json_fini(&j);
+    return sound;
+}
+
+static int show(const struct cli_line *line)
+{
+    struct cluster_flag flags[CLUSTER_KEYS];
+    struct cluster_source source = {.path = cli_line_option(line, "cluster"), .flags = flags};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cluster_file file;
+    source.flag_count = cluster_options_read(line, flags);
+    int code = cluster_file_read(&file, env_real(), &source, &error);
+    if (code == GLINT_OK) {
+        bool kept = cli_line_switch(line, "json") ? print_json(&file) : print_text(&file);
+        if (!kept) error_no_memory(&error);
+    }
+    cluster_file_fini(&file);
+    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+}
+
+static int show_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct glint_job_option own[] = {
+        {"cluster", "FILE", NULL, "the cluster's file (default: $GLINT_CLUSTER)"},
+        {"json", NULL, NULL, "print one JSON object"},
+        {NULL, NULL, NULL, NULL}};
+    struct glint_job_option keys[CLUSTER_KEYS + 1];
+    const struct cli_syntax syntax = {
+        .command = "glint config show",
+        .summary = "Prints each key of a cluster, its value, and where that is from.",
+        .help = "A value is that of the option, else of the environment (GLINT_HEARTBEAT), else of "
+                "the file, else the default. All keys: docs/cluster.md",
+        .own = own,
+        .common = keys};
+    struct cli_line line;
+    int status;
+    (void)program;
+    cluster_options_make(keys);
+    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    status = show(&line);
+    cli_line_fini(&line);
+    return status;
+}
+
+static int config_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_verb config_show = {.name = "show",
+                                                .summary = "print each key, its value, its origin",
+                                                .usage = "[OPTION...]",
+                                                .run = show_run};
+    static const struct cli_verb *const verbs[] = {&config_show, NULL};
+    return cli_dispatch(program, "glint config", "Shows how a cluster is configured.", verbs, argc,
+                        argv);
+}
+
+const struct cli_verb verb_config = {.name = "config",
+                                     .summary = "show how a cluster is configured",
+                                     .usage = "show [OPTION...]",
+                                     .run = config_run};
