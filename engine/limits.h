@@ -50,6 +50,8 @@
 /* Between processes. */
 #define HELLO_BYTES_MAX         KIB
 #define CONTROL_FRAME_BYTES_MAX (16 * MIB)
+#define SMALL_FRAME_BYTES_MAX   (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
+#define GET_FRAME_BYTES_MAX     (2 * MIB)
 #define DATA_FRAME_BYTES_MAX    (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
 #define GATE_PENDING_MAX        64u
@@ -76,6 +78,8 @@ static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within t
 static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
               "a map output in memory fits a slot");
 static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
+static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
+static_assert(PARTITIONS_MAX * 36 + KIB <= DATA_FRAME_BYTES_MAX, "one DATA answers such a GET");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
 static_assert(VALUE_BLOCK_BYTES + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a block is one frame");
 static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");

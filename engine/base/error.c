@@ -44,6 +44,11 @@ bool error_may_retry(enum glint_code code)
     return row != NULL && row->retry;
 }
 
+bool error_known(enum glint_code code)
+{
+    return code_find(code) != NULL;
+}
+
 const char *error_name(enum glint_code code)
 {
     const struct code_row *row = code_find(code);

@@ -19,5 +19,6 @@ int error_set_system(struct glint_error *e, enum glint_code code, int error, con
 int error_no_memory(struct glint_error *e);
 bool error_may_retry(enum glint_code code);
 const char *error_name(enum glint_code code);
+bool error_known(enum glint_code code); /* a row of codes.h: a peer may send any number */
 
 #endif

@@ -84,8 +84,8 @@ static bool host_is_loopback(const char *host)
 static bool check_host(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
 {
     static const char fixes[] =
-        "either glint secret new FILE, copy FILE to every node and set secret_file = \"FILE\"; or, "
-        "where everybody who reaches the ports may run code as you, insecure_plaintext = true";
+        "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n"
+        "2. or, where all who reach the ports may run code as you, insecure_plaintext = true";
     const struct cluster *c = &f->cluster;
     const struct cluster_executor *e = &c->executors[executor];
     struct toml_place at = place_of(f, executor, "host");

@@ -22,6 +22,7 @@ struct reader {
     struct env *env;
     const struct cluster_source *source;
     struct glint_error *error;
+    enum glint_code code; /* of what the layer that is being read gets wrong */
     const char *cwd;
     const char *folder; /* of the file */
 };
@@ -80,7 +81,7 @@ static bool set_value(struct reader *r, const struct cluster_key *key,
     if (name == NULL)
         return cluster_file_refuse(r->file, value->at, r->error, key->help,
                                    "%s is %s; it must be %s", key->name, found, wanted);
-    error_set(r->error, GLINT_E_CONFIG, key->help, "%s is %s; it must be %s", name, found, wanted);
+    error_set(r->error, r->code, key->help, "%s is %s; it must be %s", name, found, wanted);
     return false;
 }
 
@@ -223,7 +224,8 @@ static bool set_executors(struct reader *r, const struct toml_value *list)
         return cluster_file_refuse(f, list->key_at, r->error, hint,
                                    "executor must be a list of tables");
     if (count > CLUSTER_EXECUTORS_MAX)
-        return cluster_file_refuse(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error, NULL,
+        return cluster_file_refuse(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
+                                   "several clusters can share a machine, on other ports",
                                    "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
     uint64_t slots = (uint64_t)count + 1; /* none must not be an allocation of nothing */
     f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
@@ -293,6 +295,7 @@ static bool read_environment(struct reader *r)
 
 static bool read_flags(struct reader *r)
 {
+    r->code = GLINT_E_BAD_VALUE;
     for (uint32_t i = 0; i < r->source->flag_count; i++) {
         const struct cluster_flag *flag = &r->source->flags[i];
         char name[64];
@@ -340,6 +343,7 @@ int cluster_file_read(struct cluster_file *out, struct env *env,
                       const struct cluster_source *source, struct glint_error *error)
 {
     struct reader r = {.file = out, .env = env, .source = source, .error = error};
+    r.code = GLINT_E_CONFIG;
     const char *name = source->path != NULL ? source->path : getenv("GLINT_CLUSTER");
     if (name != NULL && name[0] == '\0' && source->path == NULL) name = NULL;
     *out = (struct cluster_file){.name = NULL};

@@ -41,7 +41,8 @@ struct cluster_file {
     struct toml_place *executor_places;
 };
 
-/* 0, or a code with *error set: CONFIG, NO_MEMORY, SYSTEM. cluster_file_fini in any case. */
+/* 0, or a code with *error set: CONFIG, BAD_VALUE (of a flag), NO_MEMORY, SYSTEM. cluster_file_fini
+ * in any case. */
 int cluster_file_read(struct cluster_file *out, struct env *env,
                       const struct cluster_source *source, struct glint_error *error);
 void cluster_file_fini(struct cluster_file *file);

@@ -97,6 +97,16 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
     }
 }
 
+/* The library's sentences without their opening, "Error while parsing key-value pair: ". */
+std::string_view reason_of(const toml::parse_error &error)
+{
+    constexpr std::string_view opening = "Error while parsing ", between = ": ";
+    std::string_view reason = error.description();
+    size_t at = reason.find(between);
+    bool opens = reason.substr(0, opening.size()) == opening && at != reason.npos;
+    return opens ? reason.substr(at + between.size()) : reason;
+}
+
 void describe(toml_failure *failure, toml_place at, std::string_view reason)
 {
     failure->at = at;
@@ -117,7 +127,7 @@ bool toml_read(arena *memory, const uint8_t *data, uint64_t size, toml_value *ou
         convert(memory, table, 0, out);
         return true;
     } catch (const toml::parse_error &error) {
-        describe(failure, place_of(error.source()), error.description());
+        describe(failure, place_of(error.source()), reason_of(error));
     } catch (const refusal &refused) {
         describe(failure, refused.at, refused.reason);
     } catch (const std::bad_alloc &) {

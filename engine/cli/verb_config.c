@@ -136,22 +136,19 @@ static int show(const struct cli_line *line)
 
 static int show_run(const struct cli_program *program, int argc, char **argv)
 {
-    static const struct glint_job_option own[] = {
+    struct glint_job_option options[CLUSTER_KEYS + 3] = {
         {"cluster", "FILE", NULL, "the cluster's file (default: $GLINT_CLUSTER)"},
-        {"json", NULL, NULL, "print one JSON object"},
-        {NULL, NULL, NULL, NULL}};
-    struct glint_job_option keys[CLUSTER_KEYS + 1];
+        {"json", NULL, NULL, "print one JSON object"}};
     const struct cli_syntax syntax = {
         .command = "glint config show",
         .summary = "Prints each key of a cluster, its value, and where that is from.",
         .help = "A value is that of the option, else of the environment (GLINT_HEARTBEAT), else of "
                 "the file, else the default. All keys: docs/cluster.md",
-        .own = own,
-        .common = keys};
+        .own = options};
     struct cli_line line;
     int status;
     (void)program;
-    cluster_options_make(keys);
+    cluster_options_make(options + 2);
     if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
     status = show(&line);
     cli_line_fini(&line);

@@ -1,8 +1,13 @@
-/* Slots: each takes a task, runs its pipeline, hands back the outcome. */
+/* Slots: each takes a task, runs it (attempt.h), hands back the outcome.
+ *
+ * A task is ended from outside by its slot's flag, which it looks at between batches, and by
+ * cancelling what it waits for: what it has asked for elsewhere, and broadcast values. The flag is
+ * set before either, and fetching looks at it again after it has asked (shuffle/fetch.c), so no
+ * wait is missed. */
 #include "engine/executor/executor.h"
 
 #include "engine/data/pack.h"
-#include "engine/executor/pipeline.h"
+#include "engine/executor/attempt.h"
 #include "engine/executor/store.h"
 
 #include <assert.h>
@@ -17,18 +22,23 @@ struct slot {
     struct executor *executor;
     pthread_t thread;
     struct glint_task task; /* memory that is used again: arena */
+    atomic_bool cancel;     /* set under the executor's lock */
+    /* Guarded by the executor's lock. */
+    const struct message *running; /* NULL: none */
+    uint64_t attempt_id;
 };
 
 struct executor {
     struct executor_config config;
     struct store *store;
     uint64_t table_seed;
-    atomic_bool cancel;
-    atomic_uint_fast64_t next_attempt;
+    atomic_uint_fast64_t run_memory; /* what finished runs may still take */
+    atomic_uint_fast32_t unanswered;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;
     struct message *first, *last;
-    bool ending;
+    uint64_t last_attempt;
+    bool cancelled, ending;
     uint32_t started;
     struct slot slots[];
 };
@@ -50,12 +60,7 @@ bool counters_encode(const struct task_counters *c, struct buffer *out)
     return !p.failed;
 }
 
-static int slot_fetch(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
-                      struct run_slice **out, uint32_t *out_count)
-{
-    struct executor *e = arg;
-    return store_inputs(e->store, shuffle, partition, &task->arena, out, out_count, &task->error);
-}
+/* ---- Slots' threads */
 
 static void task_prepare(struct slot *slot, const struct message *m)
 {
@@ -69,61 +74,42 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .arena = arena,
                              .partition = m->partition,
                              .attempt = m->attempt,
+                             .attempt_id = slot->attempt_id,
                              .table_seed = e->table_seed,
-                             .broadcast = store_broadcast,
-                             .broadcast_arg = e->store,
-                             .cancel_flag = &e->cancel};
+                             .run_memory = &e->run_memory,
+                             .cancel_flag = &slot->cancel};
     t->counters.used = COUNT_BUILT_IN;
-    t->attempt_id = atomic_fetch_add(&e->next_attempt, 1);
 }
 
-/* Runs the task and fills in its outcome. */
-static void slot_run(struct slot *slot, const struct message *m, struct message *outcome)
+static struct message *pop_task(struct executor *e)
+{
+    struct message *m = e->first;
+    if (m == NULL) return NULL;
+    e->first = m->next;
+    assert(e->last != NULL);
+    if (e->first == NULL) e->last = NULL;
+    m->next = NULL;
+    return m;
+}
+
+static struct message *next_task(struct slot *slot)
 {
     struct executor *e = slot->executor;
-    struct glint_task *task = &slot->task;
-    struct run run = {.partitions = 0};
-    task_prepare(slot, m);
-    const struct stage_plan *stage = store_stage(e->store, m->stage);
-    int r;
-    if (stage == NULL) {
-        r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "stage %u is not here", m->stage);
-    } else {
-        struct pipeline_input input = {.stage = stage,
-                                       .partition = m->partition,
-                                       .splits = {m->body.data, m->body.size},
-                                       .fetch = slot_fetch,
-                                       .fetch_arg = e};
-        r = pipeline_run(task, &input, &run, &outcome->body);
-    }
-    const struct stage_node *root = stage != NULL ? &stage->nodes[stage->node_count - 1] : NULL;
-    if (r == 0 && root->op->kind == OP_WIDE &&
-        store_add_output(e->store, root->rdd, m->task, m->attempt, &run) != 0) {
-        run_destroy(&run);
-        r = error_no_memory(&task->error);
-    }
-    if (r == 0 && !counters_encode(&task->counters, &outcome->counters))
-        r = error_no_memory(&task->error);
-    outcome->type = r == 0 ? MSG_DONE : MSG_FAILED;
-    if (r != 0) {
-        buffer_fini(&outcome->body);
-        *outcome->error = task->error;
-    }
-}
-
-static struct message *next_task(struct executor *e)
-{
     pthread_mutex_lock(&e->lock);
     while (e->first == NULL && !e->ending) pthread_cond_wait(&e->work, &e->lock);
-    struct message *m = e->first;
-    if (m != NULL) {
-        e->first = m->next;
-        assert(e->last != NULL);
-        if (e->first == NULL) e->last = NULL;
-        m->next = NULL;
-    }
+    struct message *m = pop_task(e);
+    slot->running = m;
+    slot->attempt_id = ++e->last_attempt;
+    atomic_store(&slot->cancel, e->cancelled || e->ending);
     pthread_mutex_unlock(&e->lock);
     return m;
+}
+
+static void answer(struct executor *e, struct message *outcome)
+{
+    e->config.deliver(e->config.deliver_arg, outcome);
+    uint32_t before = (uint32_t)atomic_fetch_sub(&e->unanswered, 1);
+    assert(before > 0);
 }
 
 /* The outcome message travels with the task from the start: reporting an error needs no memory. */
@@ -131,13 +117,17 @@ static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
     struct executor *e = slot->executor;
-    for (struct message *m; (m = next_task(e)) != NULL;) {
+    for (struct message *m; (m = next_task(slot)) != NULL;) {
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
-        slot_run(slot, m, outcome);
+        task_prepare(slot, m);
+        attempt_run(&e->config, e->store, &slot->task, m, outcome);
+        pthread_mutex_lock(&e->lock);
+        slot->running = NULL;
+        pthread_mutex_unlock(&e->lock);
         message_destroy(m);
-        e->config.deliver(e->config.deliver_arg, outcome);
+        answer(e, outcome);
     }
     arena_fini(&slot->task.arena);
     return NULL;
@@ -171,6 +161,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
         return NULL;
     }
     e->config = *config;
+    e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->work, NULL);
     e->store = store_create();
@@ -182,6 +173,8 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     executor_destroy(e);
     return NULL;
 }
+
+/* ---- The owner's thread */
 
 /* The outcome is made before the task is queued, so that every TASK is answered. */
 static int receive_task(struct executor *e, struct message *m, struct glint_error *error)
@@ -197,6 +190,7 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     m->outcome->task = m->task;
     m->outcome->attempt = m->attempt;
     m->outcome->partition = m->partition;
+    atomic_fetch_add(&e->unanswered, 1);
     pthread_mutex_lock(&e->lock);
     assert(!e->ending && m->next == NULL);
     if (e->last != NULL)
@@ -209,15 +203,105 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     return 0;
 }
 
+static bool same_attempt(const struct message *a, const struct message *b)
+{
+    return a->stage == b->stage && a->task == b->task && a->attempt == b->attempt;
+}
+
+/* Takes the attempt out of the queue; NULL: it is not in there. */
+static struct message *unqueue(struct executor *e, const struct message *kill)
+{
+    struct message *before = NULL, *m = e->first;
+    while (m != NULL && !same_attempt(m, kill)) {
+        before = m;
+        m = m->next;
+    }
+    if (m == NULL) return NULL;
+    if (before != NULL)
+        before->next = m->next;
+    else
+        e->first = m->next;
+    if (e->last == m) e->last = before;
+    m->next = NULL;
+    return m;
+}
+
+static void cancel_waits(struct executor *e, uint64_t attempt_id)
+{
+    const struct fetcher *f = e->config.fetcher;
+    if (f != NULL && f->cancel != NULL) f->cancel(f->arg, attempt_id);
+    if (e->config.values != NULL) values_wake(e->config.values);
+}
+
+/* One attempt: it waits in the queue, or runs, or has ended and left an output that has lost. */
+static void kill_attempt(struct executor *e, const struct message *kill)
+{
+    uint64_t attempt_id = 0;
+    pthread_mutex_lock(&e->lock);
+    struct message *queued = unqueue(e, kill);
+    for (uint32_t i = 0; queued == NULL && attempt_id == 0 && i < e->started; i++) {
+        struct slot *slot = &e->slots[i];
+        if (slot->running == NULL || !same_attempt(slot->running, kill)) continue;
+        atomic_store(&slot->cancel, true);
+        attempt_id = slot->attempt_id;
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (attempt_id != 0) cancel_waits(e, attempt_id);
+    if (attempt_id == 0) store_forget_attempt(e->store, kill->stage, kill->task, kill->attempt);
+    if (queued == NULL) return;
+    struct message *outcome = queued->outcome;
+    queued->outcome = NULL;
+    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "another attempt was faster");
+    message_destroy(queued);
+    answer(e, outcome);
+}
+
+static void cancel_all(struct executor *e)
+{
+    uint64_t running[SLOTS_MAX];
+    uint32_t count = 0;
+    pthread_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < e->started; i++) {
+        if (e->slots[i].running == NULL) continue;
+        atomic_store(&e->slots[i].cancel, true);
+        running[count++] = e->slots[i].attempt_id;
+    }
+    pthread_mutex_unlock(&e->lock);
+    for (uint32_t i = 0; i < count; i++) cancel_waits(e, running[i]);
+}
+
+static void receive_cancel(struct executor *e, bool cancelled)
+{
+    pthread_mutex_lock(&e->lock);
+    e->cancelled = cancelled;
+    pthread_mutex_unlock(&e->lock);
+    if (cancelled) cancel_all(e);
+}
+
+static int receive_broadcast(struct executor *e, struct message *m, struct glint_error *error)
+{
+    if (e->config.values == NULL || m->body.size > 0)
+        return store_keep(e->store, m, e->config.registry, error);
+    int r = values_announce(e->config.values, m->id, m->size, error);
+    message_destroy(m);
+    return r;
+}
+
 int executor_receive(struct executor *e, struct message *m, struct glint_error *error)
 {
     switch (m->type) {
     case MSG_STAGE:
-    case MSG_OUTPUTS:
-    case MSG_BROADCAST: return store_keep(e->store, m, e->config.registry, error);
+    case MSG_OUTPUTS: return store_keep(e->store, m, e->config.registry, error);
+    case MSG_BROADCAST: return receive_broadcast(e, m, error);
     case MSG_TASK: return receive_task(e, m, error);
-    case MSG_CANCEL: atomic_store(&e->cancel, m->id != 0); break;
-    case MSG_FORGET: store_forget_stage(e->store, m->stage); break;
+    case MSG_KILL: kill_attempt(e, m); break;
+    case MSG_CANCEL: receive_cancel(e, m->id != 0); break;
+    case MSG_FORGET:
+        if (m->id != 0)
+            store_forget_result(e->store, m->id);
+        else
+            store_forget_stage(e->store, m->stage);
+        break;
     default:
         error_set(error, GLINT_E_PROTOCOL, NULL, "an executor was sent a message of type %d",
                   (int)m->type);
@@ -228,14 +312,24 @@ int executor_receive(struct executor *e, struct message *m, struct glint_error *
     return 0;
 }
 
+uint32_t executor_running(struct executor *e)
+{
+    return (uint32_t)atomic_load(&e->unanswered);
+}
+
+struct store *executor_store(struct executor *e)
+{
+    return e->store;
+}
+
 void executor_destroy(struct executor *e)
 {
     if (e == NULL) return;
-    atomic_store(&e->cancel, true);
     pthread_mutex_lock(&e->lock);
     e->ending = true;
     pthread_cond_broadcast(&e->work);
     pthread_mutex_unlock(&e->lock);
+    cancel_all(e);
     for (uint32_t i = 0; i < e->started; i++) pthread_join(e->slots[i].thread, NULL);
     for (struct message *m = e->first, *next; m != NULL; m = next) {
         next = m->next;

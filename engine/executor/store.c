@@ -18,10 +18,20 @@ struct kept_value {
 };
 
 struct kept_output {
+    struct run run;           /* first: holders know it by its run */
     struct kept_output *next; /* in its bucket */
     uint64_t shuffle;
     uint32_t map, attempt;
-    struct run run;
+    uint32_t holders;
+    bool forgotten; /* in no bucket any more: the last holder frees it */
+};
+
+struct kept_result {
+    struct kept_result *next;
+    uint64_t id;
+    struct buffer bytes;
+    uint32_t holders;
+    bool forgotten;
 };
 
 /* Which attempts count, per shuffle. */
@@ -40,6 +50,8 @@ struct store {
     struct kept_value *values;
     struct kept_shuffle *shuffles;
     struct kept_output *outputs[OUTPUT_BUCKETS];
+    struct kept_result *results;
+    uint64_t last_result;
 };
 
 struct store *store_create(void)
@@ -53,6 +65,21 @@ static void stage_free(struct kept_stage *k)
 {
     stage_fini(&k->plan);
     message_destroy(k->message);
+    mem_free(k);
+}
+
+static void output_free(struct kept_output *o)
+{
+    static_assert(offsetof(struct kept_output, run) == 0, "an output is found through its run");
+    assert(o->holders == 0);
+    run_destroy(&o->run);
+    mem_free(o);
+}
+
+static void result_free(struct kept_result *k)
+{
+    assert(k->holders == 0);
+    buffer_fini(&k->bytes);
     mem_free(k);
 }
 
@@ -80,9 +107,13 @@ void store_destroy(struct store *s)
         while (s->outputs[b] != NULL) {
             struct kept_output *o = s->outputs[b];
             s->outputs[b] = o->next;
-            run_destroy(&o->run);
-            mem_free(o);
+            output_free(o);
         }
+    }
+    while (s->results != NULL) {
+        struct kept_result *k = s->results;
+        s->results = k->next;
+        result_free(k);
     }
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
@@ -109,6 +140,57 @@ static int keep_stage(struct store *s, struct message *m, const struct glint_con
     return 0;
 }
 
+static uint32_t output_bucket(uint64_t shuffle, uint32_t map)
+{
+    return (uint32_t)(shuffle * 31 + map) % OUTPUT_BUCKETS;
+}
+
+/* Takes what is forgotten out of its bucket: where nobody holds it, onto *out_free, to be freed
+ * without the lock. */
+static void output_forget(struct kept_output **link, struct kept_output **out_free)
+{
+    struct kept_output *o = *link;
+    assert(!o->forgotten);
+    *link = o->next;
+    o->forgotten = true;
+    o->next = NULL;
+    if (o->holders > 0) return;
+    o->next = *out_free;
+    *out_free = o;
+}
+
+static void outputs_free(struct kept_output *first)
+{
+    for (struct kept_output *o = first, *next; o != NULL; o = next) {
+        next = o->next;
+        output_free(o);
+    }
+}
+
+/* What attempts before the named ones have made: the driver wants it no more. */
+static struct kept_output *forget_older(struct store *s, const struct kept_shuffle *k)
+{
+    struct kept_output *freed = NULL;
+    for (uint32_t map = 0; map < k->maps; map++) {
+        struct kept_output **link = &s->outputs[output_bucket(k->id, map)];
+        while (*link != NULL) {
+            const struct kept_output *o = *link;
+            if (o->shuffle == k->id && o->map == map && o->attempt < k->places[map].attempt)
+                output_forget(link, &freed);
+            else
+                link = &(*link)->next;
+        }
+    }
+    return freed;
+}
+
+static struct kept_shuffle *find_shuffle(struct store *s, uint64_t id)
+{
+    struct kept_shuffle *k = s->shuffles;
+    while (k != NULL && k->id != id) k = k->next;
+    return k;
+}
+
 static int keep_outputs(struct store *s, struct message *m, struct glint_error *error)
 {
     struct kept_shuffle *k = mem_zalloc(sizeof *k);
@@ -121,9 +203,23 @@ static int keep_outputs(struct store *s, struct message *m, struct glint_error *
         return r;
     }
     pthread_mutex_lock(&s->lock);
-    k->next = s->shuffles;
-    s->shuffles = k;
+    struct kept_shuffle *old = find_shuffle(s, k->id);
+    if (old == NULL) {
+        k->next = s->shuffles;
+        s->shuffles = k;
+    } else {
+        struct kept_shuffle other = *old;
+        old->places = k->places;
+        old->maps = k->maps;
+        k->places = other.places;
+    }
+    struct kept_output *freed = forget_older(s, old != NULL ? old : k);
     pthread_mutex_unlock(&s->lock);
+    outputs_free(freed);
+    if (old != NULL) {
+        mem_free(k->places);
+        mem_free(k);
+    }
     message_destroy(m);
     return 0;
 }
@@ -175,9 +271,8 @@ const struct stage_plan *store_stage(struct store *s, uint32_t stage)
     return k != NULL ? &k->plan : NULL;
 }
 
-int store_broadcast(void *store, uint64_t id, struct glint_slice *out)
+int store_broadcast(struct store *s, uint64_t id, struct glint_slice *out)
 {
-    struct store *s = store;
     pthread_mutex_lock(&s->lock);
     struct kept_value *v = s->values;
     while (v != NULL && v->message->id != id) v = v->next;
@@ -187,10 +282,7 @@ int store_broadcast(void *store, uint64_t id, struct glint_slice *out)
     return 0;
 }
 
-static uint32_t output_bucket(uint64_t shuffle, uint32_t map)
-{
-    return (uint32_t)(shuffle * 31 + map) % OUTPUT_BUCKETS;
-}
+/* ---- Map outputs */
 
 int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt,
                      struct run *run)
@@ -201,7 +293,6 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
     o->shuffle = shuffle;
     o->map = map;
     o->attempt = attempt;
-    assert(run->partitions > 0);
     o->run = *run;
     memset(run, 0, sizeof *run);
     uint32_t b = output_bucket(shuffle, map);
@@ -212,40 +303,153 @@ int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t a
     return 0;
 }
 
-static const struct run *find_output(struct store *s, uint64_t shuffle, uint32_t map,
-                                     uint32_t attempt)
+/* The place in its bucket; *answer is NULL: not here. */
+static struct kept_output **find_output(struct store *s, uint64_t shuffle, uint32_t map,
+                                        uint32_t attempt)
 {
-    struct kept_output *o = s->outputs[output_bucket(shuffle, map)];
-    while (o != NULL && (o->shuffle != shuffle || o->map != map || o->attempt != attempt))
-        o = o->next;
-    return o != NULL ? &o->run : NULL;
+    struct kept_output **link = &s->outputs[output_bucket(shuffle, map)];
+    while (*link != NULL &&
+           ((*link)->shuffle != shuffle || (*link)->map != map || (*link)->attempt != attempt))
+        link = &(*link)->next;
+    return link;
 }
 
-int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct arena *arena,
-                 struct run_slice **out, uint32_t *out_count, struct glint_error *error)
+static const struct run *hold_output(struct store *s, uint64_t shuffle, uint32_t map,
+                                     uint32_t attempt)
+{
+    struct kept_output *o = *find_output(s, shuffle, map, attempt);
+    if (o == NULL) return NULL;
+    o->holders++;
+    return &o->run;
+}
+
+const struct run *store_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct run *run = hold_output(s, shuffle, map, attempt);
+    pthread_mutex_unlock(&s->lock);
+    return run;
+}
+
+/* Answers the output if it is to be freed. */
+static struct kept_output *let_go(const struct run *run)
+{
+    struct kept_output *o = (struct kept_output *)(uintptr_t)run;
+    assert(o->holders > 0);
+    return --o->holders == 0 && o->forgotten ? o : NULL;
+}
+
+void store_release(struct store *s, const struct run *run)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kept_output *o = let_go(run);
+    pthread_mutex_unlock(&s->lock);
+    outputs_free(o);
+}
+
+void store_forget_attempt(struct store *s, uint32_t stage, uint32_t task, uint32_t attempt)
+{
+    struct kept_output *freed = NULL;
+    const struct stage_plan *plan = store_stage(s, stage);
+    if (plan == NULL) return;
+    const struct stage_node *root = &plan->nodes[plan->node_count - 1];
+    if (root->op->kind != OP_WIDE) return;
+    pthread_mutex_lock(&s->lock);
+    struct kept_output **link = find_output(s, root->rdd, task, attempt);
+    if (*link != NULL) output_forget(link, &freed);
+    pthread_mutex_unlock(&s->lock);
+    outputs_free(freed);
+}
+
+int store_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
+                 struct fetch_input **out, uint32_t *out_count, struct glint_error *error)
 {
     int r = 0;
     *out_count = 0;
     pthread_mutex_lock(&s->lock);
-    const struct kept_shuffle *k = s->shuffles;
-    while (k != NULL && k->id != shuffle) k = k->next;
-    struct run_slice *inputs = k ? arena_alloc(arena, sizeof *inputs * (k->maps + 1)) : NULL;
+    const struct kept_shuffle *k = find_shuffle(s, shuffle);
+    struct fetch_input *inputs = k ? arena_alloc(arena, sizeof *inputs * (k->maps + 1)) : NULL;
     if (k == NULL)
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "shuffle %llu has no map outputs here",
                       (unsigned long long)shuffle);
     else if (inputs == NULL)
         r = error_no_memory(error);
     for (uint32_t map = 0; r == 0 && map < k->maps; map++) {
-        const struct run *run = find_output(s, shuffle, map, k->places[map].attempt);
-        if (run == NULL || partition >= run->partitions) {
-            r = error_set(error, GLINT_E_RUN_CORRUPT, NULL,
-                          "map output %u of shuffle %llu is not here", map,
-                          (unsigned long long)shuffle);
-            break;
-        }
-        if (run->parts[partition].records > 0) inputs[(*out_count)++] = run_slice(run, partition);
+        struct output_place place = k->places[map];
+        struct fetch_input *input = &inputs[(*out_count)++];
+        *input = (struct fetch_input){place.executor, map, place.attempt, NULL};
+        if (place.executor == self) input->local = hold_output(s, shuffle, map, place.attempt);
     }
     pthread_mutex_unlock(&s->lock);
     *out = inputs;
     return r;
+}
+
+void store_release_inputs(struct store *s, const struct fetch_input *inputs, uint32_t count)
+{
+    struct kept_output *freed = NULL;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        struct kept_output *o = inputs[i].local != NULL ? let_go(inputs[i].local) : NULL;
+        if (o == NULL) continue;
+        o->next = freed;
+        freed = o;
+    }
+    pthread_mutex_unlock(&s->lock);
+    outputs_free(freed);
+}
+
+/* ---- Results */
+
+uint64_t store_add_result(struct store *s, struct buffer *bytes)
+{
+    struct kept_result *k = mem_zalloc(sizeof *k);
+    if (k == NULL) return 0;
+    k->bytes = *bytes;
+    *bytes = (struct buffer){NULL, 0, 0};
+    pthread_mutex_lock(&s->lock);
+    k->id = ++s->last_result;
+    k->next = s->results;
+    s->results = k;
+    uint64_t id = k->id;
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}
+
+bool store_result(struct store *s, uint64_t id, struct glint_slice *out, void **out_held)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kept_result *k = s->results;
+    while (k != NULL && k->id != id) k = k->next;
+    if (k != NULL) k->holders++;
+    pthread_mutex_unlock(&s->lock);
+    if (k == NULL) return false;
+    *out = (struct glint_slice){k->bytes.data, k->bytes.size};
+    *out_held = k;
+    return true;
+}
+
+void store_release_result(struct store *s, void *held)
+{
+    struct kept_result *k = held;
+    pthread_mutex_lock(&s->lock);
+    assert(k->holders > 0);
+    bool last = --k->holders == 0 && k->forgotten;
+    pthread_mutex_unlock(&s->lock);
+    if (last) result_free(k);
+}
+
+void store_forget_result(struct store *s, uint64_t id)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kept_result **link = &s->results;
+    while (*link != NULL && (*link)->id != id) link = &(*link)->next;
+    struct kept_result *k = *link;
+    bool last = k != NULL && k->holders == 0;
+    if (k != NULL) {
+        *link = k->next;
+        k->forgotten = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (last) result_free(k);
 }

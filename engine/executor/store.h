@@ -1,34 +1,56 @@
-/* What an executor keeps between tasks: broadcast values, stages, and the map outputs that it made.
+/* What an executor keeps between tasks: stages, broadcast values that came as a whole, the map
+ * outputs that it made, and results that are too large for a message.
  *
- * The loop thread adds and forgets, slots look up; one lock, held for a look-up only. What a
- * look-up answers stays valid while the task runs: the driver forgets a stage only when none of its
- * tasks runs, and outputs and broadcasts live until the end of the context. */
+ * One lock, held for a look-up only. A stage is forgotten only when none of its tasks runs, and
+ * values live until the end of the context. Map outputs and results are held by whoever reads or
+ * sends them, and are gone when they were forgotten and the last holder has let go. Any thread,
+ * except that stages and values are added and forgotten by the owner's alone. */
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
 #include "engine/data/run.h"
 #include "engine/net/message.h"
 #include "engine/plan/stage.h"
+#include "engine/shuffle/fetch.h"
 
 struct store;
 
 struct store *store_create(void); /* NULL without memory */
+/* Nothing is held any more. */
 void store_destroy(struct store *s);
 
-/* Takes the message (a STAGE, OUTPUTS or BROADCAST). 0 or a code with *error set. */
+/* Takes the message (a STAGE, OUTPUTS or BROADCAST). OUTPUTS of a known shuffle replace the older
+ * ones, and map outputs made by attempts before those named are forgotten. 0 or a code with *error
+ * set. */
 int store_keep(struct store *s, struct message *m, const struct glint_config *registry,
                struct glint_error *error);
 void store_forget_stage(struct store *s, uint32_t stage);
 
 const struct stage_plan *store_stage(struct store *s, uint32_t stage);
-int store_broadcast(void *store, uint64_t id, struct glint_slice *out); /* as task->broadcast */
+/* 0; -1: no such value is here. */
+int store_broadcast(struct store *s, uint64_t id, struct glint_slice *out);
 
 /* Takes the run that map task `map` of a shuffle has made. 0 or NO_MEMORY. */
 int store_add_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt,
                      struct run *run);
-/* One partition of all map outputs that the driver's OUTPUTS message names, in map order: an array
- * in `arena`. RUN_CORRUPT where one is missing. */
-int store_inputs(struct store *s, uint64_t shuffle, uint32_t partition, struct arena *arena,
-                 struct run_slice **out, uint32_t *out_count, struct glint_error *error);
+/* A map output, held until store_release; NULL: it is not here. */
+const struct run *store_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt);
+void store_release(struct store *s, const struct run *run);
+/* The output of an attempt whose twin has won; one that is not here is fine. */
+void store_forget_attempt(struct store *s, uint32_t stage, uint32_t task, uint32_t attempt);
+
+/* Where the map outputs of a shuffle are, as the last OUTPUTS said: an array in `arena`, in map
+ * order. Those of `self` are held in `local`, until store_release_inputs; NULL there: it is not
+ * here. 0, or a code with *error set. */
+int store_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
+                 struct fetch_input **out, uint32_t *out_count, struct glint_error *error);
+void store_release_inputs(struct store *s, const struct fetch_input *inputs, uint32_t count);
+
+/* Takes the bytes and answers the result's id, never 0; 0: no memory, and nothing was taken. */
+uint64_t store_add_result(struct store *s, struct buffer *bytes);
+/* False: it is not here. Else *out is valid until store_release_result of *out_held. */
+bool store_result(struct store *s, uint64_t id, struct glint_slice *out, void **out_held);
+void store_release_result(struct store *s, void *held);
+void store_forget_result(struct store *s, uint64_t id);
 
 #endif

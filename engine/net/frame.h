@@ -17,6 +17,9 @@
 
 #include "engine/base/error.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define FRAME_HEADER_BYTES 32u
 #define FRAME_VERSION      1u
 
@@ -50,12 +53,17 @@ struct frame {
     uint64_t request;
 };
 
-/* Writes the header; `head` points at the first frame->head bytes of the payload. */
+/* "PING"; "unknown" for what is none. */
+const char *frame_name(enum frame_type type);
+/* The longest payload that a frame of this type may have; a sender asks before it encodes. */
+uint32_t frame_bytes_max(enum frame_type type);
+/* Writes the header; `head` points at the first frame->head bytes of the payload: all of it, but
+ * none of DATA. */
 void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES]);
 /* Checks what the header alone can tell: magic, version, type, flags, and `length` against the
- * bound of its type (limits.h); before a hello only HELLO and REFUSE are known (`greeted` false),
- * of at most HELLO_BYTES_MAX. 0, or PROTOCOL with *error set, whose cause names what was seen, also
- * a plain HTTP request or a TLS record. */
+ * bound of its type (limits.h); before a hello (`greeted` false) only HELLO and REFUSE are known,
+ * of at most HELLO_BYTES_MAX, and behind it no second HELLO. 0, or PROTOCOL with *error set, whose
+ * cause names what was seen, also a plain HTTP request or a TLS record. */
 int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct frame *out,
                  struct glint_error *error);
 /* The checksum, once `head` (frame->head bytes) is there too. 0 or PROTOCOL. */

@@ -36,15 +36,18 @@ int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *
 /* Everything is checked: bounds, ranges, texts without control characters. A hello of a protocol
  * without overlap is PEER_MISMATCH with both ranges. 0 or a code. */
 int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error);
-/* What the accepting side `self` has against `peer`: protocol, cluster, build, a wrong role,
- * its own incarnation (a mirror), another one wanted. 0, or PEER_MISMATCH with both values. */
+/* What `self` has against `peer`: protocol, its own incarnation (a mirror), cluster, build, roles
+ * that have no such channel between them, another incarnation wanted. Both sides ask: the one that
+ * dialled with its own `wanted` in self, the one that accepted with zeros there. 0, or
+ * PEER_MISMATCH with both values and the names of the nodes. */
 int hello_check(const struct hello *self, const struct hello *peer, struct glint_error *error);
 
 int refuse_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error);
 /* Sets *error to what the peer says, or PROTOCOL. Returns the code. */
 int refuse_decode(struct glint_slice bytes, struct glint_error *error);
 
-/* "0.1.0-9f3a...": the version and the linker's build id of this program. */
+/* "0.1.0-9f3a...": the version and the linker's build id of this program. Any thread. */
+#define BUILD_UNMARKED "-unmarked" /* instead of an id; such a program fits no other */
 const char *build_id(void);
 
 #endif

@@ -32,6 +32,7 @@ struct peer {
     uint8_t incarnation[INCARNATION_BYTES];
 };
 
+/* One of the two is missing in a CANCEL: job 0, or no name. */
 struct admit {
     uint64_t job;
     char name[NAME_BYTES_MAX]; /* of the job, for status and cancel */

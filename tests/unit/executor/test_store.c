@@ -61,33 +61,90 @@ Test(store, damaged_stages_and_outputs)
     store_destroy(s);
 }
 
+static void outputs_are(struct store *s, const char *body, uint64_t size)
+{
+    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, body, size), &config, &error), 0);
+}
+
+static void add_output(struct store *s, uint32_t map, uint32_t attempt)
+{
+    struct run run = {.partitions = 2, .parts = mem_zalloc(2 * sizeof(struct run_part))};
+    run.parts[0].records = map + 1;
+    run.records = map + 1;
+    cr_assert_eq(store_add_output(s, 3, map, attempt, &run), 0);
+    cr_expect_null(run.parts); /* taken */
+}
+
 Test(store, inputs_are_those_that_the_driver_names)
 {
     struct store *s = store_create();
     struct arena arena = {NULL, NULL, 0};
-    struct run_slice *inputs;
-    uint32_t count;
-    for (uint32_t map = 0; map < 3; map++) {
-        struct run run = {.partitions = 2, .parts = mem_zalloc(2 * sizeof(struct run_part))};
-        run.parts[0].records = map + 1; /* partition 1 is empty */
-        run.records = map + 1;
-        cr_assert_eq(store_add_output(s, 3, map, map == 1 ? 2 : 0, &run), 0);
-        cr_expect_null(run.parts); /* taken */
-    }
-    cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
+    struct fetch_input *inputs, *older;
+    uint32_t count, older_count;
+    for (uint32_t map = 0; map < 3; map++) add_output(s, map, map == 1 ? 2 : 0);
+    cr_expect_eq(store_inputs(s, 3, 5, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
-    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x96\x00\x00\x00\x02\x00\x00", 7), &config, &error),
-                 0);
-    cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), 0);
+    outputs_are(s, "\x96\x05\x00\x05\x02\x04\x00", 7); /* the third is at 4 */
+    cr_expect_eq(store_inputs(s, 3, 5, &arena, &older, &older_count, &error), 0);
+    cr_assert_eq(older_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_expect_eq(older[i].map, i);
+        cr_expect_eq(older[i].executor, i == 2 ? 4 : 5);
+        cr_expect_eq(older[i].attempt, i == 1 ? 2 : 0);
+        cr_expect_eq(older[i].local != NULL, i != 2);
+    }
+    /* Later messages replace; what older attempts have made is gone, but not for those who hold it.
+     */
+    outputs_are(s, "\x96\x05\x01\x05\x02\x05\x00", 7);
+    cr_expect_eq(store_inputs(s, 3, 5, &arena, &inputs, &count, &error), 0);
     cr_assert_eq(count, 3);
-    for (uint32_t i = 0; i < count; i++) cr_expect_eq(inputs[i].part.records, i + 1);
-    cr_expect_eq(store_inputs(s, 3, 1, &arena, &inputs, &count, &error), 0);
-    cr_expect_eq(count, 0);
-    cr_expect_eq(store_inputs(s, 3, 2, &arena, &inputs, &count, &error), GLINT_E_RUN_CORRUPT);
-    error.code = GLINT_OK; /* another attempt than the one that is here; the later message counts */
-    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\x96\x00\x00\x00\x01\x00\x00", 7), &config, &error),
-                 0);
-    cr_expect_eq(store_inputs(s, 3, 0, &arena, &inputs, &count, &error), GLINT_E_RUN_CORRUPT);
+    cr_expect_null(inputs[0].local);
+    cr_expect_eq(inputs[1].local, older[1].local);
+    cr_assert_not_null(inputs[2].local);
+    cr_expect_eq(inputs[2].local->parts[0].records, 3);
+    cr_expect_null(store_output(s, 3, 0, 0));
+    cr_expect_eq(older[0].local->parts[0].records, 1);
+    store_release_inputs(s, older, older_count);
+    store_release_inputs(s, inputs, count);
     arena_fini(&arena);
+    store_destroy(s);
+}
+
+Test(store, outputs_are_held)
+{
+    struct store *s = store_create();
+    add_output(s, 7, 1);
+    const struct run *a = store_output(s, 3, 7, 1), *b = store_output(s, 3, 7, 1);
+    cr_assert(a != NULL && a == b);
+    cr_expect_null(store_output(s, 3, 7, 0));
+    cr_expect_null(store_output(s, 4, 7, 1));
+    store_release(s, a);
+    store_forget_attempt(s, 1, 7, 1); /* of a stage that is not here: whose output is not known */
+    cr_expect_eq(store_output(s, 3, 7, 1), b);
+    store_release(s, b);
+    store_release(s, b);
+    store_destroy(s);
+}
+
+Test(store, results)
+{
+    struct store *s = store_create();
+    struct buffer bytes = {NULL, 0, 0};
+    struct glint_slice found;
+    void *held, *again;
+    cr_assert(buffer_append(&bytes, "result", 6));
+    uint64_t id = store_add_result(s, &bytes);
+    cr_assert(id != 0 && bytes.data == NULL);
+    cr_assert(store_result(s, id, &found, &held) && store_result(s, id, &found, &again));
+    cr_expect(!store_result(s, id + 1, &found, &again));
+    store_forget_result(s, id);
+    store_forget_result(s, id);
+    cr_expect(!store_result(s, id, &found, &again));
+    cr_expect(found.size == 6 && memcmp(found.data, "result", 6) == 0);
+    store_release_result(s, held);
+    store_release_result(s, held);
+    cr_assert(buffer_append(&bytes, "other", 5));
+    uint64_t other = store_add_result(s, &bytes);
+    cr_expect(other != 0 && other != id);
     store_destroy(s);
 }

@@ -1,0 +1,230 @@
+/* Inputs that are all here are read as they lie; where one is elsewhere a fetch (shuffle/fetch.h)
+ * stands between. A map output that cannot be had or is damaged, here or there, ends the attempt
+ * with FETCH_FAILED, which names it, so that the driver has it made again. */
+#include "engine/executor/attempt.h"
+
+#include "engine/executor/pipeline.h"
+
+#include <assert.h>
+
+/* Beyond it the driver is not told how much there is for each partition. */
+#define SIZES_MAX 65536u
+
+struct attempt {
+    const struct executor_config *config;
+    struct store *store;
+    struct glint_task *task;
+    /* The shuffle that is being read. */
+    uint64_t shuffle;
+    struct fetch_input *inputs;
+    uint32_t input_count;
+    struct run_slice *slices;
+    uint32_t slice_count;
+    struct fetch *fetch;      /* NULL: all inputs are here */
+    struct fetch_fault fault; /* with FETCH_FAILED */
+};
+
+static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
+{
+    struct attempt *a = arg;
+    if (store_broadcast(a->store, id, out) == 0) return 0;
+    if (a->config->values == NULL) return GLINT_E_PROTOCOL;
+    return values_get(a->config->values, id, a->task->cancel_flag, out, &a->task->error);
+}
+
+/* ---- Inputs */
+
+/* The task's error becomes a FETCH_FAILED about one of the inputs. */
+static int lose_input(struct attempt *a, uint32_t input, const char *again)
+{
+    assert(input < a->input_count);
+    const struct fetch_input *in = &a->inputs[input];
+    struct glint_error why = a->task->error;
+    a->task->error.code = GLINT_OK;
+    a->fault = (struct fetch_fault){a->shuffle, in->map, in->executor, in->attempt};
+    return error_set(&a->task->error, GLINT_E_FETCH_FAILED, why.code != GLINT_OK ? why.hint : NULL,
+                     "map output %u of shuffle %llu at executor %u: %s%s", in->map,
+                     (unsigned long long)a->shuffle, in->executor,
+                     why.code != GLINT_OK ? why.cause : "it is not there", again);
+}
+
+static bool is_here(const struct fetch_input *in, uint32_t partition)
+{
+    return in->local != NULL && partition < in->local->partitions;
+}
+
+static int read_local(struct attempt *a, uint32_t partition)
+{
+    a->slices = task_alloc(a->task, sizeof *a->slices * (a->input_count + 1));
+    if (a->slices == NULL) return a->task->error.code;
+    for (uint32_t i = 0; i < a->input_count; i++) {
+        const struct run *run = a->inputs[i].local;
+        if (run->parts[partition].records > 0)
+            a->slices[a->slice_count++] = run_slice(run, partition);
+    }
+    return 0;
+}
+
+static int read_remote(struct attempt *a, uint32_t partition)
+{
+    uint32_t lost = UINT32_MAX;
+    assert(a->config->fetcher != NULL);
+    a->fetch = fetch_open(a->task, a->config->fetcher, a->shuffle, partition, a->inputs,
+                          a->input_count, &a->slices, &a->slice_count, &lost);
+    if (a->fetch != NULL) return 0;
+    bool named = a->task->error.code == GLINT_E_FETCH_FAILED && lost < a->input_count;
+    return named ? lose_input(a, lost, "") : a->task->error.code;
+}
+
+static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
+                       struct run_slice **out, uint32_t *out_count)
+{
+    struct attempt *a = arg;
+    assert(a->inputs == NULL && a->fetch == NULL && task == a->task);
+    a->shuffle = shuffle;
+    a->slice_count = 0;
+    int r = store_inputs(a->store, shuffle, a->config->self, &task->arena, &a->inputs,
+                         &a->input_count, &task->error);
+    bool all_here = true;
+    for (uint32_t i = 0; r == 0 && i < a->input_count; i++) {
+        bool mine = a->inputs[i].executor == a->config->self;
+        all_here = all_here && mine;
+        if (mine ? !is_here(&a->inputs[i], partition) : a->config->fetcher == NULL)
+            r = lose_input(a, i, "");
+    }
+    if (r == 0) r = all_here ? read_local(a, partition) : read_remote(a, partition);
+    *out = a->slices;
+    *out_count = a->slice_count;
+    if (r == 0) return 0;
+    if (a->inputs != NULL) store_release_inputs(a->store, a->inputs, a->input_count);
+    a->inputs = NULL;
+    return r;
+}
+
+/* Which input the task's error is about; UINT32_MAX: none. */
+static uint32_t failed_input(const struct attempt *a)
+{
+    uint32_t lost = a->fetch != NULL ? fetch_lost(a->fetch) : UINT32_MAX;
+    const struct run_source *source = a->task->failed_source;
+    for (uint32_t i = 0; source != NULL && lost == UINT32_MAX && i < a->input_count; i++)
+        if (a->inputs[i].local != NULL && &a->inputs[i].local->source == source) lost = i;
+    return lost;
+}
+
+/* Whether the damaged slice is whole when it is read once more. */
+static bool reads_well(struct attempt *a)
+{
+    struct glint_error why = a->task->error;
+    const struct run_source *source = a->task->failed_source;
+    struct run_reader reader = {.source = NULL};
+    int r = -1;
+    for (uint32_t i = 0; i < a->slice_count; i++) {
+        if (a->slices[i].source != source) continue;
+        a->task->error.code = GLINT_OK;
+        r = run_reader_open(&reader, a->task, a->slices[i]);
+        if (r == 0)
+            while ((r = run_reader_next(&reader)) > 0) {
+            }
+        run_reader_close(&reader);
+    }
+    a->task->error = why;
+    a->task->failed_source = source;
+    return r == 0;
+}
+
+/* A run that cannot be read is lost like one that cannot be fetched. Alone, another attempt of the
+ * same task may have more luck with a disk; in a cluster the output is better made elsewhere. */
+static void judge_error(struct attempt *a)
+{
+    enum glint_code code = a->task->error.code;
+    uint32_t input = failed_input(a);
+    if (input == UINT32_MAX) return;
+    if (code == GLINT_E_RUN_CORRUPT)
+        lose_input(a, input, reads_well(a) ? "; read again it was whole" : "; read again likewise");
+    else if (code == GLINT_E_FETCH_FAILED || (code == GLINT_E_SPILL_IO && a->config->fetcher))
+        lose_input(a, input, "");
+}
+
+static void inputs_close(void *arg, struct glint_task *task)
+{
+    struct attempt *a = arg;
+    assert(a->inputs != NULL);
+    if (task->error.code != GLINT_OK) judge_error(a);
+    fetch_close(a->fetch);
+    store_release_inputs(a->store, a->inputs, a->input_count);
+    a->fetch = NULL;
+    a->inputs = NULL;
+}
+
+/* ---- The outcome */
+
+/* Takes the run. The body: how much there is for each partition. */
+static int keep_output(struct attempt *a, const struct message *m, uint64_t shuffle,
+                       struct run *run, struct buffer *body)
+{
+    uint32_t sizes = run->partitions <= SIZES_MAX ? run->partitions : 0;
+    bool memory = buffer_reserve(body, sizes);
+    for (uint32_t p = 0; memory && p < sizes; p++)
+        body->data[body->size++] = size_code(run->parts[p].bytes);
+    if (memory && store_add_output(a->store, shuffle, m->task, m->attempt, run) == 0) return 0;
+    run_destroy(run);
+    return error_no_memory(&a->task->error);
+}
+
+/* What is too large for a message stays here until it was fetched. */
+static int keep_result(struct attempt *a, struct message *outcome)
+{
+    if (a->config->fetcher == NULL || outcome->body.size <= RESULT_INLINE_BYTES_MAX) return 0;
+    outcome->size = outcome->body.size;
+    outcome->id = store_add_result(a->store, &outcome->body);
+    return outcome->id != 0 ? 0 : error_no_memory(&a->task->error);
+}
+
+static void outcome_fail(struct attempt *a, struct message *outcome)
+{
+    buffer_fini(&outcome->body);
+    outcome->type = MSG_FAILED;
+    *outcome->error = a->task->error;
+    if (outcome->error->code != GLINT_E_FETCH_FAILED) return;
+    struct glint_error error = {.code = GLINT_OK};
+    if (fault_encode(&a->fault, &outcome->body, &error) != 0) *outcome->error = error;
+}
+
+static int run_stage(struct attempt *a, const struct stage_plan *stage, const struct message *m,
+                     struct message *outcome)
+{
+    struct run run = {.partitions = 0};
+    struct pipeline_input input = {.stage = stage,
+                                   .partition = m->partition,
+                                   .splits = {m->body.data, m->body.size},
+                                   .fetch = inputs_open,
+                                   .fetch_end = inputs_close,
+                                   .fetch_arg = a};
+    int r = pipeline_run(a->task, &input, &run, &outcome->body);
+    if (r != 0) return r;
+    const struct stage_node *root = &stage->nodes[stage->node_count - 1];
+    bool wide = root->op->kind == OP_WIDE;
+    r = wide ? keep_output(a, m, root->rdd, &run, &outcome->body) : keep_result(a, outcome);
+    if (r == 0 && !counters_encode(&a->task->counters, &outcome->counters))
+        r = error_no_memory(&a->task->error);
+    return r;
+}
+
+void attempt_run(const struct executor_config *config, struct store *store, struct glint_task *task,
+                 const struct message *m, struct message *outcome)
+{
+    struct attempt a = {.config = config, .store = store, .task = task};
+    assert(m->type == MSG_TASK && outcome->error != NULL);
+    task->broadcast = find_broadcast;
+    task->broadcast_arg = &a;
+    const struct stage_plan *stage = store_stage(store, m->stage);
+    int r = stage != NULL
+                ? run_stage(&a, stage, m, outcome)
+                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "stage %u is not here", m->stage);
+    task->broadcast_arg = NULL;
+    assert(a.inputs == NULL && a.fetch == NULL);
+    if (r != 0)
+        outcome_fail(&a, outcome);
+    else
+        outcome->type = MSG_DONE;
+}

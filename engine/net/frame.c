@@ -1,0 +1,149 @@
+/* The header of a frame, written and read side by side, and what its bytes must be.
+ *
+ * One table says how long a frame of each type may be, so that no length is believed before it is
+ * known to be one that such a frame can have. */
+#include "engine/net/frame.h"
+
+#include "engine/base/hash.h"
+#include "engine/base/little.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+
+#define AT_VERSION  4
+#define AT_TYPE     5
+#define AT_FLAGS    6
+#define AT_LENGTH   8
+#define AT_HEAD     12
+#define AT_REQUEST  16
+#define AT_CHECKSUM 24
+
+static_assert(AT_CHECKSUM + sizeof(uint64_t) == FRAME_HEADER_BYTES, "see the picture");
+
+static const uint8_t magic[4] = {'G', 'L', 'N', 'T'};
+
+static const struct {
+    const char *name;
+    uint32_t bytes_max; /* of the payload */
+} types[FRAME_TYPES_END] = {
+    [FRAME_HELLO] = {"HELLO", HELLO_BYTES_MAX},
+    [FRAME_REFUSE] = {"REFUSE", HELLO_BYTES_MAX},
+    [FRAME_PING] = {"PING", SMALL_FRAME_BYTES_MAX},
+    [FRAME_MESSAGE] = {"MESSAGE", CONTROL_FRAME_BYTES_MAX},
+    [FRAME_READY] = {"READY", SMALL_FRAME_BYTES_MAX},
+    [FRAME_PEER] = {"PEER", SMALL_FRAME_BYTES_MAX},
+    [FRAME_ADMIT] = {"ADMIT", SMALL_FRAME_BYTES_MAX},
+    [FRAME_QUEUED] = {"QUEUED", 0},
+    [FRAME_ADMITTED] = {"ADMITTED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_ENDED] = {"ENDED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_STATUS] = {"STATUS", 0},
+    [FRAME_STATUS_IS] = {"STATUS_IS", SMALL_FRAME_BYTES_MAX},
+    [FRAME_CANCEL] = {"CANCEL", SMALL_FRAME_BYTES_MAX},
+    [FRAME_CANCELED] = {"CANCELED", 0},
+    [FRAME_DRAIN] = {"DRAIN", 0},
+    [FRAME_GET] = {"GET", GET_FRAME_BYTES_MAX},
+    [FRAME_DATA] = {"DATA", DATA_FRAME_BYTES_MAX},
+    [FRAME_GONE] = {"GONE", SMALL_FRAME_BYTES_MAX},
+    [FRAME_TRACK] = {"TRACK", SMALL_FRAME_BYTES_MAX},
+    [FRAME_TRACKED] = {"TRACKED", SMALL_FRAME_BYTES_MAX},
+};
+
+const char *frame_name(enum frame_type type)
+{
+    return type > 0 && type < FRAME_TYPES_END ? types[type].name : "unknown";
+}
+
+uint32_t frame_bytes_max(enum frame_type type)
+{
+    assert(type > 0 && type < FRAME_TYPES_END);
+    return types[type].bytes_max;
+}
+
+static uint64_t checksum(const uint8_t header[FRAME_HEADER_BYTES], const uint8_t *head,
+                         uint32_t size)
+{
+    if (size == 0) return hash_checksum(header, AT_CHECKSUM);
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, header, AT_CHECKSUM);
+    XXH3_64bits_update(&state, head, size);
+    return XXH3_64bits_digest(&state);
+}
+
+void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES])
+{
+    assert(frame->length <= frame_bytes_max(frame->type));
+    assert(frame->head == (frame->type == FRAME_DATA ? 0 : frame->length));
+    memcpy(out, magic, sizeof magic);
+    out[AT_VERSION] = FRAME_VERSION;
+    out[AT_TYPE] = (uint8_t)frame->type;
+    out[AT_FLAGS] = out[AT_FLAGS + 1] = 0;
+    little_put32(out + AT_LENGTH, frame->length);
+    little_put32(out + AT_HEAD, frame->head);
+    little_put64(out + AT_REQUEST, frame->request);
+    little_put64(out + AT_CHECKSUM, checksum(out, head, frame->head));
+}
+
+/* What speaks another protocol, by its first bytes: found more often than damage. */
+static int other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
+{
+    static const char *const http[] = {"GET ", "POST", "HEAD", "PUT ", "DELE", "OPTI",
+                                       "CONN", "TRAC", "PATC", "PRI ", "HTTP"};
+    static const char *const hint =
+        "this port speaks glint's own protocol; check what connects to it";
+    for (size_t i = 0; i < sizeof http / sizeof http[0]; i++)
+        if (memcmp(in, http[i], 4) == 0)
+            return error_set(error, GLINT_E_PROTOCOL, hint, "the other side speaks HTTP");
+    if (memcmp(in, "SSH-", 4) == 0)
+        return error_set(error, GLINT_E_PROTOCOL, hint, "the other side speaks SSH");
+    if (in[0] >= 0x14 && in[0] <= 0x17 && in[1] == 0x03)
+        return error_set(error, GLINT_E_PROTOCOL,
+                         "insecure_plaintext must be the same on both sides",
+                         "the other side speaks TLS, this one is set to plain text");
+    return error_set(error, GLINT_E_PROTOCOL, hint,
+                     "no frame begins with the bytes %02x %02x %02x %02x", in[0], in[1], in[2],
+                     in[3]);
+}
+
+int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct frame *out,
+                 struct glint_error *error)
+{
+    memset(out, 0, sizeof *out);
+    if (memcmp(in, magic, sizeof magic) != 0) return other_protocol(in, error);
+    if (in[AT_VERSION] != FRAME_VERSION)
+        return error_set(error, GLINT_E_PROTOCOL, "install the same build of glint everywhere",
+                         "a frame of version %u, where version %u is spoken", in[AT_VERSION],
+                         FRAME_VERSION);
+    enum frame_type type = in[AT_TYPE];
+    if (type == 0 || type >= FRAME_TYPES_END)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of unknown type %u", in[AT_TYPE]);
+    if (greeted ? type == FRAME_HELLO : type != FRAME_HELLO && type != FRAME_REFUSE)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame %s", frame_name(type),
+                         greeted ? "after the handshake" : "before any hello");
+    if (in[AT_FLAGS] != 0 || in[AT_FLAGS + 1] != 0)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame with unknown flags %02x%02x",
+                         frame_name(type), in[AT_FLAGS + 1], in[AT_FLAGS]);
+    uint32_t length = little_get32(in + AT_LENGTH), head = little_get32(in + AT_HEAD);
+    if (length > frame_bytes_max(type))
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame of %u bytes, at most %u",
+                         frame_name(type), length, frame_bytes_max(type));
+    if (head != (type == FRAME_DATA ? 0 : length))
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "a %s frame of %u bytes with %u of them checked", frame_name(type), length,
+                         head);
+    *out = (struct frame){
+        .type = type, .length = length, .head = head, .request = little_get64(in + AT_REQUEST)};
+    return 0;
+}
+
+int frame_check(const uint8_t in[FRAME_HEADER_BYTES], const struct frame *frame,
+                const uint8_t *head, struct glint_error *error)
+{
+    assert(frame->head <= frame->length);
+    uint64_t is = checksum(in, head, frame->head), said = little_get64(in + AT_CHECKSUM);
+    if (is == said) return 0;
+    return error_set(
+        error, GLINT_E_PROTOCOL, "the network or a machine's memory may be broken",
+        "a %s frame of %u bytes was damaged on its way: checksum %016llx, said %016llx",
+        frame_name(frame->type), frame->length, (unsigned long long)is, (unsigned long long)said);
+}

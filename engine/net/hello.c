@@ -1,0 +1,189 @@
+/* Hellos and refusals, both ways, and the rules of who may talk to whom about what. */
+#include "engine/net/hello.h"
+
+#include "engine/base/text.h"
+#include "engine/net/pack_net.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A hello of a later protocol may have more fields behind these, and a refusal too. */
+#define HELLO_FIELDS  9u
+#define REFUSE_FIELDS 3u
+
+/* What a refusal holds of an error, so that it fits HELLO_BYTES_MAX. */
+#define REFUSE_CAUSE_MAX 512u
+#define REFUSE_HINT_MAX  256u
+static_assert(REFUSE_CAUSE_MAX + REFUSE_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a refusal fits");
+static_assert(3 * (NAME_BYTES_MAX + 2) + 2 * (INCARNATION_BYTES + 2) + 32 <= HELLO_BYTES_MAX,
+              "a hello fits");
+static_assert(PROTOCOL_MIN <= PROTOCOL_MAX && PROTOCOL_MIN > 0, "there is a protocol");
+
+static const char *const roles[ROLES_END] = {"", "driver", "executor", "daemon", "client"};
+static const char *const channels[CHANNELS_END] = {"", "control", "data"};
+
+int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *error)
+{
+    assert(h->role > 0 && h->role < ROLES_END && h->channel > 0 && h->channel < CHANNELS_END);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, HELLO_FIELDS);
+    pack_u64(&p, h->protocol_min);
+    pack_u64(&p, h->protocol_max);
+    pack_u64(&p, h->role);
+    pack_u64(&p, h->channel);
+    pack_text(&p, h->cluster);
+    pack_text(&p, h->node);
+    pack_exact(&p, h->incarnation, sizeof h->incarnation);
+    pack_exact(&p, h->wanted, sizeof h->wanted);
+    pack_text(&p, h->build);
+    return packing_end(&p, out, before, error);
+}
+
+static bool is_zero(const uint8_t incarnation[INCARNATION_BYTES])
+{
+    static const uint8_t zeros[INCARNATION_BYTES];
+    return memcmp(incarnation, zeros, sizeof zeros) == 0;
+}
+
+static bool ranges_meet(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint32_t b_max)
+{
+    return a_min <= b_max && b_min <= a_max;
+}
+
+int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error)
+{
+    memset(out, 0, sizeof *out);
+    struct unpacker u;
+    unpacker_init(&u, bytes);
+    uint32_t min = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    uint32_t max = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    if (!u.failed && min > 0 && min <= max && !ranges_meet(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
+        unpacker_fini(&u);
+        return error_set(error, GLINT_E_PEER_MISMATCH,
+                         "install the same build of glint on every node",
+                         "one side speaks the protocols %u to %u (build %s), the other %u to %u",
+                         PROTOCOL_MIN, PROTOCOL_MAX, build_id(), min, max);
+    }
+    struct hello h = {.protocol_min = min, .protocol_max = max};
+    h.role = (enum role)unpack_u64(&u, ROLES_END - 1);
+    h.channel = (enum channel)unpack_u64(&u, CHANNELS_END - 1);
+    unpack_name(&u, h.cluster, sizeof h.cluster);
+    unpack_name(&u, h.node, sizeof h.node);
+    unpack_exact(&u, h.incarnation, sizeof h.incarnation);
+    unpack_exact(&u, h.wanted, sizeof h.wanted);
+    unpack_name(&u, h.build, sizeof h.build);
+    bool ok = !u.failed && min > 0 && min <= max && h.role != 0 && h.channel != 0 &&
+              h.cluster[0] != '\0' && h.node[0] != '\0' && h.build[0] != '\0' &&
+              !is_zero(h.incarnation);
+    unpacker_fini(&u);
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a hello does not parse");
+    *out = h;
+    return 0;
+}
+
+/* Which channels there are between two roles, as bits. */
+static unsigned channels_between(enum role a, enum role b)
+{
+    enum { CONTROL = 1u << CHANNEL_CONTROL, DATA = 1u << CHANNEL_DATA };
+    static const unsigned table[ROLES_END][ROLES_END] = {
+        [ROLE_DRIVER] = {[ROLE_EXECUTOR] = CONTROL | DATA, [ROLE_DAEMON] = CONTROL},
+        [ROLE_EXECUTOR] = {[ROLE_DRIVER] = CONTROL | DATA, [ROLE_EXECUTOR] = DATA},
+        [ROLE_DAEMON] = {[ROLE_DRIVER] = CONTROL, [ROLE_CLIENT] = CONTROL},
+        [ROLE_CLIENT] = {[ROLE_DAEMON] = CONTROL},
+    };
+    assert(a > 0 && a < ROLES_END && b > 0 && b < ROLES_END && table[a][b] == table[b][a]);
+    return table[a][b];
+}
+
+/* "0123456789abcdef": the first half tells starts apart well enough. */
+static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char out[17])
+{
+    for (unsigned i = 0; i < 8; i++) snprintf(out + (size_t)2 * i, 3, "%02x", incarnation[i]);
+}
+
+static int other_start(const char *node, const uint8_t *is, const uint8_t *wanted,
+                       struct glint_error *error)
+{
+    char is_text[17], wanted_text[17];
+    incarnation_text(is, is_text);
+    incarnation_text(wanted, wanted_text);
+    return error_set(error, GLINT_E_PEER_MISMATCH, "it was restarted; the old one is gone",
+                     "%s was started as %s, and %s was wanted", node, is_text, wanted_text);
+}
+
+static bool build_is_marked(const char *build)
+{
+    const char *dash = strrchr(build, '-');
+    return dash == NULL || strcmp(dash, BUILD_UNMARKED) != 0;
+}
+
+int hello_check(const struct hello *self, const struct hello *peer, struct glint_error *error)
+{
+    const char *a = self->node, *b = peer->node;
+    if (!ranges_meet(self->protocol_min, self->protocol_max, peer->protocol_min,
+                     peer->protocol_max))
+        return error_set(error, GLINT_E_PEER_MISMATCH,
+                         "install the same build of glint on every node",
+                         "%s speaks the protocols %u to %u, %s %u to %u", a, self->protocol_min,
+                         self->protocol_max, b, peer->protocol_min, peer->protocol_max);
+    if (memcmp(self->incarnation, peer->incarnation, INCARNATION_BYTES) == 0)
+        return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
+                         "%s has reached itself as %s", a, b);
+    if (strcmp(self->cluster, peer->cluster) != 0)
+        return error_set(error, GLINT_E_PEER_MISMATCH,
+                         "give both the same cluster file; its `name` says which cluster it is",
+                         "%s is of the cluster %s, %s of %s", a, self->cluster, b, peer->cluster);
+    if (strcmp(self->build, peer->build) != 0)
+        return error_set(error, GLINT_E_PEER_MISMATCH,
+                         "install the same build of glint on every node, and restart its executors",
+                         "%s is the build %s, %s is %s", a, self->build, b, peer->build);
+    if (!build_is_marked(self->build))
+        return error_set(error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
+                         "%s and %s cannot tell if they are the same program: the build is %s", a,
+                         b, self->build);
+    if ((channels_between(self->role, peer->role) & 1u << peer->channel) == 0)
+        return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
+                         "%s is a %s, %s a %s: there is no %s connection between them", a,
+                         roles[self->role], b, roles[peer->role], channels[peer->channel]);
+    if (!is_zero(peer->wanted) && memcmp(peer->wanted, self->incarnation, INCARNATION_BYTES) != 0)
+        return other_start(a, self->incarnation, peer->wanted, error);
+    if (!is_zero(self->wanted) && memcmp(self->wanted, peer->incarnation, INCARNATION_BYTES) != 0)
+        return other_start(b, peer->incarnation, self->wanted, error);
+    return 0;
+}
+
+int refuse_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
+{
+    assert(why->code < 0);
+    char cause[REFUSE_CAUSE_MAX], hint[REFUSE_HINT_MAX];
+    text_format(cause, sizeof cause, "%s", why->cause); /* what is too long is cut */
+    text_format(hint, sizeof hint, "%s", why->hint);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, REFUSE_FIELDS);
+    pack_i64(&p, why->code);
+    pack_text(&p, cause);
+    pack_text(&p, hint);
+    return packing_end(&p, out, before, error);
+}
+
+/* Also of another version: a code that this one does not know is a mismatch. */
+int refuse_decode(struct glint_slice bytes, struct glint_error *error)
+{
+    struct unpacker u;
+    char cause[REFUSE_CAUSE_MAX], hint[REFUSE_HINT_MAX];
+    unpacker_init(&u, bytes);
+    int64_t code = unpack_i64(&u);
+    unpack_text(&u, cause, sizeof cause);
+    unpack_text(&u, hint, sizeof hint);
+    bool ok = !u.failed && code < 0;
+    unpacker_fini(&u);
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a refusal does not parse");
+    text_make_shown(cause);
+    text_make_shown(hint);
+    bool known = code > INT16_MIN && error_known((enum glint_code)code);
+    return error_set(error, known ? (enum glint_code)code : GLINT_E_PEER_MISMATCH, hint, "%s",
+                     cause);
+}

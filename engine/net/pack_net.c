@@ -1,0 +1,101 @@
+/* Fields that several payloads have, written and read side by side. */
+#include "engine/net/pack_net.h"
+
+#include "engine/base/utf8.h"
+
+#include <assert.h>
+#include <string.h>
+
+void packing_begin(struct packer *p, struct buffer *out, uint64_t fields)
+{
+    packer_init(p);
+    p->out = *out;
+    pack_array(p, fields);
+}
+
+int packing_end(struct packer *p, struct buffer *out, uint64_t before, struct glint_error *error)
+{
+    assert(p->out.size >= before);
+    *out = p->out;
+    if (!p->failed) return 0;
+    out->size = before;
+    return error_no_memory(error);
+}
+
+int unpacking_end(struct unpacker *u, const char *what, struct glint_error *error)
+{
+    bool ok = unpack_done(u);
+    unpacker_fini(u);
+    return ok ? 0 : error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
+}
+
+/* Bytes of the character at `text`, 0 where it is not fit to be shown. */
+static unsigned shown_size(const uint8_t *text)
+{
+    unsigned n = utf8_size(text, strlen((const char *)text));
+    bool control = text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
+    return control ? 0 : n;
+}
+
+bool text_is_shown(const char *text)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    for (unsigned n; *at != '\0'; at += n)
+        if ((n = shown_size(at)) == 0) return false;
+    return true;
+}
+
+void text_make_shown(char *text)
+{
+    uint8_t *at = (uint8_t *)text;
+    for (unsigned n; *at != '\0'; at += n)
+        if ((n = shown_size(at)) == 0) {
+            *at = '?';
+            n = 1;
+        }
+    assert(text_is_shown(text));
+}
+
+void unpack_name(struct unpacker *u, char *out, size_t capacity)
+{
+    unpack_text(u, out, capacity);
+    if (text_is_shown(out)) return;
+    u->failed = true;
+    out[0] = '\0';
+}
+
+void unpack_exact(struct unpacker *u, uint8_t *out, size_t size)
+{
+    struct glint_slice s = unpack_bytes(u);
+    memset(out, 0, size);
+    if (s.size == size && s.data != NULL)
+        memcpy(out, s.data, size);
+    else
+        u->failed = true;
+}
+
+void pack_error(struct packer *p, const struct glint_error *e)
+{
+    pack_array(p, e != NULL ? 4 : 0);
+    if (e == NULL) return;
+    pack_i64(p, e->code);
+    pack_text(p, e->cause);
+    pack_text(p, e->effect);
+    pack_text(p, e->hint);
+}
+
+void unpack_error(struct unpacker *u, struct glint_error *out)
+{
+    memset(out, 0, sizeof *out);
+    struct unpacker e = unpack_array(u);
+    int64_t code = unpack_i64(&e);
+    unpack_text(&e, out->cause, sizeof out->cause);
+    unpack_text(&e, out->effect, sizeof out->effect);
+    unpack_text(&e, out->hint, sizeof out->hint);
+    bool known = code < 0 && code > INT16_MIN && error_known((enum glint_code)code);
+    if (!unpack_done(&e) || !known) {
+        u->failed = true;
+        return;
+    }
+    out->code = (enum glint_code)code;
+}

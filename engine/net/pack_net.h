@@ -1,0 +1,37 @@
+/* What several payloads have in common: names, incarnations, errors. Internal to engine/net.
+ *
+ * Encoders append to the caller's buffer: a packer borrows it between packing_begin and
+ * packing_end. */
+#ifndef GLINT_NET_PACK_NET_H
+#define GLINT_NET_PACK_NET_H
+
+#include "engine/base/error.h"
+#include "engine/data/pack.h"
+
+/* The packer appends to *out, which is the packer's until packing_end. */
+void packing_begin(struct packer *p, struct buffer *out, uint64_t fields);
+/* Gives the buffer back. 0, or NO_MEMORY, and *out is as long as it was (`before`: its size at
+ * packing_begin). */
+int packing_end(struct packer *p, struct buffer *out, uint64_t before, struct glint_error *error);
+/* Ends `u`: 0 where all fields were read and right, else PROTOCOL: "WHAT does not parse". */
+int unpacking_end(struct unpacker *u, const char *what, struct glint_error *error);
+
+/* UTF-8 without control characters: fit for a terminal and for a log. */
+bool text_is_shown(const char *text);
+/* A text as it may be shown: what is not fit becomes '?'. */
+void text_make_shown(char *text);
+/* A text that is shown, or the unpacker fails. */
+void unpack_name(struct unpacker *u, char *out, size_t capacity);
+/* Exactly `size` bytes. */
+void unpack_exact(struct unpacker *u, uint8_t *out, size_t size);
+static inline void pack_exact(struct packer *p, const uint8_t *data, size_t size)
+{
+    pack_bytes(p, (struct glint_slice){data, size});
+}
+
+/* An error as an array of its own: code, cause, effect, hint; NULL: an empty array. */
+void pack_error(struct packer *p, const struct glint_error *e);
+/* The code must be one of codes.h: others fail. */
+void unpack_error(struct unpacker *u, struct glint_error *out);
+
+#endif

@@ -1,0 +1,250 @@
+/* Payloads about executors and daemons: field by field, both ways, next to each other. What asks
+ * for bytes and answers with them is in wire_data.c. */
+#include "engine/net/wire.h"
+
+#include "engine/limits.h"
+#include "engine/net/pack_net.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(STATUS_JOBS_MAX * (2 * (NAME_BYTES_MAX + 2) + 48) + 2 * (NAME_BYTES_MAX + 2) + 64 <=
+                  SMALL_FRAME_BYTES_MAX,
+              "a status is a small frame");
+static_assert(sizeof(struct glint_error) + 64 <= SMALL_FRAME_BYTES_MAX, "an error is one too");
+
+int ping_encode(const struct ping *v, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 3);
+    pack_u64(&p, v->sent_ns);
+    pack_u64(&p, v->memory_bytes);
+    pack_u64(&p, v->tasks_running);
+    return packing_end(&p, out, before, error);
+}
+
+int ping_decode(struct glint_slice bytes, struct ping *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    v->sent_ns = unpack_u64(&u, UINT64_MAX);
+    v->memory_bytes = unpack_u64(&u, UINT64_MAX);
+    v->tasks_running = (uint32_t)unpack_u64(&u, SLOTS_MAX);
+    return unpacking_end(&u, "a sign of life", error);
+}
+
+/* A number that cannot be 0. */
+static uint64_t unpack_positive(struct unpacker *u, uint64_t max)
+{
+    uint64_t v = unpack_u64(u, max);
+    if (v == 0) u->failed = true;
+    return v;
+}
+
+int ready_encode(const struct ready *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->port > 0 && v->slots > 0 && v->slots <= SLOTS_MAX && v->memory_bytes > 0);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 3);
+    pack_u64(&p, v->port);
+    pack_u64(&p, v->slots);
+    pack_u64(&p, v->memory_bytes);
+    return packing_end(&p, out, before, error);
+}
+
+int ready_decode(struct glint_slice bytes, struct ready *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
+    v->slots = (uint32_t)unpack_positive(&u, SLOTS_MAX);
+    v->memory_bytes = unpack_positive(&u, UINT64_MAX);
+    return unpacking_end(&u, "what an executor offers", error);
+}
+
+int peer_encode(const struct peer *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->executor <= EXECUTORS_MAX && v->port > 0 && v->host[0] != '\0');
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 5);
+    pack_u64(&p, v->executor);
+    pack_text(&p, v->node);
+    pack_text(&p, v->host);
+    pack_u64(&p, v->port);
+    pack_exact(&p, v->incarnation, sizeof v->incarnation);
+    return packing_end(&p, out, before, error);
+}
+
+int peer_decode(struct glint_slice bytes, struct peer *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    v->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+    unpack_name(&u, v->node, sizeof v->node);
+    unpack_name(&u, v->host, sizeof v->host);
+    v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
+    unpack_exact(&u, v->incarnation, sizeof v->incarnation);
+    if (v->host[0] == '\0') u.failed = true;
+    return unpacking_end(&u, "the address of an executor", error);
+}
+
+int admit_encode(const struct admit *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->job != 0 || v->name[0] != '\0');
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 2);
+    pack_u64(&p, v->job);
+    pack_text(&p, v->name);
+    return packing_end(&p, out, before, error);
+}
+
+int admit_decode(struct glint_slice bytes, struct admit *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    v->job = unpack_u64(&u, UINT64_MAX);
+    unpack_name(&u, v->name, sizeof v->name);
+    if (v->job == 0 && v->name[0] == '\0') u.failed = true;
+    return unpacking_end(&u, "a job's number and name", error);
+}
+
+int admitted_encode(const struct admitted *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->port > 0);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 2);
+    pack_u64(&p, v->port);
+    pack_exact(&p, v->incarnation, sizeof v->incarnation);
+    return packing_end(&p, out, before, error);
+}
+
+int admitted_decode(struct glint_slice bytes, struct admitted *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
+    unpack_exact(&u, v->incarnation, sizeof v->incarnation);
+    return unpacking_end(&u, "an admission", error);
+}
+
+int ended_encode(const struct ended *v, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 3);
+    pack_i64(&p, v->wait_status);
+    pack_u64(&p, v->out_of_memory);
+    pack_text(&p, v->log);
+    return packing_end(&p, out, before, error);
+}
+
+int ended_decode(struct glint_slice bytes, struct ended *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    int64_t status = unpack_i64(&u);
+    v->wait_status = (int32_t)status;
+    v->out_of_memory = unpack_u64(&u, 1) != 0;
+    unpack_text(&u, v->log, sizeof v->log);
+    text_make_shown(v->log); /* a path may hold any bytes, and is only printed */
+    if (status != v->wait_status) u.failed = true;
+    return unpacking_end(&u, "the end of an executor", error);
+}
+
+int gone_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
+{
+    assert(why->code < 0);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 1);
+    pack_error(&p, why);
+    return packing_end(&p, out, before, error);
+}
+
+int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error)
+{
+    struct unpacker u;
+    unpacker_init(&u, bytes);
+    unpack_error(&u, why);
+    return unpacking_end(&u, "why there are no bytes", error);
+}
+
+/* ---- The status of a daemon */
+
+#define STATUS_JOB_FIELDS 8u
+
+static void status_job_pack(struct packer *p, const struct status_job *j)
+{
+    pack_array(p, STATUS_JOB_FIELDS);
+    pack_u64(p, j->job);
+    pack_text(p, j->name);
+    pack_text(p, j->stage);
+    pack_u64(p, j->running);
+    pack_u64(p, j->tasks_running);
+    pack_u64(p, j->age_ns);
+    pack_u64(p, j->heard_ns);
+    pack_u64(p, j->memory_bytes);
+}
+
+static void status_job_unpack(struct unpacker *u, struct status_job *j)
+{
+    struct unpacker f = unpack_array(u);
+    j->job = unpack_u64(&f, UINT64_MAX);
+    unpack_name(&f, j->name, sizeof j->name);
+    unpack_name(&f, j->stage, sizeof j->stage);
+    j->running = unpack_u64(&f, 1) != 0;
+    j->tasks_running = (uint32_t)unpack_u64(&f, SLOTS_MAX);
+    j->age_ns = unpack_u64(&f, UINT64_MAX);
+    j->heard_ns = unpack_u64(&f, UINT64_MAX);
+    j->memory_bytes = unpack_u64(&f, UINT64_MAX);
+    if (!unpack_done(&f)) u->failed = true;
+}
+
+int status_encode(const struct status *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->job_count <= STATUS_JOBS_MAX);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 8);
+    pack_text(&p, v->node);
+    pack_text(&p, v->build);
+    pack_u64(&p, v->slots);
+    pack_u64(&p, v->drivers_max);
+    pack_u64(&p, v->memory_bytes);
+    pack_u64(&p, v->uptime_ns);
+    pack_u64(&p, v->draining);
+    pack_array(&p, v->job_count);
+    for (uint32_t i = 0; i < v->job_count; i++) status_job_pack(&p, &v->jobs[i]);
+    return packing_end(&p, out, before, error);
+}
+
+int status_decode(struct glint_slice bytes, struct status *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    unpack_name(&u, v->node, sizeof v->node);
+    unpack_name(&u, v->build, sizeof v->build);
+    v->slots = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    v->drivers_max = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    v->memory_bytes = unpack_u64(&u, UINT64_MAX);
+    v->uptime_ns = unpack_u64(&u, UINT64_MAX);
+    v->draining = unpack_u64(&u, 1) != 0;
+    struct unpacker jobs = unpack_array(&u);
+    if (jobs.count > STATUS_JOBS_MAX) jobs.failed = true;
+    v->job_count = jobs.failed ? 0 : (uint32_t)jobs.count;
+    for (uint32_t i = 0; i < v->job_count; i++) status_job_unpack(&jobs, &v->jobs[i]);
+    if (!unpack_done(&jobs)) u.failed = true;
+    return unpacking_end(&u, "the status of an executor", error);
+}

@@ -1,0 +1,52 @@
+/* Requests of one task that are out, and waiting for them. Internal to fetch*.c.
+ *
+ * The slot submits and waits; `done` of each request is called by the fetcher's loop. A cancelled
+ * task asks for nothing new, and what it has asked for is cancelled, so that its waits end soon:
+ * the flag is looked at after the submission, since whoever sets it cancels after that. */
+#ifndef GLINT_SHUFFLE_FETCH_WAIT_H
+#define GLINT_SHUFFLE_FETCH_WAIT_H
+
+#include "engine/shuffle/fetch.h"
+
+#include <pthread.h>
+
+/* What asks: a request and whether it is over. The request comes first. */
+struct asked {
+    struct fetch_request request;
+    struct fetch_wait *wait;
+    bool over;  /* guarded by the lock */
+    bool ready; /* the slot has seen it over without error */
+};
+
+struct fetch_wait {
+    struct glint_task *task;
+    const struct fetcher *fetcher;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint32_t out; /* requests; guarded by the lock */
+};
+
+void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct fetcher *fetcher);
+/* Cancels what is out and waits for it. */
+void fetch_wait_end(struct fetch_wait *w);
+/* Frees what init made; nothing is out. */
+void fetch_wait_fini(struct fetch_wait *w);
+/* `first`: a list of requests by request.next, each part of an `asked`. */
+void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first);
+/* Until it is over. */
+void fetch_wait_for(struct fetch_wait *w, struct asked *a);
+
+/* Where the remote inputs' parts are, asked of their executors. */
+struct fetch_place {
+    uint32_t input;       /* index in the inputs */
+    struct run_part part; /* of the partition */
+};
+/* `places` name the remote inputs, in any order, which is changed; their parts are filled in. 0, or
+ * a code with the task's error set, and *out_lost is the input that is not to be had. */
+int fetch_places(struct fetch_wait *w, uint64_t shuffle, uint32_t partition,
+                 const struct fetch_input *inputs, struct fetch_place *places, uint32_t count,
+                 uint32_t *out_lost);
+/* The task's error, from a request's that has failed: FETCH_FAILED unless it is our own. */
+int fetch_failed(struct glint_task *task, const struct glint_error *why);
+
+#endif

@@ -1,0 +1,2 @@
+/* C++ where none may be. */
+int wrong();

@@ -1,0 +1,82 @@
+/* docs/cluster.md and cluster.toml against the table of keys: the tables must be its rows, in its
+ * order, and the example must name every key. */
+#include "engine/cli/cluster_keys.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 16, ROW_MAX = 1024 };
+
+/* A file of the project, found from where this one was compiled. */
+static const char *project_file(const char *name)
+{
+    static char text[TEXT_MAX];
+    static const char here[] = "tests/unit/cli/test_cluster_doc.c";
+    char path[4096];
+    size_t root = strlen(__FILE__) - strlen(here);
+    cr_assert_str_eq(__FILE__ + root, here);
+    snprintf(path, sizeof path, "%.*s%s", (int)root, __FILE__, name);
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    cr_assert_lt(size, sizeof text - 1);
+    text[size] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void make_row(const struct cluster_key *key, char *out)
+{
+    char range[128];
+    const char *quote = key->preset != NULL ? "`" : "";
+    const char *preset = key->preset != NULL   ? key->preset
+                         : key->absent != NULL ? key->absent
+                                               : "must be given";
+    key_range(key, range, sizeof range);
+    bool counts = key->unit != NULL && key->unit[0] != '\0';
+    snprintf(out, ROW_MAX, "| `%s` | %s | %s%s%s | %s%s%s | %s |\n", key->name,
+             key_kind_name(key->kind), quote, preset, quote, range, counts ? " " : "",
+             counts ? key->unit : "", key->help);
+}
+
+/* From the n-th table's rows on; moves behind it. */
+static void expect_table(const char **at, const struct cluster_key *keys, uint32_t count)
+{
+    static const char line[] = "| --- | --- | --- | --- | --- |\n";
+    char row[ROW_MAX];
+    *at = strstr(*at, line);
+    cr_assert_not_null(*at);
+    *at += strlen(line);
+    for (uint32_t i = 0; i < count; i++) {
+        make_row(&keys[i], row);
+        cr_assert_eq(strncmp(*at, row, strlen(row)), 0, "docs/cluster.md must have:\n%s", row);
+        *at += strlen(row);
+    }
+    cr_assert_neq(**at, '|', "a row too many: %.80s", *at);
+}
+
+Test(cluster_doc, tables_are_the_table)
+{
+    const char *at = project_file("docs/cluster.md");
+    expect_table(&at, cluster_keys, CLUSTER_KEYS);
+    expect_table(&at, cluster_executor_keys, CLUSTER_EXECUTOR_KEYS);
+    cr_assert_null(strstr(at, "| --- | --- | --- | --- | --- |"));
+}
+
+static void expect_named(const char *text, const struct cluster_key *key)
+{
+    char line[128], comment[128];
+    snprintf(line, sizeof line, "\n%s = ", key->name);
+    snprintf(comment, sizeof comment, "\n# %s = ", key->name);
+    cr_expect(strstr(text, line) != NULL || strstr(text, comment) != NULL, "cluster.toml: no %s",
+              key->name);
+}
+
+Test(cluster_doc, the_example_names_every_key)
+{
+    const char *text = project_file("cluster.toml");
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) expect_named(text, &cluster_keys[i]);
+    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++)
+        expect_named(text, &cluster_executor_keys[i]);
+}

@@ -1,0 +1,326 @@
+/* What a cluster's file comes to: every key, what wins over what, and what is refused where. */
+#include "engine/cli/cluster_file.h"
+#include "tests/support/memory_env.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ONE "[[executor]]\nid = \"e1\"\nport = 7401\n"
+
+static struct cluster_file file;
+static struct memory_env world;
+static struct glint_error error;
+static struct cluster_flag flags[4];
+static struct cluster_source source;
+
+static void init(void)
+{
+    source = (struct cluster_source){.path = "c.toml", .flags = flags};
+    unsetenv("GLINT_CLUSTER");
+    setenv("XDG_STATE_HOME", "/state", 1);
+}
+
+static void fini(void)
+{
+    cluster_file_fini(&file);
+    cr_expect_eq(world.open_files, 0);
+}
+
+TestSuite(cluster_file, .init = init, .fini = fini);
+
+static const struct cluster_key *key_named(const char *name)
+{
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++)
+        if (strcmp(cluster_keys[i].name, name) == 0) return &cluster_keys[i];
+    cr_assert_fail("no key %s", name);
+    return NULL;
+}
+
+static int read_text(const char *text)
+{
+    cluster_file_fini(&file);
+    memset(&error, 0, sizeof error);
+    memory_env_init(&world, text, strlen(text));
+    return cluster_file_read(&file, &world.env, &source, &error);
+}
+
+static const struct cluster *read_sound(const char *text)
+{
+    int code = read_text(text);
+    cr_assert_eq(code, GLINT_OK, "%s", error.cause);
+    return &file.cluster;
+}
+
+static void expect_refused(const char *text, const char *cause)
+{
+    cr_expect_eq(read_text(text), GLINT_E_CONFIG, "%s", text);
+    cr_expect_not_null(strstr(error.cause, cause), "%s: %s", text, error.cause);
+    cr_expect_neq(error.hint[0], '\0', "%s: no hint", text);
+}
+
+Test(cluster_file, presets)
+{
+    const struct cluster *c = read_sound(ONE);
+    cr_expect_str_eq(c->name, "glint");
+    cr_expect_null(c->secret_file);
+    cr_expect_not(c->insecure_plaintext);
+    cr_expect_eq(c->launch, LAUNCH_NONE);
+    cr_expect_str_eq(c->launch_command[0], "ssh");
+    cr_expect_str_eq(c->launch_command[9], "{id}");
+    cr_expect_null(c->launch_command[10]);
+    cr_expect_str_eq(c->log_dir, "/state/glint/log/glint");
+    cr_expect_eq(c->log_bytes_max, 16 * MIB);
+    cr_expect_eq(c->drivers_max, 1);
+    cr_expect_eq(c->heartbeat.beat_ns, 1000000000);
+    cr_expect_eq(c->heartbeat.suspect_ns, 5000000000);
+    cr_expect_eq(c->heartbeat.dead_ns, 10000000000);
+    cr_expect_eq(c->connect_ms, 5000);
+    cr_expect_eq(c->start_ms, 30000);
+    cr_expect_eq(c->drain_ms, 30000);
+    cr_expect_eq(c->fetch_ms, 60000);
+    cr_expect_not(c->speculate);
+    cr_assert_eq(c->executor_count, 1);
+    cr_expect_str_eq(c->executors[0].host, "127.0.0.1");
+    cr_expect_geq(c->executors[0].slots, 1);
+    cr_expect_eq(c->executors[0].memory_bytes, GIB);
+    cr_expect_null(c->executors[0].work_dir);
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) cr_expect_eq(file.origins[i].from, FROM_DEFAULT);
+}
+
+Test(cluster_file, every_key)
+{
+    const struct cluster *c = read_sound(
+        "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = true\nlaunch = 'ssh'\n"
+        "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
+        "log_bytes_max = 1048576\ndrivers_max = 2\nheartbeat = '200ms'\nsuspect = '1.5s'\n"
+        "dead = '2s'\nconnect = '1s'\nstart = '2m'\ndrain = '1h'\nfetch = '90'\n"
+        "speculate = true\n[[executor]]\nid = 'n-1.a_b'\nhost = 'n1.example.org'\nport = 65535\n"
+        "slots = 4\nmemory = '2G'\nwork_dir = '/w'\n");
+    cr_expect_str_eq(c->name, "lab");
+    cr_expect_str_eq(c->secret_file, "/s");
+    cr_expect(c->insecure_plaintext);
+    cr_expect_eq(c->launch, LAUNCH_SSH);
+    cr_expect_str_eq(c->launch_command[2], "{id}{config}");
+    cr_expect_null(c->launch_command[3]);
+    cr_expect_str_eq(c->log_dir, "/l");
+    cr_expect_eq(c->log_bytes_max, MIB);
+    cr_expect_eq(c->drivers_max, 2);
+    cr_expect_eq(c->heartbeat.beat_ns, 200000000);
+    cr_expect_eq(c->heartbeat.suspect_ns, 1500000000);
+    cr_expect_eq(c->connect_ms, 1000);
+    cr_expect_eq(c->start_ms, 120000);
+    cr_expect_eq(c->drain_ms, 3600000);
+    cr_expect_eq(c->fetch_ms, 90000);
+    cr_expect(c->speculate);
+    cr_expect_str_eq(c->executors[0].id, "n-1.a_b");
+    cr_expect_str_eq(c->executors[0].host, "n1.example.org");
+    cr_expect_eq(c->executors[0].port, 65535);
+    cr_expect_eq(c->executors[0].slots, 4);
+    cr_expect_eq(c->executors[0].memory_bytes, 2 * GIB);
+    cr_expect_str_eq(c->executors[0].work_dir, "/w");
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) cr_expect_eq(file.origins[i].at.line, i + 1);
+    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++)
+        cr_expect_eq(file.executor_origins[0][i].at.line, CLUSTER_KEYS + 2 + i);
+}
+
+Test(cluster_file, option_over_environment_over_file)
+{
+    char text[128];
+    setenv("GLINT_HEARTBEAT", "300ms", 1);
+    setenv("GLINT_SUSPECT", "3s", 1);
+    setenv("GLINT_DEAD", "", 1);
+    setenv("GLINT_SPECULATE", "true", 1);
+    setenv("GLINT_LAUNCH_COMMAND", "['run', '{id}']", 1);
+    setenv("GLINT_EXECUTOR", "ignored", 1);
+    flags[source.flag_count++] = (struct cluster_flag){key_named("heartbeat"), "400ms"};
+    const struct cluster *c = read_sound("heartbeat = '2s'\nsuspect = '4s'\ndead = '6s'\n" ONE);
+    cr_expect_eq(c->heartbeat.beat_ns, 400000000);
+    cr_expect_eq(c->heartbeat.suspect_ns, 3000000000);
+    cr_expect_eq(c->heartbeat.dead_ns, 6000000000);
+    cr_expect(c->speculate);
+    cr_expect_str_eq(c->launch_command[0], "run");
+    static const char *const origins[][2] = {{"heartbeat", "flag --heartbeat"},
+                                             {"suspect", "environment GLINT_SUSPECT"},
+                                             {"dead", "c.toml:3"},
+                                             {"start", "default"}};
+    for (size_t i = 0; i < 4; i++) {
+        const struct cluster_key *key = key_named(origins[i][0]);
+        cluster_origin_text(&file, key, &file.origins[key - cluster_keys], text, sizeof text);
+        cr_expect_str_eq(text, origins[i][1]);
+    }
+}
+
+Test(cluster_file, what_wins_is_checked_too)
+{
+    flags[source.flag_count++] = (struct cluster_flag){key_named("drivers_max"), "0"};
+    cr_expect_eq(read_text(ONE), GLINT_E_BAD_VALUE);
+    cr_expect_not_null(strstr(error.cause, "--drivers-max is 0"), "%s", error.cause);
+    source.flag_count = 0;
+    setenv("GLINT_DEAD", "late", 1);
+    expect_refused(ONE, "GLINT_DEAD is \"late\"");
+    setenv("GLINT_DEAD", "4s", 1);
+    expect_refused("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat, suspect and dead must ascend");
+}
+
+Test(cluster_file, the_environment_names_the_file)
+{
+    source.path = NULL;
+    cr_assert_eq(read_text(ONE), GLINT_OK);
+    cr_expect_null(file.cluster.path, "no file is fine");
+    cr_expect_eq(file.cluster.executor_count, 0);
+    setenv("GLINT_CLUSTER", "/etc/c.toml", 1);
+    cr_expect_str_eq(read_sound(ONE)->path, "/etc/c.toml");
+    cr_expect_str_eq(file.cluster.name, "glint", "the name is not the environment's");
+}
+
+Test(cluster_file, relative_paths_start_at_the_file)
+{
+    setenv("GLINT_LOG_DIR", "/elsewhere", 1);
+    source.path = "/etc/glint/c.toml";
+    cr_expect_str_eq(read_sound("secret_file = 'secret'\n" ONE)->secret_file, "/etc/glint/secret");
+    cr_expect_str_eq(file.cluster.log_dir, "/elsewhere");
+    source.path = "/c.toml";
+    cr_expect_str_eq(read_sound("secret_file = 'secret'\n" ONE)->secret_file, "/secret");
+    source.path = "c.toml";
+    cr_expect_eq(read_sound(ONE)->path[0], '/');
+}
+
+Test(cluster_file, refusals_name_line_column_and_the_nearest_key)
+{
+    expect_refused("", "c.toml:1:1: the file names no executor");
+    expect_refused("executor = []", "names no executor");
+    expect_refused("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: there is no key hartbeat");
+    cr_expect_not_null(strstr(error.hint, "did you mean heartbeat?"));
+    expect_refused(ONE "prot = 1\n", "c.toml:4:1: there is no key prot in [[executor]]");
+    cr_expect_not_null(strstr(error.hint, "did you mean port?"));
+    expect_refused("[[excutor]]\n", "no key excutor");
+    cr_expect_not_null(strstr(error.hint, "did you mean executor?"));
+    expect_refused("slots = 1\n" ONE, "no key slots");
+    cr_expect_not_null(strstr(error.hint, "[[executor]]"));
+    expect_refused(ONE "dead = '1s'\n", "no key dead in [[executor]]");
+    expect_refused("dead = '9s'\ndead = '9s'\n" ONE, "c.toml:2:");
+    expect_refused("[executor]\nid = 'e1'\n", "c.toml:1:2: executor must be a list of tables");
+    expect_refused("executor = ['e1']\n", "executor must be a list of tables");
+    expect_refused("[[executor]]\nid = 'e1'\n", "c.toml:1:1: an [[executor]] has no port");
+    expect_refused("[[executor]]\nport = 1\n", "an [[executor]] has no id");
+}
+
+Test(cluster_file, wrong_types_and_ranges)
+{
+    expect_refused("heartbeat = 1\n" ONE, "c.toml:1:13: heartbeat is 1; it must be a time");
+    expect_refused("heartbeat = '9ms'\n" ONE, "10ms to 1h");
+    expect_refused("heartbeat = '61m'\n" ONE, "10ms to 1h");
+    expect_refused("drivers_max = '1'\n" ONE, "is \"1\"; it must be a whole number, 1 to 64");
+    expect_refused("drivers_max = 1.0\n" ONE, "a number with a fraction");
+    expect_refused("drivers_max = -1\n" ONE, "is -1");
+    expect_refused("drivers_max = 65\n" ONE, "is 65");
+    expect_refused("speculate = 1\n" ONE, "true or false");
+    expect_refused("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
+    expect_refused("launch_command = []\n" ONE, "a program and its arguments");
+    expect_refused("launch_command = ['']\n" ONE, "a program and its arguments");
+    expect_refused("launch_command = ['ssh', '{hots}']\n" ONE, "all that stands in braces");
+    expect_refused("log_bytes_max = '1K'\n" ONE, "64K to 1T");
+    expect_refused("log_dir = '~/log'\n" ONE, "~ and $ mean nothing in it");
+    expect_refused("log_dir = ''\n" ONE, "a path");
+    expect_refused("cluster = '-x'\n" ONE, "begin with a letter");
+    expect_refused("cluster = 2026-11-21\n" ONE, "is a date");
+    expect_refused("dead.x = 1\n" ONE, "dead is a table");
+    expect_refused("[[executor]]\nid = '../x'\nport = 1\n", "begin with a letter");
+    expect_refused("[[executor]]\nid = 'a'\nport = 0\n", "1 to 65535");
+    expect_refused("[[executor]]\nid = 'a'\nport = 65536\n", "1 to 65535");
+    expect_refused(ONE "host = '-oProxyCommand=x'\n", "the name or the address of a host");
+    expect_refused(ONE "memory = '15M'\n", "16M to 128T");
+    expect_refused(ONE "slots = 257\n", "1 to 256");
+}
+
+Test(cluster_file, what_does_not_go_together)
+{
+    expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat, suspect and dead");
+    expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
+    expect_refused(ONE ONE, "c.toml:5:6: id e1 has been given in line 1");
+    expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
+                   "c.toml:7:8: e1 and e2 have one address");
+    expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
+    expect_refused(ONE "slots = 2\nmemory = '16M'\n", "c.toml:5:10: executor e1 has less than");
+    read_sound(ONE "[[executor]]\nid = 'e2'\nhost = '127.0.0.2'\nport = 7401\n");
+}
+
+Test(cluster_file, beyond_loopback_needs_a_secret)
+{
+    static const char *const own[] = {"localhost", "127.0.0.1", "127.9.9.9", "::1"};
+    static const char *const others[] = {"10.0.0.1", "node", "fe80::1", "128.0.0.1", "127.0.0.1.x"};
+    char text[256];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(text, sizeof text, ONE "host = '%s'\n", own[i]);
+        read_sound(text);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, ONE "host = '%s'\n", others[i]);
+        expect_refused(text, "c.toml:4:8: executor e1 would listen on");
+        cr_expect_not_null(strstr(error.hint, "glint secret new"));
+        cr_expect_not_null(strstr(error.hint, "insecure_plaintext = true"));
+        snprintf(text, sizeof text, "secret_file = 's'\n" ONE "host = '%s'\n", others[i]);
+        read_sound(text);
+        snprintf(text, sizeof text, "insecure_plaintext = true\n" ONE "host = '%s'\n", others[i]);
+        read_sound(text);
+    }
+    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "nobody can dial it");
+}
+
+Test(cluster_file, logs_need_a_folder)
+{
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "/home/me", 1);
+    cr_expect_str_eq(read_sound(ONE)->log_dir, "/home/me/.local/state/glint/log/glint");
+    unsetenv("HOME");
+    cr_expect_null(read_sound(ONE)->log_dir);
+    expect_refused("launch = 'local'\n" ONE, "c.toml:1:10: executors that are launched need");
+}
+
+Test(cluster_file, who_listens_needs_no_executors)
+{
+    source.listens = true;
+    cr_expect_eq(read_sound("cluster = 'a'\n")->executor_count, 0);
+}
+
+Test(cluster_file, at_most_so_many_executors)
+{
+    static char text[CLUSTER_EXECUTORS_MAX * 64 + 128];
+    size_t used = 0;
+    for (unsigned i = 0; i <= CLUSTER_EXECUTORS_MAX; i++) {
+        if (i == CLUSTER_EXECUTORS_MAX)
+            cr_expect_eq(read_sound(text)->executor_count, CLUSTER_EXECUTORS_MAX);
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "[[executor]]\nid = 'e%u'\nport = %u\n", i, i + 1);
+    }
+    expect_refused(text, "1025 executors, at most 1024");
+}
+
+Test(cluster_file, reading_fails)
+{
+    for (uint64_t at = 1; at <= 3; at++) {
+        memset(&error, 0, sizeof error);
+        memory_env_init(&world, ONE, strlen(ONE));
+        world.fail_at = at;
+        cr_expect_eq(cluster_file_read(&file, &world.env, &source, &error), GLINT_E_CONFIG);
+        cr_expect_eq(world.open_files, 0);
+        cluster_file_fini(&file);
+    }
+}
+
+Test(cluster_file, no_memory)
+{
+    int code = GLINT_E_NO_MEMORY;
+    for (int64_t n = 1; code != GLINT_OK; n++) {
+        cr_assert_lt(n, 100);
+        cluster_file_fini(&file);
+        memset(&error, 0, sizeof error);
+        memory_env_init(&world, ONE, strlen(ONE));
+        mem_fail_at(n, true);
+        code = cluster_file_read(&file, &world.env, &source, &error);
+        mem_fail_at(0, false);
+        cr_expect(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "%s", error.cause);
+    }
+}
