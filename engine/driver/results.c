@@ -140,7 +140,21 @@ int results_verdict(struct driver *d)
     return e->code;
 }
 
-/* The map output that a task could not have is no longer where it was. */
+/* One map output is lost, or, where the executor did not answer, all that the shuffle has there:
+ * finding that out one by one would cost an attempt for each. */
+static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fault *f)
+{
+    struct active *a = d->active;
+    struct outputs *o = a->stages[stage].outputs;
+    for (uint32_t map = 0; map < o->maps; map++) {
+        struct output_place place = o->places[map];
+        if (map == f->map ? place.attempt != f->attempt : !f->unreachable) continue;
+        if (place.executor != f->executor || !o->there[map]) continue;
+        outputs_lost(o, map, place);
+        sched_on_output_lost(a->sched, stage, map, place.executor, place.attempt);
+    }
+}
+
 static void on_fetch_failed(struct driver *d, const struct message *m)
 {
     struct active *a = d->active;
@@ -148,10 +162,8 @@ static void on_fetch_failed(struct driver *d, const struct message *m)
     struct glint_error ignored = {.code = GLINT_OK};
     if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0) return;
     for (uint32_t i = 0; i < a->stage_count; i++) {
-        struct outputs *o = a->stages[i].outputs;
-        if (o == NULL || o->shuffle != f.shuffle || f.map >= o->maps) continue;
-        outputs_lost(o, f.map, (struct output_place){f.executor, f.attempt});
-        sched_on_output_lost(a->sched, i, f.map, f.executor, f.attempt);
+        const struct outputs *o = a->stages[i].outputs;
+        if (o != NULL && o->shuffle == f.shuffle && f.map < o->maps) lose_outputs(d, i, &f);
     }
 }
 
