@@ -2,8 +2,9 @@
  *
  *   2026-11-21T07:00:00.123Z info executor=e1 job=7f3a stage=2 task=17: 12 map outputs fetched
  *
- * Ids are fields. The same line more than LOG_REPEATS_MAX times in a second is counted, not
- * written. Any thread. */
+ * Ids are fields. Lines of one kind (the same format, or the same code) beyond LOG_REPEATS_MAX in a
+ * second are counted, not written; the count is a line of its own, later. Texts may hold anything:
+ * what is not fit to be shown is replaced. A line over 2 KiB is cut. Any thread. */
 #ifndef GLINT_BASE_LOG_H
 #define GLINT_BASE_LOG_H
 
@@ -26,9 +27,12 @@ struct log_ids {
 
 #define LOG_REPEATS_MAX 10u
 
+/* Before it, lines are text and have no executor. `executor` is copied; NULL: none. */
 void log_start(struct env *env, bool json, const char *executor);
 void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Writes the counts that are due; at the end of the process. */
+void log_end(void);
 /* Code, cause and hint of an error in one line. */
 void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e);
 

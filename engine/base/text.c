@@ -2,6 +2,8 @@
  * is the shortest precision that survives a round trip, and the two spellings that outputs need. */
 #include "engine/base/text.h"
 
+#include "engine/base/utf8.h"
+
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -216,4 +218,30 @@ size_t text_bytes(char *out, uint64_t bytes)
     }
     int decimals = unit > 0 && value < 100 ? 1 : 0;
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%.*f %s", decimals, value, units[unit]);
+}
+
+/* Bytes of the character at `text`, 0 where it is not fit to be shown. */
+static unsigned shown_size(const uint8_t *text)
+{
+    bool control = text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
+    return control ? 0 : utf8_size(text, strlen((const char *)text));
+}
+
+bool text_is_shown(const char *text)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    for (unsigned n; *at != '\0'; at += n)
+        if ((n = shown_size(at)) == 0) return false;
+    return true;
+}
+
+void text_make_shown(char *text)
+{
+    uint8_t *at = (uint8_t *)text;
+    for (unsigned n; *at != '\0'; at += n)
+        if ((n = shown_size(at)) == 0) {
+            *at = *at == '\n' || *at == '\t' ? ' ' : '?';
+            n = 1;
+        }
+    assert(text_is_shown(text));
 }

@@ -26,5 +26,9 @@ bool text_parse_f64(const uint8_t *data, uint64_t size, double *out);
 bool text_parse_bytes(const char *text, uint64_t *out);
 /* 1.5 GiB, 12 KiB, 7 B. */
 size_t text_bytes(char *out, uint64_t bytes);
+/* UTF-8 without control characters: fit for a terminal and for one line of a log. */
+bool text_is_shown(const char *text);
+/* Makes it so, in place: a new line or a tab becomes a space, what else is not fit '?'. */
+void text_make_shown(char *text);
 
 #endif

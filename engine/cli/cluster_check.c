@@ -81,19 +81,25 @@ static bool host_is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
+bool cluster_may_listen(const struct cluster *c, const char *host)
+{
+    return c->secret_file != NULL || c->insecure_plaintext || host_is_loopback(host);
+}
+
+const char cluster_secret_fixes[] =
+    "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n"
+    "2. or, where all who reach the ports may run code as you, insecure_plaintext = true";
+
 static bool check_host(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
 {
-    static const char fixes[] =
-        "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n"
-        "2. or, where all who reach the ports may run code as you, insecure_plaintext = true";
     const struct cluster *c = &f->cluster;
     const struct cluster_executor *e = &c->executors[executor];
     struct toml_place at = place_of(f, executor, "host");
     if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
         return cluster_file_refuse(f, at, error, "name the address that others reach it by",
                                    "host %s is every address, and nobody can dial it", e->host);
-    if (c->secret_file != NULL || c->insecure_plaintext || host_is_loopback(e->host)) return true;
-    return cluster_file_refuse(f, at, error, fixes,
+    if (cluster_may_listen(c, e->host)) return true;
+    return cluster_file_refuse(f, at, error, cluster_secret_fixes,
                                "executor %s would listen on %s, but no secret_file is configured",
                                e->id, e->host);
 }

@@ -50,6 +50,10 @@ void cluster_file_fini(struct cluster_file *file);
 /* "default", "cluster.toml:12", "environment GLINT_DEAD", "flag --dead". */
 void cluster_origin_text(const struct cluster_file *file, const struct cluster_key *key,
                          const struct cluster_origin *origin, char *out, size_t capacity);
+/* Only with a secret, or without any safety, may a port be open to others. */
+bool cluster_may_listen(const struct cluster *c, const char *host);
+/* What to do about an address that others reach, without a secret. */
+extern const char cluster_secret_fixes[];
 /* What must hold between values (cluster_check.c); used by cluster_file_read. */
 bool cluster_file_check(const struct cluster_file *file, bool listens, struct glint_error *error);
 /* Refuses what stands at `at` of the file: CONFIG with file, line and column before the cause. */

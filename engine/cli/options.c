@@ -259,14 +259,24 @@ bool cli_line_open(struct cli_line *line, const struct cli_syntax *syntax, int a
     return false;
 }
 
-const char *cli_line_option(const struct cli_line *line, const char *name)
+static uint32_t row_named(const struct cli_line *line, const char *name)
 {
     const struct glint_job_option *row;
     for (uint32_t n = 0; (row = cli_syntax_row(line->syntax, n)) != NULL; n++)
-        if (strcmp(row->name, name) == 0)
-            return line->values[n] != NULL ? line->values[n] : row->preset;
+        if (strcmp(row->name, name) == 0) return n;
     assert(!"the option is in no table");
-    return NULL;
+    return 0;
+}
+
+bool cli_line_given(const struct cli_line *line, const char *name)
+{
+    return line->values[row_named(line, name)] != NULL;
+}
+
+const char *cli_line_option(const struct cli_line *line, const char *name)
+{
+    uint32_t n = row_named(line, name);
+    return line->values[n] != NULL ? line->values[n] : cli_syntax_row(line->syntax, n)->preset;
 }
 
 bool cli_line_switch(const struct cli_line *line, const char *name)

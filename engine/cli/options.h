@@ -48,6 +48,8 @@ bool cli_line_open(struct cli_line *line, const struct cli_syntax *syntax, int a
 
 /* What was given, or the preset, or NULL. The name must be in one of the tables. */
 const char *cli_line_option(const struct cli_line *line, const char *name);
+/* Was it given, on this line? A preset does not count. */
+bool cli_line_given(const struct cli_line *line, const char *name);
 bool cli_line_switch(const struct cli_line *line, const char *name);
 
 /* The n-th row over all tables; NULL behind the last. */

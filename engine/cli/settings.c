@@ -20,11 +20,31 @@ const struct glint_job_option settings_options[] = {
     {"bad-rows", "fail|skip", "fail", "what to do with rows that do not fit"},
     {"max-bad-rows", "N", NULL, "with --bad-rows skip: fail beyond that many"},
     {"timeout", "TIME", NULL, "end the job after 90, 30s, 5m, 2h"},
+    {"cluster", "FILE", NULL, "run on the executors that FILE names (default: $GLINT_CLUSTER)"},
+    {"listen", "HOST:PORT", NULL, "wait there for executors: glint executor --join HOST:PORT"},
+    {"executors", "N", NULL, "wait for N executors before the first task (default: 1)"},
+    {"event-log", "FILE", NULL, "write what happens to FILE, for glint history"},
+    {"speculate", NULL, NULL, "start slow tasks a second time, elsewhere"},
     {"json", NULL, NULL, "print one JSON object on standard output at the end"},
     {"quiet", NULL, NULL, "print nothing but errors"},
     {"verbose", NULL, NULL, "print each stage and its time"},
     {"color", "WHEN", "auto", "colour messages: auto, always, never"},
     {"encode-messages", NULL, NULL, NULL}, /* tests: messages take the form they have on a wire */
+    /* Keys of a cluster's file: glint config show --help describes them. */
+    {"secret-file", "PATH", NULL, NULL},
+    {"insecure-plaintext", NULL, NULL, NULL},
+    {"launch", "WORD", NULL, NULL},
+    {"launch-command", "LIST", NULL, NULL},
+    {"log-dir", "PATH", NULL, NULL},
+    {"log-bytes-max", "BYTES", NULL, NULL},
+    {"drivers-max", "N", NULL, NULL},
+    {"heartbeat", "TIME", NULL, NULL},
+    {"suspect", "TIME", NULL, NULL},
+    {"dead", "TIME", NULL, NULL},
+    {"connect", "TIME", NULL, NULL},
+    {"start", "TIME", NULL, NULL},
+    {"drain", "TIME", NULL, NULL},
+    {"fetch", "TIME", NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -174,5 +194,11 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
     config->encode_messages = cli_line_switch(line, "encode-messages");
     read_bad_rows(&r, config);
     read_timeout(&r, config);
-    return error->code == GLINT_OK;
+    return error->code == GLINT_OK && settings_read_cluster(out, line, error);
+}
+
+void settings_fini(struct settings *s)
+{
+    cluster_file_fini(&s->file);
+    s->config.cluster = NULL;
 }

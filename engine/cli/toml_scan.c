@@ -1,7 +1,8 @@
 /* One pass over a TOML text that knows no more than where texts and comments are. The parser
  * descends once per bracket and per part of a key, and so does the end of what it built, so their
- * number is bounded before it starts. Whatever a text holds that is no TOML at all is left for the
- * parser to say. */
+ * number is bounded before it starts. Outside of texts and comments all of TOML is ASCII;
+ * toml++ 3.3 takes some other characters there for ends of its tables of letters. Whatever else is
+ * no TOML is left for the parser to say. */
 #include "engine/base/utf8.h"
 #include "engine/cli/toml_shim.h"
 
@@ -86,7 +87,7 @@ static bool skip_text(struct scan *s)
 static bool is_of_key(uint8_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           strchr("-_. \t\"'", c) != NULL || c >= 0x80;
+           strchr("-_. \t", c) != NULL;
 }
 
 /* A character that is part of no text and no comment. */
@@ -98,7 +99,12 @@ static bool count(struct scan *s, uint8_t c)
     if ((c == ']' || c == '}') && s->brackets > 0) s->brackets--;
     if (s->brackets > TOML_NESTING_MAX) return fail(s, "brackets are nested too deep");
     if (s->dots >= TOML_NESTING_MAX) return fail(s, "the key has too many parts");
-    return step(s);
+    bool mark = s->at == 0 && s->size >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0;
+    struct toml_place place = s->place;
+    if (!step(s)) return false;
+    if (c < 0x80 || mark) return true;
+    s->place = place;
+    return fail(s, "what is not ASCII stands in quotes");
 }
 
 bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)

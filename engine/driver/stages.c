@@ -1,6 +1,7 @@
 /* The stages of the running action: every shuffle above it, those that are complete too, because an
  * executor that is lost takes its map outputs along; then the action itself. */
 #include "engine/driver/internal.h"
+#include "engine/net/cluster.h"
 
 #include <assert.h>
 
@@ -134,9 +135,10 @@ int stages_schedule(struct driver *d)
 {
     struct active *a = d->active;
     int r = 0;
+    const struct cluster *cluster = d->g->config.cluster;
     for (uint32_t i = 0; i < a->stage_count && r == 0; i++) r = plan_encode(d, i);
     if (r != 0) return r;
-    a->sched = sched_create(d->g->config.speculate);
+    a->sched = sched_create(cluster != NULL && cluster->speculate);
     bool ok = a->sched != NULL && add_members(d);
     for (uint32_t i = 0; ok && i < a->stage_count; i++) {
         struct active_stage *stage = &a->stages[i];

@@ -4,7 +4,10 @@
  * A block travels sealed (net/seal.h). An executor keeps blocks unsealed in place in the value and
  * seals them again to serve (or keeps the sealed form where it was compressed).
  *
- * Fetching begins when the value is announced. Loop thread, but for values_get. */
+ * Fetching begins when the value is announced; a few blocks are asked for at a time. What could
+ * not be had, or was damaged, is reported to the driver, whose next TRACKED names another source:
+ * itself, in the end. A block that failed too often, or a TRACK that could not be sent, ends the
+ * value: slots get that error. Loop thread, but for values_get and values_wake. */
 #ifndef GLINT_EXECUTOR_VALUES_H
 #define GLINT_EXECUTOR_VALUES_H
 
@@ -19,13 +22,15 @@ struct values;
 /* `track` sends a TRACK to the driver (false: it could not be sent; the driver is gone). */
 struct values *values_create(struct env *env, const struct fetcher *fetcher, uint64_t fetch_ms,
                              bool (*track)(void *arg, const struct track *t), void *arg);
-/* A value of `size` bytes is to be had. 0 or NO_MEMORY. */
+/* A value of `size` bytes is to be had; one that is known already is ignored. 0, VALUE_LIMIT or
+ * NO_MEMORY. Sends the first TRACK. */
 int values_announce(struct values *v, uint64_t id, uint64_t size, struct glint_error *error);
 /* 0 or PROTOCOL. */
 int values_on_tracked(struct values *v, const struct tracked *t, struct glint_error *error);
-/* A slot's thread: waits for the whole value; *out is valid until values_destroy. 0, or a code with
- * *error set: it never was announced, or cannot be had (each wait has an end: no progress for
- * fetch_ms, or *cancel_flag, looked at on values_wake). */
+/* A slot's thread: waits for the whole value; *out is valid until values_destroy, with READ_SLACK
+ * readable behind it. 0, or a code with *error set: it never was announced (PROTOCOL), cannot be
+ * had, did not come on for three times fetch_ms (CONNECTION; a request that hangs takes one of
+ * them), or *cancel_flag is set (INTERRUPTED; may be NULL; looked at on values_wake). */
 int values_get(struct values *v, uint64_t id, const atomic_bool *cancel_flag,
                struct glint_slice *out, struct glint_error *error);
 /* Any thread: waiting slots look at their cancel flags. */

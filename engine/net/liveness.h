@@ -22,9 +22,11 @@ struct liveness {
     uint64_t heard_ns, looked_ns, beaten_ns;
 };
 
+/* Silence begins now; `limits` stays borrowed. */
 void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns);
 void liveness_heard(struct liveness *l, uint64_t now_ns);
-/* The state now. `*out_beat`: our own sign of life is due. `*out_next_ns`: look again then. */
+/* The state now. `*out_beat`: our own sign of life is due, and counts as sent. `*out_next_ns`: look
+ * again then; never, UINT64_MAX, once DEAD, which is final. */
 enum life liveness_look(struct liveness *l, uint64_t now_ns, bool *out_beat, uint64_t *out_next_ns);
 
 #endif

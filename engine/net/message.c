@@ -1,13 +1,11 @@
 /* Messages: field by field, both ways, next to each other. */
 #include "engine/net/message.h"
 
-#include "engine/data/pack.h"
 #include "engine/limits.h"
+#include "engine/net/pack_net.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define CODES_END 10000 /* of four digits, as they are printed */
 
 struct message *message_create(enum message_type type)
 {
@@ -27,16 +25,6 @@ void message_destroy(struct message *m)
     mem_free(m);
 }
 
-static void error_pack(struct packer *p, const struct glint_error *e)
-{
-    pack_array(p, e != NULL ? 4 : 0);
-    if (e == NULL) return;
-    pack_i64(p, e->code);
-    pack_text(p, e->cause);
-    pack_text(p, e->effect);
-    pack_text(p, e->hint);
-}
-
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
 {
     assert(m->type > 0 && m->type < MSG_TYPES_END);
@@ -52,7 +40,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     pack_u64(&p, m->size);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
-    error_pack(&p, m->type == MSG_FAILED ? m->error : NULL);
+    pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
     if (p.failed) {
         packer_fini(&p);
         return error_no_memory(error);
@@ -68,19 +56,17 @@ static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memor
     return !u->failed && *out_memory;
 }
 
+/* A FAILED has an error, all others an empty array in its place. */
 static bool error_unpack(struct unpacker *u, struct message *m, bool *out_memory)
 {
-    struct unpacker e = unpack_array(u);
-    if (e.failed || e.count == 0) return !e.failed;
-    m->error = mem_zalloc(sizeof *m->error);
+    if (m->type != MSG_FAILED) {
+        struct unpacker e = unpack_array(u);
+        return !e.failed && e.count == 0;
+    }
+    m->error = mem_alloc(sizeof *m->error);
     *out_memory = m->error != NULL;
-    if (m->error == NULL) return false;
-    int64_t code = unpack_i64(&e);
-    m->error->code = code > -CODES_END && code < 0 ? (enum glint_code)code : GLINT_OK;
-    unpack_text(&e, m->error->cause, sizeof m->error->cause);
-    unpack_text(&e, m->error->effect, sizeof m->error->effect);
-    unpack_text(&e, m->error->hint, sizeof m->error->hint);
-    return unpack_done(&e) && m->error->code != GLINT_OK;
+    if (m->error != NULL) unpack_error(u, m->error);
+    return *out_memory && !u->failed;
 }
 
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error)
@@ -101,8 +87,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         m->id = unpack_u64(&u, UINT64_MAX);
         m->size = unpack_u64(&u, UINT64_MAX);
         ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
-             error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0 &&
-             (m->type != MSG_FAILED || m->error != NULL);
+             error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0;
     }
     unpacker_fini(&u);
     if (ok) return m;
@@ -126,13 +111,6 @@ static int packed(struct packer *p, struct buffer *out, struct glint_error *erro
     assert(p->out.size > 0);
     *out = p->out;
     return 0;
-}
-
-static int unpacked(struct unpacker *u, const char *what, struct glint_error *error)
-{
-    bool ok = unpack_done(u);
-    unpacker_fini(u);
-    return ok ? 0 : error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
 }
 
 int outputs_encode(const struct output_place *places, uint32_t count, struct buffer *out,
@@ -198,7 +176,7 @@ int job_decode(struct glint_slice bytes, struct task_options *o, struct glint_er
     o->skip_bad_rows = unpack_u64(&u, 1) != 0;
     o->bad_rows_max = unpack_i64(&u);
     unpack_text(&u, o->folder, sizeof o->folder);
-    return unpacked(&u, "the options of a job", error);
+    return unpacking_end(&u, "the options of a job", error);
 }
 
 int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_error *error)
@@ -223,7 +201,7 @@ int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_e
     f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
     f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     f->unreachable = unpack_u64(&u, 1) != 0;
-    return unpacked(&u, "a fault", error);
+    return unpacking_end(&u, "a fault", error);
 }
 
 /* Three bits behind the leading one: steps of an eighth. Codes below 8 are the sizes themselves. */

@@ -1,7 +1,7 @@
 /* Fields that several payloads have, written and read side by side. */
 #include "engine/net/pack_net.h"
 
-#include "engine/base/utf8.h"
+#include "engine/base/text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,33 +27,6 @@ int unpacking_end(struct unpacker *u, const char *what, struct glint_error *erro
     bool ok = unpack_done(u);
     unpacker_fini(u);
     return ok ? 0 : error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
-}
-
-/* Bytes of the character at `text`, 0 where it is not fit to be shown. */
-static unsigned shown_size(const uint8_t *text)
-{
-    unsigned n = utf8_size(text, strlen((const char *)text));
-    bool control = text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
-    return control ? 0 : n;
-}
-
-bool text_is_shown(const char *text)
-{
-    const uint8_t *at = (const uint8_t *)text;
-    for (unsigned n; *at != '\0'; at += n)
-        if ((n = shown_size(at)) == 0) return false;
-    return true;
-}
-
-void text_make_shown(char *text)
-{
-    uint8_t *at = (uint8_t *)text;
-    for (unsigned n; *at != '\0'; at += n)
-        if ((n = shown_size(at)) == 0) {
-            *at = '?';
-            n = 1;
-        }
-    assert(text_is_shown(text));
 }
 
 void unpack_name(struct unpacker *u, char *out, size_t capacity)

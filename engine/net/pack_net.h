@@ -16,11 +16,7 @@ int packing_end(struct packer *p, struct buffer *out, uint64_t before, struct gl
 /* Ends `u`: 0 where all fields were read and right, else PROTOCOL: "WHAT does not parse". */
 int unpacking_end(struct unpacker *u, const char *what, struct glint_error *error);
 
-/* UTF-8 without control characters: fit for a terminal and for a log. */
-bool text_is_shown(const char *text);
-/* A text as it may be shown: what is not fit becomes '?'. */
-void text_make_shown(char *text);
-/* A text that is shown, or the unpacker fails. */
+/* A text that is fit to be shown (base/text.h), or the unpacker fails. */
 void unpack_name(struct unpacker *u, char *out, size_t capacity);
 /* Exactly `size` bytes. */
 void unpack_exact(struct unpacker *u, uint8_t *out, size_t size);

@@ -6,7 +6,8 @@
  *     +---------+-----+--------+---------+
  *
  * The payload is lz4 where stored < raw, else the raw bytes. The checksum covers what follows it
- * and is seeded with (id, block), so that a block that was answered for another one is noticed. */
+ * and is seeded with the XXH3-64 of id (8 bytes) and block (4 bytes), so that a block that was
+ * answered for another one is noticed. */
 #ifndef GLINT_NET_SEAL_H
 #define GLINT_NET_SEAL_H
 
@@ -19,11 +20,11 @@ static inline uint32_t value_blocks(uint64_t size)
     return (uint32_t)((size + VALUE_BLOCK_BYTES - 1) / VALUE_BLOCK_BYTES);
 }
 
-/* One block of a value in sealed form, appended to *out. 0 or a code.
- * `size` is that of the whole value. */
+/* One block of the whole `value` in sealed form, appended to *out. 0 or NO_MEMORY. */
 int value_seal(uint64_t id, uint32_t block, struct glint_slice value, struct buffer *out,
                struct glint_error *error);
-/* Checks a sealed block and puts its bytes in place. 0, or RUN_CORRUPT. */
+/* Checks a sealed block and puts its bytes in place in `value`, which has `size` bytes. 0, or
+ * RUN_CORRUPT; the block's place may then hold anything. */
 int value_unseal(uint64_t id, uint32_t block, struct glint_slice sealed, uint8_t *value,
                  uint64_t size, struct glint_error *error);
 

@@ -2,6 +2,7 @@
  * for bytes and answers with them is in wire_data.c. */
 #include "engine/net/wire.h"
 
+#include "engine/base/text.h"
 #include "engine/limits.h"
 #include "engine/net/pack_net.h"
 

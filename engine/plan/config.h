@@ -19,20 +19,19 @@ struct progress {
 };
 
 struct glint_config {
-    uint32_t slots;            /* local[N]; 0: as many as processors */
-    uint64_t memory_bytes;     /* of the process; 0: MEMORY_BYTES_DEFAULT */
-    const char *work_dir;      /* parent of the run's own folder; NULL: $TMPDIR or /tmp */
-    uint64_t split_bytes;      /* 0: from the input */
-    uint32_t partitions;       /* 0: from the input */
-    uint64_t line_bytes_max;   /* 0: LINE_BYTES_MAX_DEFAULT */
-    uint64_t result_bytes_max; /* of one action; 0: RESULT_BYTES_MAX, which is also the most */
+    const struct cluster *cluster; /* where executors are (net/cluster.h); NULL: in this process */
+    uint32_t slots;                /* local[N]; 0: as many as processors */
+    uint64_t memory_bytes;         /* of the process; 0: MEMORY_BYTES_DEFAULT */
+    const char *work_dir;          /* parent of the run's own folder; NULL: $TMPDIR or /tmp */
+    uint64_t split_bytes;          /* 0: from the input */
+    uint32_t partitions;           /* 0: from the input */
+    uint64_t line_bytes_max;       /* 0: LINE_BYTES_MAX_DEFAULT */
+    uint64_t result_bytes_max;     /* of one action; 0: RESULT_BYTES_MAX, which is also the most */
     bool overwrite;
     bool skip_bad_rows;
-    int64_t bad_rows_max;          /* -1: no limit */
-    uint64_t timeout_ns;           /* of the whole job; 0: none */
-    bool explain;                  /* save actions print their plan on `notes` */
-    const struct cluster *cluster; /* NULL: driver and one executor in this process */
-    bool speculate;                /* run slow tasks twice */
+    int64_t bad_rows_max; /* -1: no limit */
+    uint64_t timeout_ns;  /* of the whole job; 0: none */
+    bool explain;         /* save actions print their plan on `notes` */
     bool encode_messages; /* every message between driver and executor goes through its wire form */
     struct env *env;      /* NULL: env_real() */
     const struct op *const *ops;                           /* ends with NULL */

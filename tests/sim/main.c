@@ -81,7 +81,7 @@ static void sim_init(struct sim *s, uint64_t seed, bool trace)
     s->config = base_config();
     s->config.env = &s->driver_env.env;
     s->config.cluster = &s->cluster;
-    s->config.speculate = sim_chance(s, 3);
+    s->cluster.speculate = sim_chance(s, 3);
     s->config.line_bytes_max = LINE_BYTES_MAX_DEFAULT;
     s->config.result_bytes_max = RESULT_BYTES_MAX;
     s->config.progress = on_progress;

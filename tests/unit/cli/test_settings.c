@@ -3,6 +3,7 @@
 #include "engine/limits.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct cli_syntax syntax = {
@@ -19,6 +20,7 @@ static bool read_settings(char **words)
     memset(&error, 0, sizeof error);
     bool sound = cli_line_parse(&line, &syntax, count, words, &error);
     cr_assert(sound, "%s", error.cause);
+    settings_fini(&settings);
     sound = settings_read(&settings, &line, &error);
     cli_line_fini(&line);
     return sound;
@@ -131,4 +133,73 @@ Test(settings, quiet_wins)
 {
     cr_assert(READ("-v", "-q"));
     cr_expect(settings.quiet && !settings.verbose);
+}
+
+/* ---- Where a job runs */
+
+Test(settings, a_cluster_from_options)
+{
+    unsetenv("GLINT_CLUSTER");
+    cr_assert(READ((char *)"--listen", (char *)"127.0.0.1:7400", (char *)"--executors=3",
+                   (char *)"--event-log", (char *)"events", (char *)"--speculate",
+                   (char *)"--heartbeat=200ms"),
+              "%s", error.cause);
+    const struct cluster *c = settings.config.cluster;
+    cr_assert_eq(c, &settings.file.cluster);
+    cr_expect_null(c->path);
+    cr_expect_str_eq(c->listen_host, "127.0.0.1");
+    cr_expect_eq(c->listen_port, 7400);
+    cr_expect_eq(c->executors_min, 3);
+    cr_expect_str_eq(c->event_log, "events");
+    cr_expect(c->speculate);
+    cr_expect_eq(c->heartbeat.beat_ns, 200000000);
+    cr_assert(READ((char *)"--master=local[2]"));
+    cr_expect_null(settings.config.cluster);
+    settings_fini(&settings);
+}
+
+Test(settings, options_that_do_not_go_together)
+{
+    unsetenv("GLINT_CLUSTER");
+    expect_refused(READ((char *)"--master=local", (char *)"--cluster=c.toml"), GLINT_E_USAGE,
+                   "--cluster");
+    expect_refused(READ((char *)"--master=local", (char *)"--listen=localhost:1"), GLINT_E_USAGE,
+                   "--listen");
+    expect_refused(READ((char *)"--speculate"), GLINT_E_USAGE, "--speculate");
+    expect_refused(READ((char *)"--executors=2"), GLINT_E_USAGE, "--executors");
+    expect_refused(READ((char *)"--event-log=e"), GLINT_E_USAGE, "--event-log");
+    expect_refused(READ((char *)"--dead=8s"), GLINT_E_USAGE, "--dead");
+    expect_refused(READ((char *)"--cluster=no/such.toml"), GLINT_E_CONFIG, "no/such.toml");
+    expect_refused(READ((char *)"--listen=10.0.0.1:7400"), GLINT_E_CONFIG, "--listen");
+    cr_expect_not_null(strstr(error.hint, "glint secret new"));
+    expect_refused(READ((char *)"--listen=[::1]:7400", (char *)"--executors=0"), GLINT_E_BAD_VALUE,
+                   "--executors");
+    expect_refused(READ((char *)"--listen=7400"), GLINT_E_BAD_VALUE, "--listen");
+    settings_fini(&settings);
+}
+
+Test(settings, the_environment_names_a_cluster_that_an_option_leaves_out)
+{
+    setenv("GLINT_CLUSTER", "no/such.toml", 1);
+    expect_refused(READ((char *)"--quiet"), GLINT_E_CONFIG, "no/such.toml");
+    cr_expect(READ((char *)"--master=local"));
+    cr_expect_null(settings.config.cluster);
+    settings_fini(&settings);
+}
+
+Test(settings, addresses)
+{
+    static const char *const wrong[] = {"",      ":1",     "h",    "h:",   "h:0",  "h:65536",
+                                        "::1:2", "[::1]2", "h:1 ", "-h:1", "[]:1", "h/x:1"};
+    struct arena memory = {.first = NULL};
+    const char *host;
+    uint16_t port;
+    cr_expect(settings_address("node:65535", &memory, &host, &port));
+    cr_expect_str_eq(host, "node");
+    cr_expect_eq(port, 65535);
+    cr_expect(settings_address("[fe80::1%eth0]:1", &memory, &host, &port));
+    cr_expect_str_eq(host, "fe80::1%eth0");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        cr_expect_not(settings_address(wrong[i], &memory, &host, &port), "%s", wrong[i]);
+    arena_fini(&memory);
 }

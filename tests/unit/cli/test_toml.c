@@ -45,6 +45,13 @@ Test(toml, values_stand_as_in_the_file)
     cr_expect_eq(root.items[6].items[1].count, 0);
 }
 
+Test(toml, a_byte_order_mark_is_passed_over)
+{
+    cr_assert(read_text("\xef\xbb\xbf"
+                        "a = '\xc3\xa9'\n"));
+    cr_expect_str_eq(root.items[0].text, "\xc3\xa9");
+}
+
 Test(toml, what_is_too_deep_is_not_kept)
 {
     cr_assert(read_text("a = [[[[[1]]]]]"));
@@ -75,6 +82,7 @@ Test(toml, refusals_have_a_place)
     expect_refused("a = 99999999999999999999\n", 1, 25, "");
     expect_refused("a = '\xff'\n", 1, 6, "byte 0xff is no UTF-8");
     expect_refused("# \xc3\xa9\n\xc3(", 2, 1, "byte 0xc3 is no UTF-8");
+    expect_refused("# \xc3\xa9\na\xef\xbb\xb7 = 1\n", 2, 2, "not ASCII");
     expect_refused("a = \"x\\u0000y\"\n", 1, 5, "character 0");
     expect_refused("\"a\\u0000\" = 1\n", 1, 1, "character 0");
 }

@@ -1,0 +1,248 @@
+/* One line per event, put together on the stack and written with one call, so that lines of several
+ * threads and processes do not mix and no memory is needed to say that there is none.
+ *
+ * Lines of one kind are counted per second in a small table, by a hash: a flood, as a hostile or
+ * broken peer can cause one, costs the disk LOG_REPEATS_MAX lines a second and one with the count.
+ */
+#include "engine/base/log.h"
+
+#include "engine/base/env.h"
+#include "engine/base/hash.h"
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define STANDARD_ERROR 2
+#define LINE_BYTES_MAX 4096
+#define EXECUTOR_MAX   128
+#define KINDS_MAX      64u
+#define KIND_TEXT_MAX  160
+#define NS_PER_SECOND  UINT64_C(1000000000)
+#define NS_PER_MS      1000000
+
+struct kind {
+    uint64_t hash, second; /* of the monotonic clock */
+    uint32_t count;        /* in that second */
+    enum log_level level;
+    char text[KIND_TEXT_MAX]; /* of the last line that was not written */
+};
+
+struct logger {
+    pthread_mutex_t lock; /* of all below */
+    struct env *env;
+    bool json;
+    char executor[EXECUTOR_MAX];
+    struct kind kinds[KINDS_MAX];
+};
+static struct logger logger = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *const levels[] = {
+    [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_ERROR] = "error"};
+static_assert(sizeof(struct glint_error) + 512 < LINE_BYTES_MAX, "an error is one line");
+
+struct line {
+    enum log_level level;
+    const struct log_ids *ids;
+    enum glint_code code; /* OK: none */
+    const char *text;
+};
+
+/* "2026-11-21T07:00:00.123Z" */
+static void time_text(int64_t wall_ns, char *out, size_t capacity)
+{
+    struct tm tm = {0};
+    int64_t second = (int64_t)NS_PER_SECOND;
+    time_t seconds = (time_t)(wall_ns / second);
+    gmtime_r(&seconds, &tm);
+    text_format(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+                tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+                (int)(wall_ns % second / NS_PER_MS));
+}
+
+struct line_buffer {
+    char text[LINE_BYTES_MAX];
+    size_t size; /* without the NUL */
+};
+
+static void append(struct line_buffer *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What does not fit is cut, but for the byte of the new line. */
+static void append(struct line_buffer *b, const char *format, ...)
+{
+    size_t room = sizeof b->text - 1 - b->size;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(b->text + b->size, room, format, args);
+    va_end(args);
+    if (n > 0) b->size += (size_t)n < room ? (size_t)n : room - 1;
+    assert(b->size < sizeof b->text - 1);
+}
+
+static void line_text(const struct line *l, const char *executor, const char *when,
+                      struct line_buffer *out)
+{
+    const struct log_ids *ids = l->ids;
+    append(out, "%s %s", when, levels[l->level]);
+    if (executor[0] != '\0') append(out, " executor=%s", executor);
+    if (ids->peer != NULL) append(out, " peer=%s", ids->peer);
+    if (ids->job != 0) append(out, " job=%llx", (unsigned long long)ids->job);
+    if (ids->has_task)
+        append(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task, ids->attempt);
+    append(out, ": ");
+    if (l->code != GLINT_OK) append(out, "E%04d ", -l->code);
+    append(out, "%s", l->text);
+    text_make_shown(out->text);
+    out->size = strlen(out->text);
+    out->text[out->size++] = '\n';
+}
+
+static void line_json(const struct line *l, const char *executor, const char *when, struct json *j)
+{
+    const struct log_ids *ids = l->ids;
+    char hex[TEXT_NUMBER_MAX];
+    json_open(j, '{');
+    json_name(j, "time");
+    json_string(j, when);
+    json_name(j, "level");
+    json_string(j, levels[l->level]);
+    if (executor[0] != '\0') {
+        json_name(j, "executor");
+        json_string(j, executor);
+    }
+    if (ids->peer != NULL) {
+        json_name(j, "peer");
+        json_string(j, ids->peer);
+    }
+    if (ids->job != 0) {
+        text_format(hex, sizeof hex, "%llx", (unsigned long long)ids->job);
+        json_name(j, "job");
+        json_string(j, hex);
+    }
+    if (ids->has_task) {
+        json_name(j, "stage");
+        json_u64(j, ids->stage);
+        json_name(j, "task");
+        json_u64(j, ids->task);
+        json_name(j, "attempt");
+        json_u64(j, ids->attempt);
+    }
+    if (l->code != GLINT_OK) {
+        text_format(hex, sizeof hex, "E%04d", -l->code);
+        json_name(j, "code");
+        json_string(j, hex);
+    }
+    json_name(j, "message");
+    json_string(j, l->text);
+    json_close(j, '}');
+}
+
+/* With the lock. A line that cannot be written is lost: there is nobody to tell. */
+static void line_write(const struct line *l)
+{
+    static const char lost[] = "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n";
+    struct env *env = logger.env != NULL ? logger.env : env_real();
+    const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
+    char when[64];
+    time_text(env->wall_ns(env), when, sizeof when);
+    if (!logger.json) {
+        struct line_buffer text = {.size = 0};
+        line_text(l, executor, when, &text);
+        (void)env_write_all(env, STANDARD_ERROR, text.text, text.size);
+        return;
+    }
+    struct json j = {.failed = false};
+    line_json(l, executor, when, &j);
+    if (!j.failed && buffer_append(&j.out, "\n", 1))
+        (void)env_write_all(env, STANDARD_ERROR, j.out.data, j.out.size);
+    else
+        (void)env_write_all(env, STANDARD_ERROR, lost, sizeof lost - 1);
+    json_fini(&j);
+}
+
+/* With the lock: says what of a kind was not written in its second. */
+static void kind_end(struct kind *k)
+{
+    static const struct log_ids none;
+    char text[KIND_TEXT_MAX + 64];
+    if (k->count > LOG_REPEATS_MAX) {
+        text_format(text, sizeof text, "%u more lines in that second like: %s",
+                    k->count - LOG_REPEATS_MAX, k->text);
+        line_write(&(struct line){.level = k->level, .ids = &none, .text = text});
+    }
+    k->count = 0;
+}
+
+static void kinds_end(uint64_t before_second)
+{
+    for (unsigned i = 0; i < KINDS_MAX; i++)
+        if (logger.kinds[i].count > 0 && logger.kinds[i].second < before_second)
+            kind_end(&logger.kinds[i]);
+}
+
+static void line_log(const struct line *l, uint64_t hash)
+{
+    static const struct log_ids none;
+    struct line line = *l;
+    if (line.ids == NULL) line.ids = &none;
+    pthread_mutex_lock(&logger.lock);
+    struct env *env = logger.env != NULL ? logger.env : env_real();
+    uint64_t second = env->now_ns(env) / NS_PER_SECOND;
+    kinds_end(second);
+    struct kind *k = &logger.kinds[hash % KINDS_MAX];
+    if (k->hash != hash || k->second != second) {
+        kind_end(k);
+        k->hash = hash;
+        k->second = second;
+        k->level = line.level;
+    }
+    if (++k->count <= LOG_REPEATS_MAX)
+        line_write(&line);
+    else
+        text_format(k->text, sizeof k->text, "%s", line.text);
+    pthread_mutex_unlock(&logger.lock);
+}
+
+void log_start(struct env *env, bool json, const char *executor)
+{
+    pthread_mutex_lock(&logger.lock);
+    logger.env = env;
+    logger.json = json;
+    text_format(logger.executor, sizeof logger.executor, "%s", executor != NULL ? executor : "");
+    memset(logger.kinds, 0, sizeof logger.kinds);
+    pthread_mutex_unlock(&logger.lock);
+}
+
+void log_end(void)
+{
+    pthread_mutex_lock(&logger.lock);
+    kinds_end(UINT64_MAX);
+    pthread_mutex_unlock(&logger.lock);
+}
+
+void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
+{
+    assert(level >= LOG_INFO && level <= LOG_ERROR);
+    char text[LINE_BYTES_MAX / 2];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    line_log(&(struct line){.level = level, .ids = ids, .text = text},
+             hash_table(format, strlen(format), (uint64_t)level));
+}
+
+void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e)
+{
+    assert(level >= LOG_INFO && level <= LOG_ERROR && e->code < 0);
+    char text[sizeof *e + 16];
+    text_format(text, sizeof text, "%s%s%s%s%s%s", e->cause, e->effect[0] != '\0' ? "; " : "",
+                e->effect, e->hint[0] != '\0' ? " (" : "", e->hint, e->hint[0] != '\0' ? ")" : "");
+    line_log(&(struct line){.level = level, .ids = ids, .code = e->code, .text = text},
+             hash_table(&e->code, sizeof e->code, (uint64_t)level));
+}

@@ -1,0 +1,104 @@
+/* Where a job runs: in this process (--master), on the executors of a file (--cluster), or on those
+ * that dial (--listen). What only a cluster understands is refused without one, so that nobody
+ * believes that it did something. */
+#include "engine/base/text.h"
+#include "engine/cli/cluster_options.h"
+#include "engine/cli/settings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool settings_address(const char *text, struct arena *memory, const char **out_host,
+                      uint16_t *out_port)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text) return false;
+    size_t size = (size_t)(colon - text);
+    bool brackets = text[0] == '[' && text[size - 1] == ']';
+    if (!brackets && memchr(text, ':', size) != NULL) return false; /* ::1:7400 could be both */
+    int64_t port;
+    if (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port)) return false;
+    if (port < 1 || port > UINT16_MAX) return false;
+    struct cluster_executor address = {.id = NULL};
+    char *host = arena_alloc(memory, size + 1);
+    if (host == NULL) return false;
+    text_format(host, size + 1, "%.*s", (int)(size - 2 * brackets), text + brackets);
+    const struct toml_value value = {.kind = TOML_TEXT, .text = host};
+    if (key_set(&cluster_executor_keys[1], &value, "", memory, &address) != KEY_SET) return false;
+    assert(address.host == host);
+    *out_host = host;
+    *out_port = (uint16_t)port;
+    return true;
+}
+
+static bool refuse_without_cluster(const struct cli_line *line, struct glint_error *error)
+{
+    static const char *const names[] = {"executors", "event-log"};
+    struct cluster_flag flags[CLUSTER_KEYS];
+    const char *name = NULL;
+    if (cluster_options_read(line, flags) > 0) name = flags[0].key->flag;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cli_line_given(line, names[i])) name = names[i];
+    if (name == NULL) return true;
+    error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
+              "--%s does nothing in a job of one process", name);
+    return false;
+}
+
+static bool read_listen(struct cluster_file *file, const char *text, struct glint_error *error)
+{
+    struct cluster *c = &file->cluster;
+    if (text == NULL) return true;
+    if (!settings_address(text, &file->memory, &c->listen_host, &c->listen_port)) {
+        error_set(error, GLINT_E_BAD_VALUE, NULL,
+                  "--listen %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", text);
+        return false;
+    }
+    if (cluster_may_listen(c, c->listen_host)) return true;
+    error_set(error, GLINT_E_CONFIG, cluster_secret_fixes,
+              "--listen %s: others reach this address, but no secret_file is configured", text);
+    return false;
+}
+
+static bool read_executors(struct cluster *c, const char *text, struct glint_error *error)
+{
+    int64_t count, most = c->listen_host != NULL ? CLUSTER_EXECUTORS_MAX : c->executor_count;
+    if (text == NULL) return true;
+    if (!text_parse_i64((const uint8_t *)text, strlen(text), &count) || count < 1 || count > most) {
+        error_set(error, GLINT_E_BAD_VALUE, NULL,
+                  "--executors %s: it must be a whole number from 1 to %lld", text,
+                  (long long)most);
+        return false;
+    }
+    c->executors_min = (uint32_t)count;
+    return true;
+}
+
+bool settings_read_cluster(struct settings *out, const struct cli_line *line,
+                           struct glint_error *error)
+{
+    struct cluster_flag flags[CLUSTER_KEYS];
+    struct cluster *c = &out->file.cluster;
+    const char *listen = cli_line_option(line, "listen"), *variable = getenv("GLINT_CLUSTER");
+    bool named = cli_line_given(line, "cluster"), here = cli_line_given(line, "master");
+    if (here && (named || listen != NULL)) {
+        error_set(error, GLINT_E_USAGE, "leave one of them out",
+                  "--master runs the job in this process, --%s elsewhere",
+                  named ? "cluster" : "listen");
+        return false;
+    }
+    bool by_variable = variable != NULL && variable[0] != '\0' && !here;
+    if (!named && listen == NULL && !by_variable) return refuse_without_cluster(line, error);
+    const struct cluster_source source = {.path = cli_line_option(line, "cluster"),
+                                          .flags = flags,
+                                          .flag_count = cluster_options_read(line, flags),
+                                          .listens = listen != NULL};
+    if (cluster_file_read(&out->file, env_real(), &source, error) != GLINT_OK ||
+        !read_listen(&out->file, listen, error) ||
+        !read_executors(c, cli_line_option(line, "executors"), error))
+        return false;
+    c->event_log = cli_line_option(line, "event-log");
+    out->config.cluster = c;
+    return true;
+}
