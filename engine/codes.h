@@ -42,7 +42,7 @@
     X(505, EMPTY_COLLECTION,    1, 0, "empty collection")                                          \
     X(601, WORK_DIR,           73, 0, "work directory cannot be used")                             \
     X(602, SPILL_IO,           74, 1, "spilling to disk failed")                                   \
-    X(603, SPILL_FULL,         74, 0, "no space left for spilling")                                \
+    X(603, SPILL_FULL,         74, 1, "no space left for spilling")                                \
     X(604, RUN_CORRUPT,        74, 1, "shuffle data is damaged")                                   \
     X(605, SYSTEM,             71, 1, "a system resource is missing")                              \
     X(606, PROTOCOL,           70, 0, "malformed message")                                         \

@@ -4,15 +4,17 @@
 #include <assert.h>
 #include <string.h>
 
-#define PROGRESS_TICK_NS 200000000u
+#define DRAIN_NS (10 * UINT64_C(1000000000)) /* of tasks on other machines that do not end */
 
 static int send_task(struct driver *d, const struct sched_run *run)
 {
     struct active *a = d->active;
-    assert(run->stage < a->stage_count && run->executor < d->executor_count);
+    assert(run->stage < a->stage_count && run->executor < d->member_count);
     struct active_stage *stage = &a->stages[run->stage];
-    assert(run->stage < a->stage_count && run->task < stage->tasks);
+    assert(run->task < stage->tasks);
     if (stage->begun_ns == 0) stage->begun_ns = d->env->now_ns(d->env);
+    int r = announce_for_task(d, run->executor, run->stage);
+    if (r != 0) return r;
     struct message *m = message_create(MSG_TASK);
     if (m == NULL) return error_no_memory(driver_error(d));
     m->stage = a->first_stage + run->stage;
@@ -20,7 +22,7 @@ static int send_task(struct driver *d, const struct sched_run *run)
     m->attempt = run->attempt;
     m->partition = active_partition(a, run->stage, run->task);
     struct glint_rdd *top = stage->wide != NULL ? stage->wide->parents[0] : a->action->rdd;
-    int r = stage_splits(d->g, top, m->partition, &m->body);
+    r = stage_splits(d->g, top, m->partition, &m->body);
     if (r != 0) {
         message_destroy(m);
         return r;
@@ -30,76 +32,18 @@ static int send_task(struct driver *d, const struct sched_run *run)
 
 static int dispatch(struct driver *d)
 {
+    struct sched *s = d->active->sched;
     struct sched_run run;
-    while (sched_next(d->active->sched, &run)) {
+    while (sched_next(s, d->env->now_ns(d->env), &run)) {
         int r = send_task(d, &run);
         if (r == 0) continue;
-        sched_on_failed(d->active->sched, run.executor, run.stage, run.task, run.attempt, false);
+        sched_on_failed(s, run.executor, run.stage, run.task, run.attempt, SCHED_FATAL);
         return r;
     }
     return 0;
 }
 
 /* ---- The action */
-
-static int build_stages(struct driver *d)
-{
-    struct active *a = d->active;
-    struct glint_rdd **wides = NULL;
-    uint32_t count = 0;
-    int r = plan_missing_shuffles(a->action->rdd, &wides, &count);
-    if (r == 0) a->stages = mem_zalloc(sizeof *a->stages * (count + 1));
-    if (r == 0 && a->stages == NULL) r = error_no_memory(driver_error(d));
-    for (uint32_t i = 0; i < count && r == 0; i++) {
-        a->stages[i].wide = wides[i];
-        a->stages[i].tasks = wides[i]->parents[0]->partitions;
-    }
-    mem_free(wides);
-    if (r != 0) return r;
-    assert(a->stages[count].wide == NULL); /* the action's own stage is the last */
-    a->stage_count = count + 1;
-    uint32_t all = a->action->rdd->partitions;
-    uint32_t tasks = a->action->partitions != NULL ? a->action->partition_count : all;
-    a->stages[count].tasks = tasks;
-    a->results = mem_zalloc(sizeof *a->results * tasks);
-    if (a->results == NULL) return error_no_memory(driver_error(d));
-    a->first_stage = d->next_stage;
-    d->next_stage += a->stage_count;
-    return 0;
-}
-
-struct parents {
-    struct active *a;
-    uint32_t *items, count;
-};
-
-static int add_parent(void *arg, struct glint_rdd *wide)
-{
-    struct parents *p = arg;
-    for (uint32_t i = 0; i + 1 < p->a->stage_count; i++)
-        if (p->a->stages[i].wide == wide) p->items[p->count++] = i;
-    return 0;
-}
-
-static int schedule_stages(struct driver *d)
-{
-    struct active *a = d->active;
-    a->sched = sched_create();
-    bool ok = a->sched != NULL;
-    for (uint32_t e = 0; ok && e < d->executor_count; e++)
-        ok = sched_add_executor(a->sched, d->executor_slots[e]);
-    struct parents p = {a, mem_alloc(sizeof(uint32_t) * a->stage_count), 0};
-    ok = ok && p.items != NULL;
-    for (uint32_t i = 0; ok && i < a->stage_count; i++) {
-        struct glint_rdd *wide = a->stages[i].wide;
-        p.count = 0;
-        ok =
-            stage_shuffles(wide != NULL ? wide->parents[0] : a->action->rdd, add_parent, &p) == 0 &&
-            sched_add_stage(a->sched, a->stages[i].tasks, p.items, p.count);
-    }
-    mem_free(p.items);
-    return ok ? 0 : error_no_memory(driver_error(d));
-}
 
 void driver_check_clock(struct driver *d)
 {
@@ -115,18 +59,20 @@ static bool active_done(const struct active *a)
     return a->stages[a->stage_count - 1].ended;
 }
 
-/* Tells running tasks to end, and waits for them: their memory is ours until they did. The telling
- * may fail for lack of memory, which ending tasks give back, so it is tried until it is done;
- * failures here are none of the action's. Answers 0, or a code if executors stay cancelled. */
+/* Tells running tasks to end, and waits for them: in this process their memory is ours until they
+ * did; elsewhere what comes too late belongs to no stage any more. The telling may fail for lack of
+ * memory, which ending tasks give back, so it is tried until it is done; failures here are none of
+ * the action's. Answers 0, or a code if executors stay cancelled. */
 static int drain(struct driver *d)
 {
     struct active *a = d->active;
     if (sched_running(a->sched) == 0) return 0;
     const struct glint_error before = *driver_error(d);
-    bool told = false;
+    bool told = false, remote = d->g->config.cluster != NULL;
+    uint64_t end = d->env->now_ns(d->env) + DRAIN_NS;
     a->over = true;
     sched_stop(a->sched);
-    while (sched_running(a->sched) > 0) {
+    while (sched_running(a->sched) > 0 && (!remote || d->env->now_ns(d->env) < end)) {
         if (!told) told = announce_cancel(d, true) == 0;
         d->transport.wait(d->transport.arg, d, d->env->now_ns(d->env) + PROGRESS_TICK_NS);
         *driver_error(d) = before;
@@ -144,10 +90,12 @@ static int run_tasks(struct driver *d)
         driver_check_clock(d);
         if (r == 0) r = driver_error(d)->code;
         if (r == 0) r = a->answer;
-        if (r == 0) r = results_end_stages(d);
+        if (r == 0) r = stages_end(d);
         if (r == 0 && !active_done(a)) r = dispatch(d);
         if (r != 0 || active_done(a)) break;
         uint64_t until = d->env->now_ns(d->env) + PROGRESS_TICK_NS;
+        uint64_t wake = sched_wake_ns(a->sched);
+        if (wake < until) until = wake;
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
     }
@@ -179,27 +127,13 @@ static int run_active(struct driver *d)
 {
     struct active *a = d->active;
     int r = open_output(d, a);
-    if (r == 0) r = build_stages(d);
-    if (r == 0) r = announce_broadcasts(d);
-    for (uint32_t i = 0; i < a->stage_count && r == 0; i++) r = announce_stage(d, i);
-    if (r == 0) r = schedule_stages(d);
+    if (r == 0) r = stages_build(d);
+    if (r == 0) r = stages_schedule(d);
     if (r == 0) r = run_tasks(d);
-    for (uint32_t i = 0; i < a->stage_count && a->sched != NULL; i++)
-        announce_forget(d, a->first_stage + i);
+    if (a->sched != NULL) announce_forget(d);
     if (a->sched != NULL) d->tally.retries += sched_retries(a->sched);
     if (r == 0 && a->commit != NULL) r = commit_complete(a->commit, driver_error(d));
     return r;
-}
-
-static void active_fini(struct active *a)
-{
-    for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++) {
-        buffer_fini(&a->results[i].body);
-        buffer_fini(&a->results[i].counters);
-    }
-    mem_free(a->results);
-    mem_free(a->stages);
-    sched_destroy(a->sched);
 }
 
 /* What only running can tell, before the stages are cut: the bounds of sorts. Each preparation may
@@ -208,7 +142,7 @@ static int prepare(const struct action *action)
 {
     struct glint_rdd **wides = NULL;
     uint32_t count = 0;
-    int r = plan_missing_shuffles(action->rdd, &wides, &count);
+    int r = plan_shuffles(action->rdd, false, &wides, &count);
     for (uint32_t i = 0; i < count && r == 0; i++) {
         int (*f)(struct glint_rdd *) = wides[i]->prepare;
         if (f == NULL || wides[i]->shuffled) continue;
@@ -233,7 +167,9 @@ int driver_run(struct runner *runner, const struct action *action)
     struct active a = {.action = action, .bad_rows_before = tally_sum(&d->tally, "bad rows")};
     d->active = &a;
     r = run_active(d);
+    members_end(d);
     d->active = NULL;
-    active_fini(&a);
+    stages_fini(&a);
+    sched_destroy(a.sched);
     return r;
 }

@@ -12,6 +12,7 @@
 
 #define OUTPUT_DEPTH       2  /* levels of folders in an output, at most */
 #define REPLACED_DEPTH_MAX 64 /* levels of folders in what --overwrite replaces */
+#define REMOVE_TRIES       8
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
 static bool path_split(const char *out, char *folder, char *name, size_t capacity)
@@ -76,8 +77,8 @@ static int make_hidden(struct commit *c, const char *folder, struct glint_error 
     if (r == 0) {
         c->state = COMMIT_OPEN;
         c->lock = folder_lock(c->env, c->hidden);
-        if (c->lock >= 0) return 0;
-        r = c->lock;
+        r = c->lock < 0 ? c->lock : c->env->make_folder(c->env, c->attempts, false);
+        if (r == 0) return 0;
         commit_discard(c);
     }
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
@@ -96,7 +97,8 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
                 trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
-                            (unsigned long long)job);
+                            (unsigned long long)job) &&
+                text_format(c->attempts, sizeof c->attempts, "%s/_attempts", c->hidden);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
@@ -107,7 +109,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     return make_hidden(c, folder, error);
 }
 
-int commit_keep(struct commit *c, struct glint_slice name, const char *part,
+int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN && strstr(part, COMMIT_ATTEMPT_MARK) == NULL);
@@ -115,23 +117,26 @@ int commit_keep(struct commit *c, struct glint_slice name, const char *part,
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a task named a file that is none");
-    if (!text_format(from, sizeof from, "%s/%.*s", c->hidden, (int)name.size,
+    if (!text_format(from, sizeof from, "%s/%.*s", c->attempts, (int)name.size,
                      (const char *)name.data) ||
         !text_format(to, sizeof to, "%s/%s", c->hidden, part))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
     int r = c->env->rename(c->env, from, to, ENV_RENAME_NEW);
+    if (r == -ENOENT)
+        return error_set(error, GLINT_E_PATH_NOT_SHARED,
+                         "give an output that all nodes reach by the same path",
+                         "a part of %s that was written on %s is not here: %s", c->out, node, from);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "keep a part of", c->out);
 }
 
-/* Left by attempts that ended well and whose outcome got lost. */
-static int remove_attempt(void *arg, const char *name)
+/* Somebody who was given up for lost may still add a file: then once more. */
+static int remove_attempts(const struct commit *c)
 {
-    const struct commit *c = arg;
-    char path[PATH_MAX];
-    if (strstr(name, COMMIT_ATTEMPT_MARK) == NULL) return 0;
-    if (!text_format(path, sizeof path, "%s/%s", c->hidden, name)) return -ENAMETOOLONG;
-    return c->env->remove_file(c->env, path);
+    int r = -ENOTEMPTY;
+    for (int i = 0; i < REMOVE_TRIES && r == -ENOTEMPTY; i++)
+        r = env_remove_tree(c->env, c->attempts, 1);
+    return r;
 }
 
 int commit_complete(struct commit *c, struct glint_error *error)
@@ -141,7 +146,7 @@ int commit_complete(struct commit *c, struct glint_error *error)
     if (!text_format(path, sizeof path, "%s/_SUCCESS", c->hidden))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
-    int r = c->env->list(c->env, c->hidden, remove_attempt, c);
+    int r = remove_attempts(c);
     int file = r == 0 ? c->env->open(c->env, path, ENV_PUBLIC) : r;
     r = file < 0 ? file : c->env->close(c->env, file);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "complete", c->out);

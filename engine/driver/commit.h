@@ -1,11 +1,12 @@
 /* Outputs: how folders of results appear whole, and all together, or not at all.
  *
  * Beside OUT stands a hidden folder .OUT.glint-JOB while the job runs, locked by this process
- * (base/folder_lock.h). Tasks write attempt files into it; the driver alone keeps one attempt per
- * partition, by renaming it to its part. When the whole job has ended well, each folder gets its
- * name by one rename; where one of them cannot, those before it are taken back. Folders of jobs
- * whose lock nobody holds any more are leftovers, removed by the next job that writes to the same
- * OUT.
+ * (base/folder_lock.h). Tasks write attempt files into a folder in it; the driver alone keeps one
+ * attempt per partition, by renaming it to its part. Once the folder of attempts is removed, which
+ * is before the output gets its name, an executor that was given up for lost can add nothing to it.
+ * When the whole job has ended well, each folder gets its name by one rename; where one of them
+ * cannot, those before it are taken back. Folders of jobs whose lock nobody holds any more are
+ * leftovers, removed by the next job that writes to the same OUT.
  *
  *   OPEN      -> COMPLETE   [commit_complete: all parts, nothing else, _SUCCESS]
  *   COMPLETE  -> PUBLISHED  [commit_publish_all]
@@ -34,14 +35,16 @@ struct commit {
     bool exchanged; /* PUBLISHED: `hidden` holds what stood at OUT before */
     int lock;       /* -1: none */
     char out[PATH_MAX], hidden[PATH_MAX];
+    char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
 };
 
 /* Refuses an existing OUT unless `overwrite`; makes the hidden folder. On an error nothing is left.
  * OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
 int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
                 struct glint_error *error);
-/* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. */
-int commit_keep(struct commit *c, struct glint_slice name, const char *part,
+/* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. `node` is
+ * where it was made: PATH_NOT_SHARED if it is not here. OUTPUT_IO, PROTOCOL. */
+int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error);
 /* Removes attempts that were not kept, and marks the output as whole. */
 int commit_complete(struct commit *c, struct glint_error *error);

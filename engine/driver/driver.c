@@ -94,42 +94,39 @@ static void driver_destroy(struct runner *runner)
     d->transport.destroy(d->transport.arg);
     mem_free(d->commits);
     mem_free(d->published);
-    mem_free(d->executor_slots);
+    outputs_destroy(d->outputs);
+    members_fini(d);
     tally_fini(&d->tally);
     mem_free(d);
 }
 
-struct runner *driver_create(struct glint *g, const struct transport *transport,
-                             const uint32_t *executor_slots, uint32_t executor_count)
+struct driver *driver_create(struct glint *g, const struct transport *transport)
 {
-    assert(executor_count > 0);
     struct driver *d = mem_zalloc(sizeof *d);
-    uint32_t *slots = mem_alloc(sizeof *slots * executor_count);
     struct env *env = g->config.env;
     uint64_t job_id = 0;
-    if (d == NULL || slots == NULL) {
-        error_no_memory(&g->error);
-        goto fail;
+    assert(transport->send != NULL && transport->wait != NULL);
+    if (d == NULL || env->random(env, &job_id, sizeof job_id) != 0) {
+        if (d == NULL)
+            error_no_memory(&g->error);
+        else
+            error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        mem_free(d);
+        return NULL;
     }
-    if (env->random(env, &job_id, sizeof job_id) != 0) {
-        error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-        goto fail;
-    }
-    memcpy(slots, executor_slots, sizeof *slots * executor_count);
     *d = (struct driver){.runner = {driver_run, driver_finish, driver_interrupt, driver_summarize,
                                     driver_counter, driver_destroy},
                          .g = g,
                          .env = env,
                          .transport = *transport,
-                         .executor_slots = slots,
-                         .executor_count = executor_count,
                          .next_stage = 1,
                          .job_id = job_id,
                          .begun_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->begun_ns + g->config.timeout_ns;
+    return d;
+}
+
+struct runner *driver_runner(struct driver *d)
+{
     return &d->runner;
-fail:
-    mem_free(d);
-    mem_free(slots);
-    return NULL;
 }

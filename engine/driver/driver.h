@@ -13,7 +13,8 @@
 struct driver;
 
 struct transport {
-    /* Takes the message. 0, or a code with *error set. */
+    /* Takes the message. 0, or a code with *error set. To an executor that is lost: 0, the loss is
+     * an event of its own. */
     int (*send)(void *arg, uint32_t executor, struct message *m, struct glint_error *error);
     /* Blocks until something happened or the clock (env->now_ns) has reached the deadline;
      * calls driver_on_message for all that has arrived. */
@@ -25,10 +26,34 @@ struct transport {
     void *arg;
 };
 
-/* The context's runner. Takes the transport. NULL: error set, the transport is the caller's. */
-struct runner *driver_create(struct glint *g, const struct transport *transport,
-                             const uint32_t *executor_slots, uint32_t executor_count);
+/* Takes the transport. Executors are told by driver_on_executor. NULL: the context's error is set,
+ * and the transport is the caller's. */
+struct driver *driver_create(struct glint *g, const struct transport *transport);
+/* The context's runner, whose destroy ends the driver. */
+struct runner *driver_runner(struct driver *d);
+
+/* Events, on the driver's thread: from the transport's `wait`, or right after driver_create. */
+
+struct executor_info {
+    const char *name; /* for people: "e1" */
+    const char *host; /* one name on one host is one node, however often its process starts */
+    uint32_t slots;
+};
+/* Executors are numbered from 0 in the order of these calls. 0, or NO_MEMORY, the context's error:
+ * the job will end with it. */
+int driver_on_executor(struct driver *d, const struct executor_info *info);
 /* Takes the message. */
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m);
+void driver_on_draining(struct driver *d, uint32_t executor);
+/* Once per executor; nothing comes from it after that. */
+enum loss {
+    LOSS_CONNECTION, /* also: heartbeat, daemon, a path that broke */
+    LOSS_CHILD,      /* its process died by a signal: the tasks it ran are to blame */
+    LOSS_DRAINED,    /* it left in order */
+};
+void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
+                    const struct glint_error *why);
+/* The transport can have no more executors, and none is left: the job ends with *why. */
+void driver_on_deserted(struct driver *d, const struct glint_error *why);
 
 #endif

@@ -4,24 +4,44 @@
 
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
+#include "engine/driver/outputs.h"
 #include "engine/driver/sched.h"
 #include "engine/driver/tally.h"
 #include "engine/plan/stage.h"
 
 #include <stdatomic.h>
 
+#define PROGRESS_TICK_NS 200000000u
+
+/* One executor, dead or alive. Its number is its place in the driver's table. */
+struct member {
+    char name[NAME_BYTES_MAX], host[NAME_BYTES_MAX];
+    uint32_t node; /* the first member of the same host */
+    uint32_t slots;
+    bool lost, draining;
+    uint64_t value_told; /* broadcasts up to this id */
+    /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
+    bool *plan_told;
+    uint32_t *outputs_told;
+};
+
 /* One stage of the running action. */
 struct active_stage {
     struct glint_rdd *wide; /* NULL: the action's own stage */
-    uint32_t tasks;
+    struct outputs *outputs;
+    uint32_t tasks, todo;            /* all; those that were to be done when the action began */
+    uint32_t *parents, parent_count; /* stages whose outputs it reads */
     uint64_t begun_ns;
     bool ended;
+    bool counts;        /* for the tally: it was never complete before */
+    struct buffer plan; /* the body of STAGE; made when first needed */
     char name[NAME_BYTES_MAX];
 };
 
 /* What a task of the last stage has answered, until its turn comes. */
 struct result {
     struct buffer body, counters;
+    uint32_t executor;
     bool arrived;
 };
 
@@ -32,12 +52,14 @@ struct active {
     struct sched *sched;
     struct active_stage *stages;       /* parents first, the action last */
     uint32_t stage_count, first_stage; /* wire ids are first_stage + number */
+    uint32_t shown_first, shown_count; /* stages that a person hears of */
     struct result *results;            /* per task of the last stage */
     uint32_t next_result;
     uint64_t held_bytes;
     int64_t bad_rows_before;
-    int answer; /* of on_result, if not 0 */
-    bool over;  /* ended before its last task: what still comes in counts no more */
+    struct glint_error last_error; /* of the task that failed last */
+    int answer;                    /* of on_result, if not 0 */
+    bool over; /* ended before its last task: what still comes in counts no more */
 };
 
 struct driver {
@@ -45,11 +67,12 @@ struct driver {
     struct glint *g;
     struct env *env;
     struct transport transport;
-    uint32_t *executor_slots;
-    uint32_t executor_count;
+    struct member *members;
+    uint32_t member_count, losses;
     uint32_t next_stage;
     uint64_t job_id, begun_ns, deadline_ns; /* deadline 0: none */
     struct active *active;
+    struct outputs *outputs; /* of all shuffles so far */
     struct commit **commits;
     uint32_t commit_count;
     const char **published;
@@ -68,23 +91,40 @@ int driver_run(struct runner *runner, const struct action *action);
 /* Sets the error of an interrupt or of the deadline, if there is one. */
 void driver_check_clock(struct driver *d);
 
-/* announce.c: 0, or a code with the context's error set. */
-int announce_broadcasts(struct driver *d);
-int announce_stage(struct driver *d, uint32_t number);
-int announce_outputs(struct driver *d, uint32_t number);
-int announce_cancel(struct driver *d, bool cancel);
-/* A stage that cannot be forgotten, for lack of memory, stays until the end. */
-void announce_forget(struct driver *d, uint32_t stage);
-
-/* results.c */
+/* stages.c: the stages of the running action. 0, or a code with the context's error set. */
+int stages_build(struct driver *d);
+int stages_schedule(struct driver *d);
+void stages_fini(struct active *a);
 /* The partition that a task of a stage works on. */
 uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task);
 /* Ends stages whose last task is done, also those that never had one. */
-int results_end_stages(struct driver *d);
+int stages_end(struct driver *d);
+
+/* announce.c: what an executor must know before it can run a task. 0, or a code. */
+int announce_for_task(struct driver *d, uint32_t executor, uint32_t stage);
+int announce_kill(struct driver *d, const struct sched_run *run);
+int announce_cancel(struct driver *d, bool cancel);
+/* The running action's stages. One that cannot be forgotten, for lack of memory, stays to the end.
+ */
+void announce_forget(struct driver *d);
+
+/* members.c */
+void members_fini(struct driver *d);
+/* Makes room for what each member is told during an action. False without memory. */
+bool members_begin(struct driver *d, uint32_t stage_count);
+void members_end(struct driver *d);
+/* "on e1", or nothing where there is one executor only. */
+void member_where(const struct driver *d, uint32_t executor, char *out, size_t capacity);
+
+/* results.c */
+void results_report_progress(struct driver *d, uint32_t stage);
+/* Ends the action with the scheduler's verdict, if it is one. */
+int results_verdict(struct driver *d);
 
 /* plan_stages.c */
-/* The wide RDDs whose map outputs an action still needs, parents first. The caller frees *out. */
-int plan_missing_shuffles(struct glint_rdd *rdd, struct glint_rdd ***out, uint32_t *out_count);
+/* The wide RDDs whose map outputs an action still needs, parents first; with `all` also those above
+ * that have theirs, which may be lost. The caller frees *out. */
+int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count);
 /* "textFile..reduceByKey" */
 void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity);
 /* Notes the plan of an action, stage by stage; runs nothing. */

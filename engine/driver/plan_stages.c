@@ -11,12 +11,13 @@
 struct wides {
     struct glint_rdd **items;
     uint32_t count, capacity;
+    bool all;
 };
 
-static int add_missing(void *arg, struct glint_rdd *wide)
+static int add_wide(void *arg, struct glint_rdd *wide)
 {
     struct wides *w = arg;
-    if (wide->shuffled) return 0;
+    if (wide->shuffled && !w->all) return 0;
     for (uint32_t i = 0; i < w->count; i++)
         if (w->items[i] == wide) return 0;
     if (w->count == w->capacity) {
@@ -37,12 +38,12 @@ static int by_id(const void *a, const void *b)
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-int plan_missing_shuffles(struct glint_rdd *rdd, struct glint_rdd ***out, uint32_t *out_count)
+int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count)
 {
-    struct wides w = {NULL, 0, 0};
-    int r = stage_shuffles(rdd, add_missing, &w);
+    struct wides w = {NULL, 0, 0, all};
+    int r = stage_shuffles(rdd, add_wide, &w);
     for (uint32_t i = 0; i < w.count && r == 0; i++)
-        r = stage_shuffles(w.items[i]->parents[0], add_missing, &w);
+        r = stage_shuffles(w.items[i]->parents[0], add_wide, &w);
     /* Ids ascend from parents to children. */
     if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, by_id);
     for (uint32_t i = 0; i < w.count; i++) assert(w.items[i]->op->kind == OP_WIDE);
@@ -96,7 +97,7 @@ int plan_explain(const struct action *action)
 {
     struct glint_rdd **wides;
     uint32_t count;
-    int r = plan_missing_shuffles(action->rdd, &wides, &count);
+    int r = plan_shuffles(action->rdd, false, &wides, &count);
     glint_note(action->rdd->g, "%s %s", action->op->name, action->output);
     for (uint32_t i = 0; i < count && r == 0; i++) r = explain_one(action, wides[i], i);
     if (r == 0) r = explain_one(action, NULL, count);

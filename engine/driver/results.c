@@ -1,19 +1,19 @@
-/* What comes back: outcomes of tasks, results in order of the partitions, stages that end. */
+/* What comes back: outcomes of tasks, results in order of the partitions. */
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-static void report_progress(struct driver *d, uint32_t number)
+void results_report_progress(struct driver *d, uint32_t number)
 {
     struct active *a = d->active;
     struct progress *p = &d->progress;
     assert(number < a->stage_count);
-    if (d->g->config.progress == NULL || a->action->internal) return;
+    if (d->g->config.progress == NULL || a->action->internal || number < a->shown_first) return;
     p->action = a->action->op->name;
-    p->stage = number;
-    p->stages = a->stage_count;
+    p->stage = number - a->shown_first;
+    p->stages = a->shown_count;
     p->tasks = a->stages[number].tasks;
     p->tasks_done = sched_tasks_done(a->sched, number);
     p->retries = d->tally.retries + sched_retries(a->sched);
@@ -26,15 +26,9 @@ static void report_progress(struct driver *d, uint32_t number)
     d->g->config.progress(d->g->config.progress_arg, p);
 }
 
-uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task)
-{
-    assert(stage < a->stage_count && task < a->stages[stage].tasks);
-    bool chosen = a->stages[stage].wide == NULL && a->action->partitions != NULL;
-    return chosen ? a->action->partitions[task] : task;
-}
-
 /* "part-00007.attempt-3" is kept as "part-00007". */
-static int keep_part(struct driver *d, uint32_t partition, struct glint_slice name)
+static int keep_part(struct driver *d, uint32_t partition, uint32_t executor,
+                     struct glint_slice name)
 {
     char part[256], wanted[32];
     const uint8_t *cut = name.size < sizeof part ? memmem(name.data, name.size, COMMIT_ATTEMPT_MARK,
@@ -45,7 +39,7 @@ static int keep_part(struct driver *d, uint32_t partition, struct glint_slice na
         !text_format(wanted, sizeof wanted, "part-%05u", partition) ||
         strncmp(part, wanted, strlen(wanted)) != 0)
         return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL, "a task named a wrong part");
-    return commit_keep(d->active->commit, name, part, driver_error(d));
+    return commit_keep(d->active->commit, name, part, d->members[executor].name, driver_error(d));
 }
 
 static int check_bad_rows(struct driver *d)
@@ -59,23 +53,16 @@ static int check_bad_rows(struct driver *d)
                      "%lld bad rows, --max-bad-rows is %lld", (long long)bad, (long long)max);
 }
 
-/* Sampling reads what will be read again, so its own stage adds nothing to what the job counts; the
- * shuffles that it needed are made once and for all. */
-static bool stage_counts(const struct active *a, uint32_t number)
+static int count(struct driver *d, const struct buffer *counters)
 {
-    return !a->action->internal || a->stages[number].wide != NULL;
-}
-
-static int count(struct driver *d, uint32_t number, const struct buffer *counters)
-{
-    if (!stage_counts(d->active, number)) return 0;
     int r = tally_counters(&d->tally, (struct glint_slice){counters->data, counters->size},
                            driver_error(d));
     return r == 0 ? check_bad_rows(d) : r;
 }
 
 /* A result whose turn it is. Its counters count from here on, so that an action that ends early has
- * counted the same tasks every time. */
+ * counted the same tasks every time. Sampling reads what will be read again, so its own stage adds
+ * nothing to what the job counts. */
 static int take_result(struct driver *d, uint32_t task)
 {
     struct active *a = d->active;
@@ -85,8 +72,8 @@ static int take_result(struct driver *d, uint32_t task)
     struct glint_slice body = {result->body.data, result->body.size};
     assert(a->held_bytes >= body.size);
     a->held_bytes -= body.size;
-    int r = count(d, a->stage_count - 1, &result->counters);
-    if (r == 0 && a->commit != NULL) r = keep_part(d, partition, body);
+    int r = a->action->internal ? 0 : count(d, &result->counters);
+    if (r == 0 && a->commit != NULL) r = keep_part(d, partition, result->executor, body);
     if (r == 0 && a->action->on_result != NULL)
         r = a->answer = a->action->on_result(a->action->arg, partition, body);
     buffer_fini(&result->body);
@@ -104,43 +91,29 @@ static int take_results(struct driver *d)
     return r;
 }
 
-static int stage_end(struct driver *d, uint32_t number)
-{
-    struct active *a = d->active;
-    struct active_stage *stage = &a->stages[number];
-    assert(!stage->ended && sched_stage_done(a->sched, number));
-    stage->ended = true;
-    uint64_t now = d->env->now_ns(d->env);
-    if (stage_counts(a, number) && !tally_stage(&d->tally, stage->name, stage->tasks,
-                                                stage->begun_ns ? now - stage->begun_ns : 0))
-        return error_no_memory(driver_error(d));
-    if (stage->wide == NULL) return 0;
-    int r = announce_outputs(d, number);
-    if (r == 0) stage->wide->shuffled = true;
-    return r;
-}
-
-/* Stages whose last task is done; also those that never had one. */
-int results_end_stages(struct driver *d)
-{
-    struct active *a = d->active;
-    for (uint32_t i = 0; i < a->stage_count; i++) {
-        if (a->stages[i].ended || !sched_stage_done(a->sched, i)) continue;
-        int r = stage_end(d, i);
-        if (r != 0) return r;
-        report_progress(d, i);
-    }
-    return 0;
-}
-
 /* ---- Messages from executors */
+
+/* A map output; made again after a loss it counts no second time. */
+static int on_output(struct driver *d, uint32_t executor, uint32_t number, struct message *m)
+{
+    struct outputs *o = d->active->stages[number].outputs;
+    struct glint_slice sizes = {m->body.data, m->body.size};
+    outputs_set(o, m->task, (struct output_place){executor, m->attempt}, sizes);
+    if (o->counted[m->task]) return 0;
+    o->counted[m->task] = true;
+    return count(d, &m->counters);
+}
 
 static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct message *m)
 {
     struct active *a = d->active;
-    if (!sched_on_done(a->sched, executor, number, m->task, m->attempt) || a->over) return 0;
-    if (number + 1 != a->stage_count) return count(d, number, &m->counters);
-    a->results[m->task] = (struct result){m->body, m->counters, true};
+    struct sched_run twin;
+    uint64_t now = d->env->now_ns(d->env);
+    if (!sched_on_done(a->sched, executor, number, m->task, m->attempt, now) || a->over) return 0;
+    int r = sched_twin(a->sched, number, m->task, &twin) ? announce_kill(d, &twin) : 0;
+    if (r != 0) return r;
+    if (number + 1 != a->stage_count) return on_output(d, executor, number, m);
+    a->results[m->task] = (struct result){m->body, m->counters, executor, true};
     m->body = m->counters = (struct buffer){NULL, 0, 0};
     a->held_bytes += a->results[m->task].body.size;
     uint64_t max = d->g->config.result_bytes_max;
@@ -152,27 +125,80 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
     return take_results(d);
 }
 
+int results_verdict(struct driver *d)
+{
+    struct active *a = d->active;
+    struct glint_error *e = driver_error(d);
+    enum sched_verdict verdict = sched_verdict(a->sched);
+    if (verdict == SCHED_GOES_ON || e->code != GLINT_OK) return e->code;
+    assert(a->last_error.code != GLINT_OK);
+    *e = a->last_error;
+    if (verdict == SCHED_STAGE_FAILED)
+        text_format(e->effect, sizeof e->effect, "%u attempts in a row to run a stage failed so",
+                    STAGE_ATTEMPTS_MAX);
+    if (verdict == SCHED_LOSSES) e->code = GLINT_E_TOO_MANY_LOSSES;
+    return e->code;
+}
+
+/* One map output is lost, or, where the executor did not answer, all that the shuffle has there:
+ * finding that out one by one would cost an attempt for each. */
+static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fault *f)
+{
+    struct active *a = d->active;
+    struct outputs *o = a->stages[stage].outputs;
+    for (uint32_t map = 0; map < o->maps; map++) {
+        struct output_place place = o->places[map];
+        if (map == f->map ? place.attempt != f->attempt : !f->unreachable) continue;
+        if (place.executor != f->executor || !o->there[map]) continue;
+        outputs_lost(o, map, place);
+        sched_on_output_lost(a->sched, stage, map, place.executor, place.attempt);
+    }
+}
+
+static void on_fetch_failed(struct driver *d, const struct message *m)
+{
+    struct active *a = d->active;
+    struct fetch_fault f;
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0) return;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        const struct outputs *o = a->stages[i].outputs;
+        if (o != NULL && o->shuffle == f.shuffle && f.map < o->maps) lose_outputs(d, i, &f);
+    }
+}
+
+static enum sched_failure classify(enum glint_code code)
+{
+    if (code == GLINT_E_FETCH_FAILED) return SCHED_FETCH;
+    if (code == GLINT_E_INTERRUPTED) return SCHED_REFUSED;
+    return error_may_retry(code) ? SCHED_OWN : SCHED_FATAL;
+}
+
 static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const struct message *m)
 {
     struct active *a = d->active;
-    bool again = error_may_retry(m->error->code);
-    if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, again)) return 0;
-    if (a->over || !sched_stage_failed(a->sched, number)) return 0;
-    struct glint_error *e = driver_error(d);
-    if (e->code == GLINT_OK) {
-        *e = *m->error;
-        text_format(e->effect, sizeof e->effect, "task %u of stage %u (%s) failed%s",
-                    active_partition(a, number, m->task), number, a->stages[number].name,
-                    again ? " in all attempts" : "");
-    }
-    return e->code;
+    enum sched_failure why = classify(m->error->code);
+    bool stays = !a->over && sched_stage_needed(a->sched, number);
+    if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why)) return 0;
+    if (why == SCHED_FETCH) on_fetch_failed(d, m);
+    if (!stays) return 0;
+    char where[2 * NAME_BYTES_MAX];
+    member_where(d, executor, where, sizeof where);
+    a->last_error = *m->error;
+    text_format(a->last_error.effect, sizeof a->last_error.effect,
+                "task %u of stage %u (%s) failed%s%s", active_partition(a, number, m->task),
+                number - a->shown_first, a->stages[number].name, where,
+                why == SCHED_OWN ? " in all attempts" : "");
+    return results_verdict(d);
 }
 
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
 {
     struct active *a = d->active;
+    assert(executor < d->member_count && !d->members[executor].lost);
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
-    if (a != NULL && number < a->stage_count && m->task < a->stages[number].tasks) {
+    if (a != NULL && a->sched != NULL && number < a->stage_count &&
+        m->task < a->stages[number].tasks) {
         int r = 0;
         if (m->type == MSG_DONE) r = on_done(d, executor, number, m);
         if (m->type == MSG_FAILED && m->error != NULL) r = on_failed(d, executor, number, m);
@@ -180,7 +206,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
             a->over = true;
             sched_stop(a->sched);
         }
-        report_progress(d, number);
+        results_report_progress(d, number);
     }
     message_destroy(m);
 }

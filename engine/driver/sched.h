@@ -1,54 +1,109 @@
 /* The scheduler: a pure function of events. No clock, no sockets, no threads, no memory but its own
- * tables, so the same events always give the same commands.
+ * tables, so the same events always give the same commands, and one seed replays a whole cluster.
  *
- * A stage waits until its parents are done; its tasks go to executors with free slots, oldest stage
- * first, tasks in order. A task that fails is tried again, up to TASK_ATTEMPTS_MAX attempts, unless
- * its error cannot change.
+ * Stages are numbered parents first; the last one is the action's. A stage is needed if it is the
+ * last one, or a needed stage that reads it has tasks to do; a needed stage is ready when all
+ * tasks of its parents are done. Ready tasks go to executors with free slots: oldest stage first,
+ * then tasks whose preferred executor is free, then in order; another attempt of a task goes to
+ * another node where there is one.
  *
- *   task:   WAITING -> RUNNING  [sched_next]
- *           RUNNING -> DONE     [sched_on_done]
- *           RUNNING -> WAITING  [sched_on_failed]
- *           RUNNING -> FAILED   [sched_on_failed, the last time]
- *   stage:  BLOCKED -> READY -> DONE | FAILED  [the tasks' last events] */
+ *   task: WAITING -> RUNNING  [sched_next]
+ *         RUNNING -> DONE     [sched_on_done]
+ *         RUNNING -> WAITING  [sched_on_failed, sched_on_executor_lost]
+ *         RUNNING -> FAILED   [sched_on_failed, sched_on_executor_lost: the last time]
+ *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_output_lost; not in the last stage]
+ *
+ * What counts: a task has TASK_ATTEMPTS_MAX attempts that failed by its own doing; a stage may
+ * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew); a
+ * job may lose LOSSES_MAX executors. An attempt's number is never given twice for a task, so
+ * whatever comes late belongs to no attempt that runs, and is ignored. */
 #ifndef GLINT_DRIVER_SCHED_H
 #define GLINT_DRIVER_SCHED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SCHED_NONE UINT32_MAX
+
 struct sched;
 
 struct sched_run {
     uint32_t executor, stage, task, attempt;
+    bool speculative;
 };
 
-struct sched *sched_create(void); /* NULL without memory */
+/* NULL without memory. `speculate`: start a second attempt of a task that runs far longer than the
+ * others of its stage (1.5 times the median of the done ones, when 3 in 4 are done). */
+struct sched *sched_create(bool speculate);
 void sched_destroy(struct sched *s);
 
-/* All that add answer false without memory. Executors and stages are numbered from 0 by the caller,
- * each added once, in order. */
-bool sched_add_executor(struct sched *s, uint32_t slots);
+/* All that add answer false without memory. Executors and stages are numbered from 0, each added
+ * once, in order; an executor may join at any time. `node` numbers hosts: executors of one node
+ * fail together. */
+bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);
+/* Before anything runs: this task's output is there already, made by that attempt. */
+void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                    uint32_t attempt);
+/* Where most of the task's input is; SCHED_NONE: anywhere. Only while it waits. */
+void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor);
 
 /* The next task to start, if there is one: it counts as running from here on. */
-bool sched_next(struct sched *s, struct sched_run *out);
+bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out);
+/* When sched_next may answer otherwise without an event (speculation); UINT64_MAX: never. */
+uint64_t sched_wake_ns(const struct sched *s);
 
-/* Events. Those about an attempt that is not the one running are late: ignored, false. */
+/* Events. Those about an attempt that does not run are late: ignored, false. */
 bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                   uint32_t attempt);
-/* `again`: another attempt may end otherwise. */
+                   uint32_t attempt, uint64_t now_ns);
+/* Of the task: another attempt that still runs elsewhere, once its twin is done; to be told to
+ * end. False: there is none. */
+bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sched_run *out);
+
+enum sched_failure {
+    SCHED_FATAL,   /* another attempt would end the same way */
+    SCHED_OWN,     /* the task's own doing: counts */
+    SCHED_FETCH,   /* its input was not there: counts for the stage (see sched_on_output_lost) */
+    SCHED_REFUSED, /* it was not begun, or ended on our own wish: counts for nothing */
+};
 bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                     uint32_t attempt, bool again);
+                     uint32_t attempt, enum sched_failure why);
+/* The executor is gone with all it had; its number is not used again. `blame`: SCHED_NONE, or the
+ * process died by a signal while it ran these tasks, so the attempt of each counts. `counts`: it is
+ * one of the job's losses (a drain is none). */
+void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool counts);
+/* It gets no more tasks, those that run go on. */
+void sched_on_draining(struct sched *s, uint32_t executor);
+/* Output of a map task could not be fetched from where it was. Ignored if it is somewhere else by
+ * now. */
+void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                          uint32_t attempt);
 /* Starts no more tasks; those that run are waited for. */
 void sched_stop(struct sched *s);
 
+/* A node on which SCHED_NODE_FAILURES_MAX tasks failed in a row is set aside while another node is
+ * left. False: it is not, or there is no such executor. */
+#define SCHED_NODE_FAILURES_MAX 4u
+bool sched_set_aside(const struct sched *s, uint32_t executor);
+
+enum sched_verdict { SCHED_GOES_ON, SCHED_TASK_FAILED, SCHED_STAGE_FAILED, SCHED_LOSSES };
+enum sched_verdict sched_verdict(const struct sched *s);
 bool sched_stage_done(const struct sched *s, uint32_t stage);
 bool sched_stage_failed(const struct sched *s, uint32_t stage);
+bool sched_stage_needed(const struct sched *s, uint32_t stage);
 uint32_t sched_tasks_done(const struct sched *s, uint32_t stage);
 uint32_t sched_running(const struct sched *s);
-/* The attempt that has done a task. */
-uint32_t sched_attempt(const struct sched *s, uint32_t stage, uint32_t task);
+uint32_t sched_running_on(const struct sched *s, uint32_t executor);
+/* Executors that can run tasks now or when others end: alive, not draining. */
+uint32_t sched_executors_alive(const struct sched *s);
+/* Who has done a task, and as which attempt. False: it is not done. */
+bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t *out_executor,
+                  uint32_t *out_attempt);
+/* Changes whenever an output of the stage is somewhere else than before, or is lost. */
+uint32_t sched_epoch(const struct sched *s, uint32_t stage);
 uint32_t sched_retries(const struct sched *s);
+uint32_t sched_losses(const struct sched *s);
+uint64_t sched_memory_bytes(const struct sched *s);
 
 #endif

@@ -3,7 +3,8 @@
  * The driver's side is a libuv loop, as in a cluster: slots put their messages into an inbox and
  * wake it through uv_async_send; a timer is the deadline of every wait. With encode_messages each
  * message is turned into its wire form and back on the way, in both directions. */
-#include "engine/base/text.h"
+#include "engine/local/local.h"
+
 #include "engine/driver/driver.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/work_dir.h"
@@ -178,7 +179,7 @@ static int executor_start(struct local *l, struct glint_error *error)
     return l->executor != NULL ? 0 : error->code;
 }
 
-static int local_start(struct glint *g)
+int local_start(struct glint *g)
 {
     struct local *l = mem_zalloc(sizeof *l);
     if (l == NULL) return error_no_memory(&g->error);
@@ -188,79 +189,18 @@ static int local_start(struct glint *g)
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
     if (r == 0) r = loop_start(l, &g->error);
     if (r == 0) r = executor_start(l, &g->error);
-    if (r == 0) {
-        struct transport transport = {local_send, local_wait, local_wake, local_destroy, l};
-        g->runner = driver_create(g, &transport, &g->config.slots, 1);
-        if (g->runner != NULL) return 0;
-        r = g->error.code;
+    struct transport transport = {local_send, local_wait, local_wake, local_destroy, l};
+    struct driver *driver = r == 0 ? driver_create(g, &transport) : NULL;
+    if (driver == NULL) {
+        local_destroy(l);
+        return g->error.code;
     }
-    local_destroy(l);
-    return r;
-}
-
-/* ---- The context */
-
-static int config_check(struct glint_config *c, struct glint_error *error)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
-    if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
-    if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
-    if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
-    if (c->env == NULL) c->env = env_real();
-    if (c->slots > SLOTS_MAX)
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
-                         SLOTS_MAX);
-    char need[TEXT_NUMBER_MAX];
-    text_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
-    if (c->memory_bytes / c->slots < SLOT_MEMORY_BYTES_MIN)
-        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
-                         "%u slots need at least %s", c->slots, need);
-    if (c->line_bytes_max > VALUE_BYTES_MAX)
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
-    if (c->result_bytes_max > RESULT_BYTES_MAX)
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most %llu bytes",
-                         (unsigned long long)RESULT_BYTES_MAX);
-    return 0;
-}
-
-struct glint *glint_create(const struct glint_config *config, struct glint_error *error)
-{
-    struct glint_config c = *config;
-    memset(error, 0, sizeof *error);
-    if (config_check(&c, error) != 0) return NULL;
-    struct glint *g = mem_zalloc(sizeof *g);
-    if (g == NULL) {
-        error_no_memory(error);
-        return NULL;
+    struct executor_info info = {.name = "local", .host = "", .slots = g->config.slots};
+    if (driver_on_executor(driver, &info) == 0) {
+        g->runner = driver_runner(driver);
+        return 0;
     }
-    context_init(g, &c);
-    if (local_start(g) == 0) return g;
-    *error = g->error;
-    context_fini(g);
-    mem_free(g);
-    return NULL;
-}
-
-int glint_finish(struct glint *g)
-{
-    return g->runner->finish(g->runner);
-}
-
-void glint_destroy(struct glint *g)
-{
-    if (g == NULL) return;
-    g->runner->destroy(g->runner);
-    context_fini(g);
-    mem_free(g);
-}
-
-void glint_interrupt(struct glint *g, enum glint_code code)
-{
-    g->runner->interrupt(g->runner, code);
-}
-
-void glint_summarize(struct glint *g, struct glint_summary *out)
-{
-    g->runner->summarize(g->runner, out);
+    struct runner *runner = driver_runner(driver);
+    runner->destroy(runner);
+    return g->error.code;
 }

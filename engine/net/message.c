@@ -183,11 +183,12 @@ int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_e
 {
     struct packer p;
     packer_init(&p);
-    pack_array(&p, 4);
+    pack_array(&p, 5);
     pack_u64(&p, f->shuffle);
     pack_u64(&p, f->map);
     pack_u64(&p, f->executor);
     pack_u64(&p, f->attempt);
+    pack_u64(&p, f->unreachable);
     return packed(&p, out, error);
 }
 
@@ -199,6 +200,7 @@ int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_e
     f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX);
     f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
     f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    f->unreachable = unpack_u64(&u, 1) != 0;
     return unpacking_end(&u, "a fault", error);
 }
 

@@ -76,6 +76,7 @@ int job_decode(struct glint_slice bytes, struct task_options *options, struct gl
 struct fetch_fault {
     uint64_t shuffle;
     uint32_t map, executor, attempt;
+    bool unreachable; /* the executor did not answer: its other outputs cannot be had either */
 };
 int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_error *error);
 int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_error *error);

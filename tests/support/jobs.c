@@ -94,14 +94,19 @@ void test_job_fini(struct test_job *t)
     cli_line_fini(&t->line);
 }
 
+void test_job_config(struct glint_config *config)
+{
+    if (config->env == NULL) config->env = env_real();
+    config->work_dir = "work";
+    config->ops = ops_table;
+    config->modules = jobs_modules;
+}
+
 int test_job_run(const struct test_job *t, const struct glint_config *config,
                  struct glint_error *error)
 {
     struct glint_config full = *config;
-    if (full.env == NULL) full.env = env_real();
-    full.work_dir = "work";
-    full.ops = ops_table;
-    full.modules = jobs_modules;
+    test_job_config(&full);
     *error = (struct glint_error){.code = GLINT_OK};
     struct glint *g = glint_create(&full, error);
     assert((g == NULL) == (error->code != GLINT_OK));

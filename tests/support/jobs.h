@@ -25,6 +25,8 @@ struct test_job {
 };
 void test_job_init(struct test_job *t, const char *const *words);
 void test_job_fini(struct test_job *t);
+/* Unset members get what the program has. */
+void test_job_config(struct glint_config *config);
 /* Runs it; may be called again. Unset members of `config` get what the program has. Answers the
  * job's code; *error as glint_error. */
 int test_job_run(const struct test_job *t, const struct glint_config *config,

@@ -74,9 +74,9 @@ static struct glint_slice slice(const char *text)
 static int write_part(struct commit *c, const char *text)
 {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->hidden);
+    snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->attempts);
     write_file(path, text);
-    return commit_keep(c, slice("part-00000.attempt-1"), "part-00000", &error);
+    return commit_keep(c, slice("part-00000.attempt-1"), "part-00000", "e1", &error);
 }
 
 /* From commit_open to commit_complete, with one part that holds `text`. */
@@ -211,7 +211,7 @@ Test(commit, attempts_that_lost_are_removed)
     char path[PATH_MAX + 64];
     cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
     cr_assert_eq(write_part(&c, "rows"), 0);
-    snprintf(path, sizeof path, "%s/part-00000.attempt-2", c.hidden);
+    snprintf(path, sizeof path, "%s/part-00000.attempt-2", c.attempts);
     write_file(path, "half");
     cr_assert_eq(commit_complete(&c, &error), 0);
     cr_assert_eq(commit_publish_all(all, 1, &error), 0);
@@ -226,13 +226,15 @@ Test(commit, names_of_tasks_are_not_believed)
     cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         error.code = GLINT_OK;
-        cr_expect_eq(commit_keep(&c, slice(bad[i]), "part-00000", &error), GLINT_E_PROTOCOL);
+        cr_expect_eq(commit_keep(&c, slice(bad[i]), "part-00000", "e1", &error), GLINT_E_PROTOCOL);
     }
     error.code = GLINT_OK;
     struct glint_slice nul = {(const uint8_t *)"a\0b", 3};
-    cr_expect_eq(commit_keep(&c, nul, "part-00000", &error), GLINT_E_PROTOCOL);
+    cr_expect_eq(commit_keep(&c, nul, "part-00000", "e1", &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
-    cr_expect_eq(commit_keep(&c, slice("missing"), "part-00000", &error), GLINT_E_OUTPUT_IO);
+    cr_expect_eq(commit_keep(&c, slice("missing"), "part-00000", "e1", &error),
+                 GLINT_E_PATH_NOT_SHARED);
+    cr_expect(strstr(error.cause, "e1") != NULL);
     error.code = GLINT_OK;
     cr_assert_eq(write_part(&c, "one"), 0);
     cr_expect_eq(write_part(&c, "two"), GLINT_E_OUTPUT_IO); /* a part is kept once */

@@ -1,0 +1,134 @@
+/* Executors as the driver knows them: who joined, who left, and what each has been told. */
+#include "engine/base/text.h"
+#include "engine/driver/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+void members_end(struct driver *d)
+{
+    for (uint32_t e = 0; e < d->member_count; e++) {
+        mem_free(d->members[e].plan_told);
+        mem_free(d->members[e].outputs_told);
+        d->members[e].plan_told = NULL;
+        d->members[e].outputs_told = NULL;
+    }
+}
+
+void members_fini(struct driver *d)
+{
+    members_end(d);
+    mem_free(d->members);
+}
+
+static bool member_begin(struct member *m, uint32_t stage_count)
+{
+    assert(m->plan_told == NULL && m->outputs_told == NULL);
+    if (m->lost) return true;
+    m->plan_told = mem_zalloc(sizeof *m->plan_told * stage_count);
+    m->outputs_told = mem_zalloc(sizeof *m->outputs_told * stage_count);
+    return m->plan_told != NULL && m->outputs_told != NULL;
+}
+
+bool members_begin(struct driver *d, uint32_t stage_count)
+{
+    assert(stage_count > 0);
+    for (uint32_t e = 0; e < d->member_count; e++)
+        if (!member_begin(&d->members[e], stage_count)) return false;
+    return true;
+}
+
+void member_where(const struct driver *d, uint32_t executor, char *out, size_t capacity)
+{
+    assert(executor < d->member_count && capacity > 0);
+    out[0] = '\0';
+    if (d->g->config.cluster != NULL)
+        text_format(out, capacity, " on %s (%s)", d->members[executor].name,
+                    d->members[executor].host);
+}
+
+/* ---- Events */
+
+static struct member *member_add(struct driver *d, const struct executor_info *info)
+{
+    assert(info->slots > 0 && d->member_count < EXECUTORS_MAX);
+    uint64_t size = sizeof *d->members * d->member_count;
+    struct member *grown = mem_grow(d->members, size, size + sizeof *grown);
+    if (grown == NULL) return NULL;
+    d->members = grown;
+    struct member *m = &grown[d->member_count];
+    *m = (struct member){.slots = info->slots, .node = d->member_count};
+    text_format(m->name, sizeof m->name, "%s", info->name);
+    text_format(m->host, sizeof m->host, "%s", info->host);
+    for (uint32_t e = 0; e < d->member_count; e++) {
+        if (strcmp(grown[e].host, m->host) != 0 || strcmp(grown[e].name, m->name) != 0) continue;
+        m->node = grown[e].node;
+        break;
+    }
+    d->member_count++;
+    return m;
+}
+
+int driver_on_executor(struct driver *d, const struct executor_info *info)
+{
+    struct active *a = d->active;
+    struct member *m = member_add(d, info);
+    bool ok = m != NULL;
+    if (ok && a != NULL && a->sched != NULL)
+        ok = member_begin(m, a->stage_count) && sched_add_executor(a->sched, m->node, m->slots);
+    return ok ? 0 : error_no_memory(driver_error(d));
+}
+
+void driver_on_draining(struct driver *d, uint32_t executor)
+{
+    assert(executor < d->member_count);
+    d->members[executor].draining = true;
+    if (d->active != NULL && d->active->sched != NULL)
+        sched_on_draining(d->active->sched, executor);
+}
+
+/* What becomes of the tasks is the scheduler's; a person reads the cause, and how much of a loss it
+ * is. */
+static void note_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    const struct member *m = &d->members[executor];
+    uint32_t running = a != NULL && a->sched != NULL ? sched_running_on(a->sched, executor) : 0;
+    uint32_t outputs = 0;
+    for (const struct outputs *o = d->outputs; o != NULL; o = o->next)
+        for (uint32_t i = 0; i < o->maps; i++)
+            outputs += o->there[i] && o->places[i].executor == executor;
+    glint_note(d->g,
+               "executor %s (%s) lost: %s; %u running tasks and %u map outputs to be made again",
+               m->name, m->host, why->cause[0] != '\0' ? why->cause : "no cause is known", running,
+               outputs);
+}
+
+void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
+                    const struct glint_error *why)
+{
+    struct active *a = d->active;
+    assert(executor < d->member_count && !d->members[executor].lost);
+    if (loss != LOSS_DRAINED) note_loss(d, executor, why);
+    d->members[executor].lost = true;
+    if (loss != LOSS_DRAINED) d->losses++;
+    outputs_lost_executor(d->outputs, executor);
+    if (a != NULL && a->sched != NULL) {
+        if (loss != LOSS_DRAINED) a->last_error = *why;
+        sched_on_executor_lost(a->sched, executor, loss == LOSS_CHILD, loss != LOSS_DRAINED);
+        if (!a->over && results_verdict(d) != 0) {
+            a->over = true;
+            sched_stop(a->sched);
+        }
+    }
+    if (d->losses > LOSSES_MAX)
+        error_set(driver_error(d), GLINT_E_TOO_MANY_LOSSES, "look at the executors' logs",
+                  "%u executors were lost; the last one, %s: %s", d->losses,
+                  d->members[executor].name, why->cause);
+}
+
+void driver_on_deserted(struct driver *d, const struct glint_error *why)
+{
+    assert(why->code != GLINT_OK);
+    if (driver_error(d)->code == GLINT_OK) *driver_error(d) = *why;
+}

@@ -1,0 +1,74 @@
+/* The context's life, as a program sees it (plan/config.h): options are checked, and whoever runs
+ * its actions is started, in this process or in a cluster. */
+#include "engine/base/text.h"
+#include "engine/local/local.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The context */
+
+static int config_check(struct glint_config *c, struct glint_error *error)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
+    if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
+    if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
+    if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
+    if (c->env == NULL) c->env = env_real();
+    if (c->slots > SLOTS_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
+                         SLOTS_MAX);
+    char need[TEXT_NUMBER_MAX];
+    text_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
+    if (c->memory_bytes / c->slots < SLOT_MEMORY_BYTES_MIN)
+        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
+                         "%u slots need at least %s", c->slots, need);
+    if (c->line_bytes_max > VALUE_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
+    if (c->result_bytes_max > RESULT_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most %llu bytes",
+                         (unsigned long long)RESULT_BYTES_MAX);
+    return 0;
+}
+
+struct glint *glint_create(const struct glint_config *config, struct glint_error *error)
+{
+    struct glint_config c = *config;
+    memset(error, 0, sizeof *error);
+    if (config_check(&c, error) != 0) return NULL;
+    struct glint *g = mem_zalloc(sizeof *g);
+    if (g == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    context_init(g, &c);
+    if (local_start(g) == 0) return g;
+    *error = g->error;
+    context_fini(g);
+    mem_free(g);
+    return NULL;
+}
+
+int glint_finish(struct glint *g)
+{
+    return g->runner->finish(g->runner);
+}
+
+void glint_destroy(struct glint *g)
+{
+    if (g == NULL) return;
+    g->runner->destroy(g->runner);
+    context_fini(g);
+    mem_free(g);
+}
+
+void glint_interrupt(struct glint *g, enum glint_code code)
+{
+    g->runner->interrupt(g->runner, code);
+}
+
+void glint_summarize(struct glint *g, struct glint_summary *out)
+{
+    g->runner->summarize(g->runner, out);
+}

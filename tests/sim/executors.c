@@ -1,0 +1,272 @@
+/* Executor processes: what executor/child.c does, with tasks that take simulated time and run whole
+ * at its end, through the real attempt_run. */
+#include "tests/sim/sim.h"
+
+#include "engine/executor/work_dir.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Fetching: answered at once, from the other's store, if the network is open */
+
+struct reading {
+    struct glint_task task;
+    struct task_options options;
+};
+
+static int read_output(const struct run *run, const struct get *get, uint8_t *into)
+{
+    if (get->offset + get->size > run->source.bytes) return GLINT_E_PROTOCOL;
+    if (run->memory != NULL) {
+        memcpy(into, run->memory + get->offset, get->size);
+        return 0;
+    }
+    static struct reading reading;
+    memset(&reading, 0, sizeof reading);
+    reading.task.env = run->env;
+    reading.task.options = &reading.options;
+    return run->source.read(&run->source, &reading.task, get->offset, get->size, into);
+}
+
+static int answer_parts(struct sim_executor *from, struct fetch_request *r)
+{
+    struct run_part *parts = calloc(r->get.map_count + 1, sizeof *parts);
+    int code = 0;
+    for (uint32_t i = 0; i < r->get.map_count && code == 0; i++) {
+        const struct run *run =
+            store_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
+        if (run == NULL || r->get.partition >= run->partitions)
+            code = GLINT_E_FETCH_FAILED;
+        else
+            parts[i] = run->parts[r->get.partition];
+        if (run != NULL) store_release(from->store, run);
+    }
+    if (code == 0) code = parts_encode(parts, r->get.map_count, &r->answer, &r->error);
+    free(parts);
+    return code;
+}
+
+static int answer(struct sim *s, struct sim_executor *asker, struct fetch_request *r)
+{
+    if (r->executor >= s->executor_count) return GLINT_E_PROTOCOL;
+    struct sim_executor *from = s->executors[r->executor];
+    if (!from->alive || s->nodes[from->node].paused_until > s->now ||
+        !net_peer_open(s, asker->node, from->node))
+        return GLINT_E_CONNECTION;
+    if (r->get.kind == GET_PARTS) return answer_parts(from, r);
+    assert(r->get.kind == GET_OUTPUT);
+    const struct run *run = store_output(from->store, r->get.id, r->get.map, r->get.attempt);
+    if (run == NULL) return GLINT_E_FETCH_FAILED;
+    int code = read_output(run, &r->get, r->into);
+    store_release(from->store, run);
+    return code;
+}
+
+struct sim_fetcher {
+    struct fetcher fetcher;
+    struct sim *sim;
+    struct sim_executor *asker;
+};
+
+static void fetch_submit(void *arg, struct fetch_request *first)
+{
+    struct sim_fetcher *f = arg;
+    for (struct fetch_request *r = first, *next; r != NULL; r = next) {
+        next = r->next;
+        int code = answer(f->sim, f->asker, r);
+        if (code != 0) {
+            r->error.code = GLINT_OK;
+            error_set(&r->error, (enum glint_code)code, NULL, "executor %u does not answer",
+                      r->executor);
+        }
+        r->done(r);
+    }
+}
+
+/* ---- Tasks */
+
+static void start_tasks(struct sim *s, struct sim_executor *e)
+{
+    struct sim_node *node = &s->nodes[e->node];
+    for (struct sim_task *t = e->tasks; t != NULL && e->busy < node->slots; t = t->next) {
+        if (t->started) continue;
+        t->started = true;
+        e->busy++;
+        uint64_t takes = MILLI + sim_random(s, 800 * MILLI);
+        if (sim_chance(s, 50)) takes *= 20;
+        sim_push(s, (struct event){.kind = EVENT_TASK_ENDS,
+                                   .executor = e->number,
+                                   .task = t,
+                                   .at = s->now + takes * node->slow});
+    }
+}
+
+static void remove_task(struct sim_executor *e, struct sim_task *task)
+{
+    struct sim_task **link = &e->tasks;
+    while (*link != task) link = &(*link)->next;
+    *link = task->next;
+    message_destroy(task->message);
+    free(task);
+}
+
+static struct message *make_outcome(const struct message *m)
+{
+    struct message *outcome = message_create(MSG_FAILED);
+    outcome->error = mem_zalloc(sizeof *outcome->error);
+    outcome->stage = m->stage;
+    outcome->task = m->task;
+    outcome->attempt = m->attempt;
+    outcome->partition = m->partition;
+    return outcome;
+}
+
+void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *t)
+{
+    static struct glint_task task;
+    struct message *outcome = make_outcome(t->message);
+    assert(e->alive && e->busy > 0);
+    e->busy--;
+    s->counts.tasks++;
+    atomic_store(&e->cancel_flag, e->cancel || t->killed);
+    memset(&task, 0, sizeof task);
+    task.env = &e->env.env;
+    task.options = &e->config.options;
+    task.partition = t->message->partition;
+    task.attempt = t->message->attempt;
+    task.attempt_id = ++e->attempts;
+    task.table_seed = sim_random(s, UINT64_MAX);
+    task.run_memory = &e->run_memory;
+    task.cancel_flag = &e->cancel_flag;
+    task.counters.used = COUNT_BUILT_IN;
+    if (e->cancel || t->killed)
+        error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was told to end");
+    else
+        attempt_run(&e->config, e->store, &task, t->message, outcome);
+    arena_fini(&task.arena);
+    if (outcome->type == MSG_FAILED) {
+        sim_trace(s, "executor %u: task %u.%u of stage %u failed: %s", e->number, t->message->task,
+                  t->message->attempt, t->message->stage, outcome->error->cause);
+        s->counts.fetch_failures += outcome->error->code == GLINT_E_FETCH_FAILED;
+    }
+    remove_task(e, t);
+    net_to_driver(s, e, outcome);
+    start_tasks(s, e);
+}
+
+static void receive_task(struct sim *s, struct sim_executor *e, struct message *m)
+{
+    struct sim_task *t = calloc(1, sizeof *t), **link = &e->tasks;
+    if (t == NULL) abort();
+    t->message = m;
+    while (*link != NULL) link = &(*link)->next;
+    *link = t;
+    start_tasks(s, e);
+}
+
+/* KILL: an attempt that has not begun is answered at its end too; it just does nothing then. */
+static void receive_kill(struct sim_executor *e, const struct message *m)
+{
+    for (struct sim_task *t = e->tasks; t != NULL; t = t->next)
+        if (t->message->stage == m->stage && t->message->task == m->task &&
+            t->message->attempt == m->attempt)
+            t->killed = true;
+    store_forget_attempt(e->store, m->stage, m->task, m->attempt);
+}
+
+void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    switch (m->type) {
+    case MSG_STAGE:
+    case MSG_OUTPUTS:
+    case MSG_BROADCAST:
+        if (store_keep(e->store, m, &s->config, &error) != 0) {
+            fprintf(stderr, "executor %u cannot keep a message: %s\n", e->number, error.cause);
+            abort();
+        }
+        return;
+    case MSG_TASK: receive_task(s, e, m); return;
+    case MSG_KILL: receive_kill(e, m); break;
+    case MSG_CANCEL: e->cancel = m->id != 0; break;
+    case MSG_FORGET: store_forget_stage(e->store, m->stage); break;
+    default: abort();
+    }
+    message_destroy(m);
+}
+
+/* ---- Life */
+
+void executor_join(struct sim *s, uint32_t node)
+{
+    static struct sim_fetcher fetchers[EXECUTORS_SIM_MAX];
+    assert(s->executor_count < EXECUTORS_SIM_MAX);
+    struct sim_executor *e = calloc(1, sizeof *e);
+    if (e == NULL) abort();
+    e->number = s->executor_count++;
+    s->executors[e->number] = e;
+    e->node = node;
+    e->alive = e->connected = true;
+    s->nodes[node].starting = false;
+    s->counts.joins++;
+    sim_env_init(&e->env, s);
+    e->env.full = s->nodes[node].disk_full;
+    e->store = store_create();
+    e->run_memory = sim_chance(s, 2) ? 0 : 64 * MIB; /* some outputs go to files */
+    snprintf(e->work_dir, sizeof e->work_dir, "%.3000s/work-%u", s->folder, e->number);
+    if (e->store == NULL || mkdir(e->work_dir, 0700) != 0) abort();
+    fetchers[e->number] = (struct sim_fetcher){
+        .fetcher = {.submit = fetch_submit, .arg = &fetchers[e->number]}, .sim = s, .asker = e};
+    e->config = (struct executor_config){.slots = s->nodes[node].slots,
+                                         .self = e->number,
+                                         .options = {.memory_bytes = 64 * MIB,
+                                                     .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
+                                                     .result_bytes_max = RESULT_BYTES_MAX,
+                                                     .bad_rows_max = -1,
+                                                     .work_dir = e->work_dir},
+                                         .registry = &s->config,
+                                         .env = &e->env.env,
+                                         .fetcher = &fetchers[e->number].fetcher};
+    liveness_init(&e->seen_by_driver, &s->cluster.heartbeat, s->now);
+    liveness_init(&e->seen_by_executor, &s->cluster.heartbeat, s->now);
+    sim_push(s, (struct event){.kind = EVENT_LOOK, .executor = e->number, .at = s->now});
+    sim_trace(s, "executor %u joins on node %u", e->number, node);
+}
+
+static void executor_free(struct sim *s, struct sim_executor *e)
+{
+    if (!e->alive) return;
+    e->alive = false;
+    while (e->tasks != NULL) remove_task(e, e->tasks);
+    store_destroy(e->store);
+    e->store = NULL;
+    if (env_remove_tree(env_real(), e->work_dir, 1) != 0) abort();
+    for (uint32_t i = 0; i < s->event_count; i++) /* tasks that will not end */
+        if (s->events[i].kind == EVENT_TASK_ENDS && s->events[i].executor == e->number)
+            s->events[i].task = NULL;
+}
+
+void executor_dies(struct sim *s, struct sim_executor *e, const char *why)
+{
+    struct sim_node *node = &s->nodes[e->node];
+    if (!e->alive) return;
+    sim_trace(s, "executor %u dies: %s", e->number, why);
+    executor_free(s, e);
+    net_close(s, e);
+    if (node->starting || node->gone) return;
+    node->starting = true;
+    sim_push(s, (struct event){.kind = EVENT_JOIN,
+                               .node = e->node,
+                               .at = s->now + 200 * MILLI + sim_random(s, 2 * SECOND)});
+}
+
+void executors_destroy(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->executor_count; i++) {
+        executor_free(s, s->executors[i]);
+        free(s->executors[i]);
+    }
+}

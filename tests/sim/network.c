@@ -1,0 +1,74 @@
+/* Links: what one side sends arrives in order at the other one, later. A cut link holds everything
+ * back until it heals, as TCP does; only silence tells. */
+#include "tests/sim/sim.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* When something sent now over the link arrives. */
+static uint64_t arrival(struct sim *s, struct sim_executor *e, bool to_driver)
+{
+    struct sim_node *node = &s->nodes[e->node];
+    uint64_t *last = to_driver ? &e->last_to_driver : &e->last_to_executor;
+    uint64_t cut = to_driver ? node->cut_to_driver : node->cut_to_node;
+    uint64_t at = (cut > s->now ? cut : s->now) + 50000 + sim_random(s, 2 * MILLI);
+    if (sim_chance(s, 200)) at += sim_random(s, 300 * MILLI); /* a burst */
+    if (at <= *last) at = *last + 1;
+    return *last = at;
+}
+
+static struct buffer encode(const struct message *m)
+{
+    struct buffer bytes = {NULL, 0, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    if (message_encode(m, &bytes, &error) != 0) abort();
+    return bytes;
+}
+
+static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bool to_driver)
+{
+    struct event event = {.kind = to_driver ? EVENT_MESSAGE_TO_DRIVER : EVENT_MESSAGE_TO_EXECUTOR,
+                          .executor = e->number};
+    bool twice = (s->faults & 1) && to_driver && s->now < s->end_of_faults && sim_chance(s, 20);
+    if (twice) {
+        s->counts.duplicates++;
+        event.bytes = encode(m);
+        event.at = arrival(s, e, to_driver);
+        sim_push(s, event);
+    }
+    event.bytes = encode(m);
+    event.at = arrival(s, e, to_driver);
+    message_destroy(m);
+    sim_push(s, event);
+}
+
+void net_to_executor(struct sim *s, struct sim_executor *e, struct message *m)
+{
+    deliver(s, e, m, false);
+}
+
+void net_to_driver(struct sim *s, struct sim_executor *e, struct message *m)
+{
+    deliver(s, e, m, true);
+}
+
+void net_ping(struct sim *s, struct sim_executor *e, bool to_driver)
+{
+    sim_push(s, (struct event){.kind = to_driver ? EVENT_PING_TO_DRIVER : EVENT_PING_TO_EXECUTOR,
+                               .executor = e->number,
+                               .at = arrival(s, e, to_driver)});
+}
+
+void net_close(struct sim *s, struct sim_executor *e)
+{
+    sim_push(
+        s, (struct event){.kind = EVENT_CLOSED, .executor = e->number, .at = arrival(s, e, true)});
+    sim_push(s,
+             (struct event){.kind = EVENT_GONE, .executor = e->number, .at = arrival(s, e, false)});
+}
+
+bool net_peer_open(struct sim *s, uint32_t from, uint32_t to)
+{
+    assert(from < s->node_count && to < s->node_count);
+    return s->nodes[from].cut_peer[to] <= s->now && s->nodes[to].cut_peer[from] <= s->now;
+}
