@@ -1,0 +1,267 @@
+/* Map outputs that are elsewhere: whatever is where, in whatever order it arrives and however small
+ * the window, a reader sees the same bytes as if all were here; what cannot be had is named. */
+#include "tests/support/fake_fetcher.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+
+enum { PARTITIONS = 3, MAPS_MAX = 300 };
+
+struct world {
+    struct test_task t;
+    struct run runs[MAPS_MAX];
+    uint32_t maps;
+    struct fake_fetcher fake;
+    struct fetch_input inputs[MAPS_MAX];
+    struct seen expected;
+    atomic_bool cancelled;
+    uint32_t lost;
+};
+
+static struct world w;
+
+static void next_task(uint64_t memory_bytes)
+{
+    arena_reset(&w.t.task.arena, 0);
+    w.t.task.error.code = GLINT_OK;
+    w.t.task.failed_source = NULL;
+    w.t.task.attempt_id++;
+    w.t.options.memory_bytes = memory_bytes;
+    atomic_store(&w.cancelled, false);
+    w.lost = UINT32_MAX;
+}
+
+static void open_world(uint32_t maps, uint32_t records, uint32_t value_bytes)
+{
+    memset(&w, 0, sizeof w);
+    test_task_init(&w.t, MIB);
+    w.t.task.cancel_flag = &w.cancelled;
+    w.maps = maps;
+    for (uint32_t m = 0; m < maps; m++)
+        cr_assert_eq(fake_run(&w.t.task, m, PARTITIONS, m % 5 == 3 ? 0 : records + m % 3,
+                              value_bytes, &w.runs[m]),
+                     0);
+    next_task(MIB);
+}
+
+static void close_world(void)
+{
+    for (uint32_t m = 0; m < w.maps; m++) run_destroy(&w.runs[m]);
+    free(w.expected.data);
+    cr_expect(test_task_fini(&w.t), "a file is left");
+}
+
+/* Places by the seed: `here` of 8 inputs are here, the others at executors 1 to 4. */
+static void place_inputs(uint64_t seed, uint32_t here)
+{
+    for (uint32_t m = 0; m < w.maps; m++) {
+        uint32_t at = (uint32_t)(test_random(&seed) % 8);
+        bool local = at < here;
+        w.inputs[m] = (struct fetch_input){local ? 0 : 1 + at % 4, m, m % 3, NULL};
+        if (local) w.inputs[m].local = &w.runs[m];
+    }
+}
+
+static void expect_local(uint32_t partition)
+{
+    static struct run_slice slices[MAPS_MAX];
+    w.expected.size = 0;
+    next_task(MIB);
+    for (uint32_t m = 0; m < w.maps; m++) slices[m] = run_slice(&w.runs[m], partition);
+    cr_assert_eq(fake_read(&w.t.task, slices, w.maps, &w.expected), 0);
+}
+
+/* 0: the reader saw what was expected. */
+static int fetch_all(uint32_t partition, uint64_t memory_bytes)
+{
+    static struct seen seen;
+    struct run_slice *slices = NULL;
+    uint32_t count = 0;
+    seen.size = 0;
+    next_task(memory_bytes);
+    struct fetch *f = fetch_open(&w.t.task, &w.fake.fetcher, 9, partition, w.inputs, w.maps,
+                                 &slices, &count, &w.lost);
+    if (f == NULL) return w.t.task.error.code;
+    int r = fake_read(&w.t.task, slices, count, &seen);
+    if (r != 0) w.lost = fetch_lost(f);
+    fetch_close(f);
+    if (r != 0) return w.t.task.error.code;
+    cr_assert_eq(seen.size, w.expected.size);
+    cr_assert(seen.size == 0 || memcmp(seen.data, w.expected.data, seen.size) == 0);
+    return 0;
+}
+
+Test(fetch, the_same_bytes_wherever_they_are)
+{
+    static const uint32_t maps[] = {1, 2, 7, 100, 128, 129, 300};
+    static const uint64_t memory[] = {20 * KIB, 300 * KIB, 16 * MIB, 400 * MIB};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        open_world(maps[i], maps[i] > 50 ? 20 : 300, maps[i] > 50 ? 900 : 9000);
+        for (uint32_t k = 0; k < 12; k++) {
+            uint32_t partition = k % PARTITIONS;
+            expect_local(partition);
+            place_inputs(k * 31 + 1 + i, k % 4 == 0 ? 0 : k % 7);
+            fake_fetcher_start(&w.fake, w.runs, w.maps, k);
+            cr_assert_eq(fetch_all(partition, memory[k % 4]), 0, "%s", w.t.task.error.cause);
+            fake_fetcher_stop(&w.fake);
+            uint64_t window =
+                memory[k % 4] / 2 < FETCH_WINDOW_BYTES ? memory[k % 4] / 2 : FETCH_WINDOW_BYTES;
+            uint64_t least = 4 * KIB * MERGE_FAN_IN_MAX; /* a chunk per input, whatever happens */
+            cr_expect_leq(w.fake.largest, window > least ? window : least);
+        }
+        close_world();
+    }
+}
+
+/* Parts of several windows, read by a merge that wants all of them at once. */
+Test(fetch, large_parts_through_a_small_window)
+{
+    open_world(5, 12, 3 * MIB);
+    for (uint32_t k = 0; k < 3; k++) {
+        expect_local(k);
+        place_inputs(k + 1, k);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, k);
+        cr_assert_eq(fetch_all(k, 16 * MIB), 0, "%s", w.t.task.error.cause);
+        cr_expect_leq(w.fake.largest, 8 * MIB);
+        fake_fetcher_stop(&w.fake);
+    }
+    close_world();
+}
+
+Test(fetch, every_request_fails_once)
+{
+    open_world(23, 40, 2000);
+    expect_local(1);
+    bool failed = true;
+    uint64_t n = 0;
+    for (; failed && n < 5000; n++) {
+        place_inputs(5, 2);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, n);
+        w.fake.fail_at = n;
+        int r = fetch_all(1, 100 * KIB);
+        failed = r != 0;
+        if (failed) {
+            cr_assert_eq(r, GLINT_E_FETCH_FAILED);
+            cr_assert_lt(w.lost, w.maps);
+            cr_expect_eq(w.inputs[w.lost].executor, w.fake.failed_executor);
+            cr_expect_null(w.inputs[w.lost].local);
+        }
+        fake_fetcher_stop(&w.fake);
+    }
+    cr_expect(!failed && n > 100);
+    close_world();
+}
+
+Test(fetch, what_is_missing_is_named)
+{
+    open_world(20, 5, 100);
+    for (uint32_t missing = 0; missing < 20; missing++) {
+        place_inputs(5, 0);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, missing);
+        w.fake.missing_map = missing;
+        cr_expect_eq(fetch_all(0, MIB), GLINT_E_FETCH_FAILED);
+        cr_expect_eq(w.lost, missing);
+        fake_fetcher_stop(&w.fake);
+    }
+    close_world();
+}
+
+Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
+{
+    open_world(6, 50, 5000);
+    place_inputs(3, 0);
+    fake_fetcher_start(&w.fake, w.runs, w.maps, 1);
+    w.fake.damaged_map = 4;
+    w.fake.damages = 1;
+    struct run_slice *slices;
+    struct seen seen = {NULL, 0, 0};
+    uint32_t count, lost;
+    next_task(300 * KIB);
+    struct fetch *f =
+        fetch_open(&w.t.task, &w.fake.fetcher, 9, 0, w.inputs, w.maps, &slices, &count, &lost);
+    cr_assert_not_null(f);
+    cr_expect_eq(fake_read(&w.t.task, slices, count, &seen), GLINT_E_RUN_CORRUPT);
+    cr_expect_eq(fetch_lost(f), 4);
+    for (uint32_t i = 0; i < count; i++) {
+        if (slices[i].source != w.t.task.failed_source) continue;
+        w.t.task.error.code = GLINT_OK;
+        struct run_reader reader = {.source = NULL};
+        cr_expect_eq(run_reader_open(&reader, &w.t.task, slices[i]), 0);
+        int r;
+        while ((r = run_reader_next(&reader)) > 0) {
+        }
+        cr_expect_eq(r, 0, "%s", w.t.task.error.cause);
+        run_reader_close(&reader);
+    }
+    fetch_close(f);
+    fake_fetcher_stop(&w.fake);
+    free(seen.data);
+    close_world();
+}
+
+Test(fetch, a_cancelled_task_waits_no_more)
+{
+    open_world(23, 40, 2000);
+    expect_local(1);
+    bool cancelled = true;
+    uint64_t n = 0;
+    for (; cancelled && n < 5000; n++) {
+        place_inputs(5, 2);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, n);
+        w.fake.hold_from = n;
+        w.fake.cancel_flag = &w.cancelled;
+        int r = fetch_all(1, 100 * KIB);
+        cancelled = w.fake.held;
+        cr_expect_eq(r, cancelled ? GLINT_E_INTERRUPTED : 0);
+        fake_fetcher_stop(&w.fake);
+    }
+    cr_expect(!cancelled && n > 100);
+    close_world();
+}
+
+/* A reader that has enough leaves requests behind: closing waits for them. */
+Test(fetch, closed_before_it_was_read)
+{
+    open_world(40, 40, 2000);
+    for (uint64_t k = 0; k < 20; k++) {
+        struct run_slice *slices;
+        uint32_t count, lost;
+        uint8_t header[RUN_BLOCK_HEADER_BYTES];
+        place_inputs(k + 3, 1);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, k);
+        next_task(MIB);
+        struct fetch *f =
+            fetch_open(&w.t.task, &w.fake.fetcher, 9, 0, w.inputs, w.maps, &slices, &count, &lost);
+        cr_assert_not_null(f);
+        for (uint32_t i = 0; i < count && k % 2 == 0; i++)
+            if (slices[i].source->memory == NULL)
+                cr_expect_eq(
+                    slices[i].source->read(slices[i].source, &w.t.task, 0, sizeof header, header),
+                    0);
+        fetch_close(f);
+        fake_fetcher_stop(&w.fake);
+    }
+    close_world();
+}
+
+Test(fetch, no_memory_anywhere)
+{
+    open_world(9, 30, 2000);
+    expect_local(2);
+    place_inputs(2, 2);
+    int r = -1;
+    for (int64_t n = 1; r != 0 && n < 3000; n++) {
+        fake_fetcher_start(&w.fake, w.runs, w.maps, (uint64_t)n);
+        next_task(64 * KIB);
+        int64_t live = mem_live();
+        mem_fail_at(n, false);
+        r = fetch_all(2, 64 * KIB);
+        mem_fail_at(0, false);
+        cr_expect(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
+        fake_fetcher_stop(&w.fake);
+        arena_reset(&w.t.task.arena, 0);
+        cr_expect_eq(mem_live(), live);
+    }
+    cr_expect_eq(r, 0);
+    close_world();
+}
