@@ -23,6 +23,7 @@ struct env_stat {
 enum env_open_mode {
     ENV_READ,   /* an existing file; never blocks on a FIFO */
     ENV_CREATE, /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
+    ENV_APPEND, /* a log: made with mode 0600 & umask if it is not there; no symlink is followed */
     ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */
 };
 

@@ -45,6 +45,7 @@ static int real_open(struct env *env, const char *path, enum env_open_mode mode)
     } how[] = {
         [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
+        [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
     };
     assert((size_t)mode < sizeof how / sizeof how[0]);

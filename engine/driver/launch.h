@@ -6,6 +6,7 @@
 #ifndef GLINT_DRIVER_LAUNCH_H
 #define GLINT_DRIVER_LAUNCH_H
 
+#include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/net/cluster.h"
 
@@ -14,7 +15,7 @@
 struct launch_process;
 
 /* NULL: *error set. `ended`: loop thread, once, when the process ended by itself. */
-struct launch_process *launch_start(uv_loop_t *loop, const struct cluster *cluster,
+struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const struct cluster *cluster,
                                     uint32_t executor,
                                     void (*ended)(void *arg, int64_t status, int signal), void *arg,
                                     struct glint_error *error);

@@ -1,0 +1,14 @@
+/* A libuv loop that starts or says why not: libuv itself ends the process where the system has no
+ * descriptor left for what a loop opens. */
+#ifndef GLINT_NET_LOOP_H
+#define GLINT_NET_LOOP_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+
+#include <uv.h>
+
+/* uv_loop_init. 0, or SYSTEM with *error set, and nothing is open. */
+int loop_open(uv_loop_t *loop, struct env *env, struct glint_error *error);
+
+#endif
