@@ -1,0 +1,246 @@
+/* Processes by argument vectors, no shell between. They get a session of their own, so that ^C at a
+ * terminal reaches submit alone, which ends them in its own order.
+ *
+ * A log that has grown beyond its bound makes room when the next process starts: it becomes
+ * ID.log.1 in place of the one before. */
+#include "engine/driver/launch.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define WORDS_MAX 64u
+#define WORD_MAX  (2u * PATH_MAX)
+
+struct launch_process {
+    uv_process_t process;
+    uv_timer_t timer;
+    uint32_t open_handles;
+    bool running, stopping;
+    void (*ended)(void *arg, int64_t status, int signal);
+    void *arg;
+    char log[PATH_MAX];
+};
+
+/* ---- The log */
+
+/* All folders of `path` up to the last slash, 0700 where they are new. */
+static int make_folders(struct env *env, const char *path)
+{
+    char folder[PATH_MAX];
+    for (const char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        if (!text_format(folder, sizeof folder, "%.*s", (int)(at - path), path))
+            return -ENAMETOOLONG;
+        int r = env->make_folder(env, folder, true);
+        if (r != 0 && r != -EEXIST) return r;
+    }
+    return 0;
+}
+
+/* A file, or a code. */
+static int log_open(struct env *env, const struct cluster *c, const char *path,
+                    struct glint_error *error)
+{
+    char older[PATH_MAX];
+    struct env_stat stat;
+    int file = make_folders(env, path);
+    if (file == 0 && env->stat(env, path, &stat) == 0 && stat.size > c->log_bytes_max &&
+        c->log_bytes_max > 0)
+        file = text_format(older, sizeof older, "%s.1", path)
+                   ? env->rename(env, path, older, ENV_RENAME_REPLACE)
+                   : -ENAMETOOLONG;
+    if (file == 0) file = env->open(env, path, ENV_APPEND);
+    if (file >= 0) return file;
+    return error_set_system(error, GLINT_E_CONFIG, file, "write the log", path);
+}
+
+/* ---- The words */
+
+struct words {
+    char *items[WORDS_MAX + 1]; /* ends with NULL */
+    uint32_t count;
+};
+
+static void words_fini(struct words *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) mem_free(w->items[i]);
+}
+
+static int words_add(struct words *w, const char *word, struct glint_error *error)
+{
+    if (w->count == WORDS_MAX)
+        return error_set(error, GLINT_E_CONFIG, NULL, "launch_command has more than %u words",
+                         WORDS_MAX);
+    w->items[w->count] = mem_text(word);
+    if (w->items[w->count] == NULL) return error_no_memory(error);
+    w->items[++w->count] = NULL;
+    return 0;
+}
+
+/* Copies a word with its {host}, {id} and {config} replaced; what else stands in braces stays. */
+static bool replace(const char *word, const struct cluster *c, uint32_t executor, char *out,
+                    size_t capacity)
+{
+    const struct {
+        const char *name, *value;
+    } names[] = {{"{host}", c->executors[executor].host},
+                 {"{id}", c->executors[executor].id},
+                 {"{config}", c->path != NULL ? c->path : ""}};
+    size_t used = 0;
+    while (*word != '\0') {
+        const char *value = NULL;
+        for (size_t i = 0; i < sizeof names / sizeof names[0] && value == NULL; i++)
+            if (strncmp(word, names[i].name, strlen(names[i].name)) == 0) {
+                value = names[i].value;
+                word += strlen(names[i].name);
+            }
+        bool fits = value != NULL ? text_format(out + used, capacity - used, "%s", value)
+                                  : text_format(out + used, capacity - used, "%c", *word++);
+        if (!fits) return false;
+        used += strlen(out + used);
+    }
+    out[used] = '\0';
+    return true;
+}
+
+static int words_of_command(struct words *w, const struct cluster *c, uint32_t executor,
+                            struct glint_error *error)
+{
+    char word[WORD_MAX];
+    int r = 0;
+    if (c->launch_command == NULL || c->launch_command[0] == NULL)
+        return error_set(error, GLINT_E_CONFIG, "set launch_command", "launch_command is empty");
+    for (uint32_t i = 0; c->launch_command[i] != NULL && r == 0; i++) {
+        if (!replace(c->launch_command[i], c, executor, word, sizeof word))
+            return error_set(error, GLINT_E_CONFIG, NULL, "a word of launch_command is too long");
+        r = words_add(w, word, error);
+    }
+    return r;
+}
+
+/* This program itself: not what the path finds under its name. */
+static int words_of_self(struct words *w, const struct cluster *c, uint32_t executor,
+                         struct glint_error *error)
+{
+    char self[PATH_MAX];
+    size_t size = sizeof self;
+    int r = uv_exepath(self, &size);
+    if (r != 0) return error_set_system(error, GLINT_E_SYSTEM, r, "find", "this program's file");
+    if (c->path == NULL)
+        return error_set(error, GLINT_E_CONFIG, "write a cluster.toml",
+                         "executors can only be started from a cluster's file");
+    const char *const items[] = {
+        self, "executor", "--cluster", c->path, "--id", c->executors[executor].id, "--launched"};
+    for (size_t i = 0; i < sizeof items / sizeof items[0] && r == 0; i++)
+        r = words_add(w, items[i], error);
+    return r;
+}
+
+/* ---- The process */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct launch_process *p = handle->data;
+    assert(p->open_handles > 0);
+    if (--p->open_handles == 0) mem_free(p);
+}
+
+static void close_handles(struct launch_process *p)
+{
+    uv_close((uv_handle_t *)&p->process, on_handle_closed);
+    uv_close((uv_handle_t *)&p->timer, on_handle_closed);
+}
+
+static void on_exit(uv_process_t *process, int64_t status, int signal)
+{
+    struct launch_process *p = process->data;
+    assert(p->running);
+    p->running = false;
+    if (!p->stopping) p->ended(p->arg, status, signal);
+    close_handles(p);
+}
+
+/* 0 or a negative errno; the handles are open in any case. */
+static int spawn(struct launch_process *p, uv_loop_t *loop, struct words *w, int log)
+{
+    uv_stdio_container_t files[3] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = log},
+        {.flags = UV_INHERIT_FD, .data.fd = log},
+    };
+    uv_process_options_t options = {.exit_cb = on_exit,
+                                    .file = w->items[0],
+                                    .args = w->items,
+                                    .flags = UV_PROCESS_DETACHED,
+                                    .stdio_count = 3,
+                                    .stdio = files};
+    p->process.data = p->timer.data = p;
+    p->open_handles = 2;
+    int r = uv_timer_init(loop, &p->timer);
+    assert(r == 0);
+    r = uv_spawn(loop, &p->process, &options);
+    p->running = r == 0;
+    return r;
+}
+
+struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const struct cluster *cluster,
+                                    uint32_t executor,
+                                    void (*ended)(void *arg, int64_t status, int signal), void *arg,
+                                    struct glint_error *error)
+{
+    struct words w = {.count = 0};
+    struct launch_process *p = mem_zalloc(sizeof *p);
+    int log = -1, r = 0;
+    assert(executor < cluster->executor_count && cluster->launch != LAUNCH_NONE);
+    if (p == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    p->ended = ended;
+    p->arg = arg;
+    if (!text_format(p->log, sizeof p->log, "%s/%s.log",
+                     cluster->log_dir != NULL ? cluster->log_dir : "/tmp",
+                     cluster->executors[executor].id))
+        r = error_set(error, GLINT_E_CONFIG, NULL, "log_dir is too long");
+    if (r == 0)
+        r = cluster->launch == LAUNCH_LOCAL ? words_of_self(&w, cluster, executor, error)
+                                            : words_of_command(&w, cluster, executor, error);
+    if (r == 0) {
+        log = log_open(env, cluster, p->log, error);
+        r = log < 0 ? log : spawn(p, loop, &w, log);
+        if (r != 0 && log >= 0) error_set_system(error, GLINT_E_SYSTEM, r, "start", w.items[0]);
+    }
+    if (log >= 0) env->close(env, log);
+    words_fini(&w);
+    if (r == 0) return p;
+    if (p->open_handles > 0)
+        close_handles(p);
+    else
+        mem_free(p);
+    return NULL;
+}
+
+const char *launch_log(const struct launch_process *p)
+{
+    return p->log;
+}
+
+static void on_grace_over(uv_timer_t *timer)
+{
+    struct launch_process *p = timer->data;
+    if (p->running) uv_process_kill(&p->process, SIGKILL);
+}
+
+void launch_stop(struct launch_process *p, uint64_t grace_ms)
+{
+    assert(!p->stopping);
+    p->stopping = true;
+    if (!p->running) return;
+    uv_process_kill(&p->process, SIGTERM);
+    int failed = uv_timer_start(&p->timer, on_grace_over, grace_ms, 0);
+    assert(failed == 0);
+}

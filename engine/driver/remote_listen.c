@@ -1,0 +1,63 @@
+/* Executors that dial us: each comes with two connections of one incarnation, in any order. */
+#include "engine/driver/remote_internal.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct link *find(const struct remote *r, const uint8_t *incarnation)
+{
+    for (struct link *l = r->links; l != NULL; l = l->next)
+        if (l->state < LINK_ENDING &&
+            memcmp(l->incarnation, incarnation, sizeof l->incarnation) == 0)
+            return l;
+    return NULL;
+}
+
+static bool name_is_free(const struct remote *r, const char *name, struct glint_error *error)
+{
+    for (const struct link *l = r->links; l != NULL; l = l->next) {
+        if (l->state >= LINK_ENDING || strcmp(l->name, name) != 0) continue;
+        error_set(error, GLINT_E_PEER_MISMATCH, "give each executor an --id of its own",
+                  "an executor %s is here already, from %s", name, l->host);
+        return false;
+    }
+    return true;
+}
+
+static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
+{
+    struct remote *r = arg;
+    const struct hello *peer = conn_peer(c);
+    bool control = peer->channel == CHANNEL_CONTROL;
+    if (peer->role != ROLE_EXECUTOR || r->stopping || r->deserted) {
+        error_set(error, GLINT_E_PEER_MISMATCH, NULL, "only executors are waited for here");
+        return false;
+    }
+    struct link *l = find(r, peer->incarnation);
+    if (l != NULL && (control ? l->control : l->data) != NULL) {
+        error_set(error, GLINT_E_PROTOCOL, NULL, "the same connection for the second time");
+        return false;
+    }
+    if (l == NULL) {
+        if (!name_is_free(r, peer->node, error)) return false;
+        l = link_create(r, peer->incarnation, error);
+        if (l == NULL) return false;
+        text_format(l->name, sizeof l->name, "%s", peer->node);
+        conn_host(c, l->host, sizeof l->host);
+    }
+    link_attach(l, c);
+    return true;
+}
+
+int listen_open(struct remote *r, struct glint_error *error)
+{
+    const struct cluster *c = r->cluster;
+    r->gate = gate_open(&r->net, c->listen_host, c->listen_port, on_accepted, r, error);
+    if (r->gate == NULL) return error->code;
+    assert(gate_port(r->gate) != 0);
+    inbox_note(r, "waiting for %u executors on %s:%u", c->executors_min > 0 ? c->executors_min : 1,
+               c->listen_host, gate_port(r->gate));
+    return 0;
+}

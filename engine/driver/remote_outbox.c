@@ -1,0 +1,91 @@
+/* Messages from the driver's thread to the loop's. They are encoded before they cross, so that the
+ * loop has little to do, and that what cannot be sent is an error of whoever sends it. */
+#include "engine/driver/remote_internal.h"
+
+#include <assert.h>
+
+static int parcel_encode(struct parcel *p, const struct message *m, struct glint_error *error)
+{
+    struct message wire = *m;
+    if (m->type == MSG_BROADCAST) {
+        wire.body = (struct buffer){NULL, 0, 0};
+        wire.size = m->body.size;
+    }
+    int r = message_encode(&wire, &p->bytes, error);
+    if (r == 0 && p->bytes.size > CONTROL_FRAME_BYTES_MAX)
+        r = error_set(error, GLINT_E_PLAN_LIMIT, "broadcast large values; pack fewer files",
+                      "a message of %llu bytes to an executor, at most %llu",
+                      (unsigned long long)p->bytes.size,
+                      (unsigned long long)CONTROL_FRAME_BYTES_MAX);
+    return r;
+}
+
+static void parcel_destroy(struct parcel *p)
+{
+    buffer_fini(&p->bytes);
+    mem_free(p);
+}
+
+int outbox_send(struct remote *r, uint32_t executor, struct message *m, struct glint_error *error)
+{
+    struct parcel *p = mem_zalloc(sizeof *p);
+    int code = p != NULL ? 0 : error_no_memory(error);
+    if (code == 0 && m->type == MSG_BROADCAST)
+        code = broadcasts_add(r, m->id, m->body.data, m->body.size, error);
+    if (code == 0) code = parcel_encode(p, m, error);
+    if (code == 0) {
+        p->executor = executor;
+        p->is_task = m->type == MSG_TASK;
+        p->partition = m->partition;
+        p->attempt = m->attempt;
+        pthread_mutex_lock(&r->lock);
+        *r->parcels_end = p;
+        r->parcels_end = &p->next;
+        pthread_mutex_unlock(&r->lock);
+        uv_async_send(&r->poke);
+    } else if (p != NULL) {
+        parcel_destroy(p);
+    }
+    message_destroy(m);
+    return code;
+}
+
+static void deliver(struct remote *r, struct parcel *p)
+{
+    struct link *l = join_find(r, p->executor);
+    if (l == NULL || l->state != LINK_JOINED) return;
+    if (p->is_task) {
+        l->had_task = true;
+        l->last_partition = p->partition;
+        l->last_attempt = p->attempt;
+    }
+    link_send(l->control, FRAME_MESSAGE, 0, &p->bytes);
+}
+
+static struct parcel *take_all(struct remote *r)
+{
+    pthread_mutex_lock(&r->lock);
+    struct parcel *p = r->parcels;
+    r->parcels = NULL;
+    r->parcels_end = &r->parcels;
+    pthread_mutex_unlock(&r->lock);
+    return p;
+}
+
+void outbox_deliver(struct remote *r)
+{
+    for (struct parcel *p = take_all(r), *next; p != NULL; p = next) {
+        next = p->next;
+        assert(p->executor < r->number_count);
+        deliver(r, p);
+        parcel_destroy(p);
+    }
+}
+
+void outbox_fini(struct remote *r)
+{
+    for (struct parcel *p = take_all(r), *next; p != NULL; p = next) {
+        next = p->next;
+        parcel_destroy(p);
+    }
+}
