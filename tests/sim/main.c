@@ -1,5 +1,6 @@
 /* sim FIRST LAST        runs these seeds; the last line is `N passed, N failed`
  * sim --trace SEED      replays one and shows what happens
+ * sim --canary SEED     one that must fail: a byte of what is expected is wrong
  *
  * Each seed is a cluster of 1 to 8 nodes, a job, and faults. At the end its output must be that of
  * local mode, byte for byte, or the job must have failed for a reason that the faults explain; with
@@ -164,8 +165,6 @@ static struct outcome run_seed(uint64_t seed, bool trace)
     sim_drop_events(&s);
     test_job_fini(&job);
     struct outcome o = {check(&s, number, &error), error.code == GLINT_OK, s.counts};
-    if (getenv("SIM_WHY") && error.code)
-        fprintf(stderr, "why %s | %s\n", error.cause, error.effect);
     if (trace)
         fprintf(stderr, "%s after %llu ms: %s\n", jobs[number].words[0],
                 (unsigned long long)(s.now / MILLI), error.code == GLINT_OK ? "done" : error.cause);
@@ -175,16 +174,19 @@ static struct outcome run_seed(uint64_t seed, bool trace)
 int main(int argc, char **argv)
 {
     bool trace = argc == 3 && strcmp(argv[1], "--trace") == 0;
+    bool canary = argc == 3 && strcmp(argv[1], "--canary") == 0;
     if (argc != 3) {
-        fprintf(stderr, "usage: sim FIRST LAST | sim --trace SEED\n");
+        fprintf(stderr, "usage: sim FIRST LAST | sim --trace SEED | sim --canary SEED\n");
         return 64;
     }
-    uint64_t first = strtoull(argv[trace ? 2 : 1], NULL, 10), last = strtoull(argv[2], NULL, 10);
+    uint64_t first = strtoull(argv[trace || canary ? 2 : 1], NULL, 10),
+             last = strtoull(argv[2], NULL, 10);
     unsigned passed = 0, failed = 0, well = 0;
     struct sim_counts all = {0};
     scratch_open();
     scratch_ratings("in.tsv", ROWS);
     run_locally();
+    for (unsigned j = 0; canary && j < JOBS; j++) expected[j][0].data[0] ^= 1;
     for (uint64_t seed = first; seed <= last; seed++) {
         struct outcome o = run_seed(seed, trace);
         passed += o.good;
