@@ -1,0 +1,404 @@
+/* One function per event, between line_begin and line_end. A line is made in memory first, so that
+ * a line is in the file whole or not at all (but for a torn write), and one that is too long, or
+ * for which there is no memory, is left out and counted.
+ *
+ *   OPEN -> FULL    [line_end: only job_end is written from here on]
+ *   any  -> BROKEN  [write_pending: nothing is written from here on] */
+#include "engine/driver/event_log.h"
+
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/data/pack.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define PENDING_BYTES (64 * KIB)
+#define FLUSH_NS      UINT64_C(1000000000)
+#define WORDS_MAX     128u /* of the command line, and options */
+#define WORD_SIZE_MAX 512u /* longer ones are cut */
+#define PARENTS_MAX   PLAN_NODES_MAX
+/* Escaped, a byte takes at most six. */
+static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
+              "a whole command line and all options fit a line");
+static_assert(PARENTS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all parents fit a line");
+static_assert(COUNTERS_MAX * (NAME_BYTES_MAX * 6 + 32) < EVENT_LOG_LINE_BYTES_MAX,
+              "all counters fit a line");
+
+enum log_state { LOG_OPEN, LOG_FULL, LOG_BROKEN };
+
+struct event_log {
+    struct event_log_config config;
+    struct env *env;
+    enum log_state state;
+    int file;
+    uint64_t begun_ns, flushed_ns;
+    int64_t
+        begun_wall_ns; /* the clock of the wall may jump, so all moments are counted from here */
+    struct json line;
+    struct buffer pending;
+    uint64_t bytes;    /* written and pending */
+    uint64_t left_out; /* lines */
+};
+
+/* ---- The file */
+
+/* What may be replaced: nothing, an empty file, an event log. 0 or a code. */
+static int make_room(struct env *env, const char *path, struct glint_error *error)
+{
+    static const char opening[] = "{\"schema\":";
+    char found[sizeof opening - 1];
+    int file = env->open(env, path, ENV_READ);
+    if (file == -ENOENT) return 0;
+    if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
+    struct env_stat st;
+    int r = env->stat_open(env, file, &st);
+    int64_t n = r == 0 ? env_read_full(env, file, found, sizeof found, 0) : 0;
+    env->close(env, file);
+    bool ours = r == 0 && st.kind == ENV_FILE &&
+                (n == 0 || (n == sizeof found && memcmp(found, opening, sizeof found) == 0));
+    if (!ours)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file, or remove it",
+                         "%s exists and is no event log", path);
+    r = env->remove_file(env, path);
+    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", path);
+}
+
+struct event_log *event_log_open(const struct event_log_config *config, struct glint_error *error)
+{
+    struct env *env = config->env;
+    if (make_room(env, config->path, error) != 0) return NULL;
+    struct event_log *log = mem_zalloc(sizeof *log);
+    if (log == NULL || !buffer_reserve(&log->pending, PENDING_BYTES)) {
+        mem_free(log);
+        error_no_memory(error);
+        return NULL;
+    }
+    log->config = *config;
+    if (log->config.bytes_max == 0) log->config.bytes_max = EVENT_LOG_BYTES_MAX;
+    assert(log->config.bytes_max >= EVENT_LOG_BYTES_MIN);
+    log->config.path = NULL; /* borrowed until here */
+    log->env = env;
+    log->file = env->open(env, config->path, ENV_PUBLIC);
+    if (log->file < 0) {
+        error_set_system(error, GLINT_E_OUTPUT_CREATE, log->file, "create", config->path);
+        buffer_fini(&log->pending);
+        mem_free(log);
+        return NULL;
+    }
+    log->begun_ns = log->flushed_ns = env->now_ns(env);
+    log->begun_wall_ns = env->wall_ns(env);
+    return log;
+}
+
+static void end_broken(struct event_log *log, int error)
+{
+    char line[256];
+    log->state = LOG_BROKEN;
+    text_format(line, sizeof line, "warning: the event log ends here, writing it failed: %s",
+                strerror(-error));
+    if (log->config.note != NULL) log->config.note(log->config.note_arg, line);
+}
+
+static void write_pending(struct event_log *log)
+{
+    assert(log->state != LOG_BROKEN || log->pending.size == 0);
+    int r = log->pending.size > 0
+                ? env_write_all(log->env, log->file, log->pending.data, log->pending.size)
+                : 0;
+    log->pending.size = 0;
+    log->flushed_ns = log->env->now_ns(log->env);
+    if (r < 0) end_broken(log, r);
+}
+
+void event_log_close(struct event_log *log)
+{
+    if (log == NULL) return;
+    if (log->state != LOG_BROKEN) write_pending(log);
+    int r = log->env->close(log->env, log->file);
+    if (r < 0 && log->state != LOG_BROKEN) end_broken(log, r);
+    json_fini(&log->line);
+    buffer_fini(&log->pending);
+    mem_free(log);
+}
+
+/* ---- Lines */
+
+static void put_text(struct event_log *log, const char *name, const char *value)
+{
+    json_name(&log->line, name);
+    json_string(&log->line, value);
+}
+
+static void put_u64(struct event_log *log, const char *name, uint64_t value)
+{
+    json_name(&log->line, name);
+    json_u64(&log->line, value);
+}
+
+static void put_why(struct event_log *log, const struct glint_error *why)
+{
+    json_name(&log->line, "error");
+    json_error(&log->line, why);
+}
+
+/* Milliseconds since the log began, and the moment they mean. */
+static void put_moment(struct event_log *log, const char *ms_name, const char *time_name,
+                       uint64_t ns)
+{
+    char text[TEXT_NUMBER_MAX];
+    uint64_t since = ns > log->begun_ns ? ns - log->begun_ns : 0;
+    json_name(&log->line, ms_name);
+    json_ms(&log->line, since);
+    text_time(text, log->begun_wall_ns + (int64_t)since);
+    put_text(log, time_name, text);
+}
+
+/* False: nothing is to be written. */
+static bool line_begin(struct event_log *log, const char *event)
+{
+    if (log == NULL || log->state == LOG_BROKEN) return false;
+    log->line.out.size = 0;
+    log->line.failed = log->line.after_value = false;
+    json_open(&log->line, '{');
+    put_u64(log, "schema", EVENT_LOG_SCHEMA);
+    put_text(log, "event", event);
+    put_moment(log, "ms", "time", log->env->now_ns(log->env));
+    return true;
+}
+
+static void line_keep(struct event_log *log)
+{
+    struct buffer *line = &log->line.out;
+    bool kept = !log->line.failed && buffer_append(line, "\n", 1) &&
+                line->size <= EVENT_LOG_LINE_BYTES_MAX &&
+                buffer_append(&log->pending, line->data, line->size);
+    if (kept)
+        log->bytes += line->size;
+    else
+        log->left_out++;
+    uint64_t now = log->env->now_ns(log->env);
+    if (log->pending.size >= PENDING_BYTES || now - log->flushed_ns >= FLUSH_NS) write_pending(log);
+}
+
+/* Two lines always find room: the one that says that the file is full, and the end of the job. */
+static void line_end(struct event_log *log, bool last)
+{
+    uint64_t reserve = last ? 0 : 2 * EVENT_LOG_LINE_BYTES_MAX;
+    json_close(&log->line, '}');
+    if (log->state == LOG_OPEN &&
+        log->bytes + log->line.out.size + reserve > log->config.bytes_max) {
+        log->state = LOG_FULL;
+        line_begin(log, "full");
+        put_u64(log, "bytes_max", log->config.bytes_max);
+        json_close(&log->line, '}');
+        line_keep(log);
+        log->left_out++;
+    } else if (log->state == LOG_OPEN || last) {
+        line_keep(log);
+    } else {
+        log->left_out++;
+    }
+}
+
+/* ---- Events */
+
+static void put_cut(struct event_log *log, const char *text)
+{
+    if (text != NULL)
+        json_text(&log->line, text, strnlen(text, WORD_SIZE_MAX));
+    else
+        json_string(&log->line, NULL);
+}
+
+static void put_words(struct event_log *log, const char *name, const char *const *words,
+                      uint32_t count)
+{
+    struct json *j = &log->line;
+    json_name(j, name);
+    json_open(j, '[');
+    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_cut(log, words[i]);
+    json_close(j, ']');
+}
+
+void event_log_job(struct event_log *log, const struct event_job *e)
+{
+    char id[TEXT_NUMBER_MAX];
+    if (!line_begin(log, "job")) return;
+    text_format(id, sizeof id, "%llx", (unsigned long long)e->id);
+    put_text(log, "id", id);
+    put_text(log, "name", e->name);
+    put_text(log, "version", e->version);
+    put_text(log, "build", e->build);
+    put_text(log, "master", e->master);
+    put_words(log, "arguments", e->arguments, e->argument_count);
+    put_u64(log, "argument_count", e->argument_count);
+    json_name(&log->line, "options");
+    json_open(&log->line, '{');
+    for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++) {
+        json_name(&log->line, e->options[i].name);
+        put_cut(log, e->options[i].value);
+    }
+    json_close(&log->line, '}');
+    line_end(log, false);
+}
+
+void event_log_executor(struct event_log *log, const struct event_executor *e)
+{
+    static const char *const states[] = {[EVENT_JOINED] = "joined",
+                                         [EVENT_LOST] = "lost",
+                                         [EVENT_DRAINING] = "draining",
+                                         [EVENT_SET_ASIDE] = "set aside"};
+    if (!line_begin(log, "executor")) return;
+    assert((size_t)e->state < sizeof states / sizeof states[0]);
+    put_u64(log, "executor", e->executor);
+    put_text(log, "state", states[e->state]);
+    if (e->state == EVENT_JOINED) {
+        put_text(log, "name", e->name);
+        put_text(log, "host", e->host);
+        put_u64(log, "slots", e->slots);
+    } else {
+        put_why(log, e->why);
+    }
+    line_end(log, false);
+}
+
+void event_log_action(struct event_log *log, uint32_t action, const char *name, const char *output)
+{
+    if (!line_begin(log, "action")) return;
+    put_u64(log, "action", action);
+    put_text(log, "name", name);
+    put_text(log, "output", output);
+    line_end(log, false);
+}
+
+void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why)
+{
+    if (!line_begin(log, "action_end")) return;
+    put_u64(log, "action", action);
+    put_why(log, why);
+    line_end(log, false);
+}
+
+void event_log_stage(struct event_log *log, const struct event_stage *e)
+{
+    if (!line_begin(log, "stage")) return;
+    assert(e->parent_count <= PARENTS_MAX);
+    put_u64(log, "stage", e->stage);
+    put_u64(log, "action", e->action);
+    put_text(log, "name", e->name);
+    put_u64(log, "tasks", e->tasks);
+    json_name(&log->line, "parents");
+    json_open(&log->line, '[');
+    for (uint32_t i = 0; i < e->parent_count; i++) json_u64(&log->line, e->parents[i]);
+    json_close(&log->line, ']');
+    line_end(log, false);
+}
+
+void event_log_stage_end(struct event_log *log, uint32_t stage, const struct glint_error *why)
+{
+    if (!line_begin(log, "stage_end")) return;
+    put_u64(log, "stage", stage);
+    put_why(log, why);
+    line_end(log, false);
+}
+
+/* Counters that do not parse end the list: the driver has refused them already. */
+static void put_task_counters(struct event_log *log, struct glint_slice counters)
+{
+    struct unpacker u;
+    json_name(&log->line, "counters");
+    json_open(&log->line, '{');
+    bool ok = counters.size > 0 && unpacker_init(&u, counters);
+    while (ok && u.next < u.count) {
+        struct unpacker pair = unpack_array(&u);
+        char name[NAME_BYTES_MAX];
+        unpack_text(&pair, name, sizeof name);
+        int64_t value = unpack_i64(&pair);
+        ok = unpack_done(&pair);
+        if (!ok) break;
+        json_name(&log->line, name);
+        json_i64(&log->line, value);
+    }
+    if (counters.size > 0) unpacker_fini(&u);
+    json_close(&log->line, '}');
+}
+
+void event_log_task(struct event_log *log, const struct event_task *e)
+{
+    static const char *const outcomes[] = {[EVENT_DONE] = "done",
+                                           [EVENT_FAILED] = "failed",
+                                           [EVENT_KILLED] = "killed",
+                                           [EVENT_EXECUTOR_LOST] = "executor lost"};
+    if (!line_begin(log, "task")) return;
+    assert((size_t)e->outcome < sizeof outcomes / sizeof outcomes[0]);
+    assert(e->start_ns <= e->end_ns);
+    put_u64(log, "stage", e->stage);
+    put_u64(log, "task", e->task);
+    put_u64(log, "partition", e->partition);
+    put_u64(log, "attempt", e->attempt);
+    put_u64(log, "executor", e->executor);
+    json_name(&log->line, "speculative");
+    json_bool(&log->line, e->speculative);
+    put_moment(log, "start_ms", "start", e->start_ns);
+    put_moment(log, "end_ms", "end", e->end_ns);
+    put_text(log, "outcome", outcomes[e->outcome]);
+    put_why(log, e->outcome == EVENT_DONE ? NULL : e->why);
+    put_task_counters(log, e->counters);
+    line_end(log, false);
+}
+
+void event_log_retry(struct event_log *log, const struct event_retry *e)
+{
+    if (!line_begin(log, "retry")) return;
+    put_u64(log, "stage", e->stage);
+    put_u64(log, "task", e->task);
+    put_u64(log, "attempt", e->attempt);
+    put_u64(log, "executor", e->executor);
+    put_why(log, e->why);
+    line_end(log, false);
+}
+
+void event_log_output(struct event_log *log, const char *path)
+{
+    if (!line_begin(log, "output")) return;
+    put_text(log, "path", path);
+    line_end(log, false);
+}
+
+void event_log_note(struct event_log *log, const char *line)
+{
+    if (!line_begin(log, "note")) return;
+    json_name(&log->line, "text");
+    put_cut(log, line);
+    line_end(log, false);
+}
+
+static void put_summary(struct event_log *log, const struct glint_summary *s)
+{
+    struct json *j = &log->line;
+    json_name(j, "elapsed_ms");
+    json_ms(j, s->elapsed_ns);
+    put_u64(log, "stages", s->stages);
+    put_u64(log, "tasks", s->tasks);
+    put_u64(log, "retries", s->retries);
+    json_name(j, "counters");
+    json_open(j, '{');
+    for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++) {
+        json_name(j, s->counter_names[i]);
+        json_i64(j, s->counter_values[i]);
+    }
+    json_close(j, '}');
+}
+
+void event_log_job_end(struct event_log *log, const struct glint_error *why,
+                       const struct glint_summary *summary)
+{
+    if (!line_begin(log, "job_end")) return;
+    put_u64(log, "events_left_out", log->left_out);
+    put_why(log, why);
+    if (summary != NULL) put_summary(log, summary);
+    line_end(log, true);
+    if (log->state != LOG_BROKEN) write_pending(log);
+}

@@ -1,0 +1,334 @@
+/* The event log's writer: every line is JSON by itself, texts may be any bytes, the file has a
+ * bound, and whatever goes wrong is one warning. */
+#include "engine/data/pack.h"
+#include "engine/driver/event_log.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The real world, but for its clocks, and writes that fail from a byte on. */
+struct world {
+    struct env env; /* first */
+    uint64_t ns;
+    uint64_t writable; /* bytes that may still be written; UINT64_MAX: all */
+    unsigned writes, notes;
+    char note[512];
+};
+static struct world world;
+static char folder[64], path[128];
+
+static uint64_t fake_now(struct env *env)
+{
+    return ((struct world *)env)->ns;
+}
+
+static int64_t fake_wall(struct env *env)
+{
+    (void)env;
+    return 1795330800123456789; /* 2026-11-22T07:00:00.123Z */
+}
+
+static int64_t fake_write(struct env *env, int file, const void *data, size_t size)
+{
+    struct world *w = (struct world *)env;
+    w->writes++;
+    if (w->writable < size) return -ENOSPC;
+    if (w->writable != UINT64_MAX) w->writable -= size;
+    return env_real()->write(env, file, data, size);
+}
+
+static void on_note(void *arg, const char *line)
+{
+    struct world *w = arg;
+    w->notes++;
+    snprintf(w->note, sizeof w->note, "%s", line);
+}
+
+static struct event_log *open_log(uint64_t bytes_max, struct glint_error *error)
+{
+    world.env = *env_real();
+    world.env.now_ns = fake_now;
+    world.env.wall_ns = fake_wall;
+    world.env.write = fake_write;
+    *error = (struct glint_error){.code = GLINT_OK};
+    struct event_log_config config = {.env = &world.env,
+                                      .path = path,
+                                      .bytes_max = bytes_max,
+                                      .note = on_note,
+                                      .note_arg = &world};
+    return event_log_open(&config, error);
+}
+
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/glint-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/events", folder);
+    world = (struct world){.ns = 5000000000u, .writable = UINT64_MAX};
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(env_remove_tree(env_real(), folder, 0), 0);
+}
+
+TestSuite(event_log, .init = setup, .fini = teardown);
+
+/* The lines of the file as an array of objects. */
+static json_t *read_lines(void)
+{
+    FILE *file = fopen(path, "r");
+    json_t *lines = json_array();
+    char *line = NULL;
+    size_t capacity = 0;
+    cr_assert_not_null(file);
+    for (ssize_t n; (n = getline(&line, &capacity, file)) > 0;) {
+        json_error_t error;
+        json_t *o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, &error);
+        cr_assert_not_null(o, "%s: %s", error.text, line);
+        cr_assert_eq(line[n - 1], '\n');
+        cr_assert_eq(strncmp(line, "{\"schema\":1,\"event\":\"", 21), 0, "%s", line);
+        json_array_append_new(lines, o);
+    }
+    free(line);
+    fclose(file);
+    return lines;
+}
+
+static const char *text(const json_t *lines, size_t i, const char *name)
+{
+    return json_string_value(json_object_get(json_array_get(lines, i), name));
+}
+
+static double number(const json_t *lines, size_t i, const char *name)
+{
+    return json_number_value(json_object_get(json_array_get(lines, i), name));
+}
+
+static void log_task(struct event_log *log, uint32_t task)
+{
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_array(&p, 2);
+    pack_text(&p, "rows read");
+    pack_i64(&p, 12);
+    pack_array(&p, 2);
+    pack_text(&p, "bytes \xff");
+    pack_i64(&p, INT64_MAX);
+    struct event_task e = {.stage = 1,
+                           .task = task,
+                           .partition = task + 100,
+                           .attempt = 1,
+                           .executor = 3,
+                           .start_ns = 5100000000u,
+                           .end_ns = 5350000000u,
+                           .outcome = EVENT_DONE,
+                           .counters = {p.out.data, p.out.size}};
+    event_log_task(log, &e);
+    packer_fini(&p);
+}
+
+static void log_all(struct event_log *log)
+{
+    static const char *const arguments[] = {"in\xff.tsv", "a \"b\"\n"};
+    static const struct event_pair options[] = {{"partitions", "3"}, {"split", NULL}};
+    static const uint32_t parents[] = {1, 2};
+    struct glint_error lost = {.code = GLINT_OK};
+    error_set(&lost, GLINT_E_EXECUTOR_LOST, "look at its log", "e1 died: signal 9");
+    struct event_job job = {0x7f3a, "count-keys", "0.1.0", "b1", "local[2]", arguments,
+                            2,      options,      2};
+    event_log_job(log, &job);
+    struct event_executor executor = {.executor = 3, .name = "e1", .host = "h", .slots = 2};
+    event_log_executor(log, &executor);
+    event_log_action(log, 0, "saveAsTextFile", "out");
+    struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2};
+    event_log_stage(log, &stage);
+    log_task(log, 7);
+    struct event_retry retry = {1, 7, 0, 3, &lost};
+    event_log_retry(log, &retry);
+    event_log_stage_end(log, 1, NULL);
+    event_log_action_end(log, 0, &lost);
+    executor = (struct event_executor){.executor = 3, .state = EVENT_LOST, .why = &lost};
+    event_log_executor(log, &executor);
+    event_log_note(log, "a remark");
+    event_log_output(log, "/out");
+    static const char *const names[] = {"rows read"};
+    static const int64_t values[] = {-5};
+    struct glint_summary summary = {.elapsed_ns = 1500000,
+                                    .tasks = 8,
+                                    .counter_count = 1,
+                                    .counter_names = names,
+                                    .counter_values = values};
+    event_log_job_end(log, &lost, &summary);
+}
+
+Test(event_log, all_events)
+{
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    cr_assert_not_null(log, "%s", error.cause);
+    world.ns += 12345678;
+    log_all(log);
+    event_log_close(log);
+    json_t *lines = read_lines();
+    cr_assert_eq(json_array_size(lines), 12);
+    cr_expect_str_eq(text(lines, 0, "id"), "7f3a");
+    cr_expect_str_eq(text(lines, 0, "time"), "2026-11-22T07:00:00.135Z");
+    cr_expect_float_eq(number(lines, 0, "ms"), 12.345, 1e-9);
+    const json_t *arguments = json_object_get(json_array_get(lines, 0), "arguments");
+    cr_expect_str_eq(json_string_value(json_array_get(arguments, 0)), "in\xef\xbf\xbd.tsv");
+    cr_expect_str_eq(text(lines, 4, "outcome"), "done");
+    cr_expect_float_eq(number(lines, 4, "start_ms"), 100, 1e-9);
+    cr_expect_str_eq(text(lines, 4, "end"), "2026-11-22T07:00:00.473Z");
+    const json_t *counters = json_object_get(json_array_get(lines, 4), "counters");
+    cr_expect_str_eq(json_string_value(json_object_get(counters, "bytes \xef\xbf\xbd")),
+                     "9223372036854775807", "beyond 2^53 digits would be lost");
+    cr_expect_eq(json_integer_value(json_object_get(counters, "rows read")), 12);
+    const json_t *why = json_object_get(json_array_get(lines, 5), "error");
+    cr_expect_str_eq(json_string_value(json_object_get(why, "code")), "E0908");
+    cr_expect_str_eq(text(lines, 8, "state"), "lost");
+    cr_expect_str_eq(text(lines, 11, "event"), "job_end");
+    cr_expect_eq(number(lines, 11, "events_left_out"), 0);
+    cr_expect_eq(world.notes, 0);
+    json_decref(lines);
+}
+
+Test(event_log, no_log_is_fine)
+{
+    log_all(NULL);
+    event_log_close(NULL);
+}
+
+Test(event_log, lines_wait_a_second_at_most)
+{
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    for (uint32_t i = 0; i < 10; i++) log_task(log, i);
+    cr_expect_eq(world.writes, 0);
+    world.ns += 1000000000u;
+    log_task(log, 10);
+    cr_expect_eq(world.writes, 1);
+    json_t *lines = read_lines();
+    cr_expect_eq(json_array_size(lines), 11);
+    json_decref(lines);
+    for (uint32_t i = 0; i < 1000; i++) log_task(log, i);
+    cr_expect_lt(world.writes, 20);
+    event_log_close(log);
+}
+
+Test(event_log, a_full_file_says_so_and_how_the_job_ended)
+{
+    struct glint_error error;
+    struct event_log *log = open_log(EVENT_LOG_BYTES_MIN, &error);
+    for (uint32_t i = 0; i < 10000; i++) log_task(log, i);
+    event_log_job_end(log, NULL, NULL);
+    event_log_close(log);
+    json_t *lines = read_lines();
+    size_t count = json_array_size(lines);
+    cr_assert_gt(count, 1000);
+    cr_assert_lt(count, 10000);
+    cr_expect_str_eq(text(lines, count - 3, "event"), "task");
+    cr_expect_str_eq(text(lines, count - 2, "event"), "full");
+    cr_expect_str_eq(text(lines, count - 1, "event"), "job_end");
+    cr_expect_eq(number(lines, count - 1, "events_left_out"), 10000 - (count - 2));
+    json_decref(lines);
+}
+
+Test(event_log, long_words_are_cut)
+{
+    enum { WORDS = 500, SIZE = 5000 };
+    static char word[SIZE + 1];
+    const char *words[WORDS];
+    struct event_pair options[WORDS];
+    memset(word, 1, SIZE);
+    for (unsigned i = 0; i < WORDS; i++) {
+        words[i] = word;
+        options[i] = (struct event_pair){"option", word};
+    }
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    struct event_job job = {.arguments = words, .argument_count = WORDS};
+    event_log_job(log, &job);
+    job = (struct event_job){.options = options, .option_count = 1};
+    event_log_job(log, &job);
+    event_log_job_end(log, NULL, NULL);
+    event_log_close(log);
+    json_t *lines = read_lines();
+    cr_assert_eq(json_array_size(lines), 3);
+    cr_expect_eq(number(lines, 0, "argument_count"), WORDS);
+    cr_expect_eq(number(lines, 2, "events_left_out"), 0);
+    json_decref(lines);
+}
+
+Test(event_log, a_full_disk_is_one_warning)
+{
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    world.writable = 100000;
+    for (uint32_t i = 0; i < 2000; i++) log_task(log, i);
+    event_log_job_end(log, NULL, NULL);
+    event_log_close(log);
+    cr_expect_eq(world.notes, 1);
+    cr_expect(strstr(world.note, "No space left") != NULL, "%s", world.note);
+}
+
+Test(event_log, without_memory_lines_are_left_out)
+{
+    struct glint_error error;
+    for (int64_t n = 1; n <= 2; n++) {
+        mem_fail_at(n, false);
+        cr_expect_null(open_log(0, &error));
+        cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
+    }
+    mem_fail_at(0, false);
+    struct event_log *log = open_log(0, &error);
+    mem_fail_at(1, false);
+    event_log_note(log, "lost");
+    mem_fail_at(0, false);
+    event_log_note(log, "kept");
+    event_log_job_end(log, NULL, NULL);
+    event_log_close(log);
+    json_t *lines = read_lines();
+    cr_expect_eq(json_array_size(lines), 2);
+    cr_expect_eq(number(lines, 1, "events_left_out"), 1);
+    json_decref(lines);
+}
+
+static void put_file(const char *content)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+Test(event_log, only_event_logs_are_replaced)
+{
+    struct glint_error error;
+    static const char *const others[] = {"x", "{\"schema\"", "a file of somebody's"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        put_file(others[i]);
+        cr_expect_null(open_log(0, &error));
+        cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
+    }
+    static const char *const ours[] = {"", "{\"schema\":1,\"event\":\"job\"}\n"};
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        put_file(ours[i]);
+        struct event_log *log = open_log(0, &error);
+        cr_assert_not_null(log, "%s", error.cause);
+        event_log_close(log);
+        cr_expect_eq(unlink(path), 0);
+    }
+    snprintf(path, sizeof path, "%s/none/events", folder);
+    cr_expect_null(open_log(0, &error));
+    cr_expect_eq(error.code, GLINT_E_OUTPUT_CREATE);
+    snprintf(path, sizeof path, "%s", folder);
+    cr_expect_null(open_log(0, &error));
+}
