@@ -69,6 +69,7 @@ bool unpacker_init(struct unpacker *u, struct glint_slice data)
     msgpack_unpacked_init(&u->unpacked);
     u->failed = true;
     uint64_t size = 0;
+    if (data.size == 0) return false; /* and perhaps nowhere */
     if (!scan_msgpack(data.data, data.size, &size) || size != data.size) return false;
     size_t at = 0;
     if (msgpack_unpack_next(&u->unpacked, (const char *)data.data, data.size, &at) !=

@@ -1,29 +1,11 @@
 /* Messages as bytes and back; damaged ones are refused, and nothing of them stays. */
 #include "engine/net/message.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
+#include "engine/limits.h"
 
-static struct glint_error error;
-static int64_t live;
-
-static void begin(void)
-{
-    live = mem_live();
-    error.code = GLINT_OK;
-}
-
-static void end(void)
-{
-    cr_expect_eq(mem_live(), live);
-}
+#include "tests/unit/net/bytes.h"
 
 TestSuite(message, .init = begin, .fini = end);
-
-static struct glint_slice whole(const struct buffer *b)
-{
-    return (struct glint_slice){b->data, b->size};
-}
 
 static struct message *make(enum message_type type)
 {
@@ -34,6 +16,7 @@ static struct message *make(enum message_type type)
     m->attempt = 3;
     m->partition = 70000;
     m->id = UINT64_MAX;
+    m->size = UINT64_MAX / 2;
     if (type != MSG_CANCEL) cr_assert(buffer_append(&m->body, "a body\0with a zero", 18));
     if (type == MSG_DONE) cr_assert(buffer_append(&m->counters, "\x90", 1));
     if (type != MSG_FAILED) return m;
@@ -51,11 +34,6 @@ static struct buffer encode(const struct message *m)
     return bytes;
 }
 
-static bool same(const struct buffer *a, const struct buffer *b)
-{
-    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
-}
-
 Test(message, every_type_comes_back)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
@@ -65,7 +43,7 @@ Test(message, every_type_comes_back)
         cr_assert_not_null(back);
         cr_expect(back->type == m->type && back->stage == m->stage && back->task == m->task);
         cr_expect(back->attempt == m->attempt && back->partition == m->partition);
-        cr_expect_eq(back->id, m->id);
+        cr_expect(back->id == m->id && back->size == m->size);
         cr_expect(same(&back->body, &m->body) && same(&back->counters, &m->counters));
         cr_expect_eq(back->error != NULL, type == MSG_FAILED);
         if (back->error != NULL) cr_expect_eq(memcmp(back->error, m->error, sizeof *m->error), 0);
@@ -76,35 +54,48 @@ Test(message, every_type_comes_back)
     message_destroy(NULL);
 }
 
+static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+{
+    (void)arg;
+    memset(&error, 0, sizeof error);
+    struct message *back = message_decode(bad, &error);
+    cr_assert_eq(error.code, back == NULL ? GLINT_E_PROTOCOL : GLINT_OK);
+    cr_assert(back == NULL || (!cut && back->type > 0 && back->type < MSG_TYPES_END));
+    if (back != NULL) cr_assert_eq(back->error != NULL, back->type == MSG_FAILED);
+    if (back != NULL && back->error != NULL) cr_assert(error_known(back->error->code));
+    message_destroy(back);
+}
+
 Test(message, damaged_bytes_are_refused_or_sound)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
         struct buffer good = encode(m);
-        uint8_t *bad = mem_alloc(good.size);
-        for (uint64_t i = 0; i < good.size * 257; i++) {
-            uint64_t at = i / 257, value = i % 257; /* value 256: cut here */
-            memcpy(bad, good.data, good.size);
-            if (value < 256) bad[at] = (uint8_t)value;
-            error.code = GLINT_OK;
-            struct message *back =
-                message_decode((struct glint_slice){bad, value < 256 ? good.size : at}, &error);
-            cr_assert_eq(back == NULL, error.code == GLINT_E_PROTOCOL);
-            cr_assert(back == NULL ||
-                      (value < 256 && back->type > 0 && back->type < MSG_TYPES_END));
-            cr_assert(back == NULL || back->type != MSG_FAILED ||
-                      (back->error != NULL && back->error->code < 0));
-            message_destroy(back);
-        }
-        mem_free(bad);
+        damage(whole(&good), look_at_damage, NULL);
         message_destroy(m);
         buffer_fini(&good);
     }
 }
 
+/* A FAILED without an error, and an error in any other message. */
+Test(message, an_error_is_in_a_failed_and_nowhere_else)
+{
+    for (int type = 1; type < MSG_TYPES_END; type++) {
+        struct message *m = make((enum message_type)type);
+        struct buffer bytes = encode(m);
+        cr_assert(bytes.data[1] == type && bytes.data[0] == 0x9a);
+        bytes.data[1] = type == MSG_FAILED ? MSG_DONE : MSG_FAILED;
+        memset(&error, 0, sizeof error);
+        cr_expect_null(message_decode(whole(&bytes), &error));
+        cr_expect_eq(error.code, GLINT_E_PROTOCOL);
+        message_destroy(m);
+        buffer_fini(&bytes);
+    }
+}
+
 Test(message, codes_are_codes)
 {
-    static const int codes[] = {0, 1, INT32_MIN, -100000};
+    static const int codes[] = {0, 1, INT32_MIN, -100000, -9999, -5};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct message *m = make(MSG_FAILED);
         m->error->code = (enum glint_code)codes[i];
@@ -134,28 +125,167 @@ Test(message, no_memory_anywhere)
     message_destroy(m);
 }
 
+/* ---- Bodies */
+
+static const struct output_place places[] = {
+    {0, 0}, {1, 127}, {EXECUTORS_MAX, 128}, {3, UINT32_MAX}, {65535, 1}};
+
+static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
+{
+    struct output_place *back;
+    uint32_t count;
+    (void)arg;
+    memset(&error, 0, sizeof error);
+    int r = outputs_decode(bad, &back, &count, &error);
+    cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    cr_assert((r == 0) == (back != NULL) && (r == 0 || count == 0));
+    if (cut) cr_assert_neq(r, 0);
+    for (uint32_t i = 0; i < count; i++) cr_assert_leq(back[i].executor, EXECUTORS_MAX);
+    mem_free(back);
+}
+
 Test(message, map_outputs_come_back)
 {
-    static const uint32_t attempts[] = {0, 1, 127, 128, UINT32_MAX};
     for (uint32_t count = 0; count <= 5; count++) {
         struct buffer bytes = {NULL, 0, 0};
-        uint32_t *back, back_count;
-        cr_assert_eq(outputs_encode(attempts, count, &bytes, &error), 0);
+        struct output_place *back;
+        uint32_t back_count;
+        cr_assert_eq(outputs_encode(places, count, &bytes, &error), 0);
         cr_assert_eq(outputs_decode(whole(&bytes), &back, &back_count, &error), 0);
         cr_assert_eq(back_count, count);
-        for (uint32_t i = 0; i < count; i++) cr_expect_eq(back[i], attempts[i]);
+        cr_expect_eq(memcmp(back, places, count * sizeof *back), 0);
         mem_free(back);
-        for (uint64_t size = 0; size < bytes.size; size++) {
-            error.code = GLINT_OK;
-            cr_expect_eq(
-                outputs_decode((struct glint_slice){bytes.data, size}, &back, &back_count, &error),
-                GLINT_E_PROTOCOL);
-            cr_expect(back == NULL && back_count == 0);
-        }
-        error.code = GLINT_OK;
+        damage(whole(&bytes), look_at_outputs, NULL);
+        memset(&error, 0, sizeof error);
         buffer_fini(&bytes);
     }
-    cr_expect_eq(outputs_decode((struct glint_slice){(const uint8_t *)"\x91\xa1x", 3},
-                                &(uint32_t *){NULL}, &(uint32_t){0}, &error),
-                 GLINT_E_PROTOCOL);
+}
+
+Test(message, map_outputs_that_cannot_be)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } rows[] = {
+        {"\x91\xa1x", 3},                    /* a text */
+        {"\x91\x01", 2},                     /* an executor, and no attempt */
+        {"\x92\xce\x00\x01\x00\x01\x01", 7}, /* executor 65537 */
+        {"\x92\x01\xff", 3},                 /* attempt -1 */
+        {"\xdd\xff\xff\xff\xfe", 5},         /* as many as are not there */
+        {"\x01", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct output_place *back;
+        uint32_t count;
+        memset(&error, 0, sizeof error);
+        struct glint_slice bytes = {(const uint8_t *)rows[i].bytes, rows[i].size};
+        cr_expect_eq(outputs_decode(bytes, &back, &count, &error), GLINT_E_PROTOCOL, "%zu", i);
+        cr_expect(back == NULL && count == 0);
+    }
+}
+
+static void look_at_job(struct glint_slice bad, bool cut, void *arg)
+{
+    struct task_options o = {0};
+    (void)arg;
+    memset(&error, 0, sizeof error);
+    int r = job_decode(bad, &o, &error);
+    cr_assert(r == error.code && (r == 0 || (r == GLINT_E_PROTOCOL)));
+    if (cut) cr_assert_neq(r, 0);
+    cr_assert(o.line_bytes_max <= VALUE_BYTES_MAX && o.result_bytes_max <= RESULT_BYTES_MAX);
+    cr_assert_lt(strlen(o.folder), sizeof o.folder);
+}
+
+Test(message, options_of_a_job_come_back)
+{
+    static const struct task_options rows[] = {
+        {.line_bytes_max = 1, .result_bytes_max = 1, .bad_rows_max = -1, .folder = ""},
+        {.line_bytes_max = VALUE_BYTES_MAX,
+         .result_bytes_max = RESULT_BYTES_MAX,
+         .skip_bad_rows = true,
+         .bad_rows_max = INT64_MAX,
+         .folder = "/home/a b/\xff"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task_options back = {.memory_bytes = 12345};
+        struct buffer bytes = {NULL, 0, 0};
+        cr_assert_eq(job_encode(&rows[i], &bytes, &error), 0);
+        cr_assert_eq(job_decode(whole(&bytes), &back, &error), 0, "%s", error.cause);
+        cr_expect(back.line_bytes_max == rows[i].line_bytes_max &&
+                  back.result_bytes_max == rows[i].result_bytes_max &&
+                  back.skip_bad_rows == rows[i].skip_bad_rows &&
+                  back.bad_rows_max == rows[i].bad_rows_max);
+        cr_expect_str_eq(back.folder, rows[i].folder);
+        cr_expect_eq(back.memory_bytes, 12345, "what is the executor's own stays");
+        damage(whole(&bytes), look_at_job, NULL);
+        memset(&error, 0, sizeof error);
+        buffer_fini(&bytes);
+    }
+}
+
+static void look_at_fault(struct glint_slice bad, bool cut, void *arg)
+{
+    struct fetch_fault f;
+    (void)arg;
+    memset(&error, 0, sizeof error);
+    int r = fault_decode(bad, &f, &error);
+    cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (cut) cr_assert_neq(r, 0);
+    cr_assert(f.map <= PARTITIONS_MAX && f.executor <= EXECUTORS_MAX);
+}
+
+Test(message, faults_come_back)
+{
+    static const struct fetch_fault rows[] = {
+        {0, 0, 0, 0, false}, {UINT64_MAX, PARTITIONS_MAX, EXECUTORS_MAX, UINT32_MAX, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fetch_fault back;
+        struct buffer bytes = {NULL, 0, 0};
+        cr_assert_eq(fault_encode(&rows[i], &bytes, &error), 0);
+        cr_assert_eq(fault_decode(whole(&bytes), &back, &error), 0);
+        cr_expect(back.shuffle == rows[i].shuffle && back.map == rows[i].map &&
+                  back.executor == rows[i].executor && back.attempt == rows[i].attempt &&
+                  back.unreachable == rows[i].unreachable);
+        damage(whole(&bytes), look_at_fault, NULL);
+        memset(&error, 0, sizeof error);
+        buffer_fini(&bytes);
+    }
+}
+
+Test(message, bodies_without_memory)
+{
+    struct fetch_fault fault = {1, 2, 3, 4, false};
+    struct task_options options = {.folder = "/"};
+    struct output_place *back;
+    struct buffer bytes = {NULL, 0, 0}, outputs = {NULL, 0, 0};
+    uint32_t count;
+    cr_assert_eq(outputs_encode(places, 5, &outputs, &error), 0);
+    mem_fail_at(1, true);
+    cr_expect_eq(fault_encode(&fault, &bytes, &error), GLINT_E_NO_MEMORY);
+    memset(&error, 0, sizeof error);
+    cr_expect_eq(job_encode(&options, &bytes, &error), GLINT_E_NO_MEMORY);
+    memset(&error, 0, sizeof error);
+    cr_expect_eq(outputs_encode(places, 5, &bytes, &error), GLINT_E_NO_MEMORY);
+    memset(&error, 0, sizeof error);
+    cr_expect_eq(outputs_decode(whole(&outputs), &back, &count, &error), GLINT_E_NO_MEMORY);
+    mem_fail_at(0, false);
+    cr_expect(bytes.data == NULL && back == NULL && count == 0);
+    buffer_fini(&outputs);
+}
+
+/* Every code is the floor of what it stands for, and never off by more than an eighth. */
+Test(message, sizes_in_one_byte)
+{
+    uint64_t last = 0;
+    for (unsigned code = 1; code <= UINT8_MAX; code++) {
+        uint64_t bytes = size_of_code((uint8_t)code);
+        cr_expect_gt(bytes, last);
+        cr_expect_eq(size_code(bytes), code, "code %u", code);
+        cr_expect_eq(size_code(bytes - 1), code - 1, "code %u", code);
+        cr_expect_leq(bytes - last, last / 8 + 1);
+        last = bytes;
+    }
+    cr_expect(size_code(0) == 0 && size_of_code(0) == 0);
+    cr_expect_eq(last, 15 * GIB); /* 255: that much or more */
+    cr_expect_eq(size_code(UINT64_MAX), UINT8_MAX);
 }

@@ -1,0 +1,59 @@
+/* What tests of decoders have in common: errors and memory looked at before and after each test,
+ * and bytes damaged in every way that one byte can be. */
+#ifndef GLINT_TESTS_NET_BYTES_H
+#define GLINT_TESTS_NET_BYTES_H
+
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct glint_error error;
+static int64_t live;
+
+static void begin(void)
+{
+    live = mem_live();
+    memset(&error, 0, sizeof error);
+}
+
+static void end(void)
+{
+    cr_expect_eq(mem_live(), live);
+}
+
+static inline struct glint_slice whole(const struct buffer *b)
+{
+    return (struct glint_slice){b->data, b->size};
+}
+
+static inline bool same(const struct buffer *a, const struct buffer *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+}
+
+/* Calls `look` with every truncation of `good`, and with every value in every byte of it: the good
+ * bytes too, once per byte. What it is given has exactly that size in memory. */
+static inline void damage(struct glint_slice good,
+                          void (*look)(struct glint_slice bad, bool cut, void *arg), void *arg)
+{
+    for (uint64_t at = 0; at < good.size; at++) {
+        uint8_t *cut = malloc(at + 1);
+        memcpy(cut, good.data, at);
+        look((struct glint_slice){cut, at}, true, arg);
+        free(cut);
+    }
+    uint8_t *bad = malloc(good.size);
+    memcpy(bad, good.data, good.size);
+    for (uint64_t at = 0; at < good.size; at++) {
+        for (unsigned value = 0; value < 256; value++) {
+            bad[at] = (uint8_t)value;
+            look((struct glint_slice){bad, good.size}, false, arg);
+        }
+        bad[at] = good.data[at];
+    }
+    free(bad);
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* Hellos and refusals: round trips, damage, and who is refused with which words. */
+#include "engine/net/hello.h"
+
+#include "engine/data/pack.h"
+
+#include "tests/unit/net/bytes.h"
+
+#include <stdio.h>
+
+TestSuite(hello, .init = begin, .fini = end);
+
+static struct hello driver(void)
+{
+    return (struct hello){.protocol_min = PROTOCOL_MIN,
+                          .protocol_max = PROTOCOL_MAX,
+                          .role = ROLE_DRIVER,
+                          .channel = CHANNEL_CONTROL,
+                          .cluster = "plain",
+                          .node = "driver",
+                          .incarnation = {1, 2, 3},
+                          .build = "0.1.0-aa"};
+}
+
+static struct hello executor(void)
+{
+    struct hello h = driver();
+    h.role = ROLE_EXECUTOR;
+    memcpy(h.node, "e1", 3);
+    memset(h.incarnation, 7, sizeof h.incarnation);
+    return h;
+}
+
+static struct buffer encode(const struct hello *h)
+{
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert_eq(hello_encode(h, &bytes, &error), 0);
+    cr_assert_leq(bytes.size, HELLO_BYTES_MAX);
+    return bytes;
+}
+
+static bool equal(const struct hello *a, const struct hello *b)
+{
+    return a->protocol_min == b->protocol_min && a->protocol_max == b->protocol_max &&
+           a->role == b->role && a->channel == b->channel && strcmp(a->cluster, b->cluster) == 0 &&
+           strcmp(a->node, b->node) == 0 && strcmp(a->build, b->build) == 0 &&
+           memcmp(a->incarnation, b->incarnation, INCARNATION_BYTES) == 0 &&
+           memcmp(a->wanted, b->wanted, INCARNATION_BYTES) == 0;
+}
+
+static int decode(struct glint_slice bytes, struct hello *out)
+{
+    memset(&error, 0, sizeof error);
+    int r = hello_decode(bytes, out, &error);
+    cr_assert_eq(r, error.code);
+    return r;
+}
+
+Test(hello, comes_back)
+{
+    for (int role = 1; role < ROLES_END; role++)
+        for (int channel = 1; channel < CHANNELS_END; channel++) {
+            struct hello h = driver(), back;
+            h.role = role;
+            h.channel = channel;
+            h.protocol_max = UINT32_MAX;
+            memset(h.wanted, 0xff, sizeof h.wanted);
+            memset(h.cluster, 'c', sizeof h.cluster - 1);
+            memset(h.node, 'n', sizeof h.node - 1);
+            memset(h.build, 'b', sizeof h.build - 1);
+            struct buffer bytes = encode(&h);
+            cr_assert_eq(decode(whole(&bytes), &back), 0, "%s", error.cause);
+            cr_expect(equal(&h, &back));
+            buffer_fini(&bytes);
+        }
+}
+
+static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+{
+    struct hello h;
+    (void)arg;
+    int r = decode(bad, &h);
+    if (cut) cr_assert_eq(r, GLINT_E_PROTOCOL);
+    cr_assert(r == 0 || r == GLINT_E_PROTOCOL || r == GLINT_E_PEER_MISMATCH);
+    cr_assert(r == 0 || (h.role == 0 && h.node[0] == '\0'));
+    cr_assert(r != 0 || (h.role > 0 && h.role < ROLES_END && h.channel > 0 &&
+                         h.channel < CHANNELS_END && h.node[0] != '\0' && h.cluster[0] != '\0'));
+}
+
+Test(hello, damage_is_refused_or_sound)
+{
+    struct hello h = executor();
+    struct buffer bytes = encode(&h);
+    damage(whole(&bytes), look_at_damage, NULL);
+    cr_assert(buffer_append(&bytes, "\xc0", 1));
+    cr_expect_eq(decode(whole(&bytes), &h), GLINT_E_PROTOCOL); /* trailing bytes */
+    buffer_fini(&bytes);
+}
+
+Test(hello, what_cannot_be_is_refused)
+{
+    struct hello bad[10], back;
+    for (int i = 0; i < 10; i++) bad[i] = driver();
+    bad[0].node[0] = '\0';
+    bad[1].cluster[0] = '\0';
+    bad[2].build[0] = '\0';
+    memset(bad[3].incarnation, 0, INCARNATION_BYTES);
+    memcpy(bad[4].node, "a\033[2J", 6);
+    memcpy(bad[5].cluster, "two\nlines", 10);
+    memcpy(bad[6].build, "\xff\xfe", 3);
+    memcpy(bad[7].node, "\xc2\x9b", 3); /* a control character in two bytes */
+    bad[8].protocol_min = 0;
+    bad[9].protocol_min = 2;
+    bad[9].protocol_max = 1;
+    for (int i = 0; i < 10; i++) {
+        struct buffer bytes = encode(&bad[i]);
+        cr_expect_eq(decode(whole(&bytes), &back), GLINT_E_PROTOCOL, "%d", i);
+        buffer_fini(&bytes);
+    }
+}
+
+/* Whatever another version has behind the range, and if it is nothing that this one knows. */
+Test(hello, of_another_protocol_is_refused_with_both_ranges)
+{
+    struct packer p;
+    struct hello back;
+    char range[64];
+    packer_init(&p);
+    pack_array(&p, 4);
+    pack_u64(&p, PROTOCOL_MAX + 4);
+    pack_u64(&p, PROTOCOL_MAX + 6);
+    pack_text(&p, "a field of the future");
+    pack_array(&p, 0);
+    cr_expect_eq(decode(whole(&p.out), &back), GLINT_E_PEER_MISMATCH);
+    snprintf(range, sizeof range, "the other %u to %u", PROTOCOL_MAX + 4, PROTOCOL_MAX + 6);
+    cr_expect_not_null(strstr(error.cause, range), "%s", error.cause);
+    snprintf(range, sizeof range, "protocols %u to %u (build %s)", PROTOCOL_MIN, PROTOCOL_MAX,
+             build_id());
+    cr_expect_not_null(strstr(error.cause, range), "%s", error.cause);
+    packer_fini(&p);
+}
+
+/* A later one that still speaks this protocol may say more. */
+Test(hello, more_fields_are_passed_over)
+{
+    struct hello h = driver(), back;
+    struct buffer bytes = encode(&h);
+    cr_assert_eq(bytes.data[0], 0x99);
+    bytes.data[0] = 0x9a;
+    cr_assert(buffer_append(&bytes, "\xa1x", 2));
+    cr_expect_eq(decode(whole(&bytes), &back), 0);
+    cr_expect(equal(&h, &back));
+    buffer_fini(&bytes);
+}
+
+static void expect_mismatch(const struct hello *self, const struct hello *peer, const char *one,
+                            const char *other)
+{
+    memset(&error, 0, sizeof error);
+    cr_expect_eq(hello_check(self, peer, &error), GLINT_E_PEER_MISMATCH);
+    cr_expect_not_null(strstr(error.cause, one), "\"%s\" has no \"%s\"", error.cause, one);
+    cr_expect_not_null(strstr(error.cause, other), "\"%s\" has no \"%s\"", error.cause, other);
+    cr_expect(error.hint[0] != '\0');
+}
+
+Test(hello, mismatches_have_both_values)
+{
+    struct hello self = executor(), peer = driver();
+    cr_assert_eq(hello_check(&self, &peer, &error), 0);
+    peer.protocol_min = 8;
+    peer.protocol_max = 9;
+    expect_mismatch(&self, &peer, "1 to 1", "8 to 9");
+    peer = driver();
+    memcpy(peer.cluster, "other", 6);
+    expect_mismatch(&self, &peer, "plain", "other");
+    peer = driver();
+    memcpy(peer.build, "0.1.0-bb", 9);
+    expect_mismatch(&self, &peer, "0.1.0-aa", "0.1.0-bb");
+    peer = driver();
+    memcpy(peer.incarnation, self.incarnation, INCARNATION_BYTES);
+    expect_mismatch(&self, &peer, "itself", "driver");
+    peer = driver();
+    peer.wanted[0] = 0xab;
+    expect_mismatch(&self, &peer, "0707070707070707", "ab00000000000000");
+    memcpy(peer.wanted, self.incarnation, INCARNATION_BYTES);
+    cr_expect_eq(hello_check(&self, &peer, &(struct glint_error){.code = 0}), 0);
+    /* The side that dialled: it is not answered by whom it wanted. */
+    peer = driver();
+    memcpy(peer.wanted, "somebody else", 13);
+    struct hello answer = executor();
+    expect_mismatch(&peer, &answer, "0707070707070707", "736f6d65626f6479");
+    memcpy(peer.wanted, answer.incarnation, INCARNATION_BYTES);
+    cr_expect_eq(hello_check(&peer, &answer, &(struct glint_error){.code = 0}), 0);
+}
+
+Test(hello, builds_without_an_id_fit_no_other)
+{
+    struct hello self = executor(), peer = driver();
+    memcpy(self.build, "1" BUILD_UNMARKED, sizeof "1" BUILD_UNMARKED);
+    memcpy(peer.build, self.build, sizeof peer.build);
+    expect_mismatch(&self, &peer, "e1", "1-unmarked");
+}
+
+Test(hello, roles_and_channels)
+{
+    static const struct {
+        enum role a, b;
+        enum channel channel;
+    } allowed[] = {
+        {ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL}, {ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
+        {ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},   {ROLE_EXECUTOR, ROLE_EXECUTOR, CHANNEL_DATA},
+        {ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
+    };
+    unsigned fits = 0;
+    for (int a = 1; a < ROLES_END; a++)
+        for (int b = 1; b < ROLES_END; b++)
+            for (int channel = 1; channel < CHANNELS_END; channel++) {
+                struct hello self = executor(), peer = driver();
+                self.role = a;
+                peer.role = b;
+                peer.channel = channel;
+                bool expected = false;
+                for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
+                    expected |= allowed[i].channel == peer.channel &&
+                                ((allowed[i].a == self.role && allowed[i].b == peer.role) ||
+                                 (allowed[i].b == self.role && allowed[i].a == peer.role));
+                memset(&error, 0, sizeof error);
+                int r = hello_check(&self, &peer, &error);
+                cr_expect_eq(r, expected ? 0 : GLINT_E_PEER_MISMATCH, "%d %d %d", a, b, channel);
+                fits += r == 0;
+            }
+    cr_expect_eq(fits, 9);
+}
+
+Test(hello, refusals_come_back)
+{
+    struct glint_error why = {.code = GLINT_OK}, back = {.code = GLINT_OK};
+    struct buffer bytes = {NULL, 0, 0};
+    error_set(&why, GLINT_E_PEER_MISMATCH, "the hint", "build %s, not %s", "a", "b");
+    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
+    cr_expect_eq(refuse_decode(whole(&bytes), &back), GLINT_E_PEER_MISMATCH);
+    cr_expect_str_eq(back.cause, "build a, not b");
+    cr_expect_str_eq(back.hint, "the hint");
+    buffer_fini(&bytes);
+}
+
+Test(hello, a_long_refusal_is_cut_to_fit)
+{
+    struct glint_error why = {.code = GLINT_E_AUTH}, back = {.code = GLINT_OK};
+    struct buffer bytes = {NULL, 0, 0};
+    memset(why.cause, 'c', sizeof why.cause - 1);
+    memset(why.hint, 'h', sizeof why.hint - 1);
+    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
+    cr_expect_leq(bytes.size, HELLO_BYTES_MAX);
+    cr_expect_eq(refuse_decode(whole(&bytes), &back), GLINT_E_AUTH);
+    cr_expect(strlen(back.cause) > 400 && strlen(back.hint) > 200);
+    buffer_fini(&bytes);
+}
+
+/* Of another version: a code this one does not have; of an enemy: terminal commands. */
+Test(hello, refusals_of_strangers_can_be_read)
+{
+    static const struct {
+        int64_t code;
+        const char *cause, *shown;
+        int expected;
+    } rows[] = {
+        {-9999, "new rules", "new rules", GLINT_E_PEER_MISMATCH},
+        {INT64_MIN, "far out", "far out", GLINT_E_PEER_MISMATCH},
+        {GLINT_E_AUTH, "\033[2Jgone\n\xff", "?[2Jgone ?", GLINT_E_AUTH},
+        {0, "fine", "a refusal does not parse", GLINT_E_PROTOCOL},
+        {5, "fine", "a refusal does not parse", GLINT_E_PROTOCOL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct packer p;
+        packer_init(&p);
+        pack_array(&p, 4);
+        pack_i64(&p, rows[i].code);
+        pack_text(&p, rows[i].cause);
+        pack_text(&p, "");
+        pack_text(&p, "a field of the future");
+        memset(&error, 0, sizeof error);
+        cr_expect_eq(refuse_decode(whole(&p.out), &error), rows[i].expected);
+        cr_expect_eq(error.code, rows[i].expected);
+        cr_expect_str_eq(error.cause, rows[i].shown);
+        packer_fini(&p);
+    }
+}
+
+static void look_at_refusal(struct glint_slice bad, bool cut, void *arg)
+{
+    (void)arg;
+    memset(&error, 0, sizeof error);
+    int r = refuse_decode(bad, &error);
+    cr_assert(r < 0 && r == error.code);
+    if (cut) cr_assert_eq(r, GLINT_E_PROTOCOL);
+}
+
+Test(hello, damaged_refusals_are_errors_all_the_same)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct buffer bytes = {NULL, 0, 0};
+    error_set(&why, GLINT_E_AUTH, "hint", "cause");
+    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
+    damage(whole(&bytes), look_at_refusal, NULL);
+    buffer_fini(&bytes);
+}
+
+Test(hello, without_memory_nothing_is_appended)
+{
+    struct hello h = driver();
+    struct glint_error why = {.code = GLINT_E_AUTH};
+    struct buffer bytes = {NULL, 0, 0};
+    mem_fail_at(1, true);
+    cr_expect_eq(hello_encode(&h, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(bytes.size, 0);
+    cr_expect_eq(refuse_encode(&why, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(bytes.size, 0);
+    mem_fail_at(0, false);
+    buffer_fini(&bytes);
+}
+
+Test(hello, this_program_has_a_build_id)
+{
+    const char *dash = strchr(build_id(), '-');
+    cr_assert_not_null(dash);
+    cr_expect_eq(strncmp(build_id(), GLINT_VERSION, (size_t)(dash - build_id())), 0);
+    cr_expect_eq(strlen(dash + 1), 40, "%s", build_id());
+    cr_expect_eq(strspn(dash + 1, "0123456789abcdef"), 40);
+    cr_expect_eq(build_id(), build_id());
+}

@@ -1,0 +1,135 @@
+/* Signs of life as tables: times, what happens, what must be said. Limits: 1 s, 5 s, 10 s. */
+#include "engine/net/liveness.h"
+
+#include <criterion/criterion.h>
+
+#define MS UINT64_C(1000000)
+
+static const struct liveness_limits limits = {1000 * MS, 5000 * MS, 10000 * MS};
+
+struct step {
+    uint64_t at_ms;
+    bool heard; /* before the look */
+    enum life life;
+    bool beat;
+    uint64_t next_ms; /* 0: never */
+};
+
+static void play(const struct step *steps, size_t count)
+{
+    const uint64_t start = UINT64_C(123456789) * MS; /* a clock begins anywhere */
+    struct liveness l;
+    liveness_init(&l, &limits, start);
+    for (size_t i = 0; i < count; i++) {
+        const struct step *s = &steps[i];
+        uint64_t now = start + s->at_ms * MS, next = 0;
+        bool beat = false;
+        if (s->heard) liveness_heard(&l, now);
+        cr_expect_eq(liveness_look(&l, now, &beat, &next), s->life, "at %lu ms", s->at_ms);
+        cr_expect_eq(beat, s->beat, "at %lu ms", s->at_ms);
+        cr_expect_eq(next, s->next_ms > 0 ? start + s->next_ms * MS : UINT64_MAX, "at %lu ms: %lu",
+                     s->at_ms, (next - start) / MS);
+    }
+}
+#define PLAY(steps) play(steps, sizeof steps / sizeof steps[0])
+
+Test(liveness, beats_are_due_once_each)
+{
+    static const struct step steps[] = {
+        {0, false, LIFE_ALIVE, false, 1000},   {999, false, LIFE_ALIVE, false, 1000},
+        {1000, true, LIFE_ALIVE, true, 2000},  {1000, false, LIFE_ALIVE, false, 2000},
+        {2300, true, LIFE_ALIVE, true, 3300},  {3299, true, LIFE_ALIVE, false, 3300},
+        {3300, false, LIFE_ALIVE, true, 4300},
+    };
+    PLAY(steps);
+}
+
+Test(liveness, silence_is_suspected_then_dead)
+{
+    static const struct step steps[] = {
+        {4000, false, LIFE_ALIVE, true, 5000},     {4999, false, LIFE_ALIVE, false, 5000},
+        {5000, false, LIFE_SUSPECT, true, 6000},   {9500, false, LIFE_SUSPECT, true, 10000},
+        {9999, false, LIFE_SUSPECT, false, 10000}, {10000, false, LIFE_DEAD, false, 0},
+        {10001, true, LIFE_DEAD, false, 0},        {99999, true, LIFE_DEAD, false, 0},
+    };
+    PLAY(steps);
+}
+
+Test(liveness, a_sign_clears_a_suspicion)
+{
+    static const struct step steps[] = {
+        {4500, false, LIFE_ALIVE, true, 5000},     {5000, false, LIFE_SUSPECT, false, 5500},
+        {5100, true, LIFE_ALIVE, false, 5500},     {9600, false, LIFE_ALIVE, true, 10100},
+        {10099, false, LIFE_ALIVE, false, 10100},  {10100, false, LIFE_SUSPECT, false, 10600},
+        {15000, false, LIFE_SUSPECT, true, 15100}, {15100, false, LIFE_DEAD, false, 0},
+    };
+    PLAY(steps);
+}
+
+/* 20 s without a look: nobody read what they sent meanwhile, so they get a new beginning. */
+Test(liveness, our_own_sleep_is_not_their_silence)
+{
+    static const struct step steps[] = {
+        {1000, true, LIFE_ALIVE, true, 2000},      {21000, false, LIFE_ALIVE, true, 22000},
+        {25999, false, LIFE_ALIVE, true, 26000},   {26000, false, LIFE_SUSPECT, false, 26999},
+        {30999, false, LIFE_SUSPECT, true, 31000}, {31000, false, LIFE_DEAD, false, 0},
+    };
+    PLAY(steps);
+}
+
+/* Exactly suspect_ns between two looks is no sleep: the timer was merely late. */
+Test(liveness, a_late_look_is_not_a_sleep)
+{
+    static const struct step steps[] = {
+        {1000, true, LIFE_ALIVE, true, 2000},
+        {6000, false, LIFE_SUSPECT, true, 7000},
+        {11000, false, LIFE_DEAD, false, 0},
+    };
+    PLAY(steps);
+}
+
+Test(liveness, a_sleep_ends_a_suspicion_too)
+{
+    static const struct step steps[] = {
+        {5000, false, LIFE_SUSPECT, true, 6000},
+        {10001, false, LIFE_ALIVE, true, 11001},
+    };
+    PLAY(steps);
+}
+
+/* What was read late is heard late: no step back. */
+Test(liveness, an_older_sign_changes_nothing)
+{
+    struct liveness l;
+    bool beat;
+    uint64_t next;
+    liveness_init(&l, &limits, 0);
+    liveness_heard(&l, 4000 * MS);
+    liveness_heard(&l, 3000 * MS);
+    cr_expect_eq(liveness_look(&l, 4500 * MS, &beat, &next), LIFE_ALIVE);
+    cr_expect_eq(l.heard_ns, 4000 * MS);
+    cr_expect_eq(liveness_look(&l, 8999 * MS, &beat, &next), LIFE_ALIVE);
+    cr_expect_eq(liveness_look(&l, 9000 * MS, &beat, &next), LIFE_SUSPECT);
+}
+
+/* Whoever looks when told to, and beats when told to, never loses one who does the same. */
+Test(liveness, two_who_follow_it_stay_alive)
+{
+    struct liveness a, b;
+    uint64_t now = 0, next_a = 0, next_b = 0;
+    bool beat;
+    liveness_init(&a, &limits, 0);
+    liveness_init(&b, &limits, 0);
+    for (int i = 0; i < 1000; i++) {
+        now = next_a < next_b ? next_a : next_b;
+        if (now == next_a) {
+            cr_assert_eq(liveness_look(&a, now, &beat, &next_a), LIFE_ALIVE);
+            if (beat) liveness_heard(&b, now + 3 * MS);
+        }
+        if (now == next_b) {
+            cr_assert_eq(liveness_look(&b, now, &beat, &next_b), LIFE_ALIVE);
+            if (beat) liveness_heard(&a, now + 3 * MS);
+        }
+    }
+    cr_expect_gt(now, 100 * 1000 * MS);
+}
