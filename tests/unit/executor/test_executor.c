@@ -1,0 +1,367 @@
+/* Two executors, joined by function calls: whoever has made which map output, the same results come
+ * out; what is lost or damaged is named; attempts can be ended; large results wait to be fetched.
+ */
+#include "engine/executor/executor.h"
+
+#include "engine/executor/store.h"
+#include "engine/executor/work_dir.h"
+#include "ops/ops.h"
+#include "tests/support/local.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+extern const struct op op_collect;
+
+enum { MAPS = 4, REDUCES = 3, NUMBERS = 1000, EXECUTORS = 2, MAP_STAGE = 1, REDUCE_STAGE = 2 };
+
+struct world {
+    struct glint *g;
+    struct glint_config config;
+    struct glint_rdd *pairs, *counts, *wide;
+    struct work_dir dirs[EXECUTORS];
+    struct executor *executors[EXECUTORS]; /* number i is i + 1 */
+    struct fetcher fetcher;
+    uint32_t places[MAPS];
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;
+    struct message *first, *last;
+};
+
+static struct world w;
+static struct glint_error error;
+
+static void deliver(void *arg, struct message *m)
+{
+    (void)arg;
+    pthread_mutex_lock(&w.lock);
+    if (w.last != NULL)
+        w.last->next = m;
+    else
+        w.first = m;
+    w.last = m;
+    pthread_cond_signal(&w.arrived);
+    pthread_mutex_unlock(&w.lock);
+}
+
+static struct message *receive(void)
+{
+    pthread_mutex_lock(&w.lock);
+    while (w.first == NULL) pthread_cond_wait(&w.arrived, &w.lock);
+    struct message *m = w.first;
+    w.first = m->next;
+    if (w.first == NULL) w.last = NULL;
+    m->next = NULL;
+    pthread_mutex_unlock(&w.lock);
+    return m;
+}
+
+/* Requests are answered at once, from the other executor's store, as serve.c would. */
+static void answer(struct fetch_request *r)
+{
+    const struct get *g = &r->get;
+    struct store *s = executor_store(w.executors[r->executor - 1]);
+    struct run_part parts[MAPS];
+    uint32_t count = g->kind == GET_PARTS ? g->map_count : 1;
+    for (uint32_t i = 0; i < count && r->error.code == GLINT_OK; i++) {
+        uint32_t map = g->kind == GET_PARTS ? g->maps[i][0] : g->map;
+        uint32_t attempt = g->kind == GET_PARTS ? g->maps[i][1] : g->attempt;
+        const struct run *run = store_output(s, g->id, map, attempt);
+        if (run == NULL) {
+            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "it is not there");
+            break;
+        }
+        if (g->kind == GET_PARTS) {
+            parts[i] = run->parts[g->partition];
+        } else if (run->source.memory != NULL) {
+            memcpy(r->into, run->source.memory + g->offset, g->size);
+        } else {
+            int file = open(run->path, O_RDONLY);
+            cr_assert_eq(pread(file, r->into, g->size, (off_t)g->offset), (ssize_t)g->size);
+            close(file);
+        }
+        store_release(s, run);
+    }
+    if (g->kind == GET_PARTS && r->error.code == GLINT_OK)
+        parts_encode(parts, g->map_count, &r->answer, &r->error);
+}
+
+static void submit(void *arg, struct fetch_request *first)
+{
+    (void)arg;
+    for (struct fetch_request *r = first, *next; r != NULL; r = next) {
+        next = r->next;
+        r->error.code = GLINT_OK;
+        answer(r);
+        r->done(r);
+    }
+}
+
+static void send(uint32_t executor, enum message_type type, const struct message *like)
+{
+    struct message *m = message_create(type);
+    cr_assert_not_null(m);
+    m->stage = like->stage;
+    m->task = m->partition = like->task;
+    m->attempt = like->attempt;
+    m->id = like->id;
+    if (like->body.size > 0) cr_assert(buffer_append(&m->body, like->body.data, like->body.size));
+    cr_assert_eq(executor_receive(w.executors[executor - 1], m, &error), 0, "%s", error.cause);
+}
+
+static void send_stage(uint32_t stage, const struct action *action, struct glint_rdd *wide)
+{
+    struct stage_plan s;
+    struct message like = {.stage = stage};
+    cr_assert_eq(stage_from_plan(&s, action, wide, NULL), 0);
+    cr_assert_eq(stage_encode(&s, &like.body, &error), 0);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &like);
+    buffer_fini(&like.body);
+    stage_fini(&s);
+}
+
+static void open_world(const char *function, uint64_t numbers)
+{
+    memset(&w, 0, sizeof w);
+    error.code = GLINT_OK;
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.arrived, NULL);
+    w.config = local_config(1, false);
+    w.g = glint_create(&w.config, &error);
+    cr_assert_not_null(w.g);
+    struct glint_rdd *all = local_numbers(w.g, numbers, MAPS);
+    bool endless = strcmp(function, FN_ENDLESS) == 0;
+    w.pairs = endless ? glint_flat_map(all, function, NULL) : glint_map(all, function, NULL);
+    cr_assert_not_null(w.pairs);
+    w.counts = glint_partition_by(w.pairs, REDUCES);
+    w.wide = w.counts->shuffle != NULL ? w.counts->shuffle : w.counts;
+    cr_assert_eq(rdd_partitions(w.counts), REDUCES);
+    w.fetcher = (struct fetcher){.submit = submit};
+    for (uint32_t i = 0; i < EXECUTORS; i++) {
+        cr_assert_eq(work_dir_open(&w.dirs[i], env_real(), NULL, &error), 0);
+        struct executor_config config = {.slots = 1,
+                                         .self = i + 1,
+                                         .options = {.memory_bytes = SLOT_MEMORY_BYTES_MIN,
+                                                     .line_bytes_max = MIB,
+                                                     .result_bytes_max = RESULT_BYTES_MAX,
+                                                     .bad_rows_max = -1,
+                                                     .work_dir = w.dirs[i].path},
+                                         .registry = &w.config,
+                                         .env = env_real(),
+                                         .fetcher = &w.fetcher,
+                                         .deliver = deliver};
+        w.executors[i] = executor_create(&config, &error);
+        cr_assert_not_null(w.executors[i]);
+    }
+    send_stage(MAP_STAGE, NULL, w.wide);
+    struct action action = {.op = &op_collect, .rdd = w.counts};
+    send_stage(REDUCE_STAGE, &action, NULL);
+}
+
+static void close_world(void)
+{
+    for (uint32_t i = 0; i < EXECUTORS; i++) {
+        executor_destroy(w.executors[i]);
+        work_dir_close(&w.dirs[i]);
+    }
+    cr_expect_null(w.first);
+    cr_expect_eq(glint_finish(w.g), GLINT_OK);
+    glint_destroy(w.g);
+}
+
+static void send_map(uint32_t executor, uint32_t map, uint32_t attempt)
+{
+    struct message like = {.stage = MAP_STAGE, .task = map, .attempt = attempt};
+    cr_assert_eq(stage_splits(w.g, w.wide->parents[0], map, &like.body), 0);
+    send(executor, MSG_TASK, &like);
+    buffer_fini(&like.body);
+}
+
+/* Bit i of `places`: who runs map i. */
+static void run_maps(uint32_t places, uint32_t attempt)
+{
+    struct output_place list[MAPS];
+    struct message like = {.id = w.wide->id};
+    for (uint32_t i = 0; i < MAPS; i++) {
+        w.places[i] = 1 + (places >> i & 1);
+        list[i] = (struct output_place){w.places[i], attempt};
+        send_map(w.places[i], i, attempt);
+        struct message *done = receive();
+        cr_assert_eq(done->type, MSG_DONE, "%s", done->error != NULL ? done->error->cause : "");
+        cr_expect_eq(done->body.size, REDUCES);
+        message_destroy(done);
+    }
+    cr_assert_eq(outputs_encode(list, MAPS, &like.body, &error), 0);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_OUTPUTS, &like);
+    buffer_fini(&like.body);
+}
+
+static struct message *run_reduce(uint32_t executor, uint32_t task)
+{
+    struct message like = {.stage = REDUCE_STAGE, .task = task};
+    cr_assert(buffer_append(&like.body, "\x90", 1));
+    send(executor, MSG_TASK, &like);
+    buffer_fini(&like.body);
+    return receive();
+}
+
+Test(executor, the_same_results_wherever_the_outputs_are)
+{
+    struct buffer expected[REDUCES] = {{NULL, 0, 0}};
+    for (uint32_t places = 0; places < 1u << MAPS; places += 3) {
+        open_world(FN_MAP, NUMBERS);
+        run_maps(places, places % 4);
+        for (uint32_t k = 0; k < 2 * REDUCES; k++) {
+            struct buffer *e = &expected[k / 2];
+            struct message *m = run_reduce(1 + k % 2, k / 2);
+            cr_assert_eq(m->type, MSG_DONE, "%s", m->error != NULL ? m->error->cause : "");
+            if (e->data == NULL) cr_assert(buffer_append(e, m->body.data, m->body.size));
+            cr_assert_eq(m->body.size, e->size);
+            cr_assert(memcmp(m->body.data, e->data, e->size) == 0);
+            message_destroy(m);
+        }
+        while (executor_running(w.executors[0]) > 0) sched_yield(); /* after its answer */
+        close_world();
+    }
+    for (uint32_t i = 0; i < REDUCES; i++) buffer_fini(&expected[i]);
+}
+
+static void expect_fault(struct message *m, uint32_t map, uint32_t executor, uint32_t attempt)
+{
+    struct fetch_fault fault;
+    cr_assert_eq(m->type, MSG_FAILED);
+    cr_assert_eq(m->error->code, GLINT_E_FETCH_FAILED, "%s", m->error->cause);
+    cr_assert_eq(fault_decode((struct glint_slice){m->body.data, m->body.size}, &fault, &error), 0);
+    cr_expect_eq(fault.shuffle, w.wide->id);
+    cr_expect_eq(fault.map, map);
+    cr_expect_eq(fault.executor, executor);
+    cr_expect_eq(fault.attempt, attempt);
+    message_destroy(m);
+}
+
+Test(executor, lost_outputs_are_named)
+{
+    open_world(FN_MAP, NUMBERS);
+    run_maps(0xa, 2); /* 1 and 3 at executor 2 */
+    struct message kill = {.stage = MAP_STAGE, .task = 3, .attempt = 2};
+    send(2, MSG_KILL, &kill); /* its twin has won, as it seems: it goes */
+    expect_fault(run_reduce(1, 0), 3, 2, 2);
+    expect_fault(run_reduce(2, 0), 3, 2, 2);
+    kill.task = 0;
+    send(1, MSG_KILL, &kill);
+    expect_fault(run_reduce(1, 1), 0, 1, 2);
+    run_maps(0x3, 3);
+    struct message *m = run_reduce(1, 0);
+    cr_expect_eq(m->type, MSG_DONE);
+    message_destroy(m);
+    close_world();
+}
+
+/* One byte of a map output's file. */
+static void flip(uint32_t executor, uint32_t map, uint32_t partition)
+{
+    struct store *s = executor_store(w.executors[executor - 1]);
+    const struct run *run = store_output(s, w.wide->id, map, 0);
+    uint8_t byte;
+    cr_assert_not_null(run);
+    cr_assert_not_null(run->path);
+    off_t at = (off_t)(run->parts[partition].offset + run->parts[partition].bytes / 2);
+    int file = open(run->path, O_RDWR);
+    cr_assert_eq(pread(file, &byte, 1, at), 1);
+    byte ^= 4;
+    cr_assert_eq(pwrite(file, &byte, 1, at), 1);
+    close(file);
+    store_release(s, run);
+}
+
+Test(executor, damaged_outputs_are_named)
+{
+    open_world(FN_MAP, 3000000); /* over MAP_OUTPUT_MEMORY_BYTES each */
+    run_maps(0x6, 0);
+    uint32_t partition = 0;
+    struct store *s = executor_store(w.executors[0]);
+    const struct run *run = store_output(s, w.wide->id, 0, 0);
+    while (run->parts[partition].records == 0) partition++;
+    store_release(s, run);
+    flip(1, 0, partition);
+    struct message *m = run_reduce(1, partition);
+    cr_expect_not_null(strstr(m->error->cause, "likewise"), "%s", m->error->cause);
+    expect_fault(m, 0, 1, 0);
+    m = run_reduce(2, partition);
+    cr_expect_not_null(strstr(m->error->cause, "likewise"), "%s", m->error->cause);
+    expect_fault(m, 0, 1, 0);
+    close_world();
+}
+
+Test(executor, large_results_wait)
+{
+    open_world(FN_LARGE, 60);
+    run_maps(0x6, 0);
+    uint64_t total = 0;
+    for (uint32_t task = 0; task < REDUCES; task++) {
+        struct store *s = executor_store(w.executors[1]);
+        struct message *m = run_reduce(2, task);
+        struct glint_slice bytes;
+        void *held;
+        cr_assert_eq(m->type, MSG_DONE);
+        total += m->id != 0 ? m->size : m->body.size;
+        if (m->id != 0) {
+            cr_expect_gt(m->size, RESULT_INLINE_BYTES_MAX);
+            cr_expect_eq(m->body.size, 0);
+            cr_assert(store_result(s, m->id, &bytes, &held));
+            cr_expect_eq(bytes.size, m->size);
+            store_release_result(s, held);
+            send(2, MSG_FORGET, &(struct message){.id = m->id});
+            cr_expect(!store_result(s, m->id, &bytes, &held));
+        }
+        message_destroy(m);
+    }
+    cr_expect_gt(total, 60 * (uint64_t)LOCAL_LARGE_BYTES);
+    close_world();
+}
+
+static void expect_interrupted(uint32_t task)
+{
+    struct message *m = receive();
+    cr_assert_eq(m->type, MSG_FAILED);
+    cr_expect_eq(m->error->code, GLINT_E_INTERRUPTED);
+    cr_expect_eq(m->task, task);
+    message_destroy(m);
+}
+
+static void wait_started(int count)
+{
+    while (atomic_load(&local_started) < count) sched_yield();
+}
+
+Test(executor, attempts_end_when_told)
+{
+    atomic_store(&local_started, 0);
+    open_world(FN_ENDLESS, NUMBERS);
+    for (uint32_t i = 0; i < 3; i++) send_map(1, i, 7);
+    cr_expect_eq(executor_running(w.executors[0]), 3);
+    wait_started(1); /* task 0; the others wait for the only slot */
+    struct message kill = {.stage = MAP_STAGE, .task = 1, .attempt = 6};
+    send(1, MSG_KILL, &kill); /* another attempt: nobody ends */
+    kill.attempt = 7;
+    send(1, MSG_KILL, &kill); /* in the queue: at once */
+    expect_interrupted(1);
+    kill.task = 0;
+    send(1, MSG_KILL, &kill);
+    expect_interrupted(0);
+    wait_started(2);
+    send_map(1, 3, 7);
+    send(1, MSG_CANCEL, &(struct message){.id = 1});
+    expect_interrupted(2);
+    expect_interrupted(3);
+    send(1, MSG_CANCEL, &(struct message){.id = 0});
+    send_map(1, 0, 8);
+    wait_started(3); /* it runs again */
+    executor_destroy(w.executors[0]);
+    expect_interrupted(0);
+    w.executors[0] = NULL;
+    close_world();
+}
