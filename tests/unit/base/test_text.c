@@ -222,3 +222,31 @@ Test(text, moments)
         cr_expect_str_eq(out, moments[i].text);
     }
 }
+
+Test(text, what_is_fit_to_be_shown)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"", ""},
+        {"plain ~", "plain ~"},
+        {"gr\xc3\xb6\xc3\x9f \xe2\x82\xac \xf0\x9f\x8c\x8d", "gr\xc3\xb6\xc3\x9f \xe2\x82\xac "
+                                                             "\xf0\x9f\x8c\x8d"},
+        {"two\nlines\tand a tab", "two lines and a tab"},
+        {"\033[2J\x7f\r", "?[2J??"},
+        {"\xc2\x9b"
+         "1m\xc2\xa0",
+         "??1m\xc2\xa0"}, /* CSI in two bytes; a no-break space may stay */
+        {"\xff\xc3", "??"},
+        {"\xe2\x82", "??"},
+        {"\xed\xa0\x80", "???"}, /* a surrogate */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[64];
+        cr_assert(text_format(text, sizeof text, "%s", rows[i].text));
+        cr_expect_eq(text_is_shown(text), strcmp(rows[i].text, rows[i].shown) == 0, "row %zu", i);
+        text_make_shown(text);
+        cr_expect_str_eq(text, rows[i].shown, "row %zu", i);
+        cr_expect(text_is_shown(text));
+    }
+}
