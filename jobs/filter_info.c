@@ -87,7 +87,7 @@ static void put_row(struct json *j, const struct info_row *row)
     json_name(j, "k");
     json_u64(j, row->params.k);
     json_name(j, "scheme");
-    json_string(j, bloom_scheme_name(row->params.scheme));
+    json_chars(j, bloom_scheme_name(row->params.scheme));
     json_name(j, "bits_set");
     json_u64(j, row->bits_set);
     json_name(j, "fill");

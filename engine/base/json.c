@@ -76,7 +76,7 @@ void json_text(struct json *j, const void *data, uint64_t size)
     put(j, "\"", 1);
 }
 
-void json_string(struct json *j, const char *text)
+void json_chars(struct json *j, const char *text)
 {
     if (text != NULL) {
         json_text(j, text, strlen(text));
@@ -88,7 +88,7 @@ void json_string(struct json *j, const char *text)
 
 void json_name(struct json *j, const char *name)
 {
-    json_string(j, name);
+    json_chars(j, name);
     put(j, ":", 1);
     j->after_value = false;
 }
@@ -97,7 +97,7 @@ void json_name(struct json *j, const char *name)
 static void put_number(struct json *j, const char *digits, bool exact)
 {
     if (!exact) {
-        json_string(j, digits);
+        json_chars(j, digits);
         return;
     }
     begin_value(j);
@@ -123,7 +123,7 @@ void json_u64(struct json *j, uint64_t value)
 void json_f64(struct json *j, double value)
 {
     if (!isfinite(value)) {
-        json_string(j, NULL);
+        json_chars(j, NULL);
         return;
     }
     char text[TEXT_NUMBER_MAX];
@@ -148,7 +148,7 @@ void json_bool(struct json *j, bool value)
 void json_error(struct json *j, const struct glint_error *error)
 {
     if (error == NULL || error->code == GLINT_OK) {
-        json_string(j, NULL);
+        json_chars(j, NULL);
         return;
     }
     char code[TEXT_NUMBER_MAX];
@@ -156,17 +156,17 @@ void json_error(struct json *j, const struct glint_error *error)
     assert(fits);
     json_open(j, '{');
     json_name(j, "code");
-    json_string(j, code);
+    json_chars(j, code);
     json_name(j, "name");
-    json_string(j, error_name(error->code));
+    json_chars(j, error_name(error->code));
     json_name(j, "text");
-    json_string(j, glint_code_text(error->code));
+    json_chars(j, glint_code_text(error->code));
     json_name(j, "cause");
-    json_string(j, error->cause);
+    json_chars(j, error->cause);
     json_name(j, "effect");
-    json_string(j, error->effect[0] != '\0' ? error->effect : NULL);
+    json_chars(j, error->effect[0] != '\0' ? error->effect : NULL);
     json_name(j, "hint");
-    json_string(j, error->hint[0] != '\0' ? error->hint : NULL);
+    json_chars(j, error->hint[0] != '\0' ? error->hint : NULL);
     json_name(j, "exit_status");
     json_i64(j, glint_code_exit_status(error->code));
     json_close(j, '}');

@@ -1,4 +1,5 @@
-/* JSON written into memory, so that standard output gets one object or none. Commas and escapes
+/* JSON written into memory, so that standard output gets one object or none. (Names keep clear of
+ * jansson's, which reads it: json_string is one of theirs.) Commas and escapes
  * take care of themselves; what is no UTF-8 becomes U+FFFD. */
 #ifndef GLINT_BASE_JSON_H
 #define GLINT_BASE_JSON_H
@@ -22,7 +23,7 @@ void json_close(struct json *j, char bracket);
 /* The name of the next value; inside objects only. */
 void json_name(struct json *j, const char *name);
 void json_text(struct json *j, const void *data, uint64_t size);
-void json_string(struct json *j, const char *text); /* NULL: null */
+void json_chars(struct json *j, const char *text); /* NULL: null */
 /* A number; beyond 2^53, where readers lose digits, the same digits as a string. */
 void json_i64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);

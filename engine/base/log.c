@@ -94,21 +94,21 @@ static void line_json(const struct line *l, const char *executor, const char *wh
     char hex[TEXT_NUMBER_MAX];
     json_open(j, '{');
     json_name(j, "time");
-    json_string(j, when);
+    json_chars(j, when);
     json_name(j, "level");
-    json_string(j, levels[l->level]);
+    json_chars(j, levels[l->level]);
     if (executor[0] != '\0') {
         json_name(j, "executor");
-        json_string(j, executor);
+        json_chars(j, executor);
     }
     if (ids->peer != NULL) {
         json_name(j, "peer");
-        json_string(j, ids->peer);
+        json_chars(j, ids->peer);
     }
     if (ids->job != 0) {
         text_format(hex, sizeof hex, "%llx", (unsigned long long)ids->job);
         json_name(j, "job");
-        json_string(j, hex);
+        json_chars(j, hex);
     }
     if (ids->has_task) {
         json_name(j, "stage");
@@ -121,10 +121,10 @@ static void line_json(const struct line *l, const char *executor, const char *wh
     if (l->code != GLINT_OK) {
         text_format(hex, sizeof hex, "E%04d", -l->code);
         json_name(j, "code");
-        json_string(j, hex);
+        json_chars(j, hex);
     }
     json_name(j, "message");
-    json_string(j, l->text);
+    json_chars(j, l->text);
     json_close(j, '}');
 }
 

@@ -90,7 +90,7 @@ static void put_stages(struct json *j, const struct glint_summary *s)
     for (uint32_t i = 0; i < s->stage_count; i++) {
         json_open(j, '{');
         json_name(j, "name");
-        json_string(j, s->stage_times[i].name);
+        json_chars(j, s->stage_times[i].name);
         json_name(j, "tasks");
         json_u64(j, s->stage_times[i].tasks);
         json_name(j, "elapsed_ms");
@@ -105,13 +105,13 @@ static void put_lists(struct json *j, const struct summary_report *report)
     const struct glint_summary *s = report->summary;
     json_name(j, "outputs");
     json_open(j, '[');
-    for (uint32_t i = 0; i < s->output_count; i++) json_string(j, s->outputs[i]);
+    for (uint32_t i = 0; i < s->output_count; i++) json_chars(j, s->outputs[i]);
     json_close(j, ']');
     json_name(j, "notes");
     json_open(j, '[');
     const struct buffer *notes = report->notes;
     for (uint64_t at = 0; at < notes->size; at += strlen((const char *)notes->data + at) + 1)
-        json_string(j, (const char *)notes->data + at);
+        json_chars(j, (const char *)notes->data + at);
     json_close(j, ']');
 }
 
@@ -130,9 +130,9 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_name(&j, "schema");
     json_i64(&j, 1);
     json_name(&j, "job");
-    json_string(&j, report->job);
+    json_chars(&j, report->job);
     json_name(&j, "status");
-    json_string(&j, status_of(report->error->code));
+    json_chars(&j, status_of(report->error->code));
     json_name(&j, "error");
     json_error(&j, report->error);
     json_name(&j, "elapsed_ms");

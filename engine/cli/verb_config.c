@@ -80,9 +80,9 @@ static void json_keys(const struct shown *s, struct json *j)
         if (there)
             json_text(j, value.data, value.size);
         else
-            json_string(j, NULL);
+            json_chars(j, NULL);
         json_name(j, "origin");
-        json_string(j, origin);
+        json_chars(j, origin);
         json_close(j, '}');
     }
     json_close(j, '}');
@@ -96,7 +96,7 @@ static bool print_json(const struct cluster_file *file)
     struct json j = {.failed = false};
     json_open(&j, '{');
     json_name(&j, "file");
-    json_string(&j, c->path);
+    json_chars(&j, c->path);
     json_name(&j, "keys");
     json_keys(&shown, &j);
     json_name(&j, "executors");

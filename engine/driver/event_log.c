@@ -128,7 +128,7 @@ void event_log_close(struct event_log *log)
 static void put_text(struct event_log *log, const char *name, const char *value)
 {
     json_name(&log->line, name);
-    json_string(&log->line, value);
+    json_chars(&log->line, value);
 }
 
 static void put_u64(struct event_log *log, const char *name, uint64_t value)
@@ -209,7 +209,7 @@ static void put_cut(struct event_log *log, const char *text)
     if (text != NULL)
         json_text(&log->line, text, strnlen(text, WORD_SIZE_MAX));
     else
-        json_string(&log->line, NULL);
+        json_chars(&log->line, NULL);
 }
 
 static void put_words(struct event_log *log, const char *name, const char *const *words,

@@ -58,10 +58,10 @@ Test(json, a_whole_object)
     json_name(&j, "c");
     json_open(&j, '[');
     json_i64(&j, 1);
-    json_string(&j, "x");
+    json_chars(&j, "x");
     json_open(&j, '{');
     json_name(&j, "d");
-    json_string(&j, NULL);
+    json_chars(&j, NULL);
     json_close(&j, '}');
     json_close(&j, ']');
     json_name(&j, "e");
