@@ -1,5 +1,6 @@
-/* Any bytes as a message, and as the list of map outputs inside one: refused, or a message whose
- * bytes mean the same again. */
+/* Any bytes as a message, and as each of the bodies that messages have: refused, or sound and the
+ * same again. */
+#include "engine/limits.h"
 #include "engine/net/message.h"
 
 #include <assert.h>
@@ -7,27 +8,83 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static struct glint_slice whole(const struct buffer *b)
+{
+    return (struct glint_slice){b->data, b->size};
+}
+
+static void look_at_message(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct message *m = message_decode(bytes, &error);
+    assert(error.code == (m == NULL ? GLINT_E_PROTOCOL : GLINT_OK));
+    if (m == NULL) return;
+    assert((m->error != NULL) == (m->type == MSG_FAILED));
+    assert(m->error == NULL || error_known(m->error->code));
+    struct buffer again = {NULL, 0, 0};
+    int r = message_encode(m, &again, &error);
+    assert(r == 0);
+    struct message *back = message_decode(whole(&again), &error);
+    assert(back != NULL && back->type == m->type && back->body.size == m->body.size);
+    assert(back->id == m->id && back->size == m->size);
+    message_destroy(back);
+    message_destroy(m);
+    buffer_fini(&again);
+}
+
+static void look_at_outputs(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct output_place *places;
+    uint32_t count;
+    int r = outputs_decode(bytes, &places, &count, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    assert((r == 0) == (places != NULL) && count <= PARTITIONS_MAX);
+    for (uint32_t i = 0; i < count; i++) assert(places[i].executor <= EXECUTORS_MAX);
+    mem_free(places);
+}
+
+static void look_at_job(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct task_options o = {0}, back = {0};
+    struct buffer again = {NULL, 0, 0};
+    int r = job_decode(bytes, &o, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (r == 0) {
+        r = job_encode(&o, &again, &error);
+        assert(r == 0);
+        r = job_decode(whole(&again), &back, &error);
+        assert(r == 0 && back.line_bytes_max == o.line_bytes_max &&
+               strcmp(back.folder, o.folder) == 0);
+    }
+    buffer_fini(&again);
+}
+
+static void look_at_fault(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct fetch_fault f, back;
+    struct buffer again = {NULL, 0, 0};
+    int r = fault_decode(bytes, &f, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (r == 0) {
+        r = fault_encode(&f, &again, &error);
+        assert(r == 0);
+        r = fault_decode(whole(&again), &back, &error);
+        assert(r == 0 && back.shuffle == f.shuffle && back.map == f.map &&
+               back.executor == f.executor);
+    }
+    buffer_fini(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct glint_slice bytes = {data, size};
-    struct glint_error error = {.code = GLINT_OK};
-    struct message *m = message_decode(bytes, &error);
-    assert((m == NULL) == (error.code == GLINT_E_PROTOCOL));
-    if (m != NULL) {
-        struct buffer again = {NULL, 0, 0};
-        int r = message_encode(m, &again, &error);
-        assert(r == 0);
-        struct message *back = message_decode((struct glint_slice){again.data, again.size}, &error);
-        assert(back != NULL && back->type == m->type && back->body.size == m->body.size);
-        message_destroy(back);
-        message_destroy(m);
-        buffer_fini(&again);
-    }
-    uint32_t *attempts, count;
-    error.code = GLINT_OK;
-    int r = outputs_decode(bytes, &attempts, &count, &error);
-    assert(r == error.code && (r == 0) == (attempts != NULL));
-    mem_free(attempts);
+    look_at_message(bytes);
+    look_at_outputs(bytes);
+    look_at_job(bytes);
+    look_at_fault(bytes);
     assert(mem_live() == 0);
     return 0;
 }

@@ -1,0 +1,39 @@
+/* Any bytes as the begin of a stream: its first byte says if hellos were exchanged, the rest is
+ * read frame by frame as a connection does. What is believed encodes to the same bytes. */
+#include "engine/limits.h"
+#include "engine/net/frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    bool greeted = *data++ % 2 == 1;
+    size--;
+    while (size >= FRAME_HEADER_BYTES) {
+        struct glint_error error = {.code = GLINT_OK};
+        struct frame f;
+        int r = frame_decode(data, greeted, &f, &error);
+        assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+        if (r != 0) {
+            assert(f.type == 0 && error.cause[0] != '\0');
+            break;
+        }
+        assert(f.type > 0 && f.type < FRAME_TYPES_END && f.head <= f.length);
+        assert(f.length <= frame_bytes_max(f.type) && f.length <= CONTROL_FRAME_BYTES_MAX);
+        if (f.length > size - FRAME_HEADER_BYTES) break;
+        r = frame_check(data, &f, data + FRAME_HEADER_BYTES, &error);
+        assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+        if (r != 0) break;
+        uint8_t again[FRAME_HEADER_BYTES];
+        frame_encode(&f, data + FRAME_HEADER_BYTES, again);
+        assert(memcmp(again, data, sizeof again) == 0);
+        data += FRAME_HEADER_BYTES + f.length;
+        size -= FRAME_HEADER_BYTES + f.length;
+        greeted = true;
+    }
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* Any bytes as a hello and as a refusal. A hello that is taken encodes to one that means the same,
+ * and is checked against one of ours; a refusal is an error that can be printed, whatever it is. */
+#include "engine/base/text.h"
+#include "engine/net/hello.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct hello ours = {.protocol_min = PROTOCOL_MIN,
+                                  .protocol_max = PROTOCOL_MAX,
+                                  .role = ROLE_EXECUTOR,
+                                  .channel = CHANNEL_CONTROL,
+                                  .cluster = "plain",
+                                  .node = "e1",
+                                  .incarnation = {7, 7, 7},
+                                  .build = "0.1.0-aa"};
+
+static void look_at_hello(const struct hello *h)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct buffer bytes = {NULL, 0, 0}, again = {NULL, 0, 0};
+    struct hello back;
+    assert(h->role > 0 && h->role < ROLES_END && h->channel > 0 && h->channel < CHANNELS_END);
+    assert(text_is_shown(h->node) && text_is_shown(h->cluster) && text_is_shown(h->build));
+    int r = hello_encode(h, &bytes, &error);
+    assert(r == 0 && bytes.size <= HELLO_BYTES_MAX);
+    r = hello_decode((struct glint_slice){bytes.data, bytes.size}, &back, &error);
+    assert(r == 0);
+    r = hello_encode(&back, &again, &error);
+    assert(r == 0 && again.size == bytes.size && memcmp(again.data, bytes.data, again.size) == 0);
+    r = hello_check(&ours, h, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PEER_MISMATCH));
+    buffer_fini(&bytes);
+    buffer_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct glint_slice bytes = {data, size};
+    struct glint_error error = {.code = GLINT_OK}, refusal = {.code = GLINT_OK};
+    struct hello h;
+    int r = hello_decode(bytes, &h, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL || r == GLINT_E_PEER_MISMATCH));
+    if (r == 0) look_at_hello(&h);
+    r = refuse_decode(bytes, &refusal);
+    assert(r < 0 && r == refusal.code && error_known(refusal.code));
+    assert(text_is_shown(refusal.cause) && text_is_shown(refusal.hint));
+    assert(mem_live() == 0);
+    return 0;
+}
