@@ -25,6 +25,7 @@
     X(209, MSGPACK_CORRUPT,    65, 0, "msgpack data is damaged")                                   \
     X(210, BAD_ROW,            65, 0, "bad row")                                                   \
     X(211, TOO_MANY_BAD_ROWS,  65, 0, "more bad rows than allowed")                                \
+    X(212, LOG_INVALID,        65, 0, "the event log is not valid")                                \
     X(301, OUTPUT_EXISTS,      73, 0, "output exists")                                             \
     X(302, OUTPUT_CREATE,      73, 0, "output cannot be created")                                  \
     X(303, OUTPUT_IO,          74, 1, "writing the output failed")                                 \

@@ -78,3 +78,8 @@ on_small_disk() {
 ratings() {
     glint generate ratings --rows "$1" --seed "${2:-1}" | tail -n +2
 }
+
+# event_log NAME: an event log of the fuzzer's seeds, for glint history.
+event_log() {
+    cat "$(dirname "${BASH_SOURCE[0]}")/../fuzz/corpus/event_log/$1"
+}

@@ -1,0 +1,289 @@
+/* What a line must hold is a table. The file is read in pieces into a buffer that never holds more
+ * than one longest line and a piece. */
+#include "engine/cli/history_lines.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/driver/event_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define READ_BYTES (64 * KIB)
+#define FIELDS_MAX 12u
+
+enum kind {
+    KIND_NONE,
+    KIND_U32,
+    KIND_EXECUTOR, /* below EXECUTORS_MAX */
+    KIND_MS,
+    KIND_BOOL,
+    KIND_TEXT,     /* or null */
+    KIND_ERROR,    /* or null */
+    KIND_TEXTS,    /* an array; */
+    KIND_NUMBERS,  /* likewise */
+    KIND_COUNTERS, /* an object of whole numbers, or texts of them */
+    KIND_OBJECT,
+};
+
+static const struct event_form {
+    const char *name;
+    struct field {
+        const char *name;
+        enum kind kind;
+    } fields[FIELDS_MAX];
+} forms[] = {
+    {"job",
+     {{"id", KIND_TEXT},
+      {"name", KIND_TEXT},
+      {"version", KIND_TEXT},
+      {"build", KIND_TEXT},
+      {"master", KIND_TEXT},
+      {"arguments", KIND_TEXTS},
+      {"options", KIND_OBJECT}}},
+    {"executor", {{"executor", KIND_EXECUTOR}, {"state", KIND_TEXT}}},
+    {"action", {{"action", KIND_U32}, {"name", KIND_TEXT}, {"output", KIND_TEXT}}},
+    {"action_end", {{"action", KIND_U32}, {"error", KIND_ERROR}}},
+    {"stage",
+     {{"stage", KIND_U32},
+      {"action", KIND_U32},
+      {"name", KIND_TEXT},
+      {"tasks", KIND_U32},
+      {"parents", KIND_NUMBERS}}},
+    {"stage_end", {{"stage", KIND_U32}, {"error", KIND_ERROR}}},
+    {"task",
+     {{"stage", KIND_U32},
+      {"task", KIND_U32},
+      {"attempt", KIND_U32},
+      {"executor", KIND_EXECUTOR},
+      {"speculative", KIND_BOOL},
+      {"start_ms", KIND_MS},
+      {"end_ms", KIND_MS},
+      {"outcome", KIND_TEXT},
+      {"error", KIND_ERROR},
+      {"counters", KIND_COUNTERS}}},
+    {"retry",
+     {{"stage", KIND_U32},
+      {"task", KIND_U32},
+      {"attempt", KIND_U32},
+      {"executor", KIND_EXECUTOR},
+      {"error", KIND_ERROR}}},
+    {"output", {{"path", KIND_TEXT}}},
+    {"note", {{"text", KIND_TEXT}}},
+    {"full", {{"bytes_max", KIND_COUNTERS}}},
+    {"job_end", {{"error", KIND_ERROR}}},
+};
+
+/* jansson does not always say that memory was what it lacked; a lexer's "invalid token" may be
+ * that. One thread reads a log. */
+static bool out_of_memory;
+
+static void *allocate(size_t size)
+{
+    void *block = mem_alloc(size);
+    if (block == NULL) out_of_memory = true;
+    return block;
+}
+
+void history_lines_init(void)
+{
+    json_set_alloc_funcs(allocate, mem_free);
+}
+
+static bool is_whole_number(const json_t *v)
+{
+    int64_t value;
+    if (!json_is_string(v)) return json_is_integer(v);
+    if (json_string_length(v) == 0) return false;
+    return text_parse_i64((const uint8_t *)json_string_value(v), json_string_length(v), &value) ||
+           strspn(json_string_value(v), "0123456789") == json_string_length(v);
+}
+
+static bool is_u32(const json_t *v, json_int_t end)
+{
+    return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < end;
+}
+
+static bool is_ms(const json_t *v)
+{
+    return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 9e15;
+}
+
+static bool is_text(const json_t *v)
+{
+    return json_is_string(v) || json_is_null(v);
+}
+
+static bool is_error(const json_t *v)
+{
+    return json_is_null(v) || (json_is_object(v) && json_is_string(json_object_get(v, "code")) &&
+                               json_is_string(json_object_get(v, "text")) &&
+                               json_is_string(json_object_get(v, "cause")));
+}
+
+static bool is_counters(json_t *v)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(v)) return is_whole_number(v);
+    bool sound = true;
+    json_object_foreach(v, name, value) sound = sound && is_whole_number(value);
+    return sound;
+}
+
+static bool is_list(const json_t *v, bool of_texts)
+{
+    if (!json_is_array(v)) return false;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *element = json_array_get(v, i);
+        if (of_texts ? !is_text(element) : !is_u32(element, UINT32_MAX)) return false;
+    }
+    return true;
+}
+
+static bool is_of_kind(json_t *v, enum kind kind)
+{
+    switch (kind) {
+    case KIND_NONE: return true;
+    case KIND_U32: return is_u32(v, UINT32_MAX);
+    case KIND_EXECUTOR: return is_u32(v, EXECUTORS_MAX);
+    case KIND_MS: return is_ms(v);
+    case KIND_BOOL: return json_is_boolean(v);
+    case KIND_TEXT: return is_text(v);
+    case KIND_ERROR: return is_error(v);
+    case KIND_TEXTS: return is_list(v, true);
+    case KIND_NUMBERS: return is_list(v, false);
+    case KIND_COUNTERS: return is_counters(v);
+    case KIND_OBJECT: return json_is_object(v);
+    }
+    return false;
+}
+
+static int check(json_t *o, struct glint_error *error)
+{
+    const json_t *schema = json_object_get(o, "schema");
+    const char *event = json_string_value(json_object_get(o, "event"));
+    if (!json_is_integer(schema) || event == NULL)
+        return error_set(error, GLINT_E_LOG_INVALID, NULL, "this is no event of an event log");
+    if (json_integer_value(schema) != EVENT_LOG_SCHEMA)
+        return error_set(error, GLINT_E_LOG_INVALID, "read it with the version that wrote it",
+                         "schema %lld, this version reads %d",
+                         (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
+    if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
+        return error_set(error, GLINT_E_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
+    const struct event_form *form = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (strcmp(forms[i].name, event) == 0) form = &forms[i];
+    for (uint32_t i = 0; form != NULL && i < FIELDS_MAX && form->fields[i].name != NULL; i++) {
+        const struct field *f = &form->fields[i];
+        json_t *value = json_object_get(o, f->name);
+        if (value == NULL || !is_of_kind(value, f->kind))
+            return error_set(error, GLINT_E_LOG_INVALID, NULL,
+                             "\"%s\" of a \"%s\" is missing or of another type", f->name, event);
+    }
+    return 0;
+}
+
+struct reader {
+    const char *path;
+    uint64_t number; /* of the line at hand, from 1 */
+    int (*line)(void *arg, json_t *o, struct glint_error *error);
+    void *arg;
+    struct glint_error *error;
+};
+
+static int fail_at(const struct reader *r, const struct glint_error *why)
+{
+    const char *hint = why->hint[0] != '\0' ? why->hint : NULL;
+    if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(r->error);
+    return error_set(r->error, why->code, hint, "%s:%llu: %s", r->path,
+                     (unsigned long long)r->number, why->cause);
+}
+
+static int parse(struct reader *r, const uint8_t *data, uint64_t size)
+{
+    json_error_t wrong;
+    struct glint_error why = {.code = GLINT_OK};
+    out_of_memory = false;
+    json_t *o = json_loadb((const char *)data, size, 0, &wrong);
+    if (o == NULL && out_of_memory)
+        error_no_memory(&why);
+    else if (o == NULL)
+        error_set(&why, GLINT_E_LOG_INVALID, NULL, "%s", wrong.text);
+    else if (!json_is_object(o))
+        error_set(&why, GLINT_E_LOG_INVALID, NULL, "this is no event of an event log");
+    else if (check(o, &why) == 0)
+        r->line(r->arg, o, &why);
+    json_decref(o);
+    return why.code == GLINT_OK ? 0 : fail_at(r, &why);
+}
+
+/* All whole lines of the buffer; the rest moves to its beginning. */
+static int parse_lines(struct reader *r, struct buffer *b)
+{
+    const uint8_t *at = b->data, *end = b->data + b->size, *found;
+    int code = 0;
+    while (code == 0 && at < end && (found = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        r->number++;
+        code = parse(r, at, (uint64_t)(found - at));
+        at = found + 1;
+    }
+    b->size = (uint64_t)(end - at);
+    if (b->size > 0) memmove(b->data, at, b->size);
+    if (code != 0 || b->size <= EVENT_LOG_LINE_BYTES_MAX) return code;
+    r->number++;
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_LOG_INVALID, NULL, "a line of more than %llu bytes",
+              (unsigned long long)EVENT_LOG_LINE_BYTES_MAX);
+    return fail_at(r, &why);
+}
+
+static int open_file(struct env *env, const char *path, int *out, struct glint_error *error)
+{
+    struct env_stat st;
+    int file = env->open(env, path, ENV_READ);
+    if (file == -ENOENT)
+        return error_set(error, GLINT_E_INPUT_MISSING, NULL, "%s does not exist", path);
+    if (file == -EACCES || file == -EPERM)
+        return error_set_system(error, GLINT_E_INPUT_DENIED, file, "open", path);
+    if (file < 0) return error_set_system(error, GLINT_E_INPUT_IO, file, "open", path);
+    int r = env->stat_open(env, file, &st);
+    if (r < 0)
+        r = error_set_system(error, GLINT_E_INPUT_IO, r, "look at", path);
+    else if (st.kind != ENV_FILE)
+        r = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
+    if (r == 0)
+        *out = file;
+    else
+        env->close(env, file);
+    return r;
+}
+
+int history_lines(struct env *env, const char *path,
+                  int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
+                  bool *out_torn, struct glint_error *error)
+{
+    struct reader r = {.path = path, .line = line, .arg = arg, .error = error};
+    struct buffer b = {NULL, 0, 0};
+    int file = -1, code = open_file(env, path, &file, error);
+    uint64_t offset = 0;
+    for (bool more = code == 0; more && code == 0;) {
+        if (!buffer_reserve(&b, READ_BYTES)) {
+            code = error_no_memory(error);
+            break;
+        }
+        int64_t n = env_read_full(env, file, b.data + b.size, READ_BYTES, offset);
+        if (n < 0) code = error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", path);
+        if (n <= 0) break;
+        b.size += (uint64_t)n;
+        offset += (uint64_t)n;
+        more = (uint64_t)n == READ_BYTES;
+        code = parse_lines(&r, &b);
+    }
+    *out_torn = b.size > 0;
+    buffer_fini(&b);
+    if (file >= 0) env->close(env, file);
+    return code;
+}

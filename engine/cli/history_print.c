@@ -1,0 +1,309 @@
+/* A job's history for people, and as one object for programs. All texts come from a file, so they
+ * are made harmless on the way out. */
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/cli/history.h"
+#include "engine/cli/print.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define EXACT_MAX ((int64_t)1 << 53)
+
+/* "?": the log does not say. */
+static void put(FILE *out, const char *text)
+{
+    print_safe(out, text[0] != '\0' ? text : "?", " ");
+}
+
+static double ms_of(const json_t *event)
+{
+    return json_number_value(json_object_get(event, "ms"));
+}
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "E0908 executor lost: e1 died". Nothing where there is no error. */
+static void print_why(FILE *out, const char *before, const json_t *event)
+{
+    const json_t *why = json_object_get(event, "error");
+    if (!json_is_object(why)) return;
+    fputs(before, out);
+    put(out, history_text(why, "code"));
+    fputc(' ', out);
+    put(out, history_text(why, "text"));
+    fputs(": ", out);
+    put(out, history_text(why, "cause"));
+}
+
+static uint32_t retries_of(const struct history *h)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->stage_count; i++) n += h->stages[i].retries;
+    return n;
+}
+
+static uint32_t attempts_of(const struct history_stage *s)
+{
+    return s->done + s->failed + s->killed + s->lost;
+}
+
+static void print_job(FILE *out, const struct history *h)
+{
+    uint32_t attempts = 0, retries = retries_of(h);
+    for (uint32_t i = 0; i < h->stage_count; i++) attempts += attempts_of(&h->stages[i]);
+    put(out, history_text(h->job, "name"));
+    fputs(", job ", out);
+    put(out, history_text(h->job, "id"));
+    fputs(" on ", out);
+    put(out, history_text(h->job, "master"));
+    fputs(", version ", out);
+    put(out, history_text(h->job, "version"));
+    fputs(", begun ", out);
+    put(out, history_text(h->job, "time"));
+    fputs("\n  ", out);
+    bool failed = json_is_object(json_object_get(h->end, "error"));
+    fputs(h->end == NULL ? "not ended: the log is cut off" : failed ? "failed" : "ok", out);
+    fprintf(out, " after %.3f s; %u stage%s, %u attempt%s of tasks, %u retr%s\n",
+            (h->end != NULL ? ms_of(h->end) : h->last_ms) / 1000, h->stage_count,
+            plural(h->stage_count), attempts, plural(attempts), retries,
+            retries == 1 ? "y" : "ies");
+    if (failed) {
+        print_why(out, "  ", h->end);
+        fputc('\n', out);
+    }
+    if (h->torn) fputs("  the last line is not whole and was passed over\n", out);
+    if (h->full) fputs("  the log reached its bound: later events are not in it\n", out);
+}
+
+static void print_executors(FILE *out, const struct history *h)
+{
+    for (uint32_t i = 0; i < h->executor_count; i++) {
+        const struct history_executor *e = &h->executors[i];
+        if (e->joined == NULL && e->last == NULL && e->tasks == 0) continue;
+        fprintf(out, "executor %u: ", i);
+        put(out, history_text(e->joined, "name"));
+        fputs(" at ", out);
+        put(out, history_text(e->joined, "host"));
+        fprintf(out, ", %lld slot%s, joined at %.3f s; %u attempt%s, %u failed\n",
+                (long long)json_integer_value(json_object_get(e->joined, "slots")),
+                plural((uint32_t)json_integer_value(json_object_get(e->joined, "slots"))),
+                ms_of(e->joined) / 1000, e->tasks, plural(e->tasks), e->failed);
+        if (e->last == NULL) continue;
+        fputs("  ", out);
+        put(out, history_text(e->last, "state"));
+        fprintf(out, " at %.3f s", ms_of(e->last) / 1000);
+        print_why(out, ": ", e->last);
+        fputc('\n', out);
+    }
+}
+
+static void print_counters(FILE *out, const struct history_stage *s)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < s->counter_count; i++) {
+        const struct history_counter *c = &s->counters[i];
+        if (c->value == 0) continue;
+        fputs(first ? "  " : ", ", out);
+        put(out, c->name);
+        fprintf(out, " %lld", (long long)c->value);
+        if (strstr(c->name, "bytes") != NULL && c->value >= (int64_t)KIB) {
+            char size[TEXT_NUMBER_MAX];
+            text_bytes(size, (uint64_t)c->value);
+            fprintf(out, " (%s)", size);
+        }
+        first = false;
+    }
+    if (!first) fputc('\n', out);
+}
+
+static void print_stage(FILE *out, const struct history_stage *s)
+{
+    const json_t *parents = json_object_get(s->begun, "parents");
+    fprintf(out, "stage %u: ", s->number);
+    put(out, history_text(s->begun, "name"));
+    for (size_t i = 0; i < json_array_size(parents); i++)
+        fprintf(out, "%s %lld", i == 0 ? ", after" : ",",
+                (long long)json_integer_value(json_array_get(parents, i)));
+    fprintf(out, "\n  %lld task%s, %u done",
+            (long long)json_integer_value(json_object_get(s->begun, "tasks")),
+            plural((uint32_t)json_integer_value(json_object_get(s->begun, "tasks"))), s->done);
+    const struct {
+        uint32_t count;
+        const char *text;
+    } rest[] = {{s->failed, "failed"},
+                {s->lost, "lost with their executor"},
+                {s->killed, "killed"},
+                {s->speculative, "speculative"}};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        if (rest[i].count > 0) fprintf(out, ", %u %s", rest[i].count, rest[i].text);
+    if (s->begun != NULL && s->ended != NULL)
+        fprintf(out, "; %.3f s to %.3f s", ms_of(s->begun) / 1000, ms_of(s->ended) / 1000);
+    else
+        fputs("; not ended", out);
+    print_why(out, "; ", s->ended);
+    fputc('\n', out);
+    if (s->task_count > 0)
+        fprintf(out,
+                "  task seconds: %.3f least, %.3f 25%%, %.3f median, %.3f 75%%, %.3f most; "
+                "skew %.1f\n",
+                history_quantile(s, 0) / 1000, history_quantile(s, 0.25) / 1000,
+                history_quantile(s, 0.5) / 1000, history_quantile(s, 0.75) / 1000,
+                history_quantile(s, 1) / 1000, history_skew(s));
+    print_counters(out, s);
+}
+
+static bool is_event(const json_t *o, const char *event)
+{
+    return strcmp(history_text(o, "event"), event) == 0;
+}
+
+static void print_rest(FILE *out, const struct history *h)
+{
+    size_t i;
+    json_t *o;
+    json_array_foreach(h->kept, i, o)
+    {
+        if (is_event(o, "retry")) {
+            fprintf(out, "retry at %.3f s: stage %lld task %lld attempt %lld on executor %lld",
+                    ms_of(o) / 1000, (long long)json_integer_value(json_object_get(o, "stage")),
+                    (long long)json_integer_value(json_object_get(o, "task")),
+                    (long long)json_integer_value(json_object_get(o, "attempt")),
+                    (long long)json_integer_value(json_object_get(o, "executor")));
+            print_why(out, ": ", o);
+            fputc('\n', out);
+        } else if (is_event(o, "note") || is_event(o, "output")) {
+            fputs(is_event(o, "note") ? "note: " : "-> ", out);
+            put(out, history_text(o, is_event(o, "note") ? "text" : "path"));
+            fputc('\n', out);
+        }
+    }
+}
+
+void history_print(FILE *out, const struct history *h)
+{
+    assert(h->job != NULL);
+    print_job(out, h);
+    print_executors(out, h);
+    for (uint32_t i = 0; i < h->stage_count; i++) print_stage(out, &h->stages[i]);
+    print_rest(out, h);
+}
+
+/* ---- JSON. json_*_set_new take NULL as a failure and answer -1, so `failed` is all that needs to
+ * be looked at. */
+
+static bool set(json_t *o, const char *name, json_t *value)
+{
+    return json_object_set_new(o, name, value) == 0;
+}
+
+static json_t *counter_json(int64_t value)
+{
+    char text[TEXT_NUMBER_MAX];
+    if (value >= -EXACT_MAX && value <= EXACT_MAX) return json_integer(value);
+    text_i64(text, value);
+    return json_string(text);
+}
+
+/* The event as it stood there, with what follows from its tasks. */
+static json_t *stage_json(const struct history_stage *s)
+{
+    static const struct {
+        const char *name;
+        double q;
+    } quantiles[] = {{"min_ms", 0},    {"p25_ms", 0.25}, {"median_ms", 0.5},
+                     {"p75_ms", 0.75}, {"p95_ms", 0.95}, {"max_ms", 1}};
+    json_t *o = s->begun != NULL ? json_copy((json_t *)s->begun) : json_object();
+    json_t *counters = json_object();
+    bool ok = set(o, "stage", json_integer(s->number)) && set(o, "done", json_integer(s->done)) &&
+              set(o, "failed", json_integer(s->failed)) && set(o, "lost", json_integer(s->lost)) &&
+              set(o, "killed", json_integer(s->killed)) &&
+              set(o, "speculative", json_integer(s->speculative)) &&
+              set(o, "retries", json_integer(s->retries)) &&
+              set(o, "ended_ms", s->ended != NULL ? json_real(ms_of(s->ended)) : json_null());
+    for (size_t i = 0; s->task_count > 0 && i < sizeof quantiles / sizeof quantiles[0]; i++)
+        ok = ok && set(o, quantiles[i].name, json_real(history_quantile(s, quantiles[i].q)));
+    if (s->task_count > 0) ok = ok && set(o, "skew", json_real(history_skew(s)));
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        ok = ok && set(counters, s->counters[i].name, counter_json(s->counters[i].value));
+    if (ok && json_object_set(o, "counters", counters) == 0) {
+        json_decref(counters);
+        return o;
+    }
+    json_decref(counters);
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *executor_json(const struct history_executor *e, uint32_t number)
+{
+    json_t *o = e->joined != NULL ? json_copy((json_t *)e->joined) : json_object();
+    bool ok = set(o, "executor", json_integer(number)) &&
+              set(o, "attempts", json_integer(e->tasks)) &&
+              set(o, "failed", json_integer(e->failed)) &&
+              set(o, "last", e->last != NULL ? json_incref((json_t *)e->last) : json_null());
+    if (ok) return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* All kept events of one kind. */
+static json_t *list_json(const struct history *h, const char *event)
+{
+    size_t i;
+    json_t *o, *list = json_array();
+    bool ok = list != NULL;
+    json_array_foreach(h->kept, i, o)
+    {
+        if (is_event(o, event)) ok = ok && json_array_append(list, o) == 0;
+    }
+    if (ok) return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *lists_json(const struct history *h, bool executors)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    uint32_t count = executors ? h->executor_count : h->stage_count;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        const struct history_executor *e = executors ? &h->executors[i] : NULL;
+        if (e != NULL && e->joined == NULL && e->last == NULL && e->tasks == 0) continue;
+        ok = json_array_append_new(list, e != NULL ? executor_json(e, i)
+                                                   : stage_json(&h->stages[i])) == 0;
+    }
+    if (ok) return list;
+    json_decref(list);
+    return NULL;
+}
+
+static const char *status_of(const struct history *h)
+{
+    if (h->end == NULL) return "cut off";
+    return json_is_object(json_object_get(h->end, "error")) ? "failed" : "ok";
+}
+
+bool history_print_json(FILE *out, const struct history *h)
+{
+    json_t *o = json_object();
+    assert(h->job != NULL);
+    bool ok = set(o, "schema", json_integer(1)) && set(o, "status", json_string(status_of(h))) &&
+              set(o, "job", json_incref((json_t *)h->job)) &&
+              set(o, "end", h->end != NULL ? json_incref((json_t *)h->end) : json_null()) &&
+              set(o, "last_ms", json_real(h->last_ms)) && set(o, "torn", json_boolean(h->torn)) &&
+              set(o, "full", json_boolean(h->full)) && set(o, "executors", lists_json(h, true)) &&
+              set(o, "stages", lists_json(h, false)) && set(o, "actions", list_json(h, "action")) &&
+              set(o, "retries", list_json(h, "retry")) &&
+              set(o, "outputs", list_json(h, "output")) && set(o, "notes", list_json(h, "note"));
+    char *text = ok ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    if (text == NULL) return false;
+    fputs(text, out);
+    fputc('\n', out);
+    mem_free(text);
+    return true;
+}

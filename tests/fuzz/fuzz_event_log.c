@@ -1,0 +1,64 @@
+/* Any bytes as an event log: refused with a place, or a history whose figures hold and which can be
+ * printed both ways. */
+#include "engine/cli/history.h"
+#include "tests/support/memory_env.h"
+
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_stage(const struct history_stage *s)
+{
+    double before = 0;
+    if (s->task_count != s->done) abort();
+    for (double q = 0; q <= 1; q += 0.25) {
+        double ms = history_quantile(s, q);
+        if (!(ms >= before)) abort();
+        before = ms;
+    }
+    if (!(history_skew(s) >= 0)) abort();
+}
+
+/* What is printed as JSON is read back. */
+static void check_json(const struct history *h)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) abort();
+    bool printed = history_print_json(out, h);
+    fclose(out);
+    json_t *o = json_loadb(text, size, 0, NULL);
+    if (!printed || !json_is_object(o)) abort();
+    json_decref(o);
+    free(text);
+}
+
+static void check(const struct history *h)
+{
+    static FILE *nowhere;
+    if (nowhere == NULL) nowhere = fopen("/dev/null", "w");
+    if (nowhere == NULL || h->job == NULL) abort();
+    for (uint32_t i = 0; i < h->stage_count; i++) check_stage(&h->stages[i]);
+    history_print(nowhere, h);
+    check_json(h);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct memory_env env;
+    struct glint_error error = {.code = GLINT_OK};
+    struct history h;
+    memory_env_init(&env, data, size);
+    int r = history_read(&h, &env.env, "events", &error);
+    if (r != (int)error.code) abort();
+    if (r == 0)
+        check(&h);
+    else if (r != GLINT_E_LOG_INVALID || strncmp(error.cause, "events:", 7) != 0)
+        abort();
+    history_fini(&h);
+    if (mem_live() != 0 || env.open_files != 0) abort();
+    return 0;
+}

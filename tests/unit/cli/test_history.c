@@ -1,0 +1,140 @@
+/* The event log's reader against its writer, and against disks and memory that fail. */
+#include "engine/base/mem.h"
+#include "engine/cli/history.h"
+#include "engine/driver/event_log.h"
+#include "tests/support/memory_env.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { TASKS = 101 };
+
+static char folder[64], path[128];
+
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/glint-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/events", folder);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(env_remove_tree(env_real(), folder, 0), 0);
+}
+
+TestSuite(history, .init = setup, .fini = teardown);
+
+/* Task t takes t milliseconds; every tenth one fails first. */
+static void write_log(void)
+{
+    struct glint_error error = {.code = GLINT_OK}, why = {.code = GLINT_OK};
+    struct event_log_config config = {.env = env_real(), .path = path};
+    struct event_log *log = event_log_open(&config, &error);
+    cr_assert_not_null(log, "%s", error.cause);
+    uint64_t now = env_real()->now_ns(env_real());
+    error_set(&why, GLINT_E_NO_MEMORY, NULL, "\x1b[31mred\n\xff");
+    struct event_job job = {.id = 1, .name = "job"};
+    event_log_job(log, &job);
+    for (uint32_t stage = 0; stage < 20; stage++) {
+        struct event_stage begun = {.stage = stage, .name = "s", .tasks = TASKS};
+        event_log_stage(log, &begun);
+    }
+    for (uint32_t t = 0; t < TASKS; t++) {
+        struct event_task task = {.stage = 3,
+                                  .task = t,
+                                  .executor = t % 7,
+                                  .start_ns = now,
+                                  .end_ns = now + t * 1000000u,
+                                  .why = &why};
+        task.outcome = EVENT_FAILED;
+        if (t % 10 == 0) event_log_task(log, &task);
+        task.outcome = t == 50 ? EVENT_KILLED : EVENT_DONE;
+        event_log_task(log, &task);
+    }
+    event_log_job_end(log, &why, NULL);
+    event_log_close(log);
+}
+
+Test(history, what_was_written_is_read)
+{
+    struct history h;
+    struct glint_error error = {.code = GLINT_OK};
+    write_log();
+    cr_assert_eq(history_read(&h, env_real(), path, &error), 0, "%s", error.cause);
+    cr_assert_eq(h.stage_count, 20);
+    const struct history_stage *s = &h.stages[3];
+    cr_expect_eq(s->done, TASKS - 1);
+    cr_expect_eq(s->failed, 11);
+    cr_expect_eq(s->killed, 1);
+    cr_expect_float_eq(history_quantile(s, 0), 0, 1e-3);
+    cr_expect_float_eq(history_quantile(s, 0.5), 49, 1e-3); /* without 50 */
+    cr_expect_float_eq(history_quantile(s, 1), 100, 1e-3);
+    cr_expect_float_eq(history_skew(s), 100.0 / 49, 1e-3);
+    cr_expect_eq(history_skew(&h.stages[4]), 0);
+    cr_expect(h.end != NULL && !h.torn && !h.full);
+    history_fini(&h);
+}
+
+/* All of `h` as people and programs see it; *size is what was printed. */
+static char *print(const struct history *h, bool json, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    cr_assert_not_null(out);
+    if (json)
+        cr_assert(history_print_json(out, h));
+    else
+        history_print(out, h);
+    fclose(out);
+    return text;
+}
+
+Test(history, texts_of_others_are_harmless)
+{
+    struct history h;
+    struct glint_error error = {.code = GLINT_OK};
+    size_t size;
+    write_log();
+    cr_assert_eq(history_read(&h, env_real(), path, &error), 0);
+    for (int json = 0; json < 2; json++) {
+        char *text = print(&h, json, &size);
+        cr_expect_null(memchr(text, 0x1b, size));
+        cr_expect_not_null(strstr(text, "[31mred"));
+        free(text);
+    }
+    history_fini(&h);
+}
+
+/* Each allocation fails once: the same result, or NO_MEMORY and nothing kept. */
+Test(history, without_memory)
+{
+    struct history h;
+    write_log();
+    int r = 1;
+    for (int64_t n = 1; r != 0; n += 1 + n / 16) {
+        struct glint_error error = {.code = GLINT_OK};
+        mem_fail_at(n, false);
+        r = history_read(&h, env_real(), path, &error);
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%lld: %s", (long long)n, error.cause);
+        history_fini(&h);
+        cr_assert_eq(mem_live(), 0);
+    }
+}
+
+Test(history, a_disk_that_fails)
+{
+    static const char line[] = "{\"schema\":1,\"event\":\"x\",\"ms\":0,\"time\":\"\"}\n";
+    for (uint64_t call = 1; call <= 3; call++) {
+        struct memory_env env;
+        struct history h;
+        struct glint_error error = {.code = GLINT_OK};
+        memory_env_init(&env, line, sizeof line - 1);
+        env.fail_at = call;
+        cr_expect_eq(history_read(&h, &env.env, "log", &error), (int)GLINT_E_INPUT_IO);
+        history_fini(&h);
+        cr_expect_eq(env.open_files, 0);
+    }
+}
