@@ -1,0 +1,78 @@
+/* A driver that writes down what its transport tells it: for tests of a transport alone. One file
+ * of a program includes fake_driver_calls.h, and nothing of that program may need the real calls.
+ */
+#ifndef TESTS_SUPPORT_FAKE_DRIVER_H
+#define TESTS_SUPPORT_FAKE_DRIVER_H
+
+#include "engine/driver/remote.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAKE_EXECUTORS_MAX 64
+
+struct driver {
+    uint32_t executors, lost, draining, messages, deserted, interrupted;
+    char names[FAKE_EXECUTORS_MAX][NAME_BYTES_MAX];
+    uint32_t slots[FAKE_EXECUTORS_MAX];
+    bool is_lost[FAKE_EXECUTORS_MAX], is_draining[FAKE_EXECUTORS_MAX];
+    enum loss loss; /* the last one */
+    struct glint_error why, desertion;
+    struct message *first, **end; /* messages in order; whoever looks at them destroys them */
+    char notes[16 * 1024];
+};
+
+/* The context of a fake driver, whose runner nobody needs. */
+struct fake_context {
+    struct glint g;
+    struct driver driver;
+    struct transport transport;
+    uint64_t result_bytes_max; /* 0: 64 MiB */
+};
+
+static inline void fake_note(void *arg, const char *line)
+{
+    struct driver *d = arg;
+    size_t used = strlen(d->notes);
+    snprintf(d->notes + used, sizeof d->notes - used, "%s\n", line);
+}
+
+/* 0, or what remote_create answers. */
+static inline int fake_context_start(struct fake_context *c, const struct cluster *cluster,
+                                     struct glint_error *error)
+{
+    uint64_t result_bytes_max = c->result_bytes_max > 0 ? c->result_bytes_max : 64 * MIB;
+    memset(c, 0, sizeof *c);
+    c->g.config = (struct glint_config){.env = env_real(),
+                                        .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
+                                        .result_bytes_max = result_bytes_max,
+                                        .bad_rows_max = -1,
+                                        .note = fake_note,
+                                        .note_arg = &c->driver};
+    return remote_create(&c->g, cluster, &c->transport, error);
+}
+
+static inline void fake_context_wait_ms(struct fake_context *c, uint64_t ms)
+{
+    struct env *env = env_real();
+    c->transport.wait(c->transport.arg, &c->driver, env->now_ns(env) + ms * 1000000);
+}
+
+static inline void fake_context_stop(struct fake_context *c)
+{
+    c->transport.destroy(c->transport.arg);
+    for (struct message *m = c->driver.first, *next; m != NULL; m = next) {
+        next = m->next;
+        message_destroy(m);
+    }
+}
+
+/* Waits until `condition` holds, 20 s at the most: how long is no part of any test. */
+#define FAKE_UNTIL(c, condition)                                                                   \
+    do {                                                                                           \
+        for (int tries = 0; !(condition) && tries < 400; tries++) fake_context_wait_ms(c, 50);     \
+    } while (0)
+
+#endif

@@ -1,0 +1,56 @@
+/* What a transport calls (driver.h), defined: for one file of a program. */
+#ifndef TESTS_SUPPORT_FAKE_DRIVER_CALLS_H
+#define TESTS_SUPPORT_FAKE_DRIVER_CALLS_H
+
+#include "tests/support/fake_driver.h"
+
+int driver_on_executor(struct driver *d, const struct executor_info *info)
+{
+    assert(d->executors < FAKE_EXECUTORS_MAX && info->slots > 0);
+    snprintf(d->names[d->executors], NAME_BYTES_MAX, "%s", info->name);
+    d->slots[d->executors++] = info->slots;
+    return 0;
+}
+
+void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
+{
+    assert(executor < d->executors && !d->is_lost[executor]);
+    m->next = NULL;
+    m->id = executor;
+    if (d->end == NULL) d->end = &d->first;
+    *d->end = m;
+    d->end = &m->next;
+    d->messages++;
+}
+
+void driver_on_draining(struct driver *d, uint32_t executor)
+{
+    assert(executor < d->executors && !d->is_draining[executor] && !d->is_lost[executor]);
+    d->is_draining[executor] = true;
+    d->draining++;
+}
+
+void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
+                    const struct glint_error *why)
+{
+    assert(executor < d->executors && !d->is_lost[executor] && why->code != GLINT_OK);
+    d->is_lost[executor] = true;
+    d->lost++;
+    d->loss = loss;
+    d->why = *why;
+}
+
+void driver_on_deserted(struct driver *d, const struct glint_error *why)
+{
+    assert(why->code != GLINT_OK);
+    d->deserted++;
+    d->desertion = *why;
+}
+
+void glint_interrupt(struct glint *g, enum glint_code code)
+{
+    assert(code != GLINT_OK);
+    ((struct fake_context *)g)->driver.interrupted++;
+}
+
+#endif

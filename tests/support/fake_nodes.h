@@ -1,0 +1,63 @@
+/* What the fake nodes' files share. */
+#ifndef TESTS_SUPPORT_FAKE_NODES_H
+#define TESTS_SUPPORT_FAKE_NODES_H
+
+#include "engine/net/gate.h"
+#include "tests/support/fake_cluster.h"
+
+#include <pthread.h>
+
+struct node;
+
+struct process {
+    struct node *node;
+    struct net net;
+    struct gate *gate;
+    struct conn *control, *data;
+    bool mute;
+    uint64_t value_id, value_size;
+    uint8_t *value, *arriving;
+    uint32_t blocks_left;
+};
+
+struct node {
+    struct fake_cluster *cluster;
+    struct fake_node *told;
+    struct net net;
+    struct gate *gate;
+    struct conn *driver; /* the daemon's connection */
+    struct process process;
+};
+
+struct act {
+    struct act *next;
+    struct node *node;
+    enum fake_act act;
+    int value;
+};
+
+struct fake_cluster {
+    uv_loop_t loop;
+    uv_async_t poke;
+    uv_timer_t beat;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    struct act *acts;
+    bool stop, stopping;
+    struct tls_context *tls, *other_tls;
+    struct node nodes[FAKE_NODES_MAX];
+    uint32_t count;
+    uint16_t driver_port;
+    uint8_t *result;
+    uint64_t result_bytes;
+};
+
+/* Ends the process of the test: a fake has no way to go on. */
+void must(bool ok, const char *what);
+void say(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
+
+/* fake_process.c */
+extern const struct conn_events process_events;
+bool process_accepted(void *arg, struct conn *c, struct glint_error *error);
+
+#endif

@@ -1,0 +1,112 @@
+/* The fake driver's calls, and a transport over fake nodes. */
+#include "fixture.h"
+
+#include "tests/support/fake_driver_calls.h"
+
+#include <poll.h>
+
+struct fake_context context;
+struct fake_node nodes[FAKE_NODES_MAX];
+struct cluster cluster;
+struct glint_error error;
+
+static struct cluster_executor executors[FAKE_NODES_MAX];
+static struct fake_cluster *fakes;
+static struct secret secret;
+static char secret_path[64];
+static int64_t live;
+
+static const struct liveness_limits patient = {200 * MS, 5000 * MS, 10000 * MS};
+
+void enter(void)
+{
+    live = mem_live();
+    fakes = NULL;
+    memset(nodes, 0, sizeof nodes);
+    for (uint32_t i = 0; i < FAKE_NODES_MAX; i++) {
+        static const char *const names[] = {"e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8"};
+        nodes[i].name = names[i % 8];
+        nodes[i].slots = 2;
+    }
+    cluster = (struct cluster){.name = "fake",
+                               .job_name = "test-job",
+                               .insecure_plaintext = true,
+                               .heartbeat = patient,
+                               .connect_ms = 5000,
+                               .start_ms = 10000,
+                               .fetch_ms = 5000,
+                               .executors = executors};
+    error = (struct glint_error){.code = GLINT_OK};
+}
+
+void leave(void)
+{
+    cr_expect_eq(mem_live(), live, "%lld blocks are left", (long long)(mem_live() - live));
+}
+
+void use_tls(void)
+{
+    memcpy(secret_path, "/tmp/remote-secret-XXXXXX", sizeof "/tmp/remote-secret-XXXXXX");
+    int file = mkstemp(secret_path);
+    cr_assert(file >= 0);
+    close(file);
+    unlink(secret_path);
+    cr_assert_eq(secret_create(env_real(), secret_path, &error), 0, "%s", error.cause);
+    cr_assert_eq(secret_load(env_real(), secret_path, &secret, &error), 0, "%s", error.cause);
+    cluster.secret_file = secret_path;
+    cluster.insecure_plaintext = false;
+}
+
+static void start_fakes(uint32_t count, uint16_t driver_port)
+{
+    fakes =
+        fake_start(nodes, count, "fake", cluster.insecure_plaintext ? NULL : &secret, driver_port);
+}
+
+void start(uint32_t count)
+{
+    start_fakes(count, 0);
+    for (uint32_t i = 0; i < count; i++)
+        executors[i] = (struct cluster_executor){
+            .id = nodes[i].name, .host = "127.0.0.1", .port = nodes[i].port};
+    cluster.executor_count = count;
+    cr_assert_eq(fake_context_start(&context, &cluster, &error), 0, "%s", error.cause);
+}
+
+void start_listening(uint32_t count)
+{
+    cluster.listen_host = "127.0.0.1";
+    for (uint32_t i = 0; i < count; i++) nodes[i].dials = true;
+    cr_assert_eq(fake_context_start(&context, &cluster, &error), 0, "%s", error.cause);
+    FAKE_UNTIL(&context, strstr(context.driver.notes, "127.0.0.1:") != NULL);
+    const char *at = strstr(context.driver.notes, "127.0.0.1:");
+    cr_assert_not_null(at);
+    start_fakes(count, (uint16_t)strtoul(at + strlen("127.0.0.1:"), NULL, 10));
+}
+
+void act(uint32_t node, enum fake_act what, int value)
+{
+    fake_do(fakes, node, what, value);
+}
+
+void stop(void)
+{
+    fake_context_stop(&context);
+    if (fakes != NULL) fake_stop(fakes);
+    if (cluster.secret_file != NULL) unlink(secret_path);
+}
+
+void fake_pause_ms(uint64_t ms)
+{
+    poll(NULL, 0, (int)ms);
+}
+
+int send_task(uint32_t executor, uint32_t task)
+{
+    struct message *m = message_create(MSG_TASK);
+    cr_assert_not_null(m);
+    m->stage = 1;
+    m->task = m->partition = task;
+    m->attempt = 3;
+    return context.transport.send(context.transport.arg, executor, m, &error);
+}
