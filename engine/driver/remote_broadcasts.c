@@ -115,6 +115,7 @@ static void answer_gone(struct link *l, uint64_t request, enum glint_code code, 
         link_fail(l, &error);
     else
         link_send(l->data, FRAME_GONE, request, &payload);
+    buffer_fini(&payload);
 }
 
 static void send_block(struct link *l, struct value *v, uint32_t block, uint64_t request)
@@ -167,6 +168,7 @@ static void send_tracked(struct link *l, struct value *v, struct tracked *tracke
         link_fail(l, &error);
     else
         link_send(l->data, FRAME_TRACKED, 0, &payload);
+    buffer_fini(&payload);
 }
 
 static void serve_waiting(struct remote *r, struct value *v)

@@ -43,6 +43,7 @@ static bool send_job(struct link *l, struct glint_error *error)
     if (r == 0) r = message_encode(&m, &payload, error);
     if (r == 0) link_send(l->control, FRAME_MESSAGE, 0, &payload);
     buffer_fini(&m.body);
+    buffer_fini(&payload);
     return r == 0;
 }
 
@@ -53,9 +54,10 @@ static bool send_peer(const struct link *to, const struct link *about, struct gl
     memcpy(peer.incarnation, about->incarnation, sizeof peer.incarnation);
     text_format(peer.node, sizeof peer.node, "%s", about->name);
     text_format(peer.host, sizeof peer.host, "%s", about->host);
-    if (peer_encode(&peer, &payload, error) != 0) return false;
-    link_send(to->control, FRAME_PEER, 0, &payload);
-    return true;
+    bool ok = peer_encode(&peer, &payload, error) == 0;
+    if (ok) link_send(to->control, FRAME_PEER, 0, &payload);
+    buffer_fini(&payload);
+    return ok;
 }
 
 static bool introduce(struct link *l, struct glint_error *error)

@@ -83,6 +83,7 @@ static void ask(struct link *l, struct result *s)
                           .size = chunk_bytes(s, s->asked)};
         struct buffer payload = {NULL, 0, 0};
         if (get_encode(&get, &payload, &error) != 0) {
+            buffer_fini(&payload);
             link_fail(l, &error);
             return;
         }
@@ -168,6 +169,7 @@ static void send_forget(struct link *l, uint64_t id)
     struct glint_error ignored = {.code = GLINT_OK}; /* it stays there until the job ends */
     if (message_encode(&m, &payload, &ignored) == 0)
         link_send(l->control, FRAME_MESSAGE, 0, &payload);
+    buffer_fini(&payload);
 }
 
 static void finish(struct link *l, struct result *s)

@@ -321,6 +321,7 @@ static uint64_t link_beat(struct link *l, uint64_t now)
     }
     if (beat && ping_encode(&ping, &payload, &ignored) == 0)
         link_send(l->control, FRAME_PING, 0, &payload);
+    buffer_fini(&payload);
     return next;
 }
 

@@ -194,6 +194,7 @@ static void post_on_opened(void *arg, struct conn *c)
         remote_due(r, remote_now(r) + r->cluster->heartbeat.beat_ns);
         return;
     }
+    buffer_fini(&payload);
     post_fail(p, &why);
 }
 
@@ -255,6 +256,7 @@ static uint64_t post_beat(struct post *p, uint64_t now)
     }
     if (beat && ping_encode(&ping, &payload, &why) == 0)
         link_send(p->conn, FRAME_PING, 0, &payload);
+    buffer_fini(&payload);
     return next;
 }
 

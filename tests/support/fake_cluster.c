@@ -3,6 +3,7 @@
 #include "engine/net/wire.h"
 #include "tests/support/fake_nodes.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,14 @@ static void net_init(struct net *net, struct node *n, enum role role)
     must(env_real()->random(env_real(), net->self.incarnation, INCARNATION_BYTES) == 0, "random");
 }
 
+static void end_process(struct process *p)
+{
+    if (p->control != NULL) conn_close(p->control, false);
+    if (p->data != NULL) conn_close(p->data, false);
+    gate_close(p->gate);
+    p->gate = NULL;
+}
+
 /* ---- Frames of a daemon */
 
 static void admit(struct node *n)
@@ -48,6 +57,7 @@ static void admit(struct node *n)
     struct glint_error error = {.code = GLINT_OK};
     struct buffer payload = {NULL, 0, 0};
     must(p->control == NULL && p->data == NULL, "asked for a process while it has one");
+    p->wanted = p->heard_job = false;
     gate_close(p->gate);
     net_init(&p->net, n, ROLE_EXECUTOR);
     p->gate = gate_open(&p->net, "127.0.0.1", 0, process_accepted, p, &error);
@@ -67,15 +77,25 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
     must(admit_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0, "ADMIT");
     atomic_fetch_add(&n->told->admits, 1);
     for (uint32_t place = n->told->queue; place > 0; place--) say(c, FRAME_QUEUED, place, NULL);
-    if (!n->told->keeps_queue) admit(n);
+    if (n->told->keeps_queue) return 0;
+    n->process.wanted = true;
+    end_process(&n->process);
+    if (n->process.control == NULL && n->process.data == NULL) admit(n);
     return 0;
+}
+
+void process_ended(struct process *p)
+{
+    if (p->wanted && p->node->driver != NULL && !p->node->cluster->stopping) admit(p->node);
 }
 
 static void daemon_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct node *n = arg;
     (void)why;
-    if (n->driver == c) n->driver = NULL;
+    if (n->driver != c) return;
+    n->driver = NULL;
+    end_process(&n->process);
 }
 
 static const struct conn_events daemon_events = {.frame = daemon_frame, .closed = daemon_closed};
@@ -90,14 +110,6 @@ static bool daemon_accepted(void *arg, struct conn *c, struct glint_error *error
 }
 
 /* ---- Acts */
-
-static void end_process(struct process *p)
-{
-    if (p->control != NULL) conn_close(p->control, false);
-    if (p->data != NULL) conn_close(p->data, false);
-    gate_close(p->gate);
-    p->gate = NULL;
-}
 
 static void end_daemon(struct node *n)
 {
@@ -225,6 +237,7 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
     struct fake_cluster *f = calloc(1, sizeof *f);
     struct glint_error error = {.code = GLINT_OK};
     must(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0, "nodes");
+    signal(SIGPIPE, SIG_IGN); /* a write to a connection that has ended is an error, no more */
     f->count = count;
     f->driver_port = driver_port;
     pthread_mutex_init(&f->lock, NULL);

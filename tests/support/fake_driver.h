@@ -72,7 +72,9 @@ static inline void fake_context_stop(struct fake_context *c)
 /* Waits until `condition` holds, 20 s at the most: how long is no part of any test. */
 #define FAKE_UNTIL(c, condition)                                                                   \
     do {                                                                                           \
-        for (int tries = 0; !(condition) && tries < 400; tries++) fake_context_wait_ms(c, 50);     \
+        uint64_t end_ns = env_real()->now_ns(env_real()) + 20 * UINT64_C(1000000000);              \
+        while (!(condition) && env_real()->now_ns(env_real()) < end_ns)                            \
+            fake_context_wait_ms(c, 50);                                                           \
     } while (0)
 
 #endif

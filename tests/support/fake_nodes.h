@@ -14,7 +14,8 @@ struct process {
     struct net net;
     struct gate *gate;
     struct conn *control, *data;
-    bool mute;
+    bool mute, heard_job;
+    bool wanted; /* as soon as the old one's connections have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
     uint32_t blocks_left;
@@ -59,5 +60,7 @@ void say(struct conn *c, enum frame_type type, uint64_t request, struct buffer *
 /* fake_process.c */
 extern const struct conn_events process_events;
 bool process_accepted(void *arg, struct conn *c, struct glint_error *error);
+/* fake_cluster.c */
+void process_ended(struct process *p);
 
 #endif

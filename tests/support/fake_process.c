@@ -149,13 +149,17 @@ static int process_frame(void *arg, struct conn *c, const struct frame *f,
     if (f->type == FRAME_PEER) atomic_fetch_add(&told->peers, 1);
     if (f->type == FRAME_GET) on_get(p, f, payload);
     if (f->type == FRAME_TRACKED) on_tracked(p, payload);
-    if (f->type == FRAME_GONE) must(false, "the driver has not what it offered");
+    if (f->type == FRAME_GONE) /* the driver had no memory for it: asked for again */
+        track(p, &(struct track){.id = p->value_id,
+                                 .want = 2,
+                                 .failed_count = 1,
+                                 .failed = {(uint32_t)f->request - 1}});
     if (f->type != FRAME_MESSAGE) return 0;
     must(c == p->control, "a message on the connection for data");
     struct message *m = message_decode(payload, error);
     must(m != NULL, "a message does not parse");
-    must((m->type == MSG_JOB) == (atomic_load(&told->jobs) == atomic_load(&told->joined) - 1),
-         "JOB comes first, once");
+    must((m->type == MSG_JOB) == !p->heard_job, "JOB comes first, once");
+    p->heard_job = true;
     switch (m->type) {
     case MSG_JOB:
         atomic_store(&told->number, m->id);
@@ -194,7 +198,9 @@ static void process_closed(void *arg, struct conn *c, const struct glint_error *
     if (p->data == c) p->data = NULL;
     free(p->arriving);
     p->arriving = NULL;
-    if (p->control == NULL && p->data == NULL) atomic_fetch_add(&p->node->told->ends, 1);
+    if (p->control != NULL || p->data != NULL) return;
+    atomic_fetch_add(&p->node->told->ends, 1);
+    process_ended(p);
 }
 
 static void say_ready(struct process *p)
