@@ -98,9 +98,17 @@ void link_fail(struct link *l, const struct glint_error *why)
         error_set(&l->why, GLINT_E_CONNECTION, NULL, "the connection was closed");
     close_both(l, false);
     l->deadline_ns = remote_now(r);
-    if (l->post != NULL && l->post->conn != NULL && !l->has_ended)
-        l->deadline_ns += ENDED_MS * MS_NS;
     remote_due(r, l->deadline_ns);
+}
+
+/* The other side has ended it: perhaps its process died. */
+static void link_fail_outside(struct link *l, const struct glint_error *why)
+{
+    struct remote *r = l->r;
+    if (l->state >= LINK_ENDING || r->stopping) return;
+    link_fail(l, why);
+    bool may_hear = l->post != NULL && l->post->conn != NULL && !l->has_ended;
+    if (may_hear && l->why.code == GLINT_E_CONNECTION) l->deadline_ns += ENDED_MS * MS_NS;
 }
 
 void link_fail_with(struct link *l, enum glint_code code, const char *cause, ...)
@@ -247,7 +255,7 @@ static void link_on_closed(void *arg, struct conn *c, const struct glint_error *
         l->control = NULL;
     else
         l->data = NULL;
-    link_fail(l, why);
+    link_fail_outside(l, why);
     link_release(l);
 }
 
@@ -316,7 +324,6 @@ static uint64_t link_beat(struct link *l, uint64_t now)
     if (liveness_look(&l->liveness, now, &beat, &next) == LIFE_DEAD) {
         link_fail_with(l, GLINT_E_CONNECTION, "no sign of life for %llu ms",
                        (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
-        l->deadline_ns = now; /* nobody will tell more of a process that stands still */
         return now;
     }
     if (beat && ping_encode(&ping, &payload, &ignored) == 0)
