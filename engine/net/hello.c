@@ -133,7 +133,7 @@ int hello_check(const struct hello *self, const struct hello *peer, struct glint
                          "%s has reached itself as %s", a, b);
     if (strcmp(self->cluster, peer->cluster) != 0)
         return error_set(error, GLINT_E_PEER_MISMATCH,
-                         "give both the same cluster file; its `name` says which cluster it is",
+                         "give both the same cluster file; its `cluster` says which one it is",
                          "%s is of the cluster %s, %s of %s", a, self->cluster, b, peer->cluster);
     if (strcmp(self->build, peer->build) != 0)
         return error_set(error, GLINT_E_PEER_MISMATCH,

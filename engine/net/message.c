@@ -138,7 +138,7 @@ int outputs_decode(struct glint_slice bytes, struct output_place **out, uint32_t
     if (ok && (places = mem_alloc(sizeof *places * (count + 1))) == NULL)
         r = error_no_memory(error);
     for (uint32_t i = 0; places != NULL && i < count; i++) {
-        places[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+        places[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
         places[i].attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     }
     if (r == 0 && (!ok || !unpack_done(&u)))
@@ -197,8 +197,8 @@ int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_e
     struct unpacker u;
     unpacker_init(&u, bytes);
     f->shuffle = unpack_u64(&u, UINT64_MAX);
-    f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX);
-    f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+    f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
+    f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
     f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     f->unreachable = unpack_u64(&u, 1) != 0;
     return unpacking_end(&u, "a fault", error);

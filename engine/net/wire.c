@@ -69,7 +69,7 @@ int ready_decode(struct glint_slice bytes, struct ready *v, struct glint_error *
 
 int peer_encode(const struct peer *v, struct buffer *out, struct glint_error *error)
 {
-    assert(v->executor <= EXECUTORS_MAX && v->port > 0 && v->host[0] != '\0');
+    assert(v->executor < EXECUTORS_MAX && v->port > 0 && v->host[0] != '\0');
     struct packer p;
     uint64_t before = out->size;
     packing_begin(&p, out, 5);
@@ -86,7 +86,7 @@ int peer_decode(struct glint_slice bytes, struct peer *v, struct glint_error *er
     struct unpacker u;
     memset(v, 0, sizeof *v);
     unpacker_init(&u, bytes);
-    v->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX);
+    v->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
     unpack_name(&u, v->node, sizeof v->node);
     unpack_name(&u, v->host, sizeof v->host);
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);

@@ -182,7 +182,8 @@ int tracked_decode(struct glint_slice bytes, struct tracked *v, struct glint_err
     for (uint32_t i = 0; i < v->count; i++) {
         v->blocks[i].block = (uint32_t)unpack_u64(&a, UINT32_MAX);
         v->blocks[i].from = (uint32_t)unpack_u64(&a, TRACK_DRIVER);
-        if (v->blocks[i].from > EXECUTORS_MAX && v->blocks[i].from != TRACK_DRIVER) u.failed = true;
+        if (v->blocks[i].from >= EXECUTORS_MAX && v->blocks[i].from != TRACK_DRIVER)
+            u.failed = true;
     }
     if (!unpack_done(&a)) u.failed = true;
     return unpacking_end(&u, "a list of blocks", error);

@@ -40,7 +40,7 @@ static void look_at_outputs(struct glint_slice bytes)
     int r = outputs_decode(bytes, &places, &count, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     assert((r == 0) == (places != NULL) && count <= PARTITIONS_MAX);
-    for (uint32_t i = 0; i < count; i++) assert(places[i].executor <= EXECUTORS_MAX);
+    for (uint32_t i = 0; i < count; i++) assert(places[i].executor < EXECUTORS_MAX);
     mem_free(places);
 }
 

@@ -128,7 +128,7 @@ Test(message, no_memory_anywhere)
 /* ---- Bodies */
 
 static const struct output_place places[] = {
-    {0, 0}, {1, 127}, {EXECUTORS_MAX, 128}, {3, UINT32_MAX}, {65535, 1}};
+    {0, 0}, {1, 127}, {EXECUTORS_MAX - 1, 128}, {3, UINT32_MAX}, {65535, 1}};
 
 static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
 {
@@ -140,7 +140,7 @@ static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
     cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     cr_assert((r == 0) == (back != NULL) && (r == 0 || count == 0));
     if (cut) cr_assert_neq(r, 0);
-    for (uint32_t i = 0; i < count; i++) cr_assert_leq(back[i].executor, EXECUTORS_MAX);
+    for (uint32_t i = 0; i < count; i++) cr_assert_lt(back[i].executor, EXECUTORS_MAX);
     mem_free(back);
 }
 
@@ -169,7 +169,7 @@ Test(message, map_outputs_that_cannot_be)
     } rows[] = {
         {"\x91\xa1x", 3},                    /* a text */
         {"\x91\x01", 2},                     /* an executor, and no attempt */
-        {"\x92\xce\x00\x01\x00\x01\x01", 7}, /* executor 65537 */
+        {"\x92\xce\x00\x01\x00\x00\x01", 7}, /* executor 65536 */
         {"\x92\x01\xff", 3},                 /* attempt -1 */
         {"\xdd\xff\xff\xff\xfe", 5},         /* as many as are not there */
         {"\x01", 1},
@@ -231,13 +231,13 @@ static void look_at_fault(struct glint_slice bad, bool cut, void *arg)
     int r = fault_decode(bad, &f, &error);
     cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     if (cut) cr_assert_neq(r, 0);
-    cr_assert(f.map <= PARTITIONS_MAX && f.executor <= EXECUTORS_MAX);
+    cr_assert(f.map < PARTITIONS_MAX && f.executor < EXECUTORS_MAX);
 }
 
 Test(message, faults_come_back)
 {
     static const struct fetch_fault rows[] = {
-        {0, 0, 0, 0, false}, {UINT64_MAX, PARTITIONS_MAX, EXECUTORS_MAX, UINT32_MAX, true}};
+        {0, 0, 0, 0, false}, {UINT64_MAX, PARTITIONS_MAX - 1, EXECUTORS_MAX - 1, UINT32_MAX, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fetch_fault back;
         struct buffer bytes = {NULL, 0, 0};

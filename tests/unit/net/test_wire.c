@@ -34,7 +34,7 @@ Test(wire, signs_of_life_come_back)
 
 Test(wire, addresses_and_jobs_come_back)
 {
-    static struct peer peer = {.executor = EXECUTORS_MAX, .port = UINT16_MAX};
+    static struct peer peer = {.executor = EXECUTORS_MAX - 1, .port = UINT16_MAX};
     FILLED(peer.node, 'n');
     FILLED(peer.host, 'h');
     memset(peer.incarnation, 0xff, INCARNATION_BYTES);
@@ -86,7 +86,7 @@ Test(wire, tracks_come_back)
         full.have[i] = i;
         full.failed[i] = UINT32_MAX - i;
         answer.blocks[i].block = UINT32_MAX - i;
-        answer.blocks[i].from = i == 0 ? TRACK_DRIVER : EXECUTORS_MAX - i + 1;
+        answer.blocks[i].from = i == 0 ? TRACK_DRIVER : EXECUTORS_MAX - i;
     }
     ROUND_TRIP(track, &full);
     ROUND_TRIP(track, &first);
@@ -383,12 +383,12 @@ Test(wire, values_out_of_range_are_refused)
         WRONG("track", "\x94\x01\x11\x90\x90"),                               /* wants 17 */
         WRONG("track", "\x94\x01\x01\xdc\0\x11"
                        "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\x90"),
-        WRONG("tracked", "\x92\x01\x91\x01"),                 /* half a pair */
-        WRONG("tracked", "\x92\x01\x92\x01\xce\0\x01\0\x01"), /* executor 65537 */
-        WRONG("gone", "\x91\x90"),                            /* no error */
-        WRONG("gone", "\x91\x94\x00\xa0\xa0\xa0"),            /* code 0 */
-        WRONG("gone", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),    /* code -9999 */
-        WRONG("gone", "\x91\x94\xfb\xa0\xa0\xa0"),            /* code -5 */
+        WRONG("tracked", "\x92\x01\x91\x01"),               /* half a pair */
+        WRONG("tracked", "\x92\x01\x92\x01\xce\0\x01\0\0"), /* executor 65536 */
+        WRONG("gone", "\x91\x90"),                          /* no error */
+        WRONG("gone", "\x91\x94\x00\xa0\xa0\xa0"),          /* code 0 */
+        WRONG("gone", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),  /* code -9999 */
+        WRONG("gone", "\x91\x94\xfb\xa0\xa0\xa0"),          /* code -5 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sample s = {.codec = rows[i].codec};
