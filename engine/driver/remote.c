@@ -5,8 +5,8 @@
  * them, and everything is looked at then; a look costs a few comparisons per executor. */
 #include "engine/driver/remote_internal.h"
 
-#include "engine/base/text.h"
 #include "engine/net/loop.h"
+#include "engine/net/open.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -107,7 +107,7 @@ static void free_all(struct remote *r)
     event_destroy(r->desertion);
     outbox_fini(r);
     broadcasts_fini(r);
-    tls_context_destroy(r->net.tls);
+    net_close(&r->net);
     assert(r->links == NULL);
     mem_free(r->numbered);
     mem_free(r->posts);
@@ -130,30 +130,17 @@ static void remote_destroy(void *arg)
 
 /* ---- Start */
 
-static int open_tls(struct remote *r, struct glint_error *error)
+static int open_net(struct remote *r, struct glint_error *error)
 {
-    const struct cluster *c = r->cluster;
-    struct secret secret;
-    if (c->insecure_plaintext) return 0;
-    int code = c->secret_file != NULL ? secret_load(r->env, c->secret_file, &secret, error)
-                                      : secret_default(r->env, &secret, error);
-    if (code != 0) return code;
-    r->net.tls = tls_context_create(&secret, error);
-    secret_clear(&secret);
-    return r->net.tls != NULL ? 0 : error->code;
-}
-
-static int open_hello(struct remote *r, struct glint_error *error)
-{
-    struct hello *h = &r->net.self;
-    *h = (struct hello){
-        .protocol_min = PROTOCOL_MIN, .protocol_max = PROTOCOL_MAX, .role = ROLE_DRIVER};
-    text_format(h->cluster, sizeof h->cluster, "%s", r->cluster->name);
-    text_format(h->node, sizeof h->node, "driver");
-    text_format(h->build, sizeof h->build, "%s", build_id());
-    if (r->env->random(r->env, h->incarnation, sizeof h->incarnation) == 0 &&
-        r->env->random(r->env, &r->job, sizeof r->job) == 0)
-        return 0;
+    const struct net_config config = {
+        .role = ROLE_DRIVER,
+        .cluster = r->cluster->name,
+        .node = "driver",
+        .secret_file = r->cluster->secret_file,
+        .insecure_plaintext = r->cluster->insecure_plaintext,
+        .connect_ms = r->cluster->connect_ms > 0 ? r->cluster->connect_ms : CONNECT_MS};
+    int code = net_open(&r->net, &r->loop, r->env, &config, error);
+    if (code != 0 || r->env->random(r->env, &r->job, sizeof r->job) == 0) return code;
     return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
 }
 
@@ -223,9 +210,6 @@ static void init(struct remote *r, struct glint *g, const struct cluster *cluste
     r->g = g;
     r->env = g->config.env;
     r->cluster = cluster;
-    r->net.loop = &r->loop;
-    r->net.env = r->env;
-    r->net.connect_ms = cluster->connect_ms > 0 ? cluster->connect_ms : CONNECT_MS;
     r->events_end = &r->events;
     r->parcels_end = &r->parcels;
     r->links_end = &r->links;
@@ -246,8 +230,7 @@ int remote_create(struct glint *g, const struct cluster *cluster, struct transpo
     struct remote *r = mem_zalloc(sizeof *r);
     if (r == NULL) return error_no_memory(error);
     init(r, g, cluster);
-    int code = open_hello(r, error);
-    if (code == 0) code = open_tls(r, error);
+    int code = open_net(r, error);
     if (code == 0) code = open_posts(r, error);
     if (code == 0) code = loop_open(&r->loop, r->env, error);
     if (code == 0) code = start_loop(r, error);

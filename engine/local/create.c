@@ -1,6 +1,7 @@
 /* The context's life, as a program sees it (plan/config.h): options are checked, and whoever runs
  * its actions is started, in this process or in a cluster. */
 #include "engine/base/text.h"
+#include "engine/driver/remote.h"
 #include "engine/local/local.h"
 
 #include <string.h>
@@ -32,6 +33,21 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     return 0;
 }
 
+/* The executors come by events. 0, or the context's code. */
+static int remote_start(struct glint *g)
+{
+    struct transport transport;
+    int r = remote_create(g, g->config.cluster, &transport, &g->error);
+    if (r != 0) return r;
+    struct driver *driver = driver_create(g, &transport);
+    if (driver == NULL) {
+        transport.destroy(transport.arg);
+        return g->error.code;
+    }
+    g->runner = driver_runner(driver);
+    return 0;
+}
+
 struct glint *glint_create(const struct glint_config *config, struct glint_error *error)
 {
     struct glint_config c = *config;
@@ -43,7 +59,8 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
         return NULL;
     }
     context_init(g, &c);
-    if (local_start(g) == 0) return g;
+    bool remote = c.cluster != NULL && !c.explain; /* a plan needs no executors */
+    if ((remote ? remote_start(g) : local_start(g)) == 0) return g;
     *error = g->error;
     context_fini(g);
     mem_free(g);
