@@ -22,7 +22,8 @@ const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters 
 
 void cli_verbs(const struct cli_program *program, const struct cli_verb **out)
 {
-    static const struct cli_verb *const first[] = {&verb_submit, &verb_explain, &verb_history,
+    static const struct cli_verb *const first[] = {&verb_submit, &verb_explain, &verb_executor,
+                                                   &verb_status, &verb_cancel,  &verb_history,
                                                    NULL};
     static const struct cli_verb *const last[] = {&verb_config, &verb_secret, &verb_version,
                                                   &verb_help, NULL};

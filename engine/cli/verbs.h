@@ -4,8 +4,8 @@
 
 #include "engine/cli/cli.h"
 
-extern const struct cli_verb verb_submit, verb_explain, verb_history, verb_config, verb_secret,
-    verb_version, verb_help;
+extern const struct cli_verb verb_submit, verb_explain, verb_executor, verb_status, verb_cancel,
+    verb_history, verb_config, verb_secret, verb_version, verb_help;
 
 /* Built-in and further verbs in the order of the help; ends with NULL. `out` has CLI_VERBS_MAX + 1.
  */

@@ -18,6 +18,9 @@ struct daemon_config {
     const struct cluster *cluster;
     const char *id; /* of one of its executors */
     bool log_json;
+    /* A job has started it: it ends when no driver has come for start_ms, or none is left for
+     * dead_ns, so that it stays nobody's when its job is killed. */
+    bool launched;
 };
 
 /* Runs to the end. Answers GLINT_OK or a code with *error set. */

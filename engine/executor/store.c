@@ -453,3 +453,12 @@ void store_forget_result(struct store *s, uint64_t id)
     pthread_mutex_unlock(&s->lock);
     if (last) result_free(k);
 }
+
+bool store_is_wanted(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool wanted = s->results != NULL;
+    for (uint32_t b = 0; b < OUTPUT_BUCKETS && !wanted; b++) wanted = s->outputs[b] != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return wanted;
+}

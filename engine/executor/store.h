@@ -53,4 +53,7 @@ bool store_result(struct store *s, uint64_t id, struct glint_slice *out, void **
 void store_release_result(struct store *s, void *held);
 void store_forget_result(struct store *s, uint64_t id);
 
+/* Whether there is anything that others may still come for: a map output or a result. */
+bool store_is_wanted(struct store *s);
+
 #endif

@@ -12,6 +12,17 @@
 
 #define PREFIX "glint-"
 
+static const char *parent_or_default(const char *parent)
+{
+    if (parent == NULL) parent = getenv("TMPDIR");
+    return parent != NULL && parent[0] != '\0' ? parent : "/tmp";
+}
+
+void work_dir_sweep(struct env *env, const char *parent)
+{
+    folder_remove_unlocked(env, parent_or_default(parent), PREFIX, 1);
+}
+
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error)
 {
@@ -20,9 +31,8 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     w->env = env;
     w->lock = -1;
     w->path[0] = '\0';
-    if (parent == NULL) parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
-    folder_remove_unlocked(env, parent, PREFIX, 1);
+    parent = parent_or_default(parent);
+    work_dir_sweep(env, parent);
     if (env->random(env, &id, sizeof id) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
     char path[PATH_MAX];

@@ -19,5 +19,7 @@ struct work_dir {
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error);
 void work_dir_close(struct work_dir *w);
+/* Removes what dead runs left in `parent`; any thread. */
+void work_dir_sweep(struct env *env, const char *parent);
 
 #endif

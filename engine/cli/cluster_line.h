@@ -1,0 +1,19 @@
+/* The options of verbs that talk to a cluster without being a job: --cluster, and those that stand
+ * for keys of its file. */
+#ifndef GLINT_CLI_CLUSTER_LINE_H
+#define GLINT_CLI_CLUSTER_LINE_H
+
+#include "engine/cli/cluster_file.h"
+#include "engine/cli/options.h"
+
+#define CLUSTER_LINE_ROWS (CLUSTER_KEYS + 2)
+
+/* --cluster, a row for each key that has an option, and the end. Help shows those whose names stand
+ * in `shown`, which ends with NULL. */
+void cluster_line_rows(const char *const *shown, struct glint_job_option out[CLUSTER_LINE_ROWS]);
+/* `listens`: the file need not name executors. Without it a file must be named, by --cluster or
+ * $GLINT_CLUSTER. False: *error is set. cluster_file_fini in any case. */
+bool cluster_line_read(const struct cli_line *line, bool listens, struct cluster_file *out,
+                       struct glint_error *error);
+
+#endif

@@ -1,0 +1,109 @@
+/* glint cancel JOB: ends a job from another terminal. Executors know their drivers, so all are
+ * asked, and whoever has the job tells its driver, which ends as it would on an interrupt. */
+#include "engine/base/text.h"
+#include "engine/cli/ask.h"
+#include "engine/cli/cluster_line.h"
+#include "engine/cli/print.h"
+#include "engine/cli/verbs.h"
+#include "engine/net/wire.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_DIGITS 16u
+
+struct cancel {
+    uint32_t answers, found;
+    struct glint_error why; /* of the last executor that gave no answer */
+};
+
+static int on_answer(void *arg, uint32_t executor, const struct frame *f,
+                     struct glint_slice payload, struct glint_error *error)
+{
+    struct cancel *c = arg;
+    (void)executor;
+    (void)payload;
+    (void)error;
+    c->answers++;
+    c->found += f->request != 0;
+    return 0;
+}
+
+static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
+{
+    struct cancel *c = arg;
+    (void)executor;
+    c->why = *why;
+}
+
+/* What `glint status` prints as a job's id, else a name. */
+static void read_job(const char *text, struct admit *out)
+{
+    bool is_id = strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdefABCDEF") == ID_DIGITS;
+    *out = (struct admit){.job = is_id ? strtoull(text, NULL, 16) : 0};
+    if (out->job == 0) text_format(out->name, sizeof out->name, "%s", text);
+}
+
+static void cancel_job(const struct cluster *cluster, const char *job, struct glint_error *error)
+{
+    struct cancel c = {.answers = 0};
+    struct admit wish;
+    struct buffer payload = {NULL, 0, 0};
+    read_job(job, &wish);
+    if (strlen(job) >= sizeof wish.name || job[0] == '\0' || !text_is_shown(job)) {
+        error_set(error, GLINT_E_BAD_VALUE, "glint status lists jobs", "JOB is no name of a job");
+        return;
+    }
+    if (admit_encode(&wish, &payload, error) != 0) return;
+    const struct ask ask = {.cluster = cluster,
+                            .question = FRAME_CANCEL,
+                            .answer = FRAME_CANCELED,
+                            .payload = {payload.data, payload.size},
+                            .answered = on_answer,
+                            .failed = on_failed,
+                            .arg = &c};
+    int r = ask_all(&ask, error);
+    buffer_fini(&payload);
+    if (r != 0) return;
+    assert(c.found <= c.answers && c.answers <= cluster->executor_count);
+    if (c.answers == 0)
+        error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
+                  "none of %u executors answers: %s", cluster->executor_count, c.why.cause);
+    else if (c.found == 0)
+        error_set(error, GLINT_E_JOB_MISSING, "glint status lists the jobs that run",
+                  "%u of %u executors answer, and none has a job %s", c.answers,
+                  cluster->executor_count, job);
+}
+
+static int cancel_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
+    static struct glint_job_option rows[CLUSTER_LINE_ROWS];
+    cluster_line_rows(shown, rows);
+    const struct cli_syntax syntax = {
+        .command = "glint cancel",
+        .summary = "Ends a job of a cluster; it removes what it has written.",
+        .help = "JOB is the name or the id that `glint status` shows; of several jobs of one name "
+                "all end.",
+        .arguments = "JOB",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .common = rows};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cluster_file file;
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    if (cluster_line_read(&line, false, &file, &error))
+        cancel_job(&file.cluster, line.arguments[0], &error);
+    cluster_file_fini(&file);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+}
+
+const struct cli_verb verb_cancel = {.name = "cancel",
+                                     .summary = "end a job of a cluster",
+                                     .usage = "--cluster FILE JOB",
+                                     .run = cancel_run};

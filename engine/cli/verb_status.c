@@ -1,0 +1,262 @@
+/* glint status: what the executors of a cluster do. One row for each, and further ones for further
+ * jobs; those that do not answer are listed with the reason, for they are what one looks for. */
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/cli/ask.h"
+#include "engine/cli/cluster_line.h"
+#include "engine/cli/print.h"
+#include "engine/cli/verbs.h"
+#include "engine/net/wire.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUILD_SHOWN 18 /* version, dash and 12 digits of the build's id */
+
+struct node {
+    bool answered;
+    struct status *status; /* answered */
+    struct glint_error why;
+};
+
+struct cluster_status {
+    const struct cluster *cluster;
+    struct node *nodes; /* [executor_count] */
+    uint32_t answers;
+};
+
+/* ---- Asking */
+
+static int on_answer(void *arg, uint32_t executor, const struct frame *f,
+                     struct glint_slice payload, struct glint_error *error)
+{
+    struct cluster_status *s = arg;
+    struct node *n = &s->nodes[executor];
+    struct status *status = mem_alloc(sizeof *status);
+    (void)f;
+    assert(!n->answered);
+    if (status == NULL) return error_no_memory(error);
+    if (status_decode(payload, status, error) != 0) {
+        mem_free(status);
+        return error->code;
+    }
+    n->status = status;
+    n->answered = true;
+    s->answers++;
+    return 0;
+}
+
+static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
+{
+    struct cluster_status *s = arg;
+    s->nodes[executor].why = *why;
+}
+
+static int gather(struct cluster_status *s, struct glint_error *error)
+{
+    const struct ask ask = {.cluster = s->cluster,
+                            .question = FRAME_STATUS,
+                            .answer = FRAME_STATUS_IS,
+                            .answered = on_answer,
+                            .failed = on_failed,
+                            .arg = s};
+    s->nodes = mem_zalloc(sizeof *s->nodes * (s->cluster->executor_count + 1));
+    if (s->nodes == NULL) return error_no_memory(error);
+    return ask_all(&ask, error);
+}
+
+static void fini(struct cluster_status *s)
+{
+    for (uint32_t i = 0; s->nodes != NULL && i < s->cluster->executor_count; i++)
+        mem_free(s->nodes[i].status);
+    mem_free(s->nodes);
+}
+
+static const char *state_name(const struct node *n)
+{
+    if (!n->answered) return "unreachable";
+    if (n->status->draining) return "draining";
+    return n->status->job_count > 0 ? "busy" : "idle";
+}
+
+/* ---- As a table */
+
+static void age_text(uint64_t ns, char *out, size_t capacity)
+{
+    double s = (double)ns / 1e9;
+    if (s < 60)
+        text_format(out, capacity, "%.1fs", s);
+    else if (s < 3600)
+        text_format(out, capacity, "%.0fm", s / 60);
+    else
+        text_format(out, capacity, "%.1fh", s / 3600);
+}
+
+static void print_job(const struct status_job *j)
+{
+    char heard[32], age[32], tasks[48];
+    age_text(j->heard_ns, heard, sizeof heard);
+    age_text(j->age_ns, age, sizeof age);
+    if (j->running)
+        text_format(tasks, sizeof tasks, "%u tasks", j->tasks_running);
+    else
+        text_format(tasks, sizeof tasks, "waits");
+    printf("%016llx %s, %s, for %s, heard %s ago%s%s", (unsigned long long)j->job, j->name, tasks,
+           age, heard, j->stage[0] != '\0' ? ", " : "", j->stage);
+}
+
+static void print_rows(const struct cluster_status *s)
+{
+    char address[HOST_BYTES_MAX + 8], memory[TEXT_NUMBER_MAX], slots[16];
+    printf("%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
+           "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
+    for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
+        const struct cluster_executor *e = &s->cluster->executors[i];
+        const struct node *n = &s->nodes[i];
+        text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
+                    e->port);
+        memory[0] = slots[0] = '\0';
+        if (n->answered) text_bytes(memory, n->status->memory_bytes);
+        if (n->answered) text_format(slots, sizeof slots, "%u", n->status->slots);
+        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(n), slots, memory,
+               BUILD_SHOWN, BUILD_SHOWN, n->answered ? n->status->build : "");
+        if (!n->answered) print_safe(stdout, n->why.cause, "");
+        for (uint32_t j = 0; n->answered && j < n->status->job_count; j++) {
+            if (j > 0)
+                printf("\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1, "");
+            print_job(&n->status->jobs[j]);
+        }
+        putchar('\n');
+    }
+}
+
+/* ---- As JSON */
+
+static void json_job(struct json *j, const struct status_job *job)
+{
+    char id[32];
+    text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
+    json_open(j, '{');
+    json_name(j, "id");
+    json_chars(j, id);
+    json_name(j, "name");
+    json_chars(j, job->name);
+    json_name(j, "running");
+    json_bool(j, job->running);
+    json_name(j, "stage");
+    json_chars(j, job->stage[0] != '\0' ? job->stage : NULL);
+    json_name(j, "tasks_running");
+    json_u64(j, job->tasks_running);
+    json_name(j, "memory_bytes");
+    json_u64(j, job->memory_bytes);
+    json_name(j, "age_ms");
+    json_ms(j, job->age_ns);
+    json_name(j, "heartbeat_age_ms");
+    json_ms(j, job->heard_ns);
+    json_close(j, '}');
+}
+
+static void json_status(struct json *j, const struct status *s)
+{
+    json_name(j, "version");
+    json_chars(j, s->build);
+    json_name(j, "slots");
+    json_u64(j, s->slots);
+    json_name(j, "memory_bytes");
+    json_u64(j, s->memory_bytes);
+    json_name(j, "drivers_max");
+    json_u64(j, s->drivers_max);
+    json_name(j, "uptime_ms");
+    json_ms(j, s->uptime_ns);
+    json_name(j, "jobs");
+    json_open(j, '[');
+    for (uint32_t i = 0; i < s->job_count; i++) json_job(j, &s->jobs[i]);
+    json_close(j, ']');
+}
+
+static void print_json(const struct cluster_status *s, struct glint_error *error)
+{
+    struct json j = {.failed = false};
+    json_open(&j, '{');
+    json_name(&j, "cluster");
+    json_chars(&j, s->cluster->name);
+    json_name(&j, "executors");
+    json_open(&j, '[');
+    for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
+        const struct cluster_executor *e = &s->cluster->executors[i];
+        const struct node *n = &s->nodes[i];
+        json_open(&j, '{');
+        json_name(&j, "id");
+        json_chars(&j, e->id);
+        json_name(&j, "host");
+        json_chars(&j, e->host);
+        json_name(&j, "port");
+        json_u64(&j, e->port);
+        json_name(&j, "state");
+        json_chars(&j, state_name(n));
+        json_name(&j, "error");
+        json_error(&j, n->answered ? NULL : &n->why);
+        if (n->answered) json_status(&j, n->status);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    if (j.failed)
+        error_no_memory(error);
+    else
+        printf("%.*s\n", (int)j.out.size, (const char *)j.out.data);
+    json_fini(&j);
+}
+
+/* ---- The verb */
+
+/* A cluster of which nobody answers is an error, with the first reason. */
+static void check_answers(const struct cluster_status *s, struct glint_error *error)
+{
+    if (s->answers > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;
+    const struct glint_error *why = &s->nodes[0].why;
+    error_set(error, GLINT_E_NO_EXECUTORS,
+              why->hint[0] != '\0' ? why->hint
+                                   : "start them: glint executor --cluster FILE --id ID",
+              "none of %u executors answers; %s: %s", s->cluster->executor_count,
+              s->cluster->executors[0].id, why->cause);
+}
+
+static int status_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
+    static const struct glint_job_option own[] = {{"json", NULL, NULL, "print one JSON object"},
+                                                  {NULL, NULL, NULL, NULL}};
+    static struct glint_job_option rows[CLUSTER_LINE_ROWS];
+    cluster_line_rows(shown, rows);
+    const struct cli_syntax syntax = {.command = "glint status",
+                                      .summary = "Shows the executors of a cluster and their jobs.",
+                                      .own = own,
+                                      .common = rows};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cluster_file file;
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    struct cluster_status s = {.cluster = &file.cluster};
+    if (cluster_line_read(&line, false, &file, &error) && gather(&s, &error) == 0) {
+        if (cli_line_switch(&line, "json"))
+            print_json(&s, &error);
+        else
+            print_rows(&s);
+        check_answers(&s, &error);
+    }
+    fini(&s);
+    cluster_file_fini(&file);
+    cli_line_fini(&line);
+    if (error.code == GLINT_OK) return cli_flush_stdout(0);
+    cli_flush_stdout(0);
+    return cli_fail(&error);
+}
+
+const struct cli_verb verb_status = {.name = "status",
+                                     .summary = "show the executors of a cluster",
+                                     .usage = "--cluster FILE [--json]",
+                                     .run = status_run};

@@ -1,0 +1,98 @@
+/* Fields in order, both ways next to each other. The secret itself is not among them: the child
+ * reads its file. */
+#include "engine/executor/child_config.h"
+
+#include "engine/data/pack.h"
+#include "engine/net/pack_net.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define CONFIG_FIELDS 16u
+
+int child_config_encode(const struct child_config *c, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    uint64_t before = out->size;
+    assert(c->join_host == NULL && c->slots > 0);
+    packing_begin(&p, out, CONFIG_FIELDS);
+    pack_text(&p, c->cluster);
+    pack_text(&p, c->node);
+    pack_text(&p, c->host);
+    pack_text(&p, c->secret_file);
+    pack_text(&p, c->work_dir);
+    pack_u64(&p, c->insecure_plaintext);
+    pack_u64(&p, c->log_json);
+    pack_u64(&p, c->slots);
+    pack_u64(&p, c->memory_bytes);
+    pack_u64(&p, c->heartbeat.beat_ns);
+    pack_u64(&p, c->heartbeat.suspect_ns);
+    pack_u64(&p, c->heartbeat.dead_ns);
+    pack_u64(&p, c->connect_ms);
+    pack_u64(&p, c->fetch_ms);
+    pack_u64(&p, c->drain_ms);
+    pack_u64(&p, c->start_ms);
+    return packing_end(&p, out, before, error);
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+int child_config_decode(struct glint_slice bytes, struct child_received *out,
+                        struct glint_error *error)
+{
+    struct unpacker u;
+    struct child_config *c = &out->config;
+    memset(out, 0, sizeof *out);
+    unpacker_init(&u, bytes);
+    unpack_name(&u, out->cluster, sizeof out->cluster);
+    unpack_name(&u, out->node, sizeof out->node);
+    unpack_name(&u, out->host, sizeof out->host);
+    unpack_text(&u, out->secret_file, sizeof out->secret_file);
+    unpack_text(&u, out->work_dir, sizeof out->work_dir);
+    c->insecure_plaintext = unpack_u64(&u, 1) != 0;
+    c->log_json = unpack_u64(&u, 1) != 0;
+    c->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
+    c->memory_bytes = unpack_u64(&u, UINT64_MAX);
+    c->heartbeat.beat_ns = unpack_u64(&u, UINT64_MAX);
+    c->heartbeat.suspect_ns = unpack_u64(&u, UINT64_MAX);
+    c->heartbeat.dead_ns = unpack_u64(&u, UINT64_MAX);
+    c->connect_ms = unpack_u64(&u, UINT64_MAX);
+    c->fetch_ms = unpack_u64(&u, UINT64_MAX);
+    c->drain_ms = unpack_u64(&u, UINT64_MAX);
+    c->start_ms = unpack_u64(&u, UINT64_MAX);
+    if (c->slots == 0 || c->connect_ms == 0 || c->heartbeat.beat_ns == 0 ||
+        c->heartbeat.beat_ns >= c->heartbeat.suspect_ns ||
+        c->heartbeat.suspect_ns >= c->heartbeat.dead_ns)
+        u.failed = true;
+    c->cluster = out->cluster;
+    c->node = out->node;
+    c->host = out->host;
+    c->secret_file = text_or_null(out->secret_file);
+    c->work_dir = text_or_null(out->work_dir);
+    return unpacking_end(&u, "the configuration of an executor", error);
+}
+
+int child_state_encode(const struct child_state *s, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, 3);
+    pack_u64(&p, s->tasks_running);
+    pack_u64(&p, s->memory_bytes);
+    pack_text(&p, s->stage);
+    return packing_end(&p, out, before, error);
+}
+
+int child_state_decode(struct glint_slice bytes, struct child_state *s, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(s, 0, sizeof *s);
+    unpacker_init(&u, bytes);
+    s->tasks_running = (uint32_t)unpack_u64(&u, SLOTS_MAX);
+    s->memory_bytes = unpack_u64(&u, UINT64_MAX);
+    unpack_name(&u, s->stage, sizeof s->stage);
+    return unpacking_end(&u, "the state of an executor", error);
+}

@@ -1,0 +1,52 @@
+/* --join: the executor dials the driver. Processes that a scheduler starts come up in any order, so
+ * a driver that is not there yet is dialled again, with growing pauses, until start_ms are over. */
+#include "engine/executor/child_internal.h"
+
+#include "engine/base/log.h"
+
+#include <assert.h>
+
+#define PAUSE_MS_MIN 50u
+#define PAUSE_MS_MAX 1000u
+
+void child_join(struct child *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->phase == CHILD_WAITING && c->control == NULL && c->data == NULL);
+    c->redial_ns = UINT64_MAX;
+    c->last.code = GLINT_OK;
+    c->control = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_CONTROL, NULL,
+                           &child_driver_events, c, &why);
+    if (c->control == NULL) child_join_failed(c, &why);
+}
+
+/* Half of it to all of it: those who fail together shall not come back together. */
+static uint64_t pause_ns(struct child *c)
+{
+    uint64_t pause = PAUSE_MS_MIN << (c->dials < 8 ? c->dials : 8);
+    uint8_t random = 0;
+    if (pause > PAUSE_MS_MAX) pause = PAUSE_MS_MAX;
+    if (c->env->random(c->env, &random, sizeof random) != 0) random = 0;
+    return (pause / 2 + pause * random / (2 * UINT8_MAX)) * MS_NS;
+}
+
+void child_join_failed(struct child *c, const struct glint_error *why)
+{
+    if (c->control != NULL) conn_close(c->control, false);
+    if (c->data != NULL) conn_close(c->data, false);
+    if (c->last.code == GLINT_OK) c->last = *why;
+    if (c->last.code == GLINT_OK)
+        error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver has closed the connection");
+    if (c->control != NULL || c->data != NULL) return; /* of the other connection we hear yet */
+    if (c->last.code == GLINT_E_AUTH || c->last.code == GLINT_E_PEER_MISMATCH) {
+        child_end(c, &c->last); /* another try would end the same way */
+        return;
+    }
+    if (!c->waiting_told)
+        log_line(LOG_INFO, NULL, "waits for a driver at %s:%u: %s", c->config.join_host,
+                 c->config.join_port, c->last.cause);
+    c->waiting_told = true;
+    c->redial_ns = child_now(c) + pause_ns(c);
+    c->dials++;
+    child_due(c, c->redial_ns);
+}
