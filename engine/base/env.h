@@ -17,11 +17,13 @@ struct env_stat {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
-    bool mine; /* belongs to this process's user */
+    uint32_t mode; /* permission bits */
+    bool mine;     /* belongs to this process's user */
 };
 
 enum env_open_mode {
     ENV_READ,   /* an existing file; never blocks on a FIFO */
+    ENV_OWN,    /* as READ, but no symlink is followed */
     ENV_CREATE, /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
     ENV_APPEND, /* a log: made with mode 0600 & umask if it is not there; no symlink is followed */
     ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */

@@ -44,6 +44,7 @@ static int real_open(struct env *env, const char *path, enum env_open_mode mode)
         mode_t mode;
     } how[] = {
         [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
+        [ENV_OWN] = {O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0},
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
         [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
@@ -84,6 +85,7 @@ static void stat_convert(const struct stat *s, struct env_stat *out)
     out->mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
     out->device = (uint64_t)s->st_dev;
     out->inode = (uint64_t)s->st_ino;
+    out->mode = s->st_mode & 07777;
     out->mine = s->st_uid == geteuid();
 }
 

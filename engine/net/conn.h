@@ -3,8 +3,10 @@
  *   DIALLING -> SECURING [tcp connected or accepted]   SECURING -> GREETING [tls_ready]
  *   GREETING -> OPEN     [both hellos fit]             any -> CLOSED [conn_close, error, deadline]
  *
- * Loop thread only. Callbacks come from the loop, never from inside a call, but for conn_close's
- * `closed`, which comes later too. After `closed` returns the conn is gone. */
+ * Loop thread only. Callbacks come from the loop, never from inside a call (one exception:
+ * conn_send_data); they may call whatever is here. After `closed` returns the conn is gone. Where
+ * writing fails, what the other side had still sent is read first. SIGPIPE is ignored from the
+ * first connection on. */
 #ifndef GLINT_NET_CONN_H
 #define GLINT_NET_CONN_H
 
@@ -29,14 +31,15 @@ struct conn;
 
 /* `arg` is the conn's. */
 struct conn_events {
-    void (*opened)(void *arg, struct conn *c); /* conn_peer is known */
+    /* Of a connection that we dialled: conn_peer is known. (Of others gate.h's `accepted`.) */
+    void (*opened)(void *arg, struct conn *c);
     /* A whole frame; the payload is borrowed. Not for DATA frames that went to `into`. Answers 0,
      * or a code with *error set, which ends the connection. */
     int (*frame)(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
                  struct glint_error *error);
     /* Where the bytes of a DATA frame go: f->length bytes, which stay the connection's until
-     * `data`, or `closed`; NULL: nobody wants them, they are passed over. May itself be NULL: no
-     * DATA is expected. */
+     * `data`, or `closed`; NULL: nobody wants them, they are passed over, and `data` is not called.
+     * May itself be NULL: no DATA is expected, and the connection ends if some comes. */
     uint8_t *(*into)(void *arg, struct conn *c, const struct frame *f);
     void (*data)(void *arg, struct conn *c, const struct frame *f);
     /* Once, after anything else; why->code is OK where we closed it. */
@@ -47,18 +50,20 @@ struct conn_events {
 struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
                        const uint8_t *wanted, const struct conn_events *events, void *arg,
                        struct glint_error *error);
-/* Queues a control frame; takes over payload->data, which is empty then (NULL: no payload). False
- * without memory, or when CONN_QUEUE_BYTES_MAX wait to be sent: the connection then ends by itself.
- */
+/* Queues a control frame, which is sent once OPEN; takes over payload->data, which is empty then
+ * (NULL: no payload). False without memory, or when CONN_QUEUE_BYTES_MAX wait to be sent: the
+ * connection then ends by itself; or where it ends already. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 /* Queues a DATA frame whose bytes are borrowed until `sent` is called (also when the connection
- * ends; then with ok false), which is always. Without TLS they go to the socket from where they
- * are. */
+ * ends; then with ok false, before `closed`), which is always. Without TLS they go to the socket
+ * from where they are. Without memory the connection ends; `sent` is then called from inside if
+ * this happens for the second time. */
 void conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
                     void (*sent)(void *arg, bool ok), void *arg);
 /* What waits to be sent. A sender of much data keeps it below a window of its own. */
 uint64_t conn_queued(const struct conn *c);
-/* After what is queued has been sent if `flush`, but not later than CLOSE_MS. */
+/* With `flush` after what is queued has been sent and the other side has closed too, but not later
+ * than CLOSE_MS; frames that come until then are passed over. */
 void conn_close(struct conn *c, bool flush);
 
 bool conn_is_open(const struct conn *c);

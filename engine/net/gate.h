@@ -1,18 +1,23 @@
 /* The gate: one listening port of a process, and what comes in there before it is trusted.
  *
  * TLS, then hello; at most GATE_PENDING_MAX connections are on their way at a time, the oldest of
- * them is dropped for a new one; each has net->connect_ms. With no file descriptor left it waits
- * for one to be closed, without spinning. Loop thread only. */
+ * them is dropped for a new one, and also when few file descriptors are left; each has
+ * net->connect_ms. With no descriptor left at all it rests for GATE_REST_MS, without spinning. What
+ * did not get in stands in the log. Loop thread only. */
 #ifndef GLINT_NET_GATE_H
 #define GLINT_NET_GATE_H
 
 #include "engine/net/conn.h"
 
+#define GATE_REST_MS 100u
+
 struct gate;
 
-/* `accepted` gets each connection once it is OPEN and calls conn_set; answering false closes it,
- * with the REFUSE that *error holds: e.g. a second executor of the same id. Port 0: any. NULL:
- * *error set (ADDRESS_IN_USE, SYSTEM). */
+/* `accepted` gets each connection once it is OPEN and calls conn_set (`opened` is not called; what
+ * is sent from inside it goes out behind our hello); answering false closes it, with the REFUSE
+ * that *error holds, e.g. a second executor of the same id, and its events are never called. Port
+ * 0: any. NULL: *error set (ADDRESS, SYSTEM, NO_MEMORY). A name is resolved at once, which may
+ * block. */
 struct gate *gate_open(struct net *net, const char *host, uint16_t port,
                        bool (*accepted)(void *arg, struct conn *c, struct glint_error *error),
                        void *arg, struct glint_error *error);

@@ -1,9 +1,9 @@
 /* The secret that lets processes of one cluster talk: 32 random bytes in a file, as 64 hex digits.
  *
- * From it one key is derived per pair of roles, HKDF-SHA256(secret, label), so that what an
- * executor holds for its peers does not make it a driver to them by accident. The file must belong
- * to this user, be no link, and be readable by nobody else (0600 or less); a secret that is short
- * or all one digit is refused. It never stands in an argument, a variable, a log or a core dump. */
+ * From it the key of TLS is derived, HKDF-SHA256(secret, label) (tls.c); roles are told apart by
+ * the hello, inside TLS. The file must belong to this user, be no link, and be readable by nobody
+ * else (0600 or less); a secret that is short or all one digit is refused. It never stands in an
+ * argument, a variable or a log, nor, since open.c forbids them, in a core dump. */
 #ifndef GLINT_NET_SECRET_H
 #define GLINT_NET_SECRET_H
 

@@ -8,24 +8,30 @@
 #include "engine/base/mem.h"
 #include "engine/net/secret.h"
 
-struct tls_context; /* constant once made: any thread may open sessions */
+#define TLS_RECORD_BYTES                                                                           \
+    16384u /* at most, of plain bytes: writes of multiples of it fill records */
+
+struct tls_context; /* constant once made: any thread may open sessions, which it outlives */
 struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error);
 void tls_context_destroy(struct tls_context *c);
 
 struct tls; /* one connection's; one thread */
+/* A dialling side has something to send at once: tls_output. */
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error);
 void tls_close(struct tls *t);
 
-/* Bytes came from the network. They are taken whole. 0 or a code. */
+/* Bytes came from the network. They stay borrowed until tls_read answers 0 or less, which is to be
+ * asked for once tls_ready, and before the next ones are fed. Before, they are taken whole. 0 or a
+ * code (AUTH: the other side has not the secret). */
 int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error);
-/* Plain bytes, at most `capacity`, straight to `out`: how many, 0: none yet, negative: a code
- * (AUTH: the other side has not the secret; PROTOCOL; CONNECTION: it has ended). */
+/* Plain bytes, of one record, at most `capacity`, straight to `out`: how many, 0: all that was fed
+ * is taken, negative: a code (PROTOCOL: bytes were changed; CONNECTION: it has ended). */
 int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error *error);
 /* Encrypts; what is to be sent stands in tls_output. Before the handshake is done nothing may be
  * written. 0 or a code. */
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
 bool tls_ready(const struct tls *t); /* the handshake is done */
-/* What is to be sent: swapped into *out, which must be empty. */
+/* What is to be sent: swapped into *out, which must be empty; its memory is used next. */
 void tls_output(struct tls *t, struct buffer *out);
 
 #endif

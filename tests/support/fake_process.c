@@ -236,5 +236,6 @@ bool process_accepted(void *arg, struct conn *c, struct glint_error *error)
         p->control = c;
     else
         p->data = c;
+    process_opened(p, c);
     return true;
 }

@@ -1,0 +1,245 @@
+/* A connection's life, from its socket to the last callback (states: conn.h). Whatever ends it goes
+ * through conn_end, which closes the handles; what it owned is let go when libuv has let go of
+ * them, and then, last of all, `closed` is called. */
+#include "engine/net/conn.h"
+
+#include "engine/base/text.h"
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+/* ---- Ending */
+
+void conn_on_handle_closed(uv_handle_t *handle)
+{
+    struct conn *c = handle->data;
+    assert(c->handles > 0 && c->state == CONN_CLOSED);
+    if (--c->handles > 0) return;
+    conn_dial_fini(c);
+    conn_write_fini(c);
+    buffer_fini(&c->payload);
+    tls_close(c->tls);
+    c->tls = NULL;
+    assert(c->gate == NULL && c->queued == 0);
+    if (c->events != NULL && c->events->closed != NULL) c->events->closed(c->arg, c, &c->why);
+    mem_free(c);
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle)) uv_close(handle, conn_on_handle_closed);
+}
+
+void conn_advance(struct conn *c, enum conn_state state)
+{
+    assert(state > c->state);
+    c->state = state;
+    c->was_open = c->was_open || state == CONN_OPEN;
+}
+
+static void conn_end(struct conn *c)
+{
+    if (c->state == CONN_CLOSED) return;
+    if (!c->was_open) c->net->refused++;
+    conn_advance(c, CONN_CLOSED);
+    gate_forget(c);
+    close_handle((uv_handle_t *)&c->tcp);
+    close_handle((uv_handle_t *)&c->timer);
+}
+
+void conn_fail(struct conn *c, const struct glint_error *why)
+{
+    assert(why->code != GLINT_OK);
+    if (c->state == CONN_CLOSED) return;
+    if (c->why.code == GLINT_OK && !c->ending) c->why = *why;
+    conn_end(c);
+}
+
+static int uv_error(struct conn *c, int code, const char *verb, struct glint_error *why)
+{
+    bool was_open = c->state == CONN_OPEN;
+    if (code == UV_EMFILE || code == UV_ENFILE || code == UV_ENOMEM)
+        return error_set_system(why, GLINT_E_CONNECTION, code, verb, c->address);
+    if (code == UV_EOF || (code == UV_ECONNRESET && !was_open))
+        return error_set(why, GLINT_E_CONNECTION,
+                         was_open              ? NULL
+                         : c->net->tls != NULL ? "its log may say why; secret_file and "
+                                                 "insecure_plaintext must be the same on both sides"
+                                               : "its log may say why; insecure_plaintext must be "
+                                                 "the same on both sides",
+                         "the other side has closed the connection%s",
+                         was_open ? "" : " before it was open");
+    return error_set(why, GLINT_E_CONNECTION, NULL, "cannot %s: %s", verb, uv_strerror(code));
+}
+
+void conn_fail_uv(struct conn *c, int code, const char *verb)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    uv_error(c, code, verb, &why);
+    conn_fail(c, &why);
+}
+
+static void on_close_time(uv_timer_t *timer)
+{
+    conn_end(timer->data);
+}
+
+/* The clock that libuv keeps may be as old as the callback that we are in. */
+static void timer_set(struct conn *c, uv_timer_cb on_time, uint64_t ms)
+{
+    uv_update_time(c->net->loop);
+    uv_timer_start(&c->timer, on_time, ms, 0);
+}
+
+void conn_end_softly(struct conn *c)
+{
+    if (c->broken) conn_end(c);
+    if (c->state == CONN_CLOSED) return;
+    if (!c->ending) timer_set(c, on_close_time, CLOSE_MS);
+    c->ending = true;
+    conn_flush(c);
+}
+
+void conn_close(struct conn *c, bool flush)
+{
+    if (flush && c->state == CONN_OPEN)
+        conn_end_softly(c);
+    else
+        conn_end(c);
+}
+
+/* What came before the other side went is still to be read; the end of it is our end. */
+void conn_break(struct conn *c, int code, const char *verb)
+{
+    if (c->state == CONN_CLOSED || c->broken) return;
+    if (c->ending || c->state != CONN_OPEN) {
+        conn_fail_uv(c, code, verb);
+        return;
+    }
+    c->broken = true;
+    uv_error(c, code, verb, &c->why);
+    conn_drop_queue(c);
+    if (c->state != CONN_CLOSED) timer_set(c, on_close_time, CLOSE_MS);
+}
+
+/* ---- Beginning */
+
+static void on_open_time(uv_timer_t *timer)
+{
+    struct conn *c = timer->data;
+    static const char *const missing[CONN_OPEN] = {[CONN_DIALLING] = "an answer",
+                                                   [CONN_SECURING] = "a TLS handshake",
+                                                   [CONN_GREETING] = "a hello"};
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->state < CONN_OPEN);
+    error_set(&why, GLINT_E_CONNECTION, NULL, "%s did not come within %llu ms", missing[c->state],
+              (unsigned long long)c->net->connect_ms);
+    conn_fail(c, &why);
+}
+
+/* A write to a connection that has gone is an error, not a signal. */
+static void ignore_pipe_signal(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGPIPE, NULL, &now) != 0 || now.sa_handler != SIG_DFL) return;
+    now.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &now, NULL);
+}
+
+struct conn *conn_create(struct net *net, bool dialling, struct glint_error *error)
+{
+    struct conn *c = mem_zalloc(sizeof *c);
+    if (c != NULL) c->spare = mem_alloc(sizeof *c->spare);
+    if (c == NULL || c->spare == NULL) {
+        mem_free(c);
+        error_no_memory(error);
+        return NULL;
+    }
+    ignore_pipe_signal();
+    c->net = net;
+    c->dialling = dialling;
+    c->state = dialling ? CONN_DIALLING : CONN_SECURING;
+    int r = uv_timer_init(net->loop, &c->timer);
+    if (r == 0) r = uv_tcp_init(net->loop, &c->tcp);
+    assert(r == 0); /* neither can fail: no descriptor is made yet */
+    c->timer.data = c->tcp.data = c->connect.data = c->write.data = c->shutdown.data = c;
+    c->handles = 2;
+    timer_set(c, on_open_time, net->connect_ms);
+    return c;
+}
+
+static void name_peer(struct conn *c)
+{
+    struct sockaddr_storage s;
+    int size = sizeof s;
+    uint16_t port = 0;
+    if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&s, &size) == 0) {
+        bool six = s.ss_family == AF_INET6;
+        port = ntohs(six ? ((struct sockaddr_in6 *)&s)->sin6_port
+                         : ((struct sockaddr_in *)&s)->sin_port);
+        uv_ip_name((struct sockaddr *)&s, c->host, sizeof c->host);
+    }
+    if (!c->dialling)
+        text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",
+                    c->host[0] != '\0' ? c->host : "somebody who has gone", port);
+}
+
+void conn_begin(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (c->dialling) conn_advance(c, CONN_SECURING);
+    assert(c->state == CONN_SECURING);
+    name_peer(c);
+    int r = uv_tcp_nodelay(&c->tcp, 1);
+    if (r == 0) r = conn_read_start(c);
+    if (r != 0) {
+        conn_fail_uv(c, r, "use the socket");
+        return;
+    }
+    if (c->net->tls == NULL) {
+        conn_greet(c);
+        return;
+    }
+    c->tls = tls_open(c->net->tls, c->dialling, &why);
+    if (c->tls == NULL)
+        conn_fail(c, &why);
+    else
+        conn_flush(c);
+}
+
+/* ---- What is known */
+
+bool conn_is_open(const struct conn *c)
+{
+    return c->state == CONN_OPEN && !c->ending && !c->broken;
+}
+
+const struct hello *conn_peer(const struct conn *c)
+{
+    assert(c->was_open);
+    return &c->peer;
+}
+
+const char *conn_address(const struct conn *c)
+{
+    return c->address;
+}
+
+void conn_host(const struct conn *c, char *out, size_t capacity)
+{
+    text_format(out, capacity, "%s", c->host);
+}
+
+uint64_t conn_queued(const struct conn *c)
+{
+    return c->queued;
+}
+
+void conn_set(struct conn *c, const struct conn_events *events, void *arg)
+{
+    c->events = events;
+    c->arg = arg;
+}

@@ -1,0 +1,108 @@
+/* The handshake: hellos, refusals, and who is let in. The side that dialled speaks first; the other
+ * one answers when it knows that it wants to, and whatever its owner sends from inside `accepted`
+ * goes out behind that answer. */
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct hello own_hello(const struct conn *c)
+{
+    struct hello h = c->net->self;
+    h.channel = c->channel;
+    memcpy(h.wanted, c->wanted, sizeof h.wanted);
+    return h;
+}
+
+static int queue_hello(struct conn *c, struct glint_error *why)
+{
+    struct hello h = own_hello(c);
+    struct buffer payload = {NULL, 0, 0};
+    int r = hello_encode(&h, &payload, why);
+    if (r == 0 && !conn_queue(c, FRAME_HELLO, 0, &payload)) r = error_no_memory(why);
+    buffer_fini(&payload);
+    return r;
+}
+
+void conn_greet(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    conn_advance(c, CONN_GREETING);
+    if (c->dialling && queue_hello(c, &why) != 0)
+        conn_fail(c, &why);
+    else
+        conn_flush(c);
+}
+
+/* Says why, and ends. */
+static void refuse(struct conn *c, const struct glint_error *why)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    assert(why->code != GLINT_OK);
+    c->why = *why;
+    conn_drop_queue(c);
+    bool queued =
+        refuse_encode(why, &payload, &ignored) == 0 && conn_queue(c, FRAME_REFUSE, 0, &payload);
+    buffer_fini(&payload);
+    if (queued)
+        conn_end_softly(c);
+    else
+        conn_fail(c, why);
+}
+
+static void opened(struct conn *c)
+{
+    conn_advance(c, CONN_OPEN);
+    uv_timer_stop(&c->timer);
+}
+
+/* The owner of the gate may send, close, or not want it. */
+static void let_in(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (queue_hello(c, &why) != 0) {
+        conn_fail(c, &why);
+        return;
+    }
+    c->corked = true;
+    opened(c);
+    bool wanted = gate_admit(c, &why);
+    c->corked = false;
+    if (!wanted) conn_set(c, NULL, NULL);
+    if (c->state == CONN_CLOSED) return;
+    if (wanted) {
+        gate_forget(c);
+        conn_flush(c);
+        return;
+    }
+    c->was_open = false; /* for nobody: it counts as refused */
+    refuse(c, &why);
+}
+
+void conn_greeted(struct conn *c, enum frame_type type, struct glint_slice payload)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->state == CONN_GREETING && (type == FRAME_HELLO || type == FRAME_REFUSE));
+    if (type == FRAME_REFUSE) {
+        refuse_decode(payload, &why);
+        conn_fail(c, &why);
+        return;
+    }
+    if (hello_decode(payload, &c->peer, &why) == 0) {
+        if (!c->dialling) c->channel = c->peer.channel;
+        struct hello self = own_hello(c);
+        hello_check(&self, &c->peer, &why);
+    }
+    if (why.code != GLINT_OK && c->dialling)
+        conn_fail(c, &why);
+    else if (why.code != GLINT_OK)
+        refuse(c, &why);
+    else if (!c->dialling)
+        let_in(c);
+    else {
+        opened(c);
+        if (c->events->opened != NULL) c->events->opened(c->arg, c);
+        conn_flush(c);
+    }
+}

@@ -1,0 +1,282 @@
+/* Bytes in, frames out. The socket is read into a buffer of the thread, from which frames are taken
+ * where they lie; what belongs to a long DATA frame goes from the socket, or out of TLS, straight
+ * to where its taker wants it. */
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define READ_BYTES       (256 * KIB)
+#define READ_SHORT_BYTES (4 * KIB)  /* a header, and little of what is better read in place */
+#define IN_PLACE_BYTES   (64 * KIB) /* and more are read in place */
+#define KEEP_BYTES       (64 * KIB) /* of the buffer for frames that come in pieces */
+#define UNPROVED_MAX     HELLO_BYTES_MAX
+#define MAGIC_BYTES      4u
+
+static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
+static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];
+
+/* Nothing more is to be understood. */
+static bool is_over(const struct conn *c)
+{
+    return c->state == CONN_CLOSED || c->ending;
+}
+
+static bool in_payload(const struct conn *c)
+{
+    return c->header_fill == FRAME_HEADER_BYTES;
+}
+
+/* ---- Frames */
+
+static void frame_over(struct conn *c)
+{
+    c->header_fill = 0;
+    c->fill = 0;
+    c->into = NULL;
+    if (c->payload.capacity > KEEP_BYTES) buffer_fini(&c->payload);
+    c->payload.size = 0;
+}
+
+/* A control frame is whole; its checksum is not known to be right. */
+static void control_done(struct conn *c, const uint8_t *payload)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct frame f = c->frame;
+    struct glint_slice bytes = {payload, f.length};
+    int r = frame_check(c->header, &f, payload, &why);
+    if (r == 0 && c->state == CONN_GREETING)
+        conn_greeted(c, f.type, bytes);
+    else if (r == 0 && f.type == FRAME_REFUSE)
+        refuse_decode(bytes, &why);
+    else if (r == 0)
+        r = c->events->frame(c->arg, c, &f, bytes, &why);
+    assert(r == 0 || why.code != GLINT_OK);
+    frame_over(c);
+    if (why.code != GLINT_OK) conn_fail(c, &why);
+}
+
+static void data_done(struct conn *c)
+{
+    struct frame f = c->frame;
+    bool wanted = c->into != NULL;
+    c->short_read = f.length >= IN_PLACE_BYTES;
+    frame_over(c);
+    if (wanted && c->events->data != NULL) c->events->data(c->arg, c, &f);
+}
+
+static void data_begins(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct frame f = c->frame;
+    if (frame_check(c->header, &f, NULL, &why) != 0) {
+        conn_fail(c, &why);
+        return;
+    }
+    if (c->events->into == NULL) {
+        error_set(&why, GLINT_E_PROTOCOL, NULL, "a DATA frame that nobody has asked for");
+        conn_fail(c, &why);
+        return;
+    }
+    c->into = c->events->into(c->arg, c, &f);
+    if (f.length == 0 && !is_over(c)) data_done(c);
+}
+
+static void header_done(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->fill == 0 && c->into == NULL && c->payload.size == 0);
+    c->short_read = false;
+    if (frame_decode(c->header, c->state == CONN_OPEN, &c->frame, &why) != 0)
+        conn_fail(c, &why);
+    else if (c->frame.type == FRAME_DATA)
+        data_begins(c);
+    else if (c->frame.length == 0)
+        control_done(c, NULL);
+}
+
+/* Who speaks another protocol may never send as much as a header: its first bytes tell. */
+static void check_stranger(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct frame ignored;
+    static const uint8_t magic[MAGIC_BYTES] = {'G', 'L', 'N', 'T'};
+    if (c->state != CONN_GREETING || c->header_fill < MAGIC_BYTES) return;
+    if (memcmp(c->header, magic, sizeof magic) == 0) return;
+    memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
+    frame_decode(c->header, false, &ignored, &why);
+    conn_fail(c, &why);
+}
+
+/* `n` more bytes of the payload have come to their place. */
+static void payload_grew(struct conn *c, uint64_t n)
+{
+    c->fill += n;
+    assert(c->fill <= c->frame.length);
+    if (c->fill < c->frame.length) return;
+    if (c->frame.type == FRAME_DATA)
+        data_done(c);
+    else
+        control_done(c, c->payload.data);
+}
+
+static uint64_t take_header(struct conn *c, const uint8_t *bytes, uint64_t size)
+{
+    uint64_t n = FRAME_HEADER_BYTES - c->header_fill;
+    if (n > size) n = size;
+    memcpy(c->header + c->header_fill, bytes, n);
+    c->header_fill += (uint32_t)n;
+    if (in_payload(c))
+        header_done(c);
+    else
+        check_stranger(c);
+    return n;
+}
+
+static uint64_t take_payload(struct conn *c, const uint8_t *bytes, uint64_t size)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    uint64_t n = c->frame.length - c->fill;
+    if (c->frame.type != FRAME_DATA && c->fill == 0 && size >= n) {
+        control_done(c, bytes);
+        return n;
+    }
+    if (n > size) n = size;
+    if (c->frame.type == FRAME_DATA) {
+        if (c->into != NULL) memcpy(c->into + c->fill, bytes, n);
+    } else if (buffer_reserve(&c->payload, c->frame.length - c->payload.size)) {
+        buffer_append(&c->payload, bytes, n);
+    } else {
+        error_no_memory(&why);
+        conn_fail(c, &why);
+        return n;
+    }
+    payload_grew(c, n);
+    return n;
+}
+
+static void take(struct conn *c, const uint8_t *bytes, uint64_t size)
+{
+    while (size > 0 && !is_over(c)) {
+        uint64_t n = in_payload(c) ? take_payload(c, bytes, size) : take_header(c, bytes, size);
+        assert(n > 0 && n <= size);
+        bytes += n;
+        size -= n;
+    }
+}
+
+/* How much of the frame at hand is to be read to its place, which is `into + fill`; or 0. */
+static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
+{
+    if (!in_payload(c) || c->into == NULL || is_over(c)) return 0;
+    uint64_t n = c->frame.length - c->fill;
+    return n >= least ? n : 0;
+}
+
+/* ---- TLS */
+
+/* The first bytes of what is no TLS at all. True: the connection has ended. */
+static bool is_stranger(struct conn *c, const uint8_t *bytes, uint64_t size)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct frame ignored;
+    uint64_t n =
+        FRAME_HEADER_BYTES - c->header_fill < size ? FRAME_HEADER_BYTES - c->header_fill : size;
+    if (c->header_fill == 0 && bytes[0] >= 0x14 && bytes[0] <= 0x17) return false;
+    memcpy(c->header + c->header_fill, bytes, n);
+    c->header_fill += (uint32_t)n;
+    if (c->header_fill < MAGIC_BYTES) return true; /* it will be told when there are more */
+    memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
+    if (memcmp(c->header, "GLNT", MAGIC_BYTES) == 0)
+        error_set(&why, GLINT_E_PROTOCOL, "insecure_plaintext must be the same on both sides",
+                  "the other side speaks plain text, this one is set to TLS");
+    else
+        frame_decode(c->header, false, &ignored, &why);
+    conn_fail(c, &why);
+    return true;
+}
+
+/* The handshake; true once it is done. */
+static bool secure(struct conn *c, struct glint_slice bytes)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (c->unproved == 0 && is_stranger(c, bytes.data, bytes.size)) return false;
+    if (c->unproved > UNPROVED_MAX) {
+        error_set(&why, GLINT_E_AUTH, NULL, "a TLS handshake of more than %llu bytes",
+                  (unsigned long long)UNPROVED_MAX);
+    } else {
+        uint64_t all = c->unproved + bytes.size;
+        c->unproved = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+        tls_feed(c->tls, bytes, &why);
+    }
+    if (why.code == GLINT_OK && tls_ready(c->tls)) {
+        conn_greet(c);
+        return true;
+    }
+    conn_flush(c); /* an answer, or an alert that tells the other side why */
+    if (why.code != GLINT_OK) conn_fail(c, &why);
+    return false;
+}
+
+static void take_secret(struct conn *c, struct glint_slice bytes)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (c->state != CONN_SECURING)
+        tls_feed(c->tls, bytes, &why);
+    else if (!secure(c, bytes))
+        return;
+    int64_t n = 1;
+    while (n > 0 && !is_over(c)) {
+        uint64_t room = in_place_bytes(c, TLS_RECORD_BYTES);
+        if (room > 0) {
+            n = tls_read(c->tls, c->into + c->fill, room, &why);
+            if (n > 0) payload_grew(c, (uint64_t)n);
+        } else {
+            n = tls_read(c->tls, plain_buffer, TLS_RECORD_BYTES, &why);
+            if (n > 0) take(c, plain_buffer, (uint64_t)n);
+        }
+    }
+    if (n < 0) {
+        conn_flush(c);
+        conn_fail(c, &why);
+    }
+}
+
+/* ---- The socket */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    struct conn *c = handle->data;
+    (void)suggested;
+    uint64_t n = c->tls == NULL ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
+    c->in_place = n > 0;
+    if (c->in_place)
+        *out = uv_buf_init((char *)c->into + c->fill, (unsigned)n);
+    else
+        *out = uv_buf_init((char *)read_buffer,
+                           c->tls == NULL && c->short_read ? READ_SHORT_BYTES : READ_BYTES);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct conn *c = stream->data;
+    if (c->state == CONN_CLOSED || n == 0) return;
+    if (n < 0) {
+        conn_fail_uv(c, (int)n, "receive");
+        return;
+    }
+    assert((size_t)n <= buf->len);
+    c->net->bytes_received += (uint64_t)n;
+    if (is_over(c)) return;
+    if (c->in_place)
+        payload_grew(c, (uint64_t)n);
+    else if (c->tls == NULL)
+        take(c, read_buffer, (uint64_t)n);
+    else
+        take_secret(c, (struct glint_slice){read_buffer, (uint64_t)n});
+}
+
+int conn_read_start(struct conn *c)
+{
+    return uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
+}

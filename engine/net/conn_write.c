@@ -1,0 +1,319 @@
+/* Frames out. While a write is under way the next frames gather, and go together: a loop's turn of
+ * small frames is one system call and, through TLS, few records. Without TLS payloads go to the
+ * socket from where they are; with it they are encrypted a part at a time, so that what waits is
+ * plain, and borrowed. */
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define WRITE_BUFS     64u
+#define WRITE_BYTES    MIB         /* without TLS: then `sent` is told */
+#define ENCRYPT_BYTES  (256 * KIB) /* at a time: it stays in the processor's cache */
+#define KEEP_BYTES     (16 * KIB)  /* of an idle connection's buffer */
+#define FRAME_BYTES(f) (FRAME_HEADER_BYTES + (f)->bytes.size)
+
+static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "whole records");
+
+/* ---- The end of frames */
+
+static void frame_free(struct conn *c, struct out_frame *f, bool ok)
+{
+    uint64_t bytes = FRAME_BYTES(f);
+    assert(c->queued >= bytes);
+    c->queued -= bytes;
+    if (f->sent == NULL) {
+        assert(c->queued_control >= bytes);
+        c->queued_control -= bytes;
+    } else {
+        f->sent(f->arg, ok);
+    }
+    buffer_fini(&f->owned);
+    mem_free(f);
+}
+
+/* All of a list that no longer belongs to anybody; the callbacks may send again. */
+static void frames_free(struct conn *c, struct out_frame *f, bool ok)
+{
+    for (struct out_frame *next; f != NULL; f = next) {
+        next = f->next;
+        frame_free(c, f, ok);
+    }
+}
+
+void conn_drop_queue(struct conn *c)
+{
+    struct out_frame *waiting = c->first;
+    c->first = c->last = NULL;
+    c->taken = 0;
+    frames_free(c, waiting, false);
+}
+
+void conn_write_fini(struct conn *c)
+{
+    struct out_frame *writing = c->writing;
+    assert(c->state == CONN_CLOSED && !c->busy);
+    c->writing = NULL;
+    frames_free(c, writing, false);
+    while (c->first != NULL) conn_drop_queue(c); /* `sent` may have queued more */
+    buffer_fini(&c->encrypted);
+    mem_free(c->spare);
+    c->spare = NULL;
+}
+
+/* ---- Writing */
+
+static void on_shutdown(uv_shutdown_t *shutdown, int status)
+{
+    struct conn *c = shutdown->data;
+    if (c->state != CONN_CLOSED && status != 0) conn_break(c, status, "end the connection");
+}
+
+/* All is sent. What ends says so by a FIN and waits for the other side's, since closing a socket
+ * with unread bytes would take back what has just been sent. */
+static void write_idle(struct conn *c)
+{
+    if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
+    if (c->tls != NULL) {
+        tls_output(c->tls, &c->encrypted); /* its memory, if it has some */
+        assert(c->encrypted.size == 0);
+        if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
+    }
+    if (!c->ending || c->shut) return;
+    c->shut = true;
+    int r = uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shutdown);
+    if (r != 0) conn_fail_uv(c, r, "end the connection");
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct conn *c = write->data;
+    struct out_frame *written = c->writing;
+    c->writing = NULL;
+    c->encrypted.size = 0;
+    frames_free(c, written, status == 0); /* still busy: what they send gathers */
+    c->busy = false;
+    if (c->state == CONN_CLOSED) return;
+    if (status != 0)
+        conn_break(c, status, "send");
+    else
+        conn_flush(c);
+}
+
+/* The frame that is to go next: before OPEN only what the handshake says. */
+static struct out_frame *next_frame(const struct conn *c)
+{
+    return c->first != NULL && (c->state == CONN_OPEN || c->first->early) ? c->first : NULL;
+}
+
+static void move_to_writing(struct conn *c, struct out_frame ***end)
+{
+    struct out_frame *f = c->first;
+    c->first = f->next;
+    if (c->first == NULL) c->last = NULL;
+    f->next = NULL;
+    **end = f;
+    *end = &f->next;
+}
+
+static unsigned gather_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
+{
+    struct out_frame **end = &c->writing, *f;
+    uint64_t bytes = 0;
+    unsigned n = 0;
+    while (bytes < WRITE_BYTES && n + 2 <= WRITE_BUFS && (f = next_frame(c)) != NULL) {
+        bufs[n++] = uv_buf_init((char *)f->header, sizeof f->header);
+        if (f->bytes.size > 0)
+            bufs[n++] = uv_buf_init((char *)(uintptr_t)f->bytes.data, (unsigned)f->bytes.size);
+        bytes += FRAME_BYTES(f);
+        move_to_writing(c, &end);
+    }
+    return n;
+}
+
+/* Bytes on their way into records that are full, but for the last one. */
+struct record {
+    struct tls *tls;
+    uint64_t fill;
+    uint8_t bytes[TLS_RECORD_BYTES];
+};
+
+static int record_put(struct record *r, struct glint_slice in, struct glint_error *why)
+{
+    int code = 0;
+    while (code == 0 && in.size > 0) {
+        uint64_t n;
+        if (r->fill == 0 && in.size >= sizeof r->bytes) {
+            n = in.size - in.size % sizeof r->bytes;
+            code = tls_write(r->tls, (struct glint_slice){in.data, n}, why);
+        } else {
+            n = sizeof r->bytes - r->fill < in.size ? sizeof r->bytes - r->fill : in.size;
+            memcpy(r->bytes + r->fill, in.data, n);
+            r->fill += n;
+        }
+        if (code == 0 && r->fill == sizeof r->bytes) {
+            code = tls_write(r->tls, (struct glint_slice){r->bytes, r->fill}, why);
+            r->fill = 0;
+        }
+        in.data += n;
+        in.size -= n;
+    }
+    return code;
+}
+
+/* Of `first`, whatever is left of it, at most `room` bytes; answers how many. */
+static uint64_t take_part(struct conn *c, const struct out_frame *f, uint64_t room,
+                          struct glint_slice *out)
+{
+    if (c->taken < FRAME_HEADER_BYTES) {
+        *out = (struct glint_slice){f->header + c->taken, FRAME_HEADER_BYTES - c->taken};
+    } else {
+        uint64_t at = c->taken - FRAME_HEADER_BYTES;
+        *out = (struct glint_slice){f->bytes.data + at, f->bytes.size - at};
+    }
+    if (out->size > room) out->size = room;
+    c->taken += out->size;
+    return out->size;
+}
+
+/* 0 or a code. */
+static int encrypt(struct conn *c, struct glint_error *why)
+{
+    struct record record;
+    struct out_frame **end = &c->writing, *f;
+    uint64_t room = ENCRYPT_BYTES;
+    int code = 0;
+    record.tls = c->tls;
+    record.fill = 0;
+    while (code == 0 && room > 0 && (f = next_frame(c)) != NULL) {
+        struct glint_slice part;
+        room -= take_part(c, f, room, &part);
+        code = record_put(&record, part, why);
+        if (c->taken == FRAME_BYTES(f)) {
+            c->taken = 0;
+            move_to_writing(c, &end);
+        }
+    }
+    if (code == 0 && record.fill > 0)
+        code = tls_write(c->tls, (struct glint_slice){record.bytes, record.fill}, why);
+    return code;
+}
+
+static unsigned gather_secret(struct conn *c, uv_buf_t bufs[WRITE_BUFS], struct glint_error *why)
+{
+    assert(c->encrypted.size == 0);
+    if (tls_ready(c->tls)) encrypt(c, why);
+    tls_output(c->tls, &c->encrypted); /* after a failure too: an alert */
+    if (c->encrypted.size == 0) return 0;
+    bufs[0] = uv_buf_init((char *)c->encrypted.data, (unsigned)c->encrypted.size);
+    return 1;
+}
+
+void conn_flush(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    uv_buf_t bufs[WRITE_BUFS];
+    if (c->busy || c->corked || c->broken || c->shut) return;
+    if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
+    assert(c->writing == NULL);
+    unsigned n = c->tls == NULL ? gather_plain(c, bufs) : gather_secret(c, bufs, &why);
+    if (n > 0) {
+        for (unsigned i = 0; i < n; i++) c->net->bytes_sent += bufs[i].len;
+        int r = uv_write(&c->write, (uv_stream_t *)&c->tcp, bufs, n, on_written);
+        c->busy = r == 0;
+        if (r != 0) conn_fail_uv(c, r, "send");
+    }
+    if (why.code != GLINT_OK)
+        conn_fail(c, &why);
+    else if (n == 0)
+        write_idle(c);
+}
+
+/* ---- Queueing */
+
+static void enqueue(struct conn *c, struct out_frame *f)
+{
+    c->queued += FRAME_BYTES(f);
+    if (f->sent == NULL) c->queued_control += FRAME_BYTES(f);
+    assert(!f->early || c->taken == 0);
+    f->next = f->early ? c->first : NULL;
+    if (c->first == NULL || f->early)
+        c->first = f;
+    else
+        c->last->next = f;
+    if (f->next == NULL) c->last = f;
+}
+
+bool conn_queue(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
+{
+    struct out_frame *f = mem_alloc(sizeof *f);
+    if (f == NULL) return false;
+    *f = (struct out_frame){.early = type == FRAME_HELLO || type == FRAME_REFUSE};
+    assert(type != FRAME_DATA);
+    if (payload != NULL) {
+        f->owned = *payload;
+        *payload = (struct buffer){NULL, 0, 0};
+    }
+    f->bytes = (struct glint_slice){f->owned.data, f->owned.size};
+    uint32_t size = (uint32_t)f->bytes.size;
+    frame_encode(&(struct frame){type, size, size, request}, f->bytes.data, f->header);
+    enqueue(c, f);
+    return true;
+}
+
+static int may_send(const struct conn *c, enum frame_type type, uint64_t size,
+                    struct glint_error *why)
+{
+    if (size > frame_bytes_max(type))
+        return error_set(why, GLINT_E_PROTOCOL, NULL, "a %s frame of %llu bytes, at most %u",
+                         frame_name(type), (unsigned long long)size, frame_bytes_max(type));
+    if (c->queued_control + size > CONN_QUEUE_BYTES_MAX)
+        return error_set(why, GLINT_E_CONNECTION, "its machine or the network may be overloaded",
+                         "the other side does not read: %llu bytes wait for it",
+                         (unsigned long long)c->queued_control);
+    return 0;
+}
+
+bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    bool alive = c->state != CONN_CLOSED && !c->ending && !c->broken;
+    if (alive && may_send(c, type, payload != NULL ? payload->size : 0, &why) == 0) {
+        if (conn_queue(c, type, request, payload)) {
+            conn_flush(c);
+            return true;
+        }
+        error_no_memory(&why);
+    }
+    if (payload != NULL) buffer_fini(payload);
+    if (alive) conn_fail(c, &why);
+    return false;
+}
+
+/* The spare one is for the frame that finds no memory: its connection ends, and tells later. */
+static struct out_frame *data_frame(struct conn *c)
+{
+    struct out_frame *f = mem_alloc(sizeof *f);
+    if (f != NULL) return f;
+    struct glint_error why = {.code = GLINT_OK};
+    error_no_memory(&why);
+    conn_fail(c, &why);
+    f = c->spare;
+    c->spare = NULL;
+    return f;
+}
+
+void conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
+                    void (*sent)(void *arg, bool ok), void *arg)
+{
+    assert(sent != NULL && bytes.size <= DATA_FRAME_BYTES_MAX);
+    struct out_frame *f = data_frame(c);
+    if (f == NULL) {
+        sent(arg, false);
+        return;
+    }
+    *f = (struct out_frame){.bytes = bytes, .sent = sent, .arg = arg};
+    frame_encode(&(struct frame){FRAME_DATA, (uint32_t)bytes.size, 0, request}, NULL, f->header);
+    enqueue(c, f);
+    conn_flush(c);
+}

@@ -1,0 +1,310 @@
+/* OpenSSL between two pieces of memory. A key that both sides know is all there is: a side that
+ * does not have it fails in the handshake, and so does one that would rather show a certificate.
+ *
+ * A BIO of our own reads from what was fed and writes to what is to be sent, so that between the
+ * socket and OpenSSL's record nothing is copied twice. */
+#include "engine/net/tls.h"
+
+#include "engine/base/error.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/ssl.h>
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY_BYTES   32u
+#define KEY_LABEL   "glint peer 1"
+#define SUITE       "TLS_AES_128_GCM_SHA256"
+#define SUITE_BYTES "\x13\x01"
+#define GROUP       "X25519"
+
+static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "a record of TLS");
+
+struct tls_context {
+    SSL_CTX *ssl;
+    BIO_METHOD *memory;
+    uint8_t key[KEY_BYTES];
+    char identity[64]; /* the label and a fingerprint of the key: two secrets can be told apart */
+};
+
+struct tls {
+    SSL *ssl;
+    struct glint_slice in; /* fed, not taken yet */
+    struct buffer out;
+    bool ready, starved; /* starved: `out` could not grow */
+};
+
+/* ---- Memory as a BIO */
+
+static int memory_read(BIO *bio, char *out, int size)
+{
+    struct tls *t = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (t->in.size == 0) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    uint64_t n = t->in.size < (uint64_t)size ? t->in.size : (uint64_t)size;
+    memcpy(out, t->in.data, n);
+    t->in.data += n;
+    t->in.size -= n;
+    return (int)n;
+}
+
+static int memory_write(BIO *bio, const char *in, int size)
+{
+    struct tls *t = BIO_get_data(bio);
+    assert(size >= 0);
+    BIO_clear_retry_flags(bio);
+    if (buffer_append(&t->out, in, (uint64_t)size)) return size;
+    t->starved = true;
+    return -1;
+}
+
+static long memory_control(BIO *bio, int what, long number, void *pointer)
+{
+    (void)bio;
+    (void)number;
+    (void)pointer;
+    return what == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *memory_method(void)
+{
+    BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "glint memory");
+    if (m != NULL && BIO_meth_set_read(m, memory_read) && BIO_meth_set_write(m, memory_write) &&
+        BIO_meth_set_ctrl(m, memory_control))
+        return m;
+    BIO_meth_free(m);
+    return NULL;
+}
+
+/* ---- The key */
+
+static bool derive(const struct secret *secret, const char *label, uint8_t *out, size_t size)
+{
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string("digest", (char *)"SHA256", 0),
+        OSSL_PARAM_construct_octet_string("key", (void *)(uintptr_t)secret->bytes, SECRET_BYTES),
+        OSSL_PARAM_construct_octet_string("info", (void *)(uintptr_t)label, strlen(label)),
+        OSSL_PARAM_construct_end()};
+    bool ok = c != NULL && EVP_KDF_derive(c, out, size, params) > 0;
+    EVP_KDF_CTX_free(c);
+    EVP_KDF_free(kdf);
+    return ok;
+}
+
+static SSL_SESSION *key_session(SSL *ssl)
+{
+    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, (const unsigned char *)SUITE_BYTES);
+    SSL_SESSION *s = SSL_SESSION_new();
+    if (s == NULL || cipher == NULL || !SSL_SESSION_set1_master_key(s, c->key, KEY_BYTES) ||
+        !SSL_SESSION_set_cipher(s, cipher) ||
+        !SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION) ||
+        !SSL_SESSION_set1_id_context(s, (const uint8_t *)KEY_LABEL, sizeof KEY_LABEL)) {
+        SSL_SESSION_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
+                   SSL_SESSION **out)
+{
+    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    (void)md; /* the suite has one */
+    *out = key_session(ssl);
+    *id = (const unsigned char *)c->identity;
+    *id_size = strlen(c->identity);
+    return *out != NULL;
+}
+
+static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **out)
+{
+    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    *out = NULL;
+    if (id_size != strlen(c->identity) || memcmp(id, c->identity, id_size) != 0) return 1;
+    *out = key_session(ssl);
+    return *out != NULL;
+}
+
+static bool context_set_up(struct tls_context *c, const struct secret *secret)
+{
+    uint8_t mark[8];
+    c->ssl = SSL_CTX_new(TLS_method());
+    c->memory = memory_method();
+    if (c->ssl == NULL || c->memory == NULL || !derive(secret, KEY_LABEL, c->key, sizeof c->key) ||
+        !derive(secret, KEY_LABEL " fingerprint", mark, sizeof mark))
+        return false;
+    int used = snprintf(c->identity, sizeof c->identity, KEY_LABEL " ");
+    for (size_t i = 0; i < sizeof mark; i++)
+        used += snprintf(c->identity + used, sizeof c->identity - (size_t)used, "%02x", mark[i]);
+    SSL_CTX_set_app_data(c->ssl, c);
+    SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_clear_options(c->ssl, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
+    SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_psk_use_session_callback(c->ssl, use_key);
+    SSL_CTX_set_psk_find_session_callback(c->ssl, find_key);
+    SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
+    return SSL_CTX_set_min_proto_version(c->ssl, TLS1_3_VERSION) &&
+           SSL_CTX_set_max_proto_version(c->ssl, TLS1_3_VERSION) &&
+           SSL_CTX_set_session_id_context(c->ssl, (const uint8_t *)KEY_LABEL, sizeof KEY_LABEL) &&
+           SSL_CTX_set1_groups_list(c->ssl, GROUP) && SSL_CTX_set_ciphersuites(c->ssl, SUITE) &&
+           SSL_CTX_set_num_tickets(c->ssl, 0) && SSL_CTX_set_max_early_data(c->ssl, 0);
+}
+
+struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error)
+{
+    struct tls_context *c = mem_zalloc(sizeof *c);
+    if (c != NULL && context_set_up(c, secret)) return c;
+    tls_context_destroy(c);
+    ERR_clear_error();
+    error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");
+    return NULL;
+}
+
+void tls_context_destroy(struct tls_context *c)
+{
+    if (c == NULL) return;
+    SSL_CTX_free(c->ssl);
+    BIO_meth_free(c->memory);
+    OPENSSL_cleanse(c, sizeof *c);
+    mem_free(c);
+}
+
+/* ---- A session */
+
+static bool session_set_up(struct tls *t, const struct tls_context *c)
+{
+    t->ssl = SSL_new(c->ssl);
+    BIO *bio = t->ssl != NULL ? BIO_new(c->memory) : NULL;
+    if (bio == NULL) return false;
+    BIO_set_data(bio, t);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(t->ssl, bio, bio); /* takes it over */
+    return true;
+}
+
+static int handshake(struct tls *t, struct glint_error *error);
+
+struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error)
+{
+    struct tls *t = mem_zalloc(sizeof *t);
+    ERR_clear_error();
+    if (t == NULL || !session_set_up(t, c)) {
+        ERR_clear_error();
+        tls_close(t);
+        error_no_memory(error);
+        return NULL;
+    }
+    if (!dialling) {
+        SSL_set_accept_state(t->ssl);
+        return t;
+    }
+    SSL_set_connect_state(t->ssl);
+    if (handshake(t, error) == 0) return t;
+    tls_close(t);
+    return NULL;
+}
+
+void tls_close(struct tls *t)
+{
+    if (t == NULL) return;
+    SSL_free(t->ssl);
+    buffer_fini(&t->out);
+    mem_free(t);
+}
+
+/* What an OpenSSL call that did not succeed means: 0 where it only waits for more bytes. */
+static int failure(struct tls *t, int answer, struct glint_error *error)
+{
+    int why = SSL_get_error(t->ssl, answer);
+    if (why == SSL_ERROR_WANT_READ && !t->starved) return 0;
+    unsigned long code = ERR_peek_error();
+    const char *text = ERR_reason_error_string(code);
+    if (text == NULL) text = "no reason given";
+    ERR_clear_error();
+    if (t->starved || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
+    if (why == SSL_ERROR_ZERO_RETURN)
+        return error_set(error, GLINT_E_CONNECTION, NULL,
+                         "the other side has ended the connection");
+    if (!t->ready)
+        return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
+                         "the other side does not have this side's secret (TLS: %s)", text);
+    return error_set(error, GLINT_E_PROTOCOL, "the network may be broken, or not to be trusted",
+                     "bytes were changed on their way (TLS: %s)", text);
+}
+
+static int handshake(struct tls *t, struct glint_error *error)
+{
+    int answer = SSL_do_handshake(t->ssl);
+    if (answer != 1) return failure(t, answer, error);
+    if (SSL_session_reused(t->ssl) != 1) /* not by our key */
+        return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
+                         "the other side did not use the secret");
+    t->ready = true;
+    return 0;
+}
+
+int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error)
+{
+    assert(t->in.size == 0 && in.size <= INT_MAX);
+    t->in = in;
+    if (t->ready) return 0;
+    ERR_clear_error();
+    int r = handshake(t, error);
+    assert(r != 0 || t->ready || t->in.size == 0);
+    return r;
+}
+
+int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error *error)
+{
+    assert(t->ready && capacity > 0);
+    size_t n = 0;
+    ERR_clear_error();
+    int answer = SSL_read_ex(t->ssl, out, capacity, &n);
+    if (answer == 1) return (int64_t)n;
+    int r = failure(t, answer, error);
+    assert(r != 0 || t->in.size == 0);
+    return r;
+}
+
+int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
+{
+    assert(t->ready);
+    ERR_clear_error();
+    while (in.size > 0) {
+        size_t n = 0;
+        int answer = SSL_write_ex(t->ssl, in.data, in.size, &n);
+        if (answer != 1) {
+            int r = failure(t, answer, error);
+            return r != 0 ? r : error_no_memory(error); /* memory takes all, or there is none */
+        }
+        in.data += n;
+        in.size -= n;
+    }
+    return 0;
+}
+
+bool tls_ready(const struct tls *t)
+{
+    return t->ready;
+}
+
+void tls_output(struct tls *t, struct buffer *out)
+{
+    assert(out->size == 0);
+    struct buffer sent = *out;
+    *out = t->out;
+    t->out = sent;
+}
