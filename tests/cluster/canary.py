@@ -1,0 +1,8 @@
+"""A test that must fail: a suite that cannot fail proves nothing."""
+from cluster import ClusterTest
+
+
+class Canary(ClusterTest):
+    def test_that_fails(self):
+        self.executor("e1")
+        self.assertEqual(self.status()["executors"][0]["state"], "busy")

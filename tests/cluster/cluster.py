@@ -1,0 +1,238 @@
+"""A cluster of real processes in a folder of its own, for tests.
+
+Every test ends with a look at what is left: processes, files in the folder for temporary ones, ports.
+Nothing waits for a fixed time: `until` looks again and again, and its deadline is generous.
+"""
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+GLINT = os.environ.get("GLINT", "build/release/glint")
+SLOWDOWN = float(os.environ.get("GLINT_SLOWDOWN", "1"))
+DEADLINE_S = 30 * SLOWDOWN
+PR_SET_CHILD_SUBREAPER = 36
+
+# What outlives its parent becomes a child of this process, so that it can be found.
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def until(condition, what, deadline_s=DEADLINE_S):
+    """Answers the condition's value once it is true."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline_s:.0f} s: {what}")
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def children_of(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            continue
+    return found
+
+
+def is_zombie(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+class Process:
+    """One glint process; what it prints goes to files."""
+
+    def __init__(self, test, name, words, env=None):
+        self.test, self.name, self.port = test, name, None
+        self.out_path = os.path.join(test.folder, f"{name}.out")
+        self.err_path = os.path.join(test.folder, f"{name}.err")
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen([GLINT, *words], stdin=subprocess.DEVNULL, stdout=out,
+                                          stderr=err, cwd=test.folder, env={**test.env, **(env or {})},
+                                          start_new_session=True)
+        self.pid = self.popen.pid
+
+    @property
+    def err(self):
+        with open(self.err_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    @property
+    def out(self):
+        with open(self.out_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def children(self):
+        return [pid for pid in children_of(self.pid) if not is_zombie(pid)]
+
+    def wait(self, deadline_s=DEADLINE_S):
+        """The exit status; of a signal its negative number."""
+        try:
+            return self.popen.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} still runs after {deadline_s:.0f} s: {self.err}") from None
+
+    def until_says(self, pattern):
+        def says():
+            if self.popen.poll() is not None and not re.search(pattern, self.err):
+                raise AssertionError(f"{self.name} ended with {self.popen.returncode}: {self.err}")
+            return re.search(pattern, self.err)
+        return until(says, f"{self.name} says {pattern}: {self.err}")
+
+
+class ClusterTest(unittest.TestCase):
+    """Set `keys` in a class, or call write_cluster, for another cluster.toml."""
+
+    keys = {"heartbeat": "200ms", "suspect": "1s", "dead": "2s", "connect": "2s", "start": "10s",
+            "drain": "10s"}
+    executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="glint-cluster-")
+        self.tmp = os.path.join(self.folder, "tmp")
+        self.config = os.path.join(self.folder, "cluster.toml")
+        os.mkdir(self.tmp)
+        self.env = {"PATH": os.environ["PATH"], "HOME": self.folder, "TMPDIR": self.tmp,
+                    "XDG_STATE_HOME": os.path.join(self.folder, "state"), "LC_ALL": "C.UTF-8"}
+        self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+        self.processes, self.ports = [], {}
+        self.write_cluster()
+
+    def write_cluster(self, executors=None, **keys):
+        """Times are those of the class, multiplied where everything is slower."""
+        lines = ["cluster = \"test\""]
+        for key, value in {**self.keys, **keys}.items():
+            found = re.fullmatch(r"(\d+)(ms|s)", value) if isinstance(value, str) else None
+            if found:
+                value = f"{int(int(found[1]) * SLOWDOWN)}{found[2]}"
+            lines.append(f"{key} = {json.dumps(value)}")
+        for name, values in (executors or self.executors).items():
+            self.ports.setdefault(name, free_port())
+            lines += ["[[executor]]", f"id = \"{name}\"", f"port = {self.ports[name]}"]
+            lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    # ---- Processes
+
+    def start(self, name, *words, env=None):
+        process = Process(self, name, words, env)
+        self.processes.append(process)
+        return process
+
+    def executor(self, name, *options, ready=True):
+        process = self.start(name, "executor", "--cluster", self.config, "--id", name, *options)
+        process.port = self.ports[name]
+        if ready:
+            process.until_says(f"executor {name} ready on ")
+        return process
+
+    def submit(self, name, *words):
+        return self.start(name, "submit", *words, "--cluster", self.config)
+
+    def run_glint(self, *words, env=None):
+        """(exit status, standard output, standard error)"""
+        done = subprocess.run([GLINT, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                              cwd=self.folder, env={**self.env, **(env or {})}, timeout=DEADLINE_S,
+                              check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def status(self):
+        code, out, err = self.run_glint("status", "--cluster", self.config, "--json")
+        self.assertIn(code, (0, 69), err)
+        return json.loads(out)
+
+    def executor_status(self, name):
+        return next(e for e in self.status()["executors"] if e["id"] == name)
+
+    def until_state(self, name, state):
+        return until(lambda: self.executor_status(name)["state"] == state, f"{name} is {state}")
+
+    # ---- Data
+
+    def ratings(self, rows=200000):
+        path = os.path.join(self.folder, f"ratings-{rows}.tsv")
+        if not os.path.exists(path):
+            code, _, err = self.run_glint("generate", "ratings", "--no-header", "--rows", str(rows), path)
+            self.assertEqual(code, 0, err)
+        return path
+
+    def read_output(self, name):
+        folder = os.path.join(self.folder, name)
+        parts = sorted(p for p in os.listdir(folder) if p.startswith("part-"))
+        return b"".join(open(os.path.join(folder, p), "rb").read() for p in parts)
+
+    def expected(self, rows=200000):
+        code, _, err = self.run_glint("submit", "count-keys", self.ratings(rows), "expected",
+                                      "--master", "local[2]", "--overwrite")
+        self.assertEqual(code, 0, err)
+        return self.read_output("expected")
+
+    # ---- The end
+
+    def stop(self, process, expected=0):
+        process.signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), expected, process.err)
+
+    def left_processes(self):
+        mine = {p.pid for p in self.processes if p.popen.poll() is None}
+        for pid in children_of("self"):
+            if is_zombie(pid) and pid not in mine:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    pass
+        return [pid for pid in children_of("self") if pid not in mine and not is_zombie(pid)]
+
+    def assert_nothing_left(self):
+        """After all processes of the test have ended."""
+        until(lambda: not self.left_processes(), f"no process is left: {self.left_processes()}")
+        self.assertEqual(os.listdir(self.tmp), [], "files are left")
+        for name, port in self.ports.items():
+            with socket.socket() as s:
+                self.assertNotEqual(s.connect_ex(("127.0.0.1", port)), 0, f"{name} still listens")
+
+    def tearDown(self):
+        failed = not self._outcome.success
+        try:
+            for process in self.processes:
+                if process.popen.poll() is None:
+                    process.signal(signal.SIGCONT)
+                    process.signal(signal.SIGTERM)
+            for process in self.processes:
+                process.wait()
+            if not failed:
+                self.assert_nothing_left()
+        finally:
+            for process in self.processes:
+                if process.popen.poll() is None:
+                    process.popen.kill()
+                    process.popen.wait()
+                if failed:
+                    print(f"--- {process.name}\n{process.err}")
+            shutil.rmtree(self.folder, ignore_errors=True)

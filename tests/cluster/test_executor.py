@@ -1,0 +1,413 @@
+"""The processes of an executor: how they start, whom they answer, and that they leave nothing."""
+import json
+import os
+import re
+import signal
+import socket
+import unittest
+
+from cluster import ClusterTest, children_of, free_port, is_zombie, until
+
+LONG_JOB = ("empty-tasks", "--tasks", "100000")
+
+
+class Daemon(ClusterTest):
+    def test_is_ready_and_ends_on_sigterm(self):
+        e1 = self.executor("e1")
+        self.assertEqual(e1.err, f"executor e1 ready on 127.0.0.1:{e1.port}\n")
+        self.stop(e1)
+        self.assertEqual(e1.out, "")
+
+    def test_interrupt_ends_it_too(self):
+        e1 = self.executor("e1")
+        e1.signal(signal.SIGINT)
+        self.assertEqual(e1.wait(), 0)
+
+    def test_log_lines_as_json(self):
+        e1 = self.executor("e1", "--log-format", "json")
+        self.stop(e1)
+        lines = [json.loads(line) for line in e1.err.splitlines()]
+        self.assertIn("ready on", lines[0]["message"])
+        self.assertEqual({line["executor"] for line in lines}, {"e1"})
+
+    def test_port_in_use(self):
+        self.executor("e1")
+        again = self.start("again", "executor", "--cluster", self.config, "--id", "e1")
+        self.assertEqual(again.wait(), 78)
+        self.assertIn("error[E0905]", again.err)
+        self.assertIn("hint: another process listens there", again.err)
+
+    def test_wrong_command_lines(self):
+        for words, code, text in (
+                (("--cluster", self.config), 64, "--id is missing"),
+                (("--cluster", self.config, "--id", "e9"), 78, "no executor e9"),
+                (("--cluster", self.config, "--id", "e1", "--slots", "2"), 64, "--slots needs --join"),
+                (("--id", "e1"), 64, "needs to know the cluster"),
+                (("--cluster", self.config, "--id", "e1", "--log-format", "xml"), 64, "text or json"),
+                (("--join", "nowhere"), 64, "HOST:PORT"),
+                (("--join", "127.0.0.1:1", "--slots", "0"), 64, "--slots 0"),
+                (("--join", "127.0.0.1:1", "--memory", "1M"), 78, "at least"),
+                (("--join", "10.0.0.1:7400"), 78, "no secret_file"),
+                (("--join", "127.0.0.1:1", "--listen", "0.0.0.0:7400"), 78, "no secret_file"),
+                (("--child",), 64, "only a daemon")):
+            with self.subTest(words=words):
+                got, _, err = self.run_glint("executor", *words)
+                self.assertEqual(got, code, err)
+                self.assertIn(text, err)
+
+    def test_help_has_no_inner_options(self):
+        code, out, _ = self.run_glint("executor", "--help")
+        self.assertEqual(code, 0)
+        self.assertNotIn("--child", out)
+        self.assertNotIn("--launched", out)
+        self.assertIn("--join", out)
+
+    def test_what_dead_runs_left_is_removed(self):
+        dead = os.path.join(self.tmp, "glint-0123456789abcdef")
+        os.mkdir(dead, 0o700)
+        for name in (".lock", "spill-1"):
+            with open(os.path.join(dead, name), "w", encoding="ascii"):
+                pass
+        self.executor("e1")
+        until(lambda: not os.path.exists(dead), "the folder of a dead run is gone")
+
+    def test_an_idle_one_is_small(self):
+        if os.environ.get("GLINT_SANITIZED"):
+            self.skipTest("sanitizers need memory of their own")
+        e1 = self.executor("e1")
+        self.status()
+        with open(f"/proc/{e1.pid}/status", encoding="ascii") as file:
+            sizes = dict(re.findall(r"^(RssAnon|VmRSS):\s+(\d+) kB", file.read(), re.MULTILINE))
+        self.assertLess(int(sizes["RssAnon"]), 4 * 1024)
+        self.assertLess(int(sizes["VmRSS"]), 12 * 1024)
+
+    def test_a_launched_one_ends_alone(self):
+        self.write_cluster(start="500ms")
+        e1 = self.executor("e1", "--launched")
+        self.assertEqual(e1.wait(), 0)
+        self.assertIn("none is here", e1.err)
+
+
+class Strangers(ClusterTest):
+    """What comes to the port and is no glint, or not ours."""
+
+    def connect(self, data=b""):
+        s = socket.create_connection(("127.0.0.1", self.ports["e1"]), timeout=30)
+        self.addCleanup(s.close)
+        if data:
+            s.sendall(data)
+        return s
+
+    def until_closed(self, s):
+        while True:
+            try:
+                if s.recv(4096) == b"":
+                    return
+            except ConnectionError:
+                return
+
+    def test_get_nothing_and_harm_nobody(self):
+        self.write_cluster(connect="400ms")
+        e1 = self.executor("e1")
+        files = len(os.listdir(f"/proc/{e1.pid}/fd"))
+        half_record = bytes.fromhex("1603010200010001fc0303")
+        silent = [self.connect() for _ in range(100)]
+        for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\0" * 100, os.urandom(4096), half_record,
+                     b"GLNT\x01\x01\0\0" + b"\xff" * 24):
+            with self.subTest(data=data[:16]):
+                self.until_closed(self.connect(data))
+        for s in silent:
+            self.until_closed(s)
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+        until(lambda: len(os.listdir(f"/proc/{e1.pid}/fd")) <= files, "no descriptor is left")
+
+    def test_silent_ones_do_not_keep_others_out(self):
+        self.write_cluster(connect="30s")
+        self.executor("e1")
+        for _ in range(200):
+            self.connect()
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+
+    def test_without_the_secret(self):
+        self.executor("e1")
+        other = {"XDG_STATE_HOME": os.path.join(self.folder, "other")}
+        code, out, err = self.run_glint("status", "--cluster", self.config, env=other)
+        self.assertEqual(code, 69, err)
+        self.assertIn("unreachable", out)
+        self.assertIn("secret", out + err)
+        code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster", self.config,
+                                      "--executors", "1", env=other)
+        self.assertIn(code, (69, 77), err)
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+
+    def test_of_another_cluster(self):
+        self.executor("e1")
+        with open(self.config, encoding="utf-8") as file:
+            text = file.read()
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(text.replace("cluster = \"test\"", "cluster = \"other\""))
+        code, _, err = self.run_glint("status", "--cluster", self.config)
+        self.assertEqual(code, 69)
+        self.assertIn("of the cluster", err)
+
+
+class Clients(ClusterTest):
+    def test_status_of_some_and_of_none(self):
+        code, out, err = self.run_glint("status", "--cluster", self.config)
+        self.assertEqual(code, 69)
+        self.assertIn("error[E0907]", err)
+        self.assertEqual(out.count("unreachable"), 2)
+        self.executor("e1")
+        code, out, err = self.run_glint("status", "--cluster", self.config)
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"(?m)^e1 +127\.0\.0\.1:\d+ +idle +1 +1\.0 GiB")
+        self.assertRegex(out, r"(?m)^e2 +127\.0\.0\.1:\d+ +unreachable .*refused")
+
+    def test_status_as_json(self):
+        self.executor("e1")
+        first, second = self.status()["executors"]
+        self.assertEqual((first["state"], first["slots"], first["jobs"]), ("idle", 1, []))
+        self.assertRegex(first["version"], r"^\d+\.\d+\.\d+-[0-9a-f]{40}$")
+        self.assertEqual((second["state"], second["error"]["code"]), ("unreachable", "E0906"))
+
+    def test_cancel_without_a_job(self):
+        code, _, err = self.run_glint("cancel", "--cluster", self.config, "nobody")
+        self.assertEqual(code, 69, err)
+        self.executor("e1")
+        for job in ("nobody", "0123456789abcdef"):
+            code, _, err = self.run_glint("cancel", "--cluster", self.config, job)
+            self.assertEqual(code, 66, err)
+            self.assertIn("error[E0912]", err)
+        code, _, err = self.run_glint("cancel", "--cluster", self.config)
+        self.assertEqual(code, 64, err)
+
+
+class Jobs(ClusterTest):
+    def test_a_job_and_nothing_after_it(self):
+        executors = [self.executor("e1"), self.executor("e2")]
+        files = [len(os.listdir(f"/proc/{e.pid}/fd")) for e in executors]
+        for i in range(2):
+            job = self.submit("job", "count-keys", self.ratings(), f"out-{i}", "--executors", "2")
+            self.assertEqual(job.wait(), 0, job.err)
+            self.assertEqual(self.read_output(f"out-{i}"), self.expected())
+        for e, before in zip(executors, files):
+            until(lambda e=e: not e.children(), "no child is left")
+            until(lambda e=e, n=before: len(os.listdir(f"/proc/{e.pid}/fd")) <= n, "no descriptor is left")
+        self.assertEqual(os.listdir(self.tmp), [])
+
+    def test_relative_paths_begin_at_the_driver(self):
+        self.executor("e1")
+        self.expected()
+        name = os.path.basename(self.ratings())
+        job = self.submit("job", "count-keys", name, "out")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_plaintext(self):
+        self.write_cluster(insecure_plaintext=True)
+        e1 = self.executor("e1")
+        self.assertIn("insecure_plaintext", e1.err)
+        job = self.submit("job", "count-keys", self.ratings(), "out")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_cancel_ends_a_job_and_the_next_one_is_served(self):
+        self.executor("e1")
+        first = self.submit("first", *LONG_JOB)
+        busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
+        self.assertTrue(busy[0]["running"])
+        second = self.submit("second", "count-keys", self.ratings(), "out")
+        second.until_says("place 1 in its queue")
+        jobs = self.executor_status("e1")["jobs"]
+        self.assertEqual([j["running"] for j in jobs], [True, False])
+        self.assertEqual([j["name"] for j in jobs], ["empty-tasks", "count-keys"])
+        code, _, err = self.run_glint("cancel", "--cluster", self.config, "empty-tasks")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(first.wait(), 1, first.err)
+        self.assertIn("error[E0704]", first.err)
+        self.assertEqual(second.wait(), 0, second.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_cancel_by_id(self):
+        self.executor("e1")
+        job = self.submit("job", *LONG_JOB)
+        found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")
+        code, _, err = self.run_glint("cancel", "--cluster", self.config, found[0]["id"])
+        self.assertEqual(code, 0, err)
+        self.assertEqual(job.wait(), 1, job.err)
+
+    def test_two_drivers_at_a_time(self):
+        self.write_cluster({"e1": {"slots": 2}}, drivers_max=2)
+        self.executor("e1")
+        first = self.submit("first", *LONG_JOB)
+        until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
+        second = self.submit("second", "count-keys", self.ratings(), "out")
+        self.assertEqual(second.wait(), 0, second.err)
+        self.assertIsNone(first.popen.poll())
+        self.run_glint("cancel", "--cluster", self.config, "empty-tasks")
+        self.assertEqual(first.wait(), 1)
+
+    def test_a_status_row_names_the_job(self):
+        self.executor("e1")
+        job = self.submit("job", *LONG_JOB)
+        until(lambda: any(j["stage"] for j in self.executor_status("e1")["jobs"]), "a stage is named")
+        code, out, _ = self.run_glint("status", "--cluster", self.config)
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"(?m)^e1 .* busy .*[0-9a-f]{16} empty-tasks, \d+ tasks, for .*parallelize")
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.err)
+
+
+class Ends(ClusterTest):
+    """What is killed, or asked to go, while a job runs."""
+
+    def busy(self, *names):
+        executors = [self.executor(name) for name in names]
+        job = self.submit("job", *LONG_JOB, "--executors", str(len(names)))
+        for e in executors:
+            until(e.children, "a child runs")
+            e.until_says("serves the driver")
+        return (job, *executors)
+
+    def test_of_the_driver(self):
+        job, e1 = self.busy("e1")
+        job.signal(signal.SIGKILL)
+        self.assertEqual(job.wait(), -signal.SIGKILL)
+        until(lambda: not e1.children(), "its child has ended")
+        self.until_state("e1", "idle")
+        self.assertEqual(os.listdir(self.tmp), [])
+
+    def test_of_a_driver_that_stands_still(self):
+        job, e1 = self.busy("e1")
+        job.signal(signal.SIGSTOP)
+        until(lambda: not e1.children(), "its child has ended")
+        self.until_state("e1", "idle")
+        job.signal(signal.SIGCONT)
+        job.signal(signal.SIGTERM)
+        job.wait()
+
+    def test_of_the_daemon(self):
+        job, e1, e2 = self.busy("e1", "e2")
+        child = e1.children()[0]
+        e1.signal(signal.SIGKILL)
+        e1.wait()
+        until(lambda: is_zombie(child), "its child has ended")
+        self.assertEqual(job.wait(120), 0, job.err)
+        self.assertIn("lost", job.err)
+        self.assertFalse(e2.popen.poll())
+
+    def test_of_the_child(self):
+        job, e1, _ = self.busy("e1", "e2")
+        os.kill(e1.children()[0], signal.SIGKILL)
+        e1.until_says("was killed by signal 9")
+        self.assertEqual(job.wait(120), 0, job.err)
+        self.assertIn("killed by signal 9", job.err)
+        self.assertIn(e1.err_path, job.err)
+
+    def test_by_sigterm(self):
+        job, e1, _ = self.busy("e1", "e2")
+        e1.signal(signal.SIGTERM)
+        self.assertEqual(e1.wait(), 0, e1.err)
+        self.assertIn("drained", e1.err)
+        self.assertEqual(job.wait(120), 0, job.err)
+
+    def test_by_two_signals(self):
+        job, e1 = self.busy("e1")
+        os.kill(e1.children()[0], signal.SIGSTOP)
+        e1.signal(signal.SIGTERM)
+        e1.until_says("drains")
+        e1.signal(signal.SIGTERM)
+        self.assertEqual(e1.wait(), 0, e1.err)
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+    def test_a_draining_one_takes_no_jobs(self):
+        _, e1 = self.busy("e1")
+        child = e1.children()[0]
+        os.kill(child, signal.SIGSTOP)
+        e1.signal(signal.SIGTERM)
+        e1.until_says("drains")
+        self.assertEqual(self.executor_status("e1")["state"], "draining")
+        late = self.submit("late", "empty-tasks", "--tasks", "1", "--start", "300ms")
+        self.assertEqual(late.wait(), 69, late.err)
+        self.assertIn("drains", late.err)
+        os.kill(child, signal.SIGCONT)
+        self.assertEqual(e1.wait(), 0, e1.err)
+
+
+class Launched(ClusterTest):
+    def launch(self, *words):
+        self.write_cluster(launch="local", log_dir=os.path.join(self.folder, "log"))
+        return self.submit("job", *words, "--executors", "2")
+
+    def test_what_a_job_starts_it_ends(self):
+        job = self.launch("count-keys", self.ratings(), "out")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+        self.assert_nothing_left()
+
+    def test_and_they_end_when_the_job_is_killed(self):
+        job = self.launch(*LONG_JOB)
+        until(lambda: all(e["state"] == "busy" for e in self.status()["executors"]), "both are busy")
+        job.signal(signal.SIGKILL)
+        job.wait()
+        self.assert_nothing_left()
+
+
+class Join(ClusterTest):
+    def join(self, name, port, *options):
+        return self.start(name, "executor", "--join", f"127.0.0.1:{port}", "--id", name, "--slots", "1",
+                          *options)
+
+    def listen(self, port, *words):
+        return self.start("job", "submit", *words, "--listen", f"127.0.0.1:{port}", "--executors", "2")
+
+    def test_a_job_whoever_comes_first(self):
+        for driver_first in (True, False):
+            with self.subTest(driver_first=driver_first):
+                port, out = free_port(), f"out-{driver_first}"
+                words = ("count-keys", self.ratings(), out)
+                job = self.listen(port, *words) if driver_first else None
+                if job:
+                    job.until_says("waiting for 2 executors")
+                nodes = [self.join(f"n{i}-{driver_first}", port) for i in (1, 2)]
+                if not job:
+                    for node in nodes:
+                        node.until_says("waits for a driver")
+                    job = self.listen(port, *words)
+                self.assertEqual(job.wait(), 0, job.err)
+                self.assertEqual(self.read_output(out), self.expected())
+                for node in nodes:
+                    self.assertEqual(node.wait(), 0, node.err)
+
+    def test_nobody_waits(self):
+        node = self.join("n1", free_port(), "--start", "300ms")
+        self.assertEqual(node.wait(), 69, node.err)
+        self.assertIn("no driver at", node.err)
+
+    def test_without_the_secret(self):
+        port = free_port()
+        job = self.listen(port, "empty-tasks", "--tasks", "1")
+        job.until_says("waiting for 2 executors")
+        node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}",
+                          env={"XDG_STATE_HOME": os.path.join(self.folder, "other")})
+        self.assertEqual(node.wait(), 77, node.err)
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+    def test_sigterm_drains(self):
+        port = free_port()
+        job = self.listen(port, *LONG_JOB)
+        nodes = [self.join(f"n{i}", port) for i in (1, 2)]
+        for node in nodes:
+            node.until_says("serves the driver")
+        nodes[0].signal(signal.SIGTERM)
+        self.assertEqual(nodes[0].wait(), 0, nodes[0].err)
+        self.assertIn("drained", nodes[0].err)
+        self.assertEqual(job.wait(120), 0, job.err)
+        self.assertEqual(nodes[1].wait(), 0)
+        self.assertEqual(children_of("self"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
