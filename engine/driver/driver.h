@@ -53,6 +53,8 @@ enum loss {
 };
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                     const struct glint_error *why);
+/* The transport's own part in the job's counters: "broadcast bytes sent". */
+void driver_on_counter(struct driver *d, const char *name, int64_t by);
 /* The transport can have no more executors, and none is left: the job ends with *why. */
 void driver_on_deserted(struct driver *d, const struct glint_error *why);
 

@@ -127,6 +127,12 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                   d->members[executor].name, why->cause);
 }
 
+void driver_on_counter(struct driver *d, const char *name, int64_t by)
+{
+    assert(by >= 0);
+    tally_add(&d->tally, name, by, driver_error(d));
+}
+
 void driver_on_deserted(struct driver *d, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);

@@ -92,6 +92,15 @@ static struct timespec until(const struct remote *r, uint64_t deadline_ns)
     return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
 }
 
+static void count(struct remote *r, struct driver *driver)
+{
+    uint64_t sent = atomic_load(&r->broadcast_bytes);
+    assert(sent >= r->broadcast_counted);
+    if (sent == r->broadcast_counted) return;
+    driver_on_counter(driver, "broadcast bytes sent", (int64_t)(sent - r->broadcast_counted));
+    r->broadcast_counted = sent;
+}
+
 void inbox_wait(struct remote *r, struct driver *driver, uint64_t deadline_ns)
 {
     struct timespec end = until(r, deadline_ns);
@@ -110,4 +119,5 @@ void inbox_wait(struct remote *r, struct driver *driver, uint64_t deadline_ns)
         take(r, driver, e);
         e = next;
     }
+    count(r, driver);
 }

@@ -162,6 +162,7 @@ struct remote {
     atomic_bool wake_wish, stop_wish;
     atomic_uint_fast64_t results_held;    /* bytes of fetched results until the driver took them */
     atomic_uint_fast64_t broadcast_bytes; /* sent as blocks */
+    uint64_t broadcast_counted;           /* of those; the driver's thread's */
 
     struct post *posts; /* [cluster->executor_count] */
     struct gate *gate;

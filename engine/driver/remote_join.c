@@ -167,6 +167,9 @@ static void describe_posts(const struct remote *r, char *out, size_t capacity)
     for (uint32_t i = 0; i < count; i++) {
         const struct post *p = &r->posts[i];
         const char *why = p->why.code != GLINT_OK ? p->why.cause : "no answer";
+        char address[HOST_BYTES_MAX + 16]; /* is named once */
+        text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
+        if (strncmp(why, address, strlen(address)) == 0) why += strlen(address);
         if (text_format(out + used, capacity - used, "%s%s (%s:%u): %s", i > 0 ? "; " : "",
                         p->at->id, p->at->host, p->at->port, why)) {
             used += strlen(out + used);
@@ -186,14 +189,12 @@ static const char *desert_hint(const struct remote *r)
     return "look at their logs";
 }
 
-static enum glint_code desert_code(const struct remote *r)
+/* Who refuses us will go on to, while who is not there may have been late. */
+static const struct glint_error *refusal(const struct remote *r)
 {
-    if (r->posts == NULL || r->posts[0].state != POST_REFUSED) return GLINT_E_NO_EXECUTORS;
-    enum glint_code code = r->posts[0].why.code;
-    for (uint32_t i = 1; i < r->cluster->executor_count; i++)
-        if (r->posts[i].state != POST_REFUSED || r->posts[i].why.code != code)
-            return GLINT_E_NO_EXECUTORS;
-    return code;
+    for (uint32_t i = 0; r->posts != NULL && i < r->cluster->executor_count; i++)
+        if (r->posts[i].state == POST_REFUSED) return &r->posts[i].why;
+    return NULL;
 }
 
 static void desert(struct remote *r, uint64_t waited_ms)
@@ -204,9 +205,9 @@ static void desert(struct remote *r, uint64_t waited_ms)
     r->deserted = true;
     r->desertion = NULL;
     describe_posts(r, tried, sizeof tried);
-    enum glint_code code = desert_code(r);
-    bool own_hint = code != GLINT_E_NO_EXECUTORS && r->posts[0].why.hint[0] != '\0';
-    const char *hint = own_hint ? r->posts[0].why.hint : desert_hint(r);
+    const struct glint_error *refused = refusal(r);
+    enum glint_code code = refused != NULL ? refused->code : GLINT_E_NO_EXECUTORS;
+    const char *hint = refused != NULL && refused->hint[0] != '\0' ? refused->hint : desert_hint(r);
     if (r->cluster->listen_host != NULL)
         error_set(&e->why, code, hint, "%u of %u executors came to %s:%u within %llu ms",
                   ready_count(r), executors_min(r), r->cluster->listen_host, gate_port(r->gate),

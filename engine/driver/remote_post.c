@@ -143,8 +143,8 @@ static void post_on_queued(struct post *p, uint64_t place)
 {
     if (place == p->place || p->state != POST_ASKED) return;
     p->place = place;
-    inbox_note(p->r, "executor %s (%s:%u) serves other jobs; place %llu in its queue", p->at->id,
-               p->at->host, p->at->port, (unsigned long long)place);
+    inbox_note(p->r, "executor %s (%s:%u) is busy; place %llu in its queue", p->at->id, p->at->host,
+               p->at->port, (unsigned long long)place);
 }
 
 static int post_on_frame(void *arg, struct conn *c, const struct frame *f,

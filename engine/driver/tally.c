@@ -23,7 +23,7 @@ static uint32_t tally_find(const struct tally *t, const char *name)
     return t->counter_count;
 }
 
-static int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error)
+int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error)
 {
     uint32_t i = tally_find(t, name);
     assert(t->counter_count <= COUNTERS_MAX);

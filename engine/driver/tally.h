@@ -16,6 +16,8 @@ struct tally {
 };
 
 void tally_fini(struct tally *t);
+/* 0, PLAN_LIMIT or NO_MEMORY. `name` is copied. */
+int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error);
 /* Adds a task's counters (msgpack, see executor.h). 0, PROTOCOL or NO_MEMORY. */
 int tally_counters(struct tally *t, struct glint_slice counters, struct glint_error *error);
 int64_t tally_value(const struct tally *t, const char *name);

@@ -20,6 +20,7 @@ struct driver {
     bool is_lost[FAKE_EXECUTORS_MAX], is_draining[FAKE_EXECUTORS_MAX];
     enum loss loss; /* the last one */
     struct glint_error why, desertion;
+    int64_t broadcast_bytes;
     struct message *first, **end; /* messages in order; whoever looks at them destroys them */
     char notes[16 * 1024];
 };

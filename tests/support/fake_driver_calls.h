@@ -40,6 +40,12 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
     d->why = *why;
 }
 
+void driver_on_counter(struct driver *d, const char *name, int64_t by)
+{
+    assert(strcmp(name, "broadcast bytes sent") == 0 && by > 0);
+    d->broadcast_bytes += by;
+}
+
 void driver_on_deserted(struct driver *d, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);

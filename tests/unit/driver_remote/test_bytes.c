@@ -132,7 +132,9 @@ static void broadcast(uint32_t count, uint64_t id, uint64_t size)
         cr_assert_eq(context.transport.send(context.transport.arg, e, m, &error), 0);
     }
     for (uint32_t e = 0; e < count; e++) UNTIL_TRUE(nodes[e].values == 1);
+    fake_context_wait_ms(&context, 0);
     cr_expect(remote_broadcast_bytes(&context.transport) > 0);
+    cr_expect(context.driver.broadcast_bytes > 0);
     stop();
     free(value);
 }

@@ -111,6 +111,17 @@ Test(remote_join, another_secret_of_one_of_two)
     stop();
 }
 
+Test(remote_join, a_refusal_says_more_than_nobody)
+{
+    nodes[0].stays_away = true;
+    nodes[1].build = "9.9.9-other";
+    cluster.start_ms = 100;
+    start(2);
+    UNTIL_TRUE(context.driver.deserted == 1);
+    cr_expect_eq(context.driver.desertion.code, GLINT_E_PEER_MISMATCH);
+    stop();
+}
+
 Test(remote_join, another_build_is_refused_with_both)
 {
     nodes[0].build = "9.9.9-other";
