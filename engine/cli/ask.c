@@ -5,7 +5,7 @@
 #include "engine/base/env.h"
 #include "engine/net/conn.h"
 #include "engine/net/loop.h"
-#include "engine/net/open.h"
+#include "engine/net/setup.h"
 
 #include <assert.h>
 
@@ -133,7 +133,7 @@ int ask_all(const struct ask *ask, struct glint_error *error)
                                       .insecure_plaintext = c->insecure_plaintext,
                                       .connect_ms = c->connect_ms};
     if (loop_open(&a.loop, env_real(), error) != 0) return error->code;
-    int r = net_open(&a.net, &a.loop, env_real(), &config, error);
+    int r = net_init(&a.net, &a.loop, env_real(), &config, error);
     if (r == 0) a.asked = mem_zalloc((uint64_t)sizeof *a.asked * (c->executor_count + 1));
     if (r == 0 && a.asked == NULL) r = error_no_memory(error);
     if (r == 0) {
@@ -141,7 +141,7 @@ int ask_all(const struct ask *ask, struct glint_error *error)
         uv_run(&a.loop, UV_RUN_DEFAULT);
         assert(a.open == 0 && a.next == c->executor_count);
     }
-    net_close(&a.net);
+    net_fini(&a.net);
     int failed = uv_loop_close(&a.loop);
     assert(failed == 0); /* no handle is left */
     mem_free(a.asked);

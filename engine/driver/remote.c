@@ -6,7 +6,7 @@
 #include "engine/driver/remote_internal.h"
 
 #include "engine/net/loop.h"
-#include "engine/net/open.h"
+#include "engine/net/setup.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -107,7 +107,7 @@ static void free_all(struct remote *r)
     event_destroy(r->desertion);
     outbox_fini(r);
     broadcasts_fini(r);
-    net_close(&r->net);
+    net_fini(&r->net);
     assert(r->links == NULL);
     mem_free(r->numbered);
     mem_free(r->posts);
@@ -139,7 +139,7 @@ static int open_net(struct remote *r, struct glint_error *error)
         .secret_file = r->cluster->secret_file,
         .insecure_plaintext = r->cluster->insecure_plaintext,
         .connect_ms = r->cluster->connect_ms > 0 ? r->cluster->connect_ms : CONNECT_MS};
-    int code = net_open(&r->net, &r->loop, r->env, &config, error);
+    int code = net_init(&r->net, &r->loop, r->env, &config, error);
     if (code != 0 || r->env->random(r->env, &r->job, sizeof r->job) == 0) return code;
     return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
 }

@@ -9,7 +9,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/net/loop.h"
-#include "engine/net/open.h"
+#include "engine/net/setup.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -254,7 +254,7 @@ int child_start(struct child *c, const struct child_config *config, struct glint
         return error_set(error, GLINT_E_MEMORY_LIMIT, "raise memory, or use fewer slots",
                          "%u slots need at least %llu MiB of memory", config->slots,
                          (unsigned long long)(config->slots * SLOT_MEMORY_BYTES_MIN / MIB));
-    int r = net_open(&c->net, &c->loop, c->env, &net, error);
+    int r = net_init(&c->net, &c->loop, c->env, &net, error);
     if (r == 0) r = open_work_dir(c, error);
     if (r != 0) return r;
     c->gate = gate_open(&c->net, config->host, config->port, child_on_accepted, c, error);
@@ -278,7 +278,7 @@ int child_close(struct child *c)
     values_destroy(c->values);
     executor_destroy(c->executor);
     child_outbox_fini(c);
-    net_close(&c->net);
+    net_fini(&c->net);
     work_dir_close(&c->work_dir);
     pthread_mutex_destroy(&c->lock);
     int failed = uv_loop_close(&c->loop);

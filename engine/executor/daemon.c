@@ -6,7 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/executor/work_dir.h"
 #include "engine/net/loop.h"
-#include "engine/net/open.h"
+#include "engine/net/setup.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -208,7 +208,7 @@ static int start(struct daemon *d, struct glint_error *error)
                                    .secret_file = c->secret_file,
                                    .insecure_plaintext = c->insecure_plaintext,
                                    .connect_ms = c->connect_ms};
-    int r = net_open(&d->net, &d->loop, d->env, &net, error);
+    int r = net_init(&d->net, &d->loop, d->env, &net, error);
     if (r != 0) return r;
     d->gate = gate_open(&d->net, d->self->host, d->self->port, visitor_on_accepted, d, error);
     if (d->gate == NULL) return error->code;
@@ -242,7 +242,7 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     if (r != 0) stop(&d);
     uv_run(&d.loop, UV_RUN_DEFAULT);
     assert(d.stopping && d.wards == NULL && d.visitors == NULL);
-    net_close(&d.net);
+    net_fini(&d.net);
     int failed = uv_loop_close(&d.loop);
     assert(failed == 0); /* no handle is left */
     log_end();

@@ -226,6 +226,8 @@ class ClusterTest(unittest.TestCase):
                     process.signal(signal.SIGTERM)
             for process in self.processes:
                 process.wait()
+            for process in self.processes:
+                self.assertNotRegex(process.err, "Sanitizer|runtime error|Assertion")
             if not failed:
                 self.assert_nothing_left()
         finally:

@@ -9,6 +9,7 @@ import unittest
 from cluster import ClusterTest, children_of, free_port, is_zombie, until
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
+SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
 
 
 class Daemon(ClusterTest):
@@ -129,6 +130,7 @@ class Strangers(ClusterTest):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
     def test_without_the_secret(self):
+        self.write_cluster(start="500ms")
         self.executor("e1")
         other = {"XDG_STATE_HOME": os.path.join(self.folder, "other")}
         code, out, err = self.run_glint("status", "--cluster", self.config, env=other)
@@ -263,7 +265,8 @@ class Ends(ClusterTest):
 
     def busy(self, *names):
         executors = [self.executor(name) for name in names]
-        job = self.submit("job", *LONG_JOB, "--executors", str(len(names)))
+        words = SHORT_JOB if len(names) > 1 else LONG_JOB
+        job = self.submit("job", *words, "--executors", str(len(names)))
         for e in executors:
             until(e.children, "a child runs")
             e.until_says("serves the driver")
@@ -397,7 +400,7 @@ class Join(ClusterTest):
 
     def test_sigterm_drains(self):
         port = free_port()
-        job = self.listen(port, *LONG_JOB)
+        job = self.listen(port, *SHORT_JOB)
         nodes = [self.join(f"n{i}", port) for i in (1, 2)]
         for node in nodes:
             node.until_says("serves the driver")

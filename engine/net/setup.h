@@ -1,6 +1,6 @@
 /* What a process needs before it can dial or listen: its hello, and the key of TLS. */
-#ifndef GLINT_NET_OPEN_H
-#define GLINT_NET_OPEN_H
+#ifndef GLINT_NET_SETUP_H
+#define GLINT_NET_SETUP_H
 
 #include "engine/net/conn.h"
 
@@ -14,10 +14,10 @@ struct net_config {
 
 /* Fills *net, with an incarnation of its own. Where there is a key the process writes no core dumps
  * from then on, and other processes of the user cannot look into it. 0, or a code with *error set.
- * net_close in any case; *net stays where it is. */
-int net_open(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
+ * net_fini in any case; *net stays where it is. */
+int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
              struct glint_error *error);
 /* After the last connection has closed. Zeros are fine. */
-void net_close(struct net *net);
+void net_fini(struct net *net);
 
 #endif

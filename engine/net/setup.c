@@ -1,6 +1,6 @@
 /* The secret is in memory for as long as its key is derived; the key, for as long as the process
  * lives, which is why the process keeps to itself. */
-#include "engine/net/open.h"
+#include "engine/net/setup.h"
 
 #include "engine/base/env.h"
 #include "engine/base/text.h"
@@ -24,7 +24,7 @@ static int open_tls(struct net *net, const struct net_config *c, struct glint_er
     return net->tls != NULL ? 0 : error->code;
 }
 
-int net_open(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
+int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
              struct glint_error *error)
 {
     struct hello *h = &net->self;
@@ -45,7 +45,7 @@ int net_open(struct net *net, uv_loop_t *loop, struct env *env, const struct net
     return open_tls(net, config, error);
 }
 
-void net_close(struct net *net)
+void net_fini(struct net *net)
 {
     tls_context_destroy(net->tls);
     net->tls = NULL;

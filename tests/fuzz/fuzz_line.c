@@ -1,0 +1,52 @@
+/* Any bytes as a payload of the line between a daemon and its child; the first one says of which
+ * kind. What is believed encodes and decodes to the same. */
+#include "engine/executor/child_config.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void config(struct glint_slice bytes)
+{
+    static struct child_received first, second;
+    struct glint_error error = {.code = GLINT_OK};
+    struct buffer again = {NULL, 0, 0};
+    int r = child_config_decode(bytes, &first, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (r != 0) return;
+    assert(first.config.slots > 0 && first.config.slots <= SLOTS_MAX);
+    r = child_config_encode(&first.config, &again, &error);
+    assert(r == 0);
+    r = child_config_decode((struct glint_slice){again.data, again.size}, &second, &error);
+    assert(r == 0 && strcmp(first.node, second.node) == 0);
+    assert(first.config.memory_bytes == second.config.memory_bytes);
+    buffer_fini(&again);
+}
+
+static void state(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct child_state first, second;
+    struct buffer again = {NULL, 0, 0};
+    int r = child_state_decode(bytes, &first, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (r != 0) return;
+    r = child_state_encode(&first, &again, &error);
+    assert(r == 0);
+    r = child_state_decode((struct glint_slice){again.data, again.size}, &second, &error);
+    assert(r == 0 && strcmp(first.stage, second.stage) == 0);
+    assert(first.tasks_running == second.tasks_running);
+    buffer_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    const struct glint_slice bytes = {data + 1, size - 1};
+    if (data[0] % 2 == 0)
+        config(bytes);
+    else
+        state(bytes);
+    return 0;
+}
