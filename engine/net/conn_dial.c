@@ -42,12 +42,12 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     struct resolving *resolving = request->data;
     struct conn *c = resolving->conn;
     mem_free(resolving);
-    if (c == NULL) {
+    if (c != NULL) c->resolving = NULL;
+    if (c == NULL || c->state == CONN_CLOSED) {
         uv_freeaddrinfo(found);
         return;
     }
     assert(c->state == CONN_DIALLING);
-    c->resolving = NULL;
     c->addresses = found;
     if (status != 0) {
         conn_fail_uv(c, status, "find the address");

@@ -1,401 +1,360 @@
-/* Connections over loopback, both sides in one loop: opening, frames and data both ways, refusals,
- * and bytes that are none of ours. */
-#include "engine/net/conn.h"
-#include "engine/net/gate.h"
-#include "engine/net/loop.h"
+/* Connections over loopback, both sides in one loop: opening, frames and data both ways, every way
+ * to end. Each test runs with and without TLS. */
+#include "tests/support/conn_world.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-struct side {
-    struct net net;
-    struct conn *conn;
-    unsigned opened, closed, frames, datas;
-    struct glint_error why;
-    uint8_t *into;
-    uint64_t into_size, got;
-    uint64_t last_request;
-    struct buffer last;
-    unsigned sent, unsent;
-};
+#define FOR_BOTH(secrets) for (unsigned secrets = 0; secrets < 2; secrets++)
 
-struct world {
-    uv_loop_t loop;
-    struct side server, client;
-    struct gate *gate;
-    struct tls_context *tls[2];
-    uint8_t *data;
-    uv_timer_t limit;
-    bool late;
-    const char *refusal;
-};
+static struct side *const server = &world.server, *const client = &world.client;
 
-static struct world w;
+/* ---- Frames */
 
-static void on_opened(void *arg, struct conn *c)
+Test(conn, both_sides_know_each_other)
 {
-    struct side *s = arg;
-    s->conn = c;
-    s->opened++;
-}
-
-static int on_frame(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
-                    struct glint_error *error)
-{
-    struct side *s = arg;
-    (void)c;
-    if (f->type == FRAME_PING && payload.size == 3)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a bad ping");
-    s->frames++;
-    s->last_request = f->request;
-    s->last.size = 0;
-    cr_assert(buffer_append(&s->last, payload.data, payload.size));
-    return 0;
-}
-
-static uint8_t *on_into(void *arg, struct conn *c, const struct frame *f)
-{
-    struct side *s = arg;
-    (void)c;
-    return s->into != NULL && f->length <= s->into_size ? s->into : NULL;
-}
-
-static void on_data(void *arg, struct conn *c, const struct frame *f)
-{
-    struct side *s = arg;
-    (void)c;
-    s->datas++;
-    s->got += f->length;
-    s->last_request = f->request;
-}
-
-static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
-{
-    struct side *s = arg;
-    (void)c;
-    s->conn = NULL;
-    s->closed++;
-    s->why = *why;
-}
-
-static const struct conn_events events = {on_opened, on_frame, on_into, on_data, on_closed};
-
-static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
-{
-    (void)arg;
-    if (w.refusal != NULL) {
-        error_set(error, GLINT_E_PEER_MISMATCH, NULL, "%s", w.refusal);
-        return false;
+    char host[64];
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        cr_expect_str_eq(conn_peer(client->conn)->node, "e1");
+        cr_expect_str_eq(conn_peer(server->conn)->node, "driver");
+        cr_expect_eq(conn_peer(server->conn)->channel, CHANNEL_DATA);
+        conn_host(server->conn, host, sizeof host);
+        cr_expect_str_eq(host, "127.0.0.1");
+        cr_expect(strncmp(conn_address(server->conn), "127.0.0.1:", 10) == 0);
+        cr_expect(server->net.bytes_sent > 0 && server->net.bytes_received > 0);
+        cr_expect_eq(server->net.refused + client->net.refused, 0);
+        world_close();
     }
-    conn_set(c, &events, &w.server);
-    w.server.conn = c;
-    w.server.opened++;
-    return true;
 }
 
-static void hello_fill(struct hello *h, enum role role, const char *node, uint8_t mark)
+Test(conn, frames_of_all_sizes_arrive_whole)
 {
-    *h = (struct hello){.protocol_min = 1, .protocol_max = 1, .role = role};
-    strcpy(h->cluster, "test");
-    strcpy(h->node, node);
-    strcpy(h->build, "0.1.0-abc");
-    memset(h->incarnation, mark, sizeof h->incarnation);
-}
-
-static void on_limit(uv_timer_t *timer)
-{
-    w.late = true;
-    uv_stop(timer->loop);
-}
-
-static void open_world(bool tls, bool same_secret)
-{
-    struct glint_error error = {.code = GLINT_OK};
-    struct secret a, b;
-    memset(&w, 0, sizeof w);
-    for (unsigned i = 0; i < SECRET_BYTES; i++)
-        a.bytes[i] = (uint8_t)(i * 7), b.bytes[i] = (uint8_t)(i + 1);
-    cr_assert_eq(loop_open(&w.loop, env_real(), &error), 0);
-    uv_timer_init(&w.loop, &w.limit);
-    if (tls) {
-        w.tls[0] = tls_context_create(&a, &error);
-        w.tls[1] = tls_context_create(same_secret ? &a : &b, &error);
-        cr_assert(w.tls[0] != NULL && w.tls[1] != NULL);
-    }
-    w.server.net =
-        (struct net){.loop = &w.loop, .env = env_real(), .tls = w.tls[0], .connect_ms = 2000};
-    w.client.net =
-        (struct net){.loop = &w.loop, .env = env_real(), .tls = w.tls[1], .connect_ms = 2000};
-    hello_fill(&w.server.net.self, ROLE_EXECUTOR, "e1", 1);
-    hello_fill(&w.client.net.self, ROLE_DRIVER, "driver", 2);
-    w.gate = gate_open(&w.server.net, "127.0.0.1", 0, on_accepted, NULL, &error);
-    cr_assert(w.gate != NULL, "%s", error.cause);
-}
-
-static void dial(const uint8_t *wanted)
-{
-    struct glint_error error = {.code = GLINT_OK};
-    cr_assert(conn_dial(&w.client.net, "127.0.0.1", gate_port(w.gate), CHANNEL_DATA, wanted,
-                        &events, &w.client, &error) != NULL);
-}
-
-/* Turns until `done` or for 10 s. */
-#define RUN_UNTIL(done)                                                                            \
-    do {                                                                                           \
-        w.late = false;                                                                            \
-        uv_timer_start(&w.limit, on_limit, 10000, 0);                                              \
-        while (!(done) && !w.late) uv_run(&w.loop, UV_RUN_ONCE);                                   \
-        cr_assert(done, "not within 10 s: " #done);                                                \
-    } while (0)
-
-static void close_world(void)
-{
-    if (w.client.conn != NULL) conn_close(w.client.conn, false);
-    if (w.server.conn != NULL) conn_close(w.server.conn, false);
-    gate_close(w.gate);
-    uv_close((uv_handle_t *)&w.limit, NULL);
-    uv_run(&w.loop, UV_RUN_DEFAULT);
-    cr_expect_eq(uv_loop_close(&w.loop), 0);
-    tls_context_destroy(w.tls[0]);
-    tls_context_destroy(w.tls[1]);
-    buffer_fini(&w.server.last);
-    buffer_fini(&w.client.last);
-    mem_free(w.data);
-    cr_expect_eq(mem_live(), 0);
-}
-
-static void on_sent(void *arg, bool ok)
-{
-    struct side *s = arg;
-    if (ok)
-        s->sent++;
-    else
-        s->unsent++;
-}
-
-static void exchange(bool tls)
-{
-    static uint8_t into[2 * MIB];
-    open_world(tls, true);
-    dial(NULL);
-    RUN_UNTIL(w.client.opened && w.server.opened);
-    cr_expect_str_eq(conn_peer(w.client.conn)->node, "e1");
-    cr_expect_str_eq(conn_peer(w.server.conn)->node, "driver");
-    for (unsigned size = 0; size < 300000; size = size * 3 + 1) {
-        struct buffer payload = {NULL, 0, 0};
-        unsigned before = w.server.frames;
-        for (unsigned i = 0; i < size; i++) {
-            uint8_t byte = (uint8_t)(i * 31 + size);
-            cr_assert(buffer_append(&payload, &byte, 1));
+    static const uint64_t sizes[] = {0,      1,      31,     32,     33,       255,   4063,
+                                     4064,   16351,  16352,  16353,  65535,    65536, 262111,
+                                     262112, 262113, 262144, 300000, 500 * KIB};
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            cr_assert(world_send(client, sizes[i], i));
+            cr_assert(world_send(server, sizes[i], i + 1));
+            WORLD_WAIT(server->frames == i + 1 && client->frames == i + 1);
+            cr_assert_not(world.late);
+            cr_assert_eq(server->last_size, sizes[i]);
+            cr_assert_eq(client->last_request, i + 1);
+            cr_assert(world_is_filled(server->last, sizes[i], i));
+            cr_assert(world_is_filled(client->last, sizes[i], i + 1));
         }
-        cr_assert(conn_send(w.client.conn, FRAME_MESSAGE, size, &payload));
-        RUN_UNTIL(w.server.frames > before);
-        cr_assert_eq(w.server.last.size, size);
-        cr_assert_eq(w.server.last_request, size);
-        for (unsigned i = 0; i < size; i++)
-            cr_assert_eq(w.server.last.data[i], (uint8_t)(i * 31 + size));
-    }
-    w.data = mem_alloc(sizeof into);
-    for (size_t i = 0; i < sizeof into; i++) w.data[i] = (uint8_t)(i * 17 >> 3);
-    w.client.into = into;
-    w.client.into_size = sizeof into;
-    for (unsigned i = 0; i < 50; i++)
-        conn_send_data(w.server.conn, i, (struct glint_slice){w.data, sizeof into - i}, on_sent,
-                       &w.server);
-    RUN_UNTIL(w.client.datas == 50 && w.server.sent == 50);
-    cr_expect_eq(memcmp(into, w.data, sizeof into - 49), 0);
-    w.client.into = NULL; /* nobody wants it */
-    conn_send_data(w.server.conn, 51, (struct glint_slice){w.data, sizeof into}, on_sent,
-                   &w.server);
-    cr_assert(conn_send(w.server.conn, FRAME_DRAIN, 7, NULL));
-    RUN_UNTIL(w.client.last_request == 7);
-    cr_expect_eq(w.client.datas, 50);
-    conn_close(w.client.conn, true);
-    RUN_UNTIL(w.client.closed && w.server.closed);
-    cr_expect_eq(w.client.why.code, GLINT_OK);
-    cr_expect_eq(w.server.why.code, GLINT_E_CONNECTION);
-    close_world();
-}
-
-Test(conn, frames_and_data_both_ways)
-{
-    exchange(false);
-}
-
-Test(conn, frames_and_data_both_ways_through_tls)
-{
-    exchange(true);
-}
-
-Test(conn, another_secret_is_not_let_in)
-{
-    open_world(true, false);
-    dial(NULL);
-    RUN_UNTIL(w.client.closed);
-    cr_expect_eq(w.client.why.code, GLINT_E_AUTH, "%s", w.client.why.cause);
-    cr_expect_eq(w.client.opened + w.server.opened, 0);
-    cr_expect_eq(w.server.net.refused, 1);
-    close_world();
-}
-
-Test(conn, what_does_not_fit_is_refused_with_both_values)
-{
-    open_world(true, true);
-    strcpy(w.client.net.self.build, "0.2.0-def");
-    dial(NULL);
-    RUN_UNTIL(w.client.closed);
-    cr_expect_eq(w.client.why.code, GLINT_E_PEER_MISMATCH);
-    cr_expect(strstr(w.client.why.cause, "0.1.0-abc") && strstr(w.client.why.cause, "0.2.0-def"),
-              "%s", w.client.why.cause);
-    close_world();
-}
-
-Test(conn, another_start_of_the_process_is_noticed)
-{
-    uint8_t wanted[INCARNATION_BYTES] = {9, 9};
-    open_world(false, true);
-    dial(wanted);
-    RUN_UNTIL(w.client.closed);
-    cr_expect_eq(w.client.why.code, GLINT_E_PEER_MISMATCH);
-    close_world();
-}
-
-Test(conn, the_gate_s_owner_may_refuse)
-{
-    open_world(true, true);
-    w.refusal = "there is an e1 already";
-    dial(NULL);
-    RUN_UNTIL(w.client.closed);
-    cr_expect_eq(w.client.why.code, GLINT_E_PEER_MISMATCH);
-    cr_expect_str_eq(w.client.why.cause, "there is an e1 already");
-    close_world();
-}
-
-Test(conn, a_bad_frame_ends_the_connection)
-{
-    struct buffer payload = {NULL, 0, 0};
-    open_world(true, true);
-    dial(NULL);
-    RUN_UNTIL(w.client.opened && w.server.opened);
-    cr_assert(buffer_append(&payload, "bad", 3));
-    cr_assert(conn_send(w.client.conn, FRAME_PING, 0, &payload));
-    RUN_UNTIL(w.client.closed && w.server.closed);
-    cr_expect_eq(w.server.why.code, GLINT_E_PROTOCOL);
-    close_world();
-}
-
-/* ---- Strangers: plain sockets that send what they like, or nothing */
-
-struct stranger {
-    uv_tcp_t tcp;
-    uv_connect_t connect;
-    uv_write_t write;
-    const char *text;
-    size_t size;
-    bool ended;
-    char got[4096];
-    size_t got_size;
-};
-
-static void stranger_alloc(uv_handle_t *h, size_t n, uv_buf_t *out)
-{
-    static char buffer[4096];
-    (void)h;
-    (void)n;
-    *out = uv_buf_init(buffer, sizeof buffer);
-}
-
-static void stranger_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
-{
-    struct stranger *s = stream->data;
-    if (n > 0 && s->got_size + (size_t)n <= sizeof s->got) {
-        memcpy(s->got + s->got_size, buf->base, (size_t)n);
-        s->got_size += (size_t)n;
-    }
-    if (n < 0) {
-        s->ended = true;
-        if (!uv_is_closing((uv_handle_t *)stream)) uv_close((uv_handle_t *)stream, NULL);
+        world_close();
     }
 }
 
-static void stranger_connected(uv_connect_t *connect, int status)
+static void check_order(struct side *s, struct conn *c, enum moment at)
 {
-    struct stranger *s = connect->data;
-    cr_assert_eq(status, 0);
-    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)s->text, (unsigned)s->size);
-    uv_read_start((uv_stream_t *)&s->tcp, stranger_alloc, stranger_read);
-    if (s->size > 0) uv_write(&s->write, (uv_stream_t *)&s->tcp, &buf, 1, NULL);
+    (void)c;
+    if (at != AT_FRAME) return;
+    cr_assert_eq(s->last_request, s->frames);
+    cr_assert(world_is_filled(s->last, s->last_size, s->last_request));
 }
 
-static void stranger_dial(struct stranger *s, const char *text, size_t size)
+Test(conn, many_small_frames_go_together_and_in_order)
 {
-    struct sockaddr_in to;
-    memset(s, 0, sizeof *s);
-    s->text = text;
-    s->size = size;
-    uv_tcp_init(&w.loop, &s->tcp);
-    s->tcp.data = s->connect.data = s;
-    uv_ip4_addr("127.0.0.1", gate_port(w.gate), &to);
-    cr_assert_eq(uv_tcp_connect(&s->connect, &s->tcp, (struct sockaddr *)&to, stranger_connected),
-                 0);
+    enum { MANY = 20000 };
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        server->hook = check_order;
+        world_connect();
+        for (unsigned i = 1; i <= MANY; i++) cr_assert(world_send(client, i % 100, i));
+        cr_expect_geq(conn_queued(client->conn), 90u * MANY / 2);
+        WORLD_WAIT(server->frames == MANY);
+        cr_expect_not(world.late);
+        WORLD_WAIT(conn_queued(client->conn) == 0);
+        cr_expect_not(world.late);
+        world_close();
+    }
 }
 
-Test(gate, strangers_are_shown_out)
+Test(conn, what_is_sent_before_it_is_open_comes_behind_the_hello)
 {
-    static struct stranger s;
-    static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    char zeros[2000] = {0};
-    const struct {
-        const char *text;
-        size_t size;
-    } texts[] = {{http, sizeof http - 1}, {zeros, sizeof zeros}, {"", 0}, {"GLNT", 4}};
-    for (int tls = 0; tls < 2; tls++) {
-        for (size_t i = 0; i < 4; i++) {
-            open_world(tls, true);
-            w.server.net.connect_ms = 200;
-            stranger_dial(&s, texts[i].text, texts[i].size);
-            RUN_UNTIL(s.ended);
-            cr_expect_eq(w.server.opened, 0);
-            cr_expect_eq(w.server.net.refused, 1);
-            close_world();
+    struct glint_error error = {.code = GLINT_OK};
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        cr_assert(world_dial(CHANNEL_CONTROL, NULL, &error));
+        cr_expect_not(conn_is_open(client->conn));
+        cr_assert(world_send(client, 100, 1));
+        WORLD_WAIT(server->frames == 1);
+        cr_expect_not(world.late);
+        world_close();
+    }
+}
+
+static void send_at_once(struct side *s, struct conn *c, enum moment at)
+{
+    (void)c;
+    if (at == AT_OPENED) cr_assert(world_send(s, 5, 77));
+}
+
+Test(conn, what_is_sent_from_inside_the_first_callbacks_arrives)
+{
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        server->hook = client->hook = send_at_once;
+        world_connect();
+        WORLD_WAIT(server->frames == 1 && client->frames == 1);
+        cr_expect_not(world.late);
+        world_close();
+    }
+}
+
+/* ---- Data */
+
+static void send_data(struct side *s, const uint8_t *bytes, uint64_t size, uint64_t request)
+{
+    conn_send_data(s->conn, request, (struct glint_slice){bytes, size}, world_on_sent, s);
+}
+
+static uint8_t *data_of(uint64_t size, uint64_t seed)
+{
+    uint8_t *data = malloc(size + 1);
+    cr_assert_not_null(data);
+    world_fill(data, size, seed);
+    return data;
+}
+
+Test(conn, data_of_all_sizes_goes_where_it_is_wanted)
+{
+    static const uint64_t sizes[] = {1,         16351,         16352,   65535,   65536,
+                                     MIB,       MIB + 1,       262144,  MIB - 1, 3 * MIB + 17,
+                                     100 * KIB, 4 * MIB + 999, 8 * MIB, 8,       0};
+    uint8_t *data = data_of(8 * MIB, 3);
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        client->wants_data = true;
+        for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            memset(client->into, 0xee, WORLD_INTO_MAX);
+            send_data(server, data, sizes[i], i);
+            WORLD_WAIT(client->datas == i + 1 && server->sent == i + 1);
+            cr_assert_not(world.late);
+            cr_assert_eq(client->last_request, i);
+            cr_assert(memcmp(client->into, data, sizes[i]) == 0);
+            cr_assert(sizes[i] == 8 * MIB || client->into[sizes[i]] == 0xee);
+        }
+        world_close();
+    }
+    free(data);
+}
+
+Test(conn, much_data_both_ways_at_once_with_frames_between)
+{
+    enum { MANY = 60 };
+    uint8_t *data = data_of(2 * MIB, 5);
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        client->wants_data = server->wants_data = true;
+        for (unsigned i = 0; i < MANY; i++) {
+            send_data(server, data, 2 * MIB - i * 1000, i);
+            send_data(client, data, 2 * MIB - i * 3000, i);
+            cr_assert(world_send(server, i, i) && world_send(client, i * 10, i));
+        }
+        WORLD_WAIT(client->datas == MANY && server->datas == MANY && client->frames == MANY &&
+                   server->frames == MANY && server->sent == MANY && client->sent == MANY);
+        cr_assert_not(world.late);
+        cr_expect(memcmp(client->into, data, MIB) == 0 && memcmp(server->into, data, MIB) == 0);
+        cr_expect_eq(conn_queued(client->conn) + conn_queued(server->conn), 0);
+        world_close();
+    }
+    free(data);
+}
+
+Test(conn, data_that_nobody_wants_is_passed_over)
+{
+    uint8_t *data = data_of(MIB, 1);
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        for (unsigned i = 0; i < 3; i++) send_data(server, data, MIB - i, i);
+        cr_assert(world_send(server, 10, 9));
+        WORLD_WAIT(client->frames == 1);
+        cr_expect_eq(client->datas, 0);
+        cr_expect_eq(server->sent, 3);
+        cr_expect_not(world.late);
+        world_close();
+    }
+    free(data);
+}
+
+static uint8_t more[64];
+
+static void send_more(struct side *s, struct conn *c, enum moment at)
+{
+    if (at == AT_SENT && s->sent < 1000 && c != NULL) send_data(s, more, sizeof more, s->sent);
+}
+
+Test(conn, sent_may_send_more)
+{
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        client->wants_data = true;
+        server->hook = send_more;
+        send_data(server, more, sizeof more, 0);
+        WORLD_WAIT(client->datas == 1000);
+        cr_expect_not(world.late);
+        world_close();
+    }
+}
+
+/* ---- Ends */
+
+Test(conn, a_closed_connection_is_an_event_of_both_sides)
+{
+    FOR_BOTH(secrets)
+    {
+        for (int flush = 0; flush < 2; flush++) {
+            world_open(secrets);
+            world_connect();
+            conn_close(client->conn, flush);
+            WORLD_WAIT(client->closed && server->closed);
+            cr_expect_not(world.late);
+            cr_expect_eq(client->why.code, GLINT_OK);
+            cr_expect_eq(server->why.code, GLINT_E_CONNECTION);
+            world_close();
         }
     }
 }
 
-Test(gate, a_thousand_idle_sockets_keep_nobody_out)
+Test(conn, flushing_sends_everything_even_past_unread_bytes)
 {
-    enum { MANY = 1000 };
-    struct stranger *many = calloc(MANY, sizeof *many);
-    open_world(true, true);
-    for (int i = 0; i < MANY; i++) stranger_dial(&many[i], "", 0);
-    dial(NULL);
-    RUN_UNTIL(w.client.opened && w.server.opened);
-    gate_close(w.gate);
-    w.gate = NULL;
-    conn_close(w.client.conn, false);
-    unsigned ended = 0;
-    RUN_UNTIL((ended = 0, ({
-                   for (int i = 0; i < MANY; i++) ended += many[i].ended;
-               }),
-               ended == MANY));
-    close_world();
-    free(many);
+    uint8_t *data = data_of(8 * MIB, 2);
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        client->wants_data = true;
+        for (unsigned i = 0; i < 4; i++) send_data(server, data, 8 * MIB, i);
+        cr_assert(world_send(server, 1000, 5));
+        for (unsigned i = 0; i < 100; i++) cr_assert(world_send(client, 20000, i));
+        conn_close(server->conn, true);
+        cr_expect_not(world_send(server, 1, 6), "it takes no more");
+        WORLD_WAIT(client->closed && server->closed);
+        cr_expect_not(world.late);
+        cr_expect_eq(client->datas, 4);
+        cr_expect_eq(client->frames, 1);
+        cr_expect_eq(client->last_request, 5);
+        cr_expect_eq(server->sent, 4);
+        cr_expect_eq(server->why.code, GLINT_OK);
+        world_close();
+    }
+    free(data);
 }
 
-Test(gate, loopback_is_known)
+Test(conn, what_was_not_sent_is_told)
 {
-    cr_expect(host_is_loopback("localhost") && host_is_loopback("127.0.0.1"));
-    cr_expect(host_is_loopback("127.8.8.8") && host_is_loopback("::1"));
-    cr_expect_not(host_is_loopback("0.0.0.0") || host_is_loopback("::"));
-    cr_expect_not(host_is_loopback("10.0.0.1") || host_is_loopback("localhost.example"));
+    uint8_t *data = data_of(8 * MIB, 2);
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        for (unsigned i = 0; i < 20; i++) send_data(server, data, 8 * MIB, i);
+        conn_close(server->conn, false);
+        send_data(server, data, 1, 20);
+        cr_expect_eq(server->sent + server->unsent, 0, "never from inside a call");
+        WORLD_WAIT(server->closed);
+        cr_expect_eq(server->sent + server->unsent, 21);
+        cr_expect_geq(server->unsent, 20);
+        world_close();
+    }
+    free(data);
 }
 
-Test(gate, a_port_in_use_is_an_error)
+Test(conn, a_frame_that_its_taker_does_not_like_ends_it)
+{
+    FOR_BOTH(secrets)
+    {
+        world_open(secrets);
+        world_connect();
+        server->refuse_frames = true;
+        cr_assert(world_send(client, 3, 0));
+        cr_assert(world_send(client, 3, 0));
+        WORLD_WAIT(client->closed && server->closed);
+        cr_expect_eq(server->why.code, GLINT_E_PROTOCOL);
+        cr_expect_eq(server->frames, 1);
+        world_close();
+    }
+}
+
+Test(conn, a_receiver_that_stands_still_is_given_up)
 {
     struct glint_error error = {.code = GLINT_OK};
-    open_world(false, true);
-    cr_expect(gate_open(&w.client.net, "127.0.0.1", gate_port(w.gate), on_accepted, NULL, &error) ==
-              NULL);
-    cr_expect_eq(error.code, GLINT_E_ADDRESS);
-    close_world();
+    FOR_BOTH(secrets)
+    {
+        bool ok = true;
+        world_open(secrets);
+        world_connect();
+        for (unsigned i = 0; ok && i < 100; i++) { /* nobody turns the loop */
+            struct buffer payload = {NULL, 0, 0};
+            cr_assert(buffer_reserve(&payload, MIB));
+            memset(payload.data, 0, MIB);
+            payload.size = MIB;
+            ok = conn_send(client->conn, FRAME_MESSAGE, i, &payload);
+        }
+        cr_expect_not(ok);
+        cr_expect_leq(conn_queued(client->conn), CONN_QUEUE_BYTES_MAX + MIB);
+        WORLD_WAIT(client->closed);
+        cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
+        cr_expect_not_null(strstr(client->why.cause, "does not read"));
+        world_close();
+    }
+    (void)error;
+}
+
+static enum moment close_at;
+static bool close_flush;
+
+static void close_from_inside(struct side *s, struct conn *c, enum moment at)
+{
+    if (at != close_at || c == NULL || s->closed) return;
+    conn_close(c, close_flush);
+    conn_close(c, close_flush); /* again is fine */
+}
+
+Test(conn, it_may_be_closed_from_inside_every_callback)
+{
+    uint8_t *data = data_of(MIB, 2);
+    FOR_BOTH(secrets)
+    {
+        for (int i = 0; i < 4 * AT_CLOSED; i++) {
+            struct glint_error error = {.code = GLINT_OK};
+            close_at = (enum moment)(i / 4);
+            close_flush = i & 1;
+            world_open(secrets);
+            client->wants_data = server->wants_data = true;
+            (i & 2 ? client : server)->hook = close_from_inside;
+            cr_assert(world_dial(CHANNEL_DATA, NULL, &error));
+            WORLD_WAIT(client->opened || client->closed);
+            for (unsigned k = 0; k < 3; k++) {
+                if (client->conn != NULL) cr_expect(world_send(client, 10, k) || client->conn);
+                if (client->conn != NULL) send_data(client, data, MIB, k);
+                if (server->conn != NULL) cr_expect(world_send(server, 10, k) || server->conn);
+                if (server->conn != NULL) send_data(server, data, MIB, k);
+            }
+            WORLD_WAIT(client->closed && (server->closed || server->opened == 0));
+            cr_expect_not(world.late, "closing at %d, flush %d", (int)close_at, close_flush);
+            world_close();
+        }
+    }
+    free(data);
 }
