@@ -131,7 +131,7 @@ static int on_message(struct child *c, struct glint_slice payload, struct glint_
     }
     int r = executor_receive(c->executor, m, error);
     if (r == 0 || !is_of_plan(&like, (enum glint_code)r)) return r;
-    log_error(LOG_ERROR, &(struct log_ids){.has_task = true, .stage = like.stage}, error);
+    log_error(LOG_ERROR, NULL, error);
     error->code = GLINT_OK;
     return 0;
 }
