@@ -34,6 +34,7 @@ struct gate {
     void *arg;
     struct conn *pending, **pending_end; /* on their way, oldest first */
     uint32_t pending_count;
+    uint32_t pending_max; /* fewer than GATE_PENDING_MAX while descriptors are few */
 };
 
 /* ---- On their way */
@@ -57,7 +58,7 @@ void gate_forget(struct conn *c)
         c->gate_next->gate_link = c->gate_link;
     else
         g->pending_end = c->gate_link;
-    g->pending_count--;
+    if (--g->pending_count == 0) g->pending_max = GATE_PENDING_MAX;
     c->gate = NULL;
     if (c->why.code != GLINT_OK)
         log_line(LOG_WARN, NULL, "%s was not let in: %s",
@@ -185,12 +186,14 @@ static void on_connection(uv_stream_t *stream, int status)
         conn_close(c, false);
         return;
     }
-    if (g->pending_count == GATE_PENDING_MAX)
+    if (g->pending_count >= g->pending_max)
         drop_oldest(g, "too many connections are on their way, and this one was the oldest");
     pend(g, c);
-    assert(g->pending_count <= GATE_PENDING_MAX);
-    if (files_are_few(c))
+    assert(g->pending_count <= g->pending_max && g->pending_max <= GATE_PENDING_MAX);
+    if (files_are_few(c)) {
+        if (g->pending_count > 1) g->pending_max = g->pending_count - 1;
         drop_oldest(g, "few file descriptors are left; raise the limit on open files (ulimit -n)");
+    }
     if (c->state != CONN_CLOSED) conn_begin(c);
 }
 
@@ -236,6 +239,7 @@ struct gate *gate_open(struct net *net, const char *host, uint16_t port,
     g->accepted = accepted;
     g->arg = arg;
     g->pending_end = &g->pending;
+    g->pending_max = GATE_PENDING_MAX;
     int r = uv_tcp_init(net->loop, &g->tcp);
     if (r == 0) r = uv_timer_init(net->loop, &g->rest);
     assert(r == 0); /* neither can fail: no descriptor is made yet */

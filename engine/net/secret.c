@@ -120,25 +120,35 @@ static int make_folders(struct env *env, char *path)
     return 0;
 }
 
-/* The secret is made under a name of its own and takes its place only where none is: whoever comes
- * second loads the first one's. */
-static int make_default(struct env *env, char *path, struct glint_error *error)
+/* The whole secret under a name of its own. 0 or a code. */
+static int make_fresh(struct env *env, const char *path, char fresh[PATH_MAX],
+                      struct glint_error *error)
 {
-    char fresh[PATH_MAX];
     uint64_t number = 0;
-    int r = make_folders(env, path);
-    if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "make the folder of", path);
     if (env->random(env, &number, sizeof number) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-    if (!text_format(fresh, sizeof fresh, "%s.%016llx", path, (unsigned long long)number))
+    if (!text_format(fresh, PATH_MAX, "%s.%016llx", path, (unsigned long long)number))
         return refuse(error, path, "the path is too long", "set XDG_STATE_HOME to a shorter one");
-    r = secret_create(env, fresh, error);
-    if (r != 0) return r;
+    return secret_create(env, fresh, error);
+}
+
+/* It takes its place only where none is: whoever comes second loads the first one's. A file system
+ * that cannot do that (NFS) gets the file as it is written, so that who comes in between is refused
+ * once. */
+static int make_default(struct env *env, char path[PATH_MAX], struct glint_error *error)
+{
+    char fresh[PATH_MAX];
+    int r = make_folders(env, path);
+    if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "make the folder of", path);
+    if (make_fresh(env, path, fresh, error) != 0) return error->code;
     r = env->rename(env, fresh, path, ENV_RENAME_NEW);
-    if (r != 0) env->remove_file(env, fresh);
-    if (r != 0 && r != -EEXIST)
-        return error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
-    return 0;
+    if (r == 0) return 0;
+    env->remove_file(env, fresh);
+    if (r == -EEXIST) return 0;
+    if (r != -EINVAL) return error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
+    struct glint_error why = {.code = GLINT_OK};
+    if (secret_create(env, path, &why) != 0 && why.code != GLINT_E_OUTPUT_EXISTS) *error = why;
+    return error->code;
 }
 
 int secret_default(struct env *env, struct secret *out, struct glint_error *error)
@@ -154,9 +164,8 @@ int secret_default(struct env *env, struct secret *out, struct glint_error *erro
     if (!fits)
         return error_set(error, GLINT_E_SECRET, "set HOME, or configure secret_file",
                          "there is no folder for a secret: neither XDG_STATE_HOME nor HOME is set");
-    int r = env->stat(env, path, &s);
-    if (r == -ENOENT) r = make_default(env, path, error);
-    if (error->code != GLINT_OK) return error->code;
+    if (env->stat(env, path, &s) == -ENOENT && make_default(env, path, error) != 0)
+        return error->code;
     return secret_load(env, path, out, error);
 }
 

@@ -166,7 +166,11 @@ static bool context_set_up(struct tls_context *c, const struct secret *secret)
 struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error)
 {
     struct tls_context *c = mem_zalloc(sizeof *c);
-    if (c != NULL && context_set_up(c, secret)) return c;
+    if (c == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    if (context_set_up(c, secret)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");

@@ -1,0 +1,293 @@
+/* Files of secrets: which ones are taken, how they are made, and that two processes which start at
+ * once have the same one. */
+#include "engine/net/secret.h"
+
+#include "engine/base/error.h"
+#include "tests/support/faults.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char good[] = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210\n";
+
+static char folder[64], path[128];
+static struct glint_error error;
+static struct secret secret;
+
+static void begin(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/glint-secret-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/secret", folder);
+    memset(&error, 0, sizeof error);
+}
+
+static void end(void)
+{
+    cr_expect_eq(env_remove_tree(env_real(), folder, 8), 0);
+}
+
+static void put(const char *text, size_t size, mode_t mode)
+{
+    unlink(path);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    cr_assert(file >= 0 && write(file, text, size) == (ssize_t)size);
+    cr_assert_eq(fchmod(file, mode), 0);
+    close(file);
+}
+
+static int load(void)
+{
+    memset(&error, 0, sizeof error);
+    return secret_load(env_real(), path, &secret, &error);
+}
+
+/* Refused, with the path and something to do about it. */
+static void expect_refused(const char *what)
+{
+    static const struct secret cleared;
+    memset(&secret, 7, sizeof secret);
+    cr_expect_eq(load(), GLINT_E_SECRET, "%s", what);
+    cr_expect(strncmp(error.cause, path, strlen(path)) == 0 || strstr(error.cause, path) != NULL,
+              "%s", error.cause);
+    cr_expect_not_null(strstr(error.cause, what), "%s, not %s", error.cause, what);
+    cr_expect(error.hint[0] != '\0');
+    cr_expect(memcmp(&secret, &cleared, sizeof secret) == 0 || secret.bytes[0] == 7);
+}
+
+static unsigned names(const char *at)
+{
+    unsigned count = 0;
+    DIR *d = opendir(at);
+    cr_assert_not_null(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) count += e->d_name[0] != '.';
+    closedir(d);
+    return count;
+}
+
+Test(secret, a_file_of_its_owner_is_read)
+{
+    static const mode_t modes[] = {0600, 0400, 0700};
+    begin();
+    for (unsigned i = 0; i < 3; i++) {
+        put(good, sizeof good - 1, modes[i]);
+        cr_expect_eq(load(), 0, "%s", error.cause);
+        cr_expect(secret.bytes[1] == 0x11 && secret.bytes[31] == 0x10 && secret.bytes[15] == 0xff);
+    }
+    put(good, 64, 0600); /* without an end of line */
+    cr_expect_eq(load(), 0);
+    put("00112233445566778899AABBCCDDEEFF0123456789ABCDEFFEDCBA9876543210\r\n", 66, 0600);
+    cr_expect_eq(load(), 0);
+    secret_clear(&secret);
+    for (unsigned i = 0; i < SECRET_BYTES; i++) cr_expect_eq(secret.bytes[i], 0);
+    end();
+}
+
+Test(secret, what_others_may_read_is_refused)
+{
+    static const mode_t modes[] = {0640, 0604, 0644, 0620, 0602, 0601, 0610, 0666, 0777};
+    begin();
+    for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        put(good, sizeof good - 1, modes[i]);
+        expect_refused("others may");
+    }
+    end();
+}
+
+Test(secret, what_belongs_to_another_user_is_refused)
+{
+    begin();
+    put(good, sizeof good - 1, 0600);
+    if (chown(path, 65534, 65534) == 0) expect_refused("another user");
+    end();
+}
+
+Test(secret, what_is_no_secret_is_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "00112233445566778899aabbccddeeff\n",
+        "not a secret at all",
+        "0011223344556677889gaabbccddeeff0123456789abcdeffedcba9876543210\n",
+        "00112233445566778899aabbccddeeff0123456789abcdeffedcba98765432100\n",
+        "0000000000000000000000000000000000000000000000000000000000000000\n",
+        "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\n",
+        "00112233445566778899aabbccddeeff0123456789abcdeffedcba987654321\n",
+        " 0112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210\n"};
+    begin();
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        put(texts[i], strlen(texts[i]), 0600);
+        expect_refused("64 varied");
+    }
+    char *large = calloc(1, 100000);
+    memset(large, 'a', 100000);
+    put(large, 100000, 0600);
+    free(large);
+    expect_refused("64 varied");
+    end();
+}
+
+Test(secret, links_folders_and_pipes_are_refused)
+{
+    char target[128];
+    begin();
+    expect_refused("no such file");
+    put(good, sizeof good - 1, 0600);
+    snprintf(target, sizeof target, "%s/target", folder);
+    cr_assert_eq(rename(path, target), 0);
+    cr_assert_eq(symlink(target, path), 0);
+    expect_refused("symbolic link");
+    unlink(path);
+    cr_assert_eq(symlink("/nowhere", path), 0);
+    expect_refused("symbolic link");
+    unlink(path);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    expect_refused("not a regular file");
+    rmdir(path);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    expect_refused("not a regular file");
+    end();
+}
+
+Test(secret, a_new_one_is_random_for_its_owner_alone_and_replaces_nothing)
+{
+    struct secret first;
+    struct stat s;
+    begin();
+    umask(0);
+    cr_assert_eq(secret_create(env_real(), path, &error), 0);
+    cr_assert_eq(stat(path, &s), 0);
+    cr_expect_eq(s.st_mode & 07777, 0600);
+    cr_assert_eq(load(), 0, "%s", error.cause);
+    first = secret;
+    cr_expect_eq(secret_create(env_real(), path, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect_eq(load(), 0);
+    cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
+    unlink(path);
+    memset(&error, 0, sizeof error);
+    cr_assert_eq(secret_create(env_real(), path, &error), 0);
+    cr_assert_eq(load(), 0);
+    cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
+    end();
+}
+
+Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
+{
+    char at[128];
+    struct secret first;
+    struct stat s;
+    begin();
+    umask(0);
+    snprintf(at, sizeof at, "%s/state", folder);
+    setenv("XDG_STATE_HOME", at, 1);
+    cr_assert_eq(secret_default(env_real(), &first, &error), 0, "%s", error.cause);
+    cr_assert_eq(secret_default(env_real(), &secret, &error), 0);
+    cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
+    snprintf(at, sizeof at, "%s/state/glint", folder);
+    cr_assert_eq(stat(at, &s), 0);
+    cr_expect_eq(s.st_mode & 07777, 0700);
+    cr_expect_eq(names(at), 1);
+    setenv("XDG_STATE_HOME", "relative", 1); /* as if it were not set, says its specification */
+    setenv("HOME", folder, 1);
+    cr_assert_eq(secret_default(env_real(), &secret, &error), 0);
+    cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
+    snprintf(path, sizeof path, "%s/.local/state/glint/secret", folder);
+    cr_expect_eq(load(), 0);
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    cr_expect_eq(secret_default(env_real(), &secret, &error), GLINT_E_SECRET);
+    end();
+}
+
+Test(secret, processes_that_start_at_once_agree)
+{
+    enum { MANY = 16 };
+    struct secret all[MANY];
+    for (unsigned round = 0; round < 10; round++) {
+        int start[2], results[2], status;
+        begin();
+        setenv("XDG_STATE_HOME", folder, 1);
+        cr_assert(pipe(start) == 0 && pipe(results) == 0);
+        for (unsigned i = 0; i < MANY; i++) {
+            if (fork() != 0) continue;
+            char go;
+            close(start[1]);
+            if (read(start[0], &go, 1) != 0) _exit(1);
+            if (secret_default(env_real(), &secret, &error) != 0) _exit(2);
+            _exit(write(results[1], &secret, sizeof secret) == (ssize_t)sizeof secret ? 0 : 3);
+        }
+        close(start[0]);
+        close(start[1]); /* go */
+        for (unsigned i = 0; i < MANY; i++) {
+            cr_assert(wait(&status) > 0 && status == 0, "status %x", (unsigned)status);
+            cr_assert_eq(read(results[0], &all[i], sizeof all[i]), (ssize_t)sizeof all[i]);
+            cr_assert_eq(memcmp(&all[i], &all[0], sizeof all[i]), 0);
+        }
+        close(results[0]);
+        close(results[1]);
+        snprintf(path, sizeof path, "%s/glint", folder);
+        cr_expect_eq(names(path), 1);
+        end();
+    }
+}
+
+/* Whatever call fails: a secret, or an error and nothing of it in the folder. */
+Test(secret, every_call_may_fail)
+{
+    static const int errors[] = {-EIO, -ENOSPC, -EMFILE};
+    for (unsigned e = 0; e < 3; e++) {
+        bool reached = true;
+        for (int64_t n = 1; reached; n++) {
+            char at[128];
+            begin();
+            setenv("XDG_STATE_HOME", folder, 1);
+            faults_set(FAULT_ONCE, n, errors[e]);
+            int r = secret_default(faults_env(), &secret, &error);
+            reached = faults_failed() != NULL;
+            cr_expect((r == 0) == (error.code == GLINT_OK));
+            cr_expect(r == 0 || (error.cause[0] != '\0' && reached));
+            cr_expect(reached || r == 0);
+            snprintf(at, sizeof at, "%s/glint", folder);
+            struct stat s;
+            unsigned left = stat(at, &s) == 0 ? names(at) : 0;
+            cr_expect_leq(left, 1, "call %d", (int)n);
+            memset(&error, 0, sizeof error);
+            cr_expect_eq(secret_default(env_real(), &secret, &error), 0, "%s", error.cause);
+            end();
+        }
+    }
+}
+
+static int rename_knows_no_flags(struct env *env, const char *from, const char *to,
+                                 enum env_rename_mode mode)
+{
+    (void)env;
+    (void)from;
+    (void)to;
+    (void)mode;
+    return -EINVAL;
+}
+
+Test(secret, a_file_system_that_cannot_rename_without_replacing_will_do)
+{
+    struct secret first;
+    struct env env = *env_real();
+    begin();
+    env.rename = rename_knows_no_flags;
+    setenv("XDG_STATE_HOME", folder, 1);
+    cr_assert_eq(secret_default(&env, &first, &error), 0, "%s", error.cause);
+    cr_assert_eq(secret_default(&env, &secret, &error), 0, "%s", error.cause);
+    cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
+    snprintf(path, sizeof path, "%s/glint", folder);
+    cr_expect_eq(names(path), 1);
+    end();
+}

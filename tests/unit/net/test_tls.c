@@ -1,0 +1,242 @@
+/* TLS between two pieces of memory: handshakes in pieces of every size, bytes both ways, and what
+ * happens when one bit is not as it was sent. */
+#include "engine/net/tls.h"
+
+#include "engine/limits.h"
+#include "tests/unit/net/bytes.h"
+
+#include <stdlib.h>
+
+static struct tls_context *contexts[2];
+static struct tls *sides[2];   /* 0 accepts, 1 dials */
+static struct buffer wires[2]; /* from that side, not yet fed to the other */
+
+static void open_sides(bool same)
+{
+    struct secret secret;
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < SECRET_BYTES; k++)
+            secret.bytes[k] = (uint8_t)(k * 3 + (same ? 0 : i));
+        contexts[i] = tls_context_create(&secret, &error);
+        cr_assert_not_null(contexts[i]);
+        sides[i] = tls_open(contexts[i], i == 1, &error);
+        cr_assert_not_null(sides[i]);
+    }
+}
+
+static void close_sides(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        tls_close(sides[i]);
+        tls_context_destroy(contexts[i]);
+        buffer_fini(&wires[i]);
+    }
+    end();
+}
+
+/* What the side wants to send joins its wire. */
+static void collect(unsigned from)
+{
+    struct buffer out = {NULL, 0, 0};
+    tls_output(sides[from], &out);
+    cr_assert(buffer_append(&wires[from], out.data, out.size));
+    buffer_fini(&out);
+}
+
+/* Feeds the wire of `from`, `step` bytes at a time (0: all), and reads into `plain`. The code. */
+static int deliver(unsigned from, uint64_t step, struct buffer *plain, uint64_t capacity)
+{
+    struct tls *to = sides[!from];
+    struct buffer *wire = &wires[from];
+    int code = 0;
+    for (uint64_t at = 0, n; at < wire->size && code == 0; at += n) {
+        n = step == 0 || step > wire->size - at ? wire->size - at : step;
+        code = tls_feed(to, (struct glint_slice){wire->data + at, n}, &error);
+        while (code == 0 && tls_ready(to)) {
+            cr_assert(buffer_reserve(plain, capacity));
+            int64_t got = tls_read(to, plain->data + plain->size, capacity, &error);
+            if (got < 0) code = (int)got;
+            if (got <= 0) break;
+            plain->size += (uint64_t)got;
+        }
+    }
+    wire->size = 0;
+    return code;
+}
+
+static int shake_hands(uint64_t step)
+{
+    struct buffer none = {NULL, 0, 0};
+    int code = 0;
+    for (unsigned i = 0; i < 8 && code == 0; i++) {
+        unsigned from = i % 2 == 0;
+        collect(from);
+        code = deliver(from, step, &none, 100);
+        cr_expect_eq(none.size, 0);
+    }
+    buffer_fini(&none);
+    return code;
+}
+
+Test(tls, hands_are_shaken_in_pieces_of_any_size)
+{
+    for (uint64_t step = 0; step < 40; step++) {
+        open_sides(true);
+        cr_expect_eq(shake_hands(step), 0, "%s", error.cause);
+        cr_expect(tls_ready(sides[0]) && tls_ready(sides[1]));
+        close_sides();
+    }
+}
+
+Test(tls, the_first_flights_are_shorter_than_what_strangers_may_send)
+{
+    struct buffer none = {NULL, 0, 0};
+    open_sides(true);
+    collect(1);
+    cr_expect(wires[1].size > 100 && wires[1].size < HELLO_BYTES_MAX);
+    cr_expect_eq(deliver(1, 0, &none, 1), 0);
+    collect(0);
+    cr_expect(wires[0].size > 100 && wires[0].size < HELLO_BYTES_MAX);
+    close_sides();
+}
+
+Test(tls, another_secret_is_told_on_both_sides)
+{
+    open_sides(false);
+    struct buffer none = {NULL, 0, 0};
+    collect(1);
+    cr_expect_eq(deliver(1, 0, &none, 1), GLINT_E_AUTH);
+    cr_expect(error.cause[0] != '\0' && strstr(error.hint, "secret") != NULL);
+    cr_expect_not(tls_ready(sides[0]));
+    memset(&error, 0, sizeof error);
+    collect(0);
+    cr_expect_gt(wires[0].size, 0, "an alert");
+    cr_expect_eq(deliver(0, 0, &none, 1), GLINT_E_AUTH);
+    cr_expect_not(tls_ready(sides[1]));
+    close_sides();
+}
+
+Test(tls, bytes_go_both_ways_in_records_and_reads_of_any_size)
+{
+    static const uint64_t sizes[] = {1, 100, 16383, 16384, 16385, 300000, 1 << 20};
+    static const uint64_t steps[] = {0, 1000, 70000};
+    static const uint64_t capacities[] = {33, 16384, 1 << 20};
+    uint8_t *bytes = malloc(1 << 20);
+    for (unsigned i = 0; i < 1 << 20; i++) bytes[i] = (uint8_t)(i * 7 + (i >> 8));
+    open_sides(true);
+    cr_assert_eq(shake_hands(0), 0);
+    for (unsigned i = 0; i < 7 * 3 * 3 * 2; i++) {
+        uint64_t size = sizes[i % 7], step = steps[i / 7 % 3], capacity = capacities[i / 21 % 3];
+        unsigned from = i / 63;
+        struct buffer plain = {NULL, 0, 0};
+        cr_assert_eq(tls_write(sides[from], (struct glint_slice){bytes, size}, &error), 0);
+        collect(from);
+        cr_expect(wires[from].size > size && wires[from].size < size + size / 500 + 100);
+        cr_assert_eq(deliver(from, step, &plain, capacity), 0);
+        cr_assert_eq(plain.size, size);
+        cr_assert_eq(memcmp(plain.data, bytes, size), 0);
+        buffer_fini(&plain);
+    }
+    close_sides();
+    free(bytes);
+}
+
+Test(tls, every_flipped_bit_is_found)
+{
+    static const uint8_t bytes[100] = "secret";
+    open_sides(true);
+    cr_assert_eq(shake_hands(0), 0);
+    cr_assert_eq(tls_write(sides[1], (struct glint_slice){bytes, sizeof bytes}, &error), 0);
+    collect(1);
+    uint64_t size = wires[1].size;
+    close_sides();
+    for (uint64_t at = 0; at < size; at++) {
+        struct buffer plain = {NULL, 0, 0};
+        open_sides(true);
+        cr_assert_eq(shake_hands(0), 0);
+        cr_assert_eq(tls_write(sides[1], (struct glint_slice){bytes, sizeof bytes}, &error), 0);
+        collect(1);
+        wires[1].data[at] ^= 1;
+        int code = deliver(1, 0, &plain, 1000);
+        /* A longer length waits for the rest. */
+        bool waits = code == 0 && (at == 3 || at == 4);
+        cr_expect(code == GLINT_E_PROTOCOL || waits, "byte %d: %d", (int)at, code);
+        cr_expect_eq(plain.size, 0);
+        buffer_fini(&plain);
+        close_sides();
+    }
+}
+
+Test(tls, every_flipped_bit_of_the_handshake_keeps_it_shut)
+{
+    for (uint64_t at = 0; at < 400; at++) {
+        struct buffer none = {NULL, 0, 0};
+        open_sides(true);
+        collect(1);
+        if (at >= wires[1].size) {
+            close_sides();
+            break;
+        }
+        wires[1].data[at] ^= 1;
+        int code = deliver(1, 0, &none, 1);
+        if (code == 0) {
+            collect(0);
+            code = deliver(0, 0, &none, 1);
+        }
+        cr_expect_not(tls_ready(sides[0]));
+        /* The version of the first record is nobody's business, as RFC 8446 has it (5.1). */
+        cr_expect(!tls_ready(sides[1]) || at == 2, "byte %d", (int)at);
+        cr_expect_neq(code, GLINT_E_NO_MEMORY);
+        buffer_fini(&none);
+        close_sides();
+    }
+}
+
+Test(tls, an_end_of_tls_is_a_connection_s)
+{
+    /* A close_notify comes as an alert, which none but OpenSSL can make: garbage must not pass. */
+    static const uint8_t alert[] = {0x15, 3, 3, 0, 2, 1, 0};
+    open_sides(true);
+    cr_assert_eq(shake_hands(0), 0);
+    cr_assert(buffer_append(&wires[1], alert, sizeof alert));
+    struct buffer plain = {NULL, 0, 0};
+    cr_expect_lt(deliver(1, 0, &plain, 10), 0);
+    buffer_fini(&plain);
+    close_sides();
+}
+
+Test(tls, without_memory_it_says_so)
+{
+    static uint8_t bytes[100000];
+    for (int64_t n = 1; n < 40; n++) {
+        open_sides(true);
+        cr_assert_eq(shake_hands(0), 0);
+        mem_fail_at(n, true);
+        int code = tls_write(sides[0], (struct glint_slice){bytes, sizeof bytes}, &error);
+        mem_fail_at(0, false);
+        cr_expect(code == 0 || code == GLINT_E_NO_MEMORY);
+        close_sides();
+        if (code == 0) return;
+    }
+    cr_assert(false, "it never succeeded");
+}
+
+Test(tls, opening_without_memory_says_so)
+{
+    open_sides(true);
+    for (int64_t n = 1; n < 10; n++) {
+        mem_fail_at(n, false);
+        struct tls *t = tls_open(contexts[0], true, &error);
+        mem_fail_at(0, false);
+        cr_expect(t != NULL || error.code == GLINT_E_NO_MEMORY);
+        memset(&error, 0, sizeof error);
+        tls_close(t);
+    }
+    struct secret secret = {.bytes = {1, 2}};
+    mem_fail_at(1, false);
+    cr_expect_null(tls_context_create(&secret, &error));
+    mem_fail_at(0, false);
+    cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
+    close_sides();
+}
