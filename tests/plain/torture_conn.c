@@ -1,0 +1,105 @@
+/* Torture of connections: for every n the n-th allocation fails, once or from then on, while one is
+ * dialled, opened, used both ways and closed, with and without TLS.
+ *
+ * Whatever fails, either everything arrives or a side ends with an error; every frame of data is
+ * told of, and nothing is left (world_close looks). */
+#include "tests/support/conn_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FRAMES = 4, DATAS = 3, DATA_BYTES = 300000, QUIET_RUNS = 6 };
+
+static unsigned passed, failed;
+static uint8_t *data;
+static unsigned data_queued[2];
+static bool gave_up; /* the test itself had no memory for a frame */
+
+static void check(bool good, unsigned secrets, bool stays, int64_t n, const char *what)
+{
+    if (good) {
+        passed++;
+        return;
+    }
+    if (failed++ < 20)
+        fprintf(stderr, "%s TLS, allocation %lld%s: %s\n", secrets ? "with" : "without",
+                (long long)n, stays ? " and all later ones" : "", what);
+}
+
+/* Everything at once as soon as it is open. */
+static void use(struct side *s, struct conn *c, enum moment at)
+{
+    if (at != AT_OPENED) return;
+    for (unsigned i = 0; i < FRAMES; i++) {
+        if (world_send(s, i * 30000, i)) continue;
+        conn_close(c, false);
+        gave_up = true;
+    }
+    for (unsigned i = 0; i < DATAS; i++) {
+        data_queued[s == &world.client]++;
+        conn_send_data(c, i, (struct glint_slice){data, DATA_BYTES}, world_on_sent, s);
+    }
+}
+
+static bool all_came(const struct side *s)
+{
+    return s->frames == FRAMES && s->datas == DATAS && s->sent == DATAS;
+}
+
+static bool is_over(void)
+{
+    return (all_came(&world.client) && all_came(&world.server)) || world.client.closed ||
+           world.server.closed;
+}
+
+/* Whether all went well. */
+static bool run_one(unsigned secrets, bool stays, int64_t n)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct side *client = &world.client, *server = &world.server;
+    world_open(secrets);
+    data_queued[0] = data_queued[1] = 0;
+    gave_up = false;
+    client->wants_data = server->wants_data = true;
+    client->hook = server->hook = use;
+    mem_fail_at(n, stays);
+    bool dialled = world_dial(CHANNEL_DATA, NULL, &error);
+    if (dialled) WORLD_WAIT(is_over());
+    bool well = dialled && all_came(client) && all_came(server);
+    if (client->conn != NULL) conn_close(client->conn, well);
+    if (server->conn != NULL) conn_close(server->conn, well);
+    WORLD_WAIT(client->conn == NULL && server->conn == NULL);
+    mem_fail_at(0, false);
+    check(!world.late, secrets, stays, n, "it hangs");
+    check(dialled || error.code == GLINT_E_NO_MEMORY, secrets, stays, n, "no error of dialling");
+    bool told = client->why.code != GLINT_OK || server->why.code != GLINT_OK;
+    check(well || !dialled || gave_up || told, secrets, stays, n, "it ended without a reason");
+    check(client->sent + client->unsent == data_queued[1], secrets, stays, n, "data of the client");
+    check(server->sent + server->unsent == data_queued[0], secrets, stays, n, "data of the server");
+    if (well) {
+        check(world_is_filled(client->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
+        check(world_is_filled(server->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
+    }
+    world_close();
+    return well;
+}
+
+int main(void)
+{
+    data = malloc(DATA_BYTES);
+    if (data == NULL) return 1;
+    world_fill(data, DATA_BYTES, 1);
+    for (unsigned secrets = 0; secrets < 2; secrets++) {
+        for (int stays = 0; stays < 2; stays++) {
+            int64_t n = 1;
+            for (int quiet = 0; quiet < QUIET_RUNS; n++)
+                quiet = run_one(secrets, stays, n) ? quiet + 1 : 0;
+            check(n > 20, secrets, stays, n, "nothing failed");
+            printf("%s TLS, %s: %lld allocations\n", secrets ? "with" : "without",
+                   stays ? "from then on" : "once", (long long)(n - QUIET_RUNS));
+        }
+    }
+    free(data);
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed > 0;
+}
