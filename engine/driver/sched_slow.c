@@ -73,8 +73,10 @@ void sched_slow_done(struct sched *s, const struct sched_attempt *a, uint64_t no
     if (d != NULL) durations_add(d, now_ns > a->begun_ns ? now_ns - a->begun_ns : 0);
 }
 
+/* UINT64_MAX: nothing is known to compare with. */
 static uint64_t due_ns(const struct sched_stage *stage, const struct sched_attempt *a)
 {
+    if (stage->durations->total == 0) return UINT64_MAX;
     uint64_t median = bucket_end(stage->durations->median), wait = median + median / 2;
     if (wait < SCHED_SPECULATE_NS_MIN) wait = SCHED_SPECULATE_NS_MIN;
     return a->begun_ns + wait;
@@ -82,7 +84,6 @@ static uint64_t due_ns(const struct sched_stage *stage, const struct sched_attem
 
 struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor)
 {
-    if (s->nodes_good + s->nodes_bad < 2) return NULL;
     for (uint32_t i = bits_next(&s->late, 0); i != BITS_NONE; i = bits_next(&s->late, i + 1)) {
         const struct sched_stage *stage = &s->stages[i];
         const struct sched_attempt *a = stage->oldest;
