@@ -48,6 +48,7 @@ void sched_destroy(struct sched *s)
 static bool reserve_nodes(struct sched *s, uint32_t count)
 {
     if (count <= s->node_count) return true;
+    if (count < 2 * s->node_count) count = 2 * s->node_count;
     uint64_t size = sizeof *s->nodes * s->node_count, wanted = sizeof *s->nodes * count;
     struct sched_node *grown = mem_grow(s->nodes, size, wanted);
     if (grown == NULL) return false;

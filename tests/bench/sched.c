@@ -2,6 +2,8 @@
  * tasks end in an order that has nothing to do with the one they began in, half of the tasks prefer
  * an executor, and the second stage reads the first.
  *
+ *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
+ *         engine/driver/bits.c engine/base/mem.c -o sched
  *     sched [EXECUTORS [TASKS [SLOTS]]]     10,000, 1,000,000 and 4 unless told
  *
  * Prints one JSON object: tasks scheduled and done in a second of one core, bytes per task. */

@@ -217,6 +217,40 @@ Test(sched_node, where_a_fetch_failed_or_a_task_was_refused_is_the_second_choice
     }
 }
 
+Test(sched_node, a_preference_does_not_bring_a_task_back_to_where_it_failed)
+{
+    struct sched *s = cluster_of(3, 2);
+    add_chained(s, 0, 1);
+    sched_prefer(s, 0, 0, 1);
+    expect_next(s, 1, 0, 0, 0);
+    cr_expect(sched_on_failed(s, 1, 0, 0, 0, SCHED_OWN));
+    sched_prefer(s, 0, 0, 1);
+    expect_next(s, 0, 0, 0, 1);
+    sched_destroy(s);
+}
+
+Test(sched_node, many_that_wait_for_another_node_do_not_hold_up_the_rest)
+{
+    struct sched *s = cluster_of(2, 30);
+    add_chained(s, 0, 100);
+    struct sched_run runs[60];
+    for (uint32_t i = 0; i < 60; i++) runs[i] = next_of(s);
+    for (uint32_t i = 0; i < 60; i++) {
+        if (runs[i].executor != 0) continue;
+        cr_expect(failed(s, runs[i], SCHED_OWN));
+        expect_next(s, 0, 0, 60 + i / 2, 0);
+        cr_expect(sched_on_done(s, 0, 0, 60 + i / 2, 0, 0));
+    }
+    for (uint32_t i = 0; i < 60; i++) {
+        if (runs[i].executor != 1) continue;
+        cr_expect(done(s, runs[i]));
+        expect_next(s, 1, 0, i - 1, 1);
+        struct sched_run run = {1, 0, i - 1, 1, false};
+        cr_expect(done(s, run));
+    }
+    sched_destroy(s);
+}
+
 /* ---- Nodes set aside */
 
 static struct sched_run next_on(struct sched *s, uint32_t executor)
@@ -344,5 +378,18 @@ Test(sched_aside, a_process_that_died_is_one_failure_of_its_node_however_many_ta
     }
     cr_expect(sched_set_aside(s, SCHED_NODE_FAILURES_MAX + 1), "also for who joins there anew");
     cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
+    sched_destroy(s);
+}
+
+Test(sched_aside, a_process_that_died_idle_speaks_against_nobody)
+{
+    struct sched *s = cluster_of(SCHED_NODE_FAILURES_MAX + 2, 1);
+    add_chained(s, 0, 1);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) {
+        cr_assert(sched_add_executor(s, 0, 1));
+        sched_on_executor_lost(s, SCHED_NODE_FAILURES_MAX + 2 + i, true, true);
+    }
+    cr_expect_not(sched_set_aside(s, 0));
+    expect_next(s, 0, 0, 0, 0);
     sched_destroy(s);
 }
