@@ -173,7 +173,8 @@ void sched_on_draining(struct sched *s, uint32_t executor)
 void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                           uint32_t attempt)
 {
-    if (stage + 1 >= s->stage_count || task >= s->stages[stage].count) return;
+    if (stage >= s->stage_count || stage == s->stage_count - 1) return;
+    if (task >= s->stages[stage].count) return;
     struct sched_task *t = &s->stages[stage].tasks[task];
     if (t->state != TASK_DONE || t->executor != executor || t->attempt != attempt) return;
     sched_become(s, t, TASK_WAITING);

@@ -210,6 +210,7 @@ Test(sched, late_and_made_up_events_are_ignored)
     cr_expect_not(sched_on_failed(s, 1, 0, 0, 1, SCHED_FATAL));
     sched_on_output_lost(s, 9, 0, 0, 0); /* nothing there */
     sched_on_output_lost(s, 0, 9, 0, 0);
+    sched_on_output_lost(s, SCHED_NONE, 0, 0, 0);
     sched_on_executor_lost(s, 9, true, true);
     sched_on_draining(s, 9);
     cr_expect(sched_stage_done(s, 0) && !sched_stage_failed(s, 0));
