@@ -1,281 +1,298 @@
+/* The scheduler's tables: made here, asked here. What happens to them: see sched_internal.h. */
 #include "engine/driver/sched.h"
+
 #include "engine/base/mem.h"
-#include "engine/limits.h"
+#include "engine/driver/sched_internal.h"
+
 #include <assert.h>
 #include <string.h>
-enum { W, R, D, F };
-struct task {
-    uint8_t state, fails;
-    uint32_t attempt, executor, last, prefer, done_attempt;
-};
-struct stage {
-    struct task *t;
-    uint32_t n, done, *parents, pc, epoch, fetch_fails;
-    bool failed, fetch_pending;
-};
-struct ex {
-    uint32_t node, slots, busy;
-    bool lost, draining;
-};
-struct sched {
-    struct ex *e;
-    uint32_t en;
-    struct stage *s;
-    uint32_t sn;
-    uint32_t running, retries, losses;
-    bool stopped;
-    enum sched_verdict v;
-};
-struct sched *sched_create(bool sp)
+
+#define EXECUTORS_FIRST 16u
+
+struct sched *sched_create(bool speculate)
 {
-    (void)sp;
-    return mem_zalloc(sizeof(struct sched));
+    struct sched *s = mem_zalloc(sizeof *s);
+    if (s == NULL) return NULL;
+    s->speculate = speculate;
+    if (bits_reserve(&s->free_counts, SLOTS_MAX + 1)) return s;
+    mem_free(s);
+    return NULL;
 }
+
+static void stage_fini(struct sched_stage *stage)
+{
+    mem_free(stage->tasks);
+    mem_free(stage->parents);
+    mem_free(stage->preferred);
+    mem_free(stage->durations);
+    bits_fini(&stage->waiting);
+}
+
 void sched_destroy(struct sched *s)
 {
-    if (!s) return;
-    for (uint32_t i = 0; i < s->sn; i++) {
-        mem_free(s->s[i].t);
-        mem_free(s->s[i].parents);
-    }
-    mem_free(s->s);
-    mem_free(s->e);
+    if (s == NULL) return;
+    for (uint32_t i = 0; i < s->stage_count; i++) stage_fini(&s->stages[i]);
+    for (uint32_t i = 0; i < s->executor_count; i++) mem_free(s->executors[i].attempts);
+    for (uint32_t i = 0; i <= SLOTS_MAX; i++) bits_fini(&s->buckets[i]);
+    bits_fini(&s->free_counts);
+    bits_fini(&s->open);
+    bits_fini(&s->late);
+    mem_free(s->stages);
+    mem_free(s->executors);
+    mem_free(s->nodes);
     mem_free(s);
 }
+
+/* ---- Executors */
+
+static bool reserve_nodes(struct sched *s, uint32_t count)
+{
+    if (count <= s->node_count) return true;
+    if (count < 2 * s->node_count) count = 2 * s->node_count;
+    uint64_t size = sizeof *s->nodes * s->node_count, wanted = sizeof *s->nodes * count;
+    struct sched_node *grown = mem_grow(s->nodes, size, wanted);
+    if (grown == NULL) return false;
+    memset(grown + s->node_count, 0, wanted - size);
+    s->nodes = grown;
+    s->node_count = count;
+    return true;
+}
+
+static bool reserve_executors(struct sched *s)
+{
+    if (s->executor_count < s->executor_capacity) return true;
+    uint32_t capacity = s->executor_capacity > 0 ? 2 * s->executor_capacity : EXECUTORS_FIRST;
+    uint64_t size = sizeof *s->executors * s->executor_count;
+    struct sched_executor *grown = mem_grow(s->executors, size, sizeof *s->executors * capacity);
+    if (grown == NULL) return false;
+    s->executors = grown;
+    s->executor_capacity = capacity;
+    return true;
+}
+
+static bool reserve_buckets(struct sched *s, uint32_t slots)
+{
+    uint32_t most = slots > s->slots_most ? slots : s->slots_most;
+    for (uint32_t i = 1; i <= most; i++)
+        if (!bits_reserve(&s->buckets[i], s->executor_capacity)) return false;
+    s->slots_most = most;
+    return true;
+}
+
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots)
 {
-    struct ex *g = mem_grow(s->e, sizeof *g * s->en, sizeof *g * (s->en + 1));
-    if (!g) return false;
-    s->e = g;
-    g[s->en++] = (struct ex){node, slots, 0, 0, 0};
+    assert(slots > 0 && slots <= SLOTS_MAX && node < EXECUTORS_MAX);
+    if (!reserve_nodes(s, node + 1) || !reserve_executors(s) || !reserve_buckets(s, slots))
+        return false;
+    struct sched_executor e = {.node = node, .slots = slots};
+    e.attempts = e.free = mem_zalloc(sizeof *e.attempts * slots);
+    if (e.attempts == NULL) return false;
+    for (uint32_t i = 0; i + 1 < slots; i++) e.attempts[i].next = &e.attempts[i + 1];
+    s->executors[s->executor_count++] = e;
+    sched_executor_usable(s, s->executor_count - 1, true);
     return true;
 }
-bool sched_add_stage(struct sched *s, uint32_t n, const uint32_t *p, uint32_t pc)
+
+/* ---- Stages */
+
+static bool reserve_stages(struct sched *s)
 {
-    struct stage st = {.n = n, .pc = pc};
-    st.t = mem_zalloc(sizeof *st.t * (n + 1));
-    st.parents = mem_alloc(sizeof *p * (pc + 1));
-    for (uint32_t i = 0; i < pc; i++) st.parents[i] = p[i];
-    for (uint32_t i = 0; i < n; i++) st.t[i].prefer = st.t[i].last = SCHED_NONE;
-    struct stage *g = mem_grow(s->s, sizeof *g * s->sn, sizeof *g * (s->sn + 1));
-    if (!g) return false;
-    s->s = g;
-    g[s->sn++] = st;
-    return true;
-}
-void sched_set_done(struct sched *s, uint32_t st, uint32_t t, uint32_t e, uint32_t a)
-{
-    struct task *k = &s->s[st].t[t];
-    k->state = D;
-    k->executor = e;
-    k->done_attempt = a;
-    k->attempt = a + 1;
-    s->s[st].done++;
-}
-void sched_prefer(struct sched *s, uint32_t st, uint32_t t, uint32_t e)
-{
-    s->s[st].t[t].prefer = e;
-}
-bool sched_stage_done(const struct sched *s, uint32_t st)
-{
-    return s->s[st].done == s->s[st].n;
-}
-bool sched_stage_failed(const struct sched *s, uint32_t st)
-{
-    return s->s[st].failed;
-}
-bool sched_stage_needed(const struct sched *s, uint32_t st)
-{
-    if (st + 1 == s->sn) return true;
-    for (uint32_t i = st + 1; i < s->sn; i++) {
-        if (sched_stage_done(s, i) || !sched_stage_needed(s, i)) continue;
-        for (uint32_t p = 0; p < s->s[i].pc; p++)
-            if (s->s[i].parents[p] == st) return true;
+    if (s->stage_count == s->stage_capacity) {
+        uint32_t capacity = s->stage_capacity > 0 ? 2 * s->stage_capacity : 8;
+        uint64_t size = sizeof *s->stages * s->stage_count;
+        struct sched_stage *grown = mem_grow(s->stages, size, sizeof *s->stages * capacity);
+        if (grown == NULL) return false;
+        s->stages = grown;
+        s->stage_capacity = capacity;
     }
-    return false;
+    return bits_reserve(&s->open, s->stage_capacity) && bits_reserve(&s->late, s->stage_capacity);
 }
-bool sched_next(struct sched *s, uint64_t now, struct sched_run *o)
+
+static bool stage_init(struct sched_stage *stage, uint32_t number, bool speculate)
 {
-    (void)now;
-    if (s->stopped || s->v) return false;
-    for (uint32_t i = 0; i < s->sn; i++) {
-        struct stage *st = &s->s[i];
-        if (st->done == st->n || st->failed || !sched_stage_needed(s, i)) continue;
-        bool ready = true;
-        for (uint32_t p = 0; p < st->pc; p++) ready = ready && sched_stage_done(s, st->parents[p]);
-        if (!ready) continue;
-        for (uint32_t t = 0; t < st->n; t++) {
-            struct task *k = &st->t[t];
-            if (k->state != W) continue;
-            struct ex *b = NULL;
-            for (uint32_t e = 0; e < s->en; e++) {
-                struct ex *x = &s->e[e];
-                if (x->lost || x->draining || x->busy == x->slots) continue;
-                if (!b || (k->last == b->node && x->node != k->last) ||
-                    (x->node != k->last && x->slots - x->busy > b->slots - b->busy))
-                    b = x;
-            }
-            if (!b) return false;
-            k->state = R;
-            k->executor = (uint32_t)(b - s->e);
-            b->busy++;
-            s->running++;
-            *o = (struct sched_run){k->executor, i, t, k->attempt, false};
-            return true;
-        }
+    stage->tasks = mem_zalloc(sizeof *stage->tasks * stage->count);
+    stage->parents = mem_alloc(sizeof *stage->parents * stage->parent_count);
+    if (speculate) stage->durations = mem_zalloc(sizeof *stage->durations);
+    if (stage->tasks == NULL || stage->parents == NULL || (speculate && stage->durations == NULL) ||
+        !bits_reserve(&stage->waiting, stage->count))
+        return false;
+    for (uint32_t i = 0; i < stage->count; i++) {
+        stage->tasks[i].stage = number;
+        stage->tasks[i].executor = stage->tasks[i].left = SCHED_NONE;
+        bits_add(&stage->waiting, i);
     }
-    return false;
-}
-uint64_t sched_wake_ns(const struct sched *s)
-{
-    (void)s;
-    return UINT64_MAX;
-}
-static struct task *end(struct sched *s, uint32_t e, uint32_t st, uint32_t t, uint32_t a)
-{
-    if (st >= s->sn || t >= s->s[st].n) return NULL;
-    struct task *k = &s->s[st].t[t];
-    if (k->state != R || k->attempt != a || k->executor != e) return NULL;
-    s->running--;
-    s->e[e].busy--;
-    k->attempt++;
-    return k;
-}
-bool sched_on_done(struct sched *s, uint32_t e, uint32_t st, uint32_t t, uint32_t a, uint64_t now)
-{
-    (void)now;
-    struct task *k = end(s, e, st, t, a);
-    if (!k) return false;
-    k->state = D;
-    k->done_attempt = a;
-    s->s[st].done++;
-    s->s[st].epoch++;
-    s->s[st].fetch_fails = 0;
     return true;
 }
-bool sched_twin(const struct sched *s, uint32_t st, uint32_t t, struct sched_run *o)
+
+bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
+                     uint32_t parent_count)
 {
-    (void)s;
-    (void)st;
-    (void)t;
-    (void)o;
-    return false;
-}
-bool sched_on_failed(struct sched *s, uint32_t e, uint32_t st, uint32_t t, uint32_t a,
-                     enum sched_failure why)
-{
-    struct task *k = end(s, e, st, t, a);
-    if (!k) return false;
-    k->state = W;
-    k->last = s->e[e].node;
-    s->retries++;
-    if (why == SCHED_FATAL || (why == SCHED_OWN && ++k->fails >= TASK_ATTEMPTS_MAX)) {
-        k->state = F;
-        s->s[st].failed = true;
-        s->v = SCHED_TASK_FAILED;
+    struct sched_stage stage = {.count = tasks, .parent_count = parent_count};
+    assert(s->running == 0);
+    if (!reserve_stages(s) || !stage_init(&stage, s->stage_count, s->speculate)) {
+        stage_fini(&stage);
+        return false;
     }
-    if (why == SCHED_FETCH) s->s[st].fetch_pending = true;
+    for (uint32_t i = 0; i < parent_count; i++) {
+        assert(parents[i] < s->stage_count);
+        stage.parents[i] = parents[i];
+    }
+    s->stages[s->stage_count++] = stage;
+    s->stages_stale = true;
+    sched_settle(s);
     return true;
 }
-static void lose(struct sched *s, uint32_t st, uint32_t t)
+
+static struct sched_task *task_at(const struct sched *s, uint32_t stage, uint32_t task)
 {
-    struct task *k = &s->s[st].t[t];
-    k->state = W;
-    s->s[st].done--;
-    s->s[st].epoch++;
-    for (uint32_t i = st + 1; i < s->sn; i++)
-        if (s->s[i].fetch_pending) {
-            s->s[i].fetch_pending = false;
-            if (++s->s[i].fetch_fails >= 4 * s->en + STAGE_ATTEMPTS_MAX) {
-                s->s[i].failed = true;
-                s->v = SCHED_STAGE_FAILED;
-            }
-        }
+    assert(stage < s->stage_count && task < s->stages[stage].count);
+    return &s->stages[stage].tasks[task];
 }
-void sched_on_executor_lost(struct sched *s, uint32_t e, bool blame, bool counts)
+
+void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                    uint32_t attempt)
 {
-    if (s->e[e].lost) return;
-    s->e[e].lost = true;
-    if (counts && ++s->losses > LOSSES_MAX) s->v = SCHED_LOSSES;
-    for (uint32_t i = 0; i < s->sn; i++)
-        for (uint32_t t = 0; t < s->s[i].n; t++) {
-            struct task *k = &s->s[i].t[t];
-            if (k->executor != e) continue;
-            if (k->state == R) {
-                s->running--;
-                k->attempt++;
-                k->state = W;
-                s->retries++;
-                if (blame && ++k->fails >= TASK_ATTEMPTS_MAX) {
-                    k->state = F;
-                    s->v = SCHED_TASK_FAILED;
-                }
-            } else if (k->state == D && i + 1 < s->sn)
-                lose(s, i, t);
-        }
+    struct sched_task *t = task_at(s, stage, task);
+    assert(executor < s->executor_count && !s->executors[executor].lost);
+    assert(t->state == TASK_WAITING && t->attempts == 0 && attempt < UINT32_MAX);
+    t->attempts = attempt + 1;
+    sched_become_done(s, t, executor, attempt);
+    sched_settle(s);
 }
-void sched_on_draining(struct sched *s, uint32_t e)
+
+static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32_t executor)
 {
-    s->e[e].draining = true;
+    if (executor < stage->preferred_count) return true;
+    uint32_t count = s->executor_capacity;
+    uint64_t size = sizeof *stage->preferred * stage->preferred_count;
+    uint64_t wanted = sizeof *stage->preferred * count;
+    struct sched_ring *grown = mem_grow(stage->preferred, size, wanted);
+    if (grown == NULL) return false;
+    memset(grown + stage->preferred_count, 0, wanted - size);
+    stage->preferred = grown;
+    stage->preferred_count = count;
+    return true;
 }
-void sched_on_output_lost(struct sched *s, uint32_t st, uint32_t t, uint32_t e, uint32_t a)
+
+void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor)
 {
-    struct task *k = &s->s[st].t[t];
-    if (k->state == D && k->executor == e && k->done_attempt == a) lose(s, st, t);
+    struct sched_task *t = task_at(s, stage, task);
+    struct sched_stage *st = &s->stages[stage];
+    assert(executor == SCHED_NONE || executor < s->executor_count);
+    if (t->state != TASK_WAITING) return;
+    if (t->executor != SCHED_NONE) sched_ring_remove(&st->preferred[t->executor], t);
+    t->executor = SCHED_NONE;
+    if (executor == SCHED_NONE || s->executors[executor].lost) return;
+    if (!reserve_preferred(s, st, executor)) return;
+    t->executor = executor;
+    sched_ring_add(&st->preferred[executor], t);
 }
-void sched_stop(struct sched *s)
+
+/* ---- Questions */
+
+bool sched_stage_done(const struct sched *s, uint32_t stage)
 {
-    s->stopped = true;
+    assert(stage < s->stage_count);
+    return sched_complete(&s->stages[stage]);
 }
-bool sched_set_aside(const struct sched *s, uint32_t e)
+
+bool sched_stage_failed(const struct sched *s, uint32_t stage)
 {
-    (void)s;
-    (void)e;
-    return false;
+    assert(stage < s->stage_count);
+    return s->stages[stage].failed;
 }
+
+bool sched_stage_needed(const struct sched *s, uint32_t stage)
+{
+    assert(stage < s->stage_count);
+    return s->stages[stage].needed;
+}
+
+uint32_t sched_tasks_done(const struct sched *s, uint32_t stage)
+{
+    assert(stage < s->stage_count);
+    return s->stages[stage].done;
+}
+
+uint32_t sched_epoch(const struct sched *s, uint32_t stage)
+{
+    assert(stage < s->stage_count);
+    return s->stages[stage].epoch;
+}
+
+bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t *out_executor,
+                  uint32_t *out_attempt)
+{
+    const struct sched_task *t = task_at(s, stage, task);
+    if (t->state != TASK_DONE) return false;
+    *out_executor = t->executor;
+    *out_attempt = t->attempt;
+    return true;
+}
+
+bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sched_run *out)
+{
+    const struct sched_task *t = task_at(s, stage, task);
+    if (t->state != TASK_DONE || t->twin == NULL) return false;
+    assert(t->twin->doomed && t->twin->task == t);
+    *out =
+        (struct sched_run){t->twin->executor, stage, task, t->twin->number, t->twin->speculative};
+    return true;
+}
+
+bool sched_set_aside(const struct sched *s, uint32_t executor)
+{
+    if (executor >= s->executor_count) return false;
+    const struct sched_node *n = &s->nodes[s->executors[executor].node];
+    return n->failures_in_row >= SCHED_NODE_FAILURES_MAX && s->nodes_good > 0;
+}
+
 enum sched_verdict sched_verdict(const struct sched *s)
 {
-    return s->v;
+    return s->verdict;
 }
-uint32_t sched_tasks_done(const struct sched *s, uint32_t st)
-{
-    return s->s[st].done;
-}
+
 uint32_t sched_running(const struct sched *s)
 {
     return s->running;
 }
-uint32_t sched_running_on(const struct sched *s, uint32_t e)
+
+uint32_t sched_running_on(const struct sched *s, uint32_t executor)
 {
-    return s->e[e].busy;
+    assert(executor < s->executor_count);
+    return s->executors[executor].busy;
 }
+
 uint32_t sched_executors_alive(const struct sched *s)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->en; i++) n += !s->e[i].lost;
-    return n;
+    return s->alive;
 }
-bool sched_output(const struct sched *s, uint32_t st, uint32_t t, uint32_t *e, uint32_t *a)
-{
-    const struct task *k = &s->s[st].t[t];
-    *e = k->executor;
-    *a = k->done_attempt;
-    return k->state == D;
-}
-uint32_t sched_epoch(const struct sched *s, uint32_t st)
-{
-    return s->s[st].epoch;
-}
+
 uint32_t sched_retries(const struct sched *s)
 {
     return s->retries;
 }
+
 uint32_t sched_losses(const struct sched *s)
 {
     return s->losses;
 }
+
 uint64_t sched_memory_bytes(const struct sched *s)
 {
-    (void)s;
-    return 0;
+    uint64_t size = sizeof *s + sizeof *s->executors * s->executor_capacity +
+                    sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_count +
+                    bits_memory_bytes(&s->free_counts) + bits_memory_bytes(&s->open) +
+                    bits_memory_bytes(&s->late);
+    for (uint32_t i = 0; i <= SLOTS_MAX; i++) size += bits_memory_bytes(&s->buckets[i]);
+    for (uint32_t i = 0; i < s->executor_count; i++)
+        if (!s->executors[i].lost) size += sizeof(struct sched_attempt) * s->executors[i].slots;
+    for (uint32_t i = 0; i < s->stage_count; i++) {
+        const struct sched_stage *stage = &s->stages[i];
+        size += sizeof *stage->tasks * stage->count + bits_memory_bytes(&stage->waiting) +
+                sizeof *stage->parents * stage->parent_count +
+                sizeof *stage->preferred * stage->preferred_count;
+        if (stage->durations != NULL) size += sizeof *stage->durations;
+    }
+    return size;
 }

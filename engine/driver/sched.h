@@ -2,10 +2,10 @@
  * tables, so the same events always give the same commands, and one seed replays a whole cluster.
  *
  * Stages are numbered parents first; the last one is the action's. A stage is needed if it is the
- * last one, or a needed stage that reads it has tasks to do; a needed stage is ready when all
- * tasks of its parents are done. Ready tasks go to executors with free slots: oldest stage first,
- * then tasks whose preferred executor is free, then in order; another attempt of a task goes to
- * another node where there is one.
+ * last one, or a needed stage that reads it has tasks that are not done; a needed stage is ready
+ * when all tasks of its parents are done. The oldest stage that is ready comes first, and the
+ * executor with the most free slots: it takes a task that prefers it, or else the first that waits,
+ * which goes to the executor that it prefers itself if that one has a free slot.
  *
  *   task: WAITING -> RUNNING  [sched_next]
  *         RUNNING -> DONE     [sched_on_done]
@@ -14,9 +14,15 @@
  *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_output_lost; not in the last stage]
  *
  * What counts: a task has TASK_ATTEMPTS_MAX attempts that failed by its own doing; a stage may
- * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew); a
- * job may lose LOSSES_MAX executors. An attempt's number is never given twice for a task, so
- * whatever comes late belongs to no attempt that runs, and is ignored. */
+ * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew; what
+ * was begun before a failure is part of that one); a job may lose LOSSES_MAX executors. Nothing
+ * counts in a stage that is no longer needed. An attempt's number is never given twice for a task,
+ * so whatever comes late belongs to no attempt that runs, and is ignored.
+ *
+ * Where another attempt goes: not to a node where the task failed by its own doing, if there is
+ * another that takes tasks, even if that one is busy now, for where tasks fail soon is always room;
+ * if there is none, at least not to the last of them. The node that any other attempt left is the
+ * second choice. */
 #ifndef GLINT_DRIVER_SCHED_H
 #define GLINT_DRIVER_SCHED_H
 
@@ -32,21 +38,24 @@ struct sched_run {
     bool speculative;
 };
 
-/* NULL without memory. `speculate`: start a second attempt of a task that runs far longer than the
- * others of its stage (1.5 times the median of the done ones, when 3 in 4 are done). */
+/* NULL without memory. `speculate`: start a second attempt, on another node, of a task that runs
+ * far longer than the others of its stage: 1.5 times the median of the done ones, when 3 in 4 are
+ * done, and no less than SCHED_SPECULATE_NS_MIN. */
+#define SCHED_SPECULATE_NS_MIN 100000000u
 struct sched *sched_create(bool speculate);
 void sched_destroy(struct sched *s);
 
 /* All that add answer false without memory. Executors and stages are numbered from 0, each added
- * once, in order; an executor may join at any time. `node` numbers hosts: executors of one node
- * fail together. */
+ * once, in order; stages before anything runs, an executor at any time. `node` numbers hosts, below
+ * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots. */
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);
 /* Before anything runs: this task's output is there already, made by that attempt. */
 void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                     uint32_t attempt);
-/* Where most of the task's input is; SCHED_NONE: anywhere. Only while it waits. */
+/* Where most of the task's input is; SCHED_NONE: anywhere. Only while it waits, and for the next
+ * attempt only. A hint: without memory it is not taken. */
 void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor);
 
 /* The next task to start, if there is one: it counts as running from here on. */
@@ -58,14 +67,14 @@ uint64_t sched_wake_ns(const struct sched *s);
 bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
                    uint32_t attempt, uint64_t now_ns);
 /* Of the task: another attempt that still runs elsewhere, once its twin is done; to be told to
- * end. False: there is none. */
+ * end. It keeps its slot until it does, but whatever it says is late. False: there is none. */
 bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sched_run *out);
 
 enum sched_failure {
     SCHED_FATAL,   /* another attempt would end the same way */
     SCHED_OWN,     /* the task's own doing: counts */
     SCHED_FETCH,   /* its input was not there: counts for the stage (see sched_on_output_lost) */
-    SCHED_REFUSED, /* it was not begun, or ended on our own wish: counts for nothing */
+    SCHED_REFUSED, /* it was not begun, or ended on our own wish: counts for nothing, is no retry */
 };
 bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
                      uint32_t attempt, enum sched_failure why);
@@ -82,8 +91,9 @@ void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32
 /* Starts no more tasks; those that run are waited for. */
 void sched_stop(struct sched *s);
 
-/* A node on which SCHED_NODE_FAILURES_MAX tasks failed in a row is set aside while another node is
- * left. False: it is not, or there is no such executor. */
+/* A node on which SCHED_NODE_FAILURES_MAX tasks failed in a row by their own doing (a process that
+ * died is one) gets no tasks while a better node is left; a task that ends well there begins anew.
+ * False: it is not, or there is no such executor. */
 #define SCHED_NODE_FAILURES_MAX 4u
 bool sched_set_aside(const struct sched *s, uint32_t executor);
 
@@ -93,6 +103,7 @@ bool sched_stage_done(const struct sched *s, uint32_t stage);
 bool sched_stage_failed(const struct sched *s, uint32_t stage);
 bool sched_stage_needed(const struct sched *s, uint32_t stage);
 uint32_t sched_tasks_done(const struct sched *s, uint32_t stage);
+/* Slots in use: twins that are to end, too. */
 uint32_t sched_running(const struct sched *s);
 uint32_t sched_running_on(const struct sched *s, uint32_t executor);
 /* Executors that can run tasks now or when others end: alive, not draining. */
@@ -102,6 +113,7 @@ bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t
                   uint32_t *out_attempt);
 /* Changes whenever an output of the stage is somewhere else than before, or is lost. */
 uint32_t sched_epoch(const struct sched *s, uint32_t stage);
+/* Attempts that failed or were lost, where the task gets another one. */
 uint32_t sched_retries(const struct sched *s);
 uint32_t sched_losses(const struct sched *s);
 uint64_t sched_memory_bytes(const struct sched *s);

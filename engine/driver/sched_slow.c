@@ -1,0 +1,117 @@
+/* Speculation: when 3 in 4 tasks of a stage are done, an attempt that runs far longer than they did
+ * gets a twin on another node, and the first of both that ends well counts.
+ *
+ * Attempts begin in order of time, so the oldest of a stage's ring is the first that is due. */
+#include "engine/driver/sched_internal.h"
+
+#include <assert.h>
+
+static_assert(DURATION_BUCKETS >= 16 * (64 - 3), "every duration has a bucket");
+
+static uint32_t bucket_of(uint64_t ns)
+{
+    if (ns < 16) return (uint32_t)ns;
+    uint32_t power = 63 - (uint32_t)__builtin_clzll(ns);
+    return (power - 3) * 16 + (uint32_t)(ns >> (power - 4) & 15);
+}
+
+/* The first duration that belongs to a later bucket. */
+static uint64_t bucket_end(uint32_t bucket)
+{
+    if (bucket < 16) return bucket + 1;
+    uint32_t power = bucket / 16 + 3;
+    return power < 62 ? (uint64_t)(17 + bucket % 16) << (power - 4) : UINT64_MAX / 4;
+}
+
+static void durations_add(struct durations *d, uint64_t ns)
+{
+    uint32_t bucket = bucket_of(ns);
+    assert(bucket < DURATION_BUCKETS);
+    d->count[bucket]++;
+    d->total++;
+    if (bucket < d->median) d->below++;
+    uint32_t half = (d->total - 1) / 2; /* so many lie below the median */
+    while (d->below > half) d->below -= d->count[--d->median];
+    while (d->below + d->count[d->median] <= half) d->below += d->count[d->median++];
+}
+
+void sched_slow_begun(struct sched *s, struct sched_attempt *a)
+{
+    if (!s->speculate) return;
+    struct sched_stage *stage = &s->stages[a->task->stage];
+    assert(a->next == NULL && a->prev == NULL);
+    struct sched_attempt *first = stage->oldest, *behind = first;
+    a->next = a->prev = a;
+    if (first == NULL) {
+        stage->oldest = a;
+        return;
+    }
+    /* It goes before the first that began later; most begin last of all. One that comes back when
+     * its twin is gone is old, so that it is near the front. */
+    bool last = first->prev->begun_ns <= a->begun_ns;
+    while (!last && behind->begun_ns <= a->begun_ns) behind = behind->next;
+    a->next = behind;
+    a->prev = behind->prev;
+    a->prev->next = a->next->prev = a;
+    if (!last && behind == first) stage->oldest = a;
+}
+
+void sched_slow_ended(struct sched *s, struct sched_attempt *a)
+{
+    if (a->prev == NULL) return;
+    struct sched_stage *stage = &s->stages[a->task->stage];
+    assert(stage->oldest != NULL);
+    if (stage->oldest == a) stage->oldest = a->next != a ? a->next : NULL;
+    a->prev->next = a->next;
+    a->next->prev = a->prev;
+    a->next = a->prev = NULL;
+}
+
+void sched_slow_done(struct sched *s, const struct sched_attempt *a, uint64_t now_ns)
+{
+    struct durations *d = s->stages[a->task->stage].durations;
+    if (d != NULL) durations_add(d, now_ns > a->begun_ns ? now_ns - a->begun_ns : 0);
+}
+
+/* UINT64_MAX: nothing is known to compare with. */
+static uint64_t due_ns(const struct sched_stage *stage, const struct sched_attempt *a)
+{
+    if (stage->durations->total == 0) return UINT64_MAX;
+    uint64_t median = bucket_end(stage->durations->median), wait = median + median / 2;
+    if (wait < SCHED_SPECULATE_NS_MIN) wait = SCHED_SPECULATE_NS_MIN;
+    return a->begun_ns + wait;
+}
+
+struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor)
+{
+    for (uint32_t i = bits_next(&s->late, 0); i != BITS_NONE; i = bits_next(&s->late, i + 1)) {
+        const struct sched_stage *stage = &s->stages[i];
+        const struct sched_attempt *a = stage->oldest;
+        if (!stage->ready || a == NULL) continue;
+        do {
+            if (due_ns(stage, a) > s->now_ns) break;
+            assert(a->task->run == a && a->task->twin == NULL);
+            *out_executor = sched_find_executor(s, a->task, s->executors[a->executor].node);
+            if (*out_executor != SCHED_NONE) return a->task;
+            a = a->next;
+        } while (a != stage->oldest);
+    }
+    return NULL;
+}
+
+/* Those that were due at the last sched_next could run nowhere: what may change that is an event.
+ */
+uint64_t sched_wake_ns(const struct sched *s)
+{
+    uint64_t wake = UINT64_MAX;
+    if (s->stopped || s->verdict != SCHED_GOES_ON || bits_empty(&s->free_counts)) return wake;
+    for (uint32_t i = bits_next(&s->late, 0); i != BITS_NONE; i = bits_next(&s->late, i + 1)) {
+        const struct sched_stage *stage = &s->stages[i];
+        const struct sched_attempt *a = stage->oldest;
+        if (!stage->ready || a == NULL) continue;
+        while (a->next != stage->oldest && due_ns(stage, a) <= s->now_ns) a = a->next;
+        uint64_t due = due_ns(stage, a);
+        if (due > s->now_ns && due < wake) wake = due;
+    }
+    return wake;
+}

@@ -1,0 +1,91 @@
+/* How fast is the scheduler alone? A simulated cluster: every executor always has its slots full,
+ * tasks end in an order that has nothing to do with the one they began in, half of the tasks prefer
+ * an executor, and the second stage reads the first.
+ *
+ *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
+ *         engine/driver/bits.c engine/base/mem.c -o sched
+ *     sched [EXECUTORS [TASKS [SLOTS]]]     10,000, 1,000,000 and 4 unless told
+ *
+ * Prints one JSON object: tasks scheduled and done in a second of one core, bytes per task. */
+#include "engine/driver/sched.h"
+#include "engine/base/hash.h"
+#include "engine/base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct cluster {
+    struct sched *s;
+    struct sched_run *running;
+    uint64_t count, begun, random, now_ns;
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool build(struct cluster *c, uint32_t executors, uint32_t tasks, uint32_t slots)
+{
+    uint32_t first = 0;
+    c->s = sched_create(true);
+    if (c->s == NULL) return false;
+    for (uint32_t i = 0; i < executors; i++)
+        if (!sched_add_executor(c->s, i, slots)) return false;
+    if (!sched_add_stage(c->s, tasks / 2, NULL, 0)) return false;
+    if (!sched_add_stage(c->s, tasks - tasks / 2, &first, 1)) return false;
+    for (uint32_t t = 0; t < tasks - tasks / 2; t++)
+        sched_prefer(c->s, 1, t, (uint32_t)(hash_mix(t) % executors));
+    c->running = mem_alloc(sizeof *c->running * executors * slots);
+    return c->running != NULL;
+}
+
+/* Fills all slots, then ends one task: the cluster stays full to the end. */
+static void run(struct cluster *c)
+{
+    while (!sched_stage_done(c->s, 1)) {
+        while (sched_next(c->s, c->now_ns, &c->running[c->count])) {
+            c->count++;
+            c->begun++;
+        }
+        (void)sched_wake_ns(c->s);
+        c->random = hash_mix(c->random);
+        c->now_ns += 1000;
+        uint64_t pick = c->random % c->count;
+        struct sched_run r = c->running[pick];
+        c->running[pick] = c->running[--c->count];
+        sched_on_done(c->s, r.executor, r.stage, r.task, r.attempt, c->now_ns);
+    }
+}
+
+static uint32_t argument(int argc, char **argv, int i, uint32_t otherwise)
+{
+    return argc > i ? (uint32_t)strtoul(argv[i], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t executors = argument(argc, argv, 1, 10000), tasks = argument(argc, argv, 2, 1000000);
+    uint32_t slots = argument(argc, argv, 3, 4);
+    struct cluster c = {.random = 1};
+    double begin = seconds();
+    if (executors == 0 || tasks < 2 || slots == 0 || !build(&c, executors, tasks, slots)) {
+        fprintf(stderr, "sched: no memory, or nothing to do\n");
+        return 2;
+    }
+    double built = seconds();
+    run(&c);
+    double end = seconds();
+    printf("{\"executors\": %" PRIu32 ", \"tasks\": %" PRIu32 ", \"slots\": %" PRIu32
+           ", \"attempts\": %" PRIu64 ", \"build_seconds\": %.3f, \"run_seconds\": %.3f"
+           ", \"tasks_per_second\": %.0f, \"bytes_per_task\": %.1f}\n",
+           executors, tasks, slots, c.begun, built - begin, end - built, tasks / (end - built),
+           (double)sched_memory_bytes(c.s) / tasks);
+    mem_free(c.running);
+    sched_destroy(c.s);
+    return 0;
+}

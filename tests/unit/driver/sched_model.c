@@ -1,0 +1,290 @@
+/* See sched_model.h. */
+#include "tests/unit/driver/sched_model.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* ---- Stages */
+
+bool model_complete(const struct model *m, uint32_t stage)
+{
+    for (uint32_t t = 0; t < m->stages[stage].count; t++)
+        if (m->stages[stage].tasks[t].state != MODEL_DONE) return false;
+    return true;
+}
+
+bool model_needed(const struct model *m, uint32_t stage)
+{
+    if (stage + 1 == m->stage_count) return true;
+    for (uint32_t i = stage + 1; i < m->stage_count; i++)
+        if ((m->stages[i].parents >> stage & 1) != 0 && !model_complete(m, i) &&
+            model_needed(m, i)) /* six stages at most */
+            return true;
+    return false;
+}
+
+bool model_ready(const struct model *m, uint32_t stage)
+{
+    for (uint32_t i = 0; i < stage; i++)
+        if ((m->stages[stage].parents >> i & 1) != 0 && !model_complete(m, i)) return false;
+    return model_needed(m, stage) && !m->stages[stage].failed;
+}
+
+/* ---- Executors and nodes */
+
+uint32_t model_busy(const struct model *m, uint32_t executor)
+{
+    uint32_t busy = 0;
+    for (uint32_t i = 0; i < m->try_count; i++) busy += m->tries[i].run.executor == executor;
+    return busy;
+}
+
+static bool usable(const struct model *m, uint32_t node)
+{
+    for (uint32_t e = 0; e < m->executor_count; e++)
+        if (m->executors[e].node == node && !m->executors[e].lost && !m->executors[e].draining)
+            return true;
+    return false;
+}
+
+bool model_aside(const struct model *m, uint32_t node)
+{
+    if (m->failures_in_row[node] < SCHED_NODE_FAILURES_MAX) return false;
+    for (uint32_t n = 0; n < MODEL_NODES; n++)
+        if (usable(m, n) && m->failures_in_row[n] < SCHED_NODE_FAILURES_MAX) return true;
+    return false;
+}
+
+static bool takes(const struct model *m, uint32_t node)
+{
+    return usable(m, node) && !model_aside(m, node);
+}
+
+static bool failed_there(const struct model_task *t, uint32_t node)
+{
+    for (uint32_t i = 0; i < t->failures; i++)
+        if (t->failed_on[i] == node) return true;
+    return false;
+}
+
+static bool may_run(const struct model *m, const struct model_task *t, uint32_t node)
+{
+    if (!failed_there(t, node)) return true;
+    uint32_t last = t->failed_on[t->failures - 1];
+    bool fresh = false, another = false;
+    for (uint32_t n = 0; n < MODEL_NODES; n++) {
+        fresh = fresh || (takes(m, n) && !failed_there(t, n));
+        another = another || (takes(m, n) && n != last);
+    }
+    return !fresh && (node != last || !another);
+}
+
+static uint32_t free_slots(const struct model *m, uint32_t e)
+{
+    if (m->executors[e].lost || m->executors[e].draining || !takes(m, m->executors[e].node))
+        return 0;
+    return m->executors[e].slots - model_busy(m, e);
+}
+
+/* `t`: NULL for any. */
+static uint32_t place(const struct model *m, const struct model_task *t, uint32_t other_than)
+{
+    uint32_t best = SCHED_NONE, most = 0;
+    for (uint32_t e = 0; e < m->executor_count; e++) {
+        uint32_t node = m->executors[e].node;
+        if (node == other_than || (t != NULL && !may_run(m, t, node))) continue;
+        uint32_t room = free_slots(m, e);
+        if (room <= most) continue;
+        most = room;
+        best = e;
+    }
+    return best;
+}
+
+/* ---- The next task */
+
+static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out)
+{
+    const struct model_stage *st = &m->stages[stage];
+    uint32_t most = place(m, NULL, SCHED_NONE), near = SCHED_NONE;
+    for (uint32_t i = 0; i < st->count; i++) {
+        const struct model_task *t = &st->tasks[i];
+        if (t->state == MODEL_WAITING && t->prefer == most &&
+            (near == SCHED_NONE || t->prefer_order < st->tasks[near].prefer_order))
+            near = i;
+    }
+    if (near != SCHED_NONE && may_run(m, &st->tasks[near], m->executors[most].node)) {
+        *out = (struct sched_run){most, stage, near, st->tasks[near].attempts, false};
+        return true;
+    }
+    for (uint32_t i = 0; i < st->count; i++) {
+        const struct model_task *t = &st->tasks[i];
+        if (t->state != MODEL_WAITING) continue;
+        uint32_t e = t->prefer;
+        if (e == SCHED_NONE || free_slots(m, e) == 0 || !may_run(m, t, m->executors[e].node))
+            e = place(m, t, t->left);
+        if (e == SCHED_NONE) e = place(m, t, SCHED_NONE);
+        if (e == SCHED_NONE) continue;
+        *out = (struct sched_run){e, stage, i, t->attempts, false};
+        return true;
+    }
+    return false;
+}
+
+bool model_pick(const struct model *m, struct sched_run *out)
+{
+    if (m->stopped || m->verdict != SCHED_GOES_ON) return false;
+    if (place(m, NULL, SCHED_NONE) == SCHED_NONE) return false;
+    for (uint32_t i = 0; i < m->stage_count; i++)
+        if (model_ready(m, i) && pick_in(m, i, out)) return true;
+    return false;
+}
+
+/* ---- Twins */
+
+/* Another attempt of the same task that is wanted; NULL: there is none. */
+static struct model_try *twin_of(struct model *m, const struct model_try *a)
+{
+    for (uint32_t i = 0; i < m->try_count; i++) {
+        struct model_try *t = &m->tries[i];
+        if (t->wanted && t->run.stage == a->run.stage && t->run.task == a->run.task &&
+            t->run.attempt != a->run.attempt)
+            return t;
+    }
+    return NULL;
+}
+
+uint32_t model_twin_place(const struct model *m, const struct model_try *t)
+{
+    return place(m, &m->stages[t->run.stage].tasks[t->run.task],
+                 m->executors[t->run.executor].node);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint64_t model_slow_ns(const struct model *m, const struct model_try *t)
+{
+    const struct model_stage *st = &m->stages[t->run.stage];
+    if (!m->speculate || m->stopped || m->verdict != SCHED_GOES_ON || !t->wanted ||
+        !model_ready(m, t->run.stage) || twin_of((struct model *)m, t) != NULL)
+        return UINT64_MAX;
+    uint64_t sorted[MODEL_DURATIONS];
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < st->count; i++) done += st->tasks[i].state == MODEL_DONE;
+    if (done * 4 < st->count * 3 || st->duration_count == 0) return UINT64_MAX;
+    for (uint32_t i = 0; i < st->duration_count; i++) sorted[i] = st->durations[i];
+    qsort(sorted, st->duration_count, sizeof *sorted, by_size);
+    uint64_t median = sorted[(st->duration_count - 1) / 2], wait = median + median / 2;
+    return wait > SCHED_SPECULATE_NS_MIN ? wait : SCHED_SPECULATE_NS_MIN;
+}
+
+/* ---- Events */
+
+void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns)
+{
+    struct model_stage *st = &m->stages[run->stage];
+    struct model_task *t = &st->tasks[run->task];
+    assert(m->try_count < MODEL_TRIES);
+    t->state = MODEL_RUNNING;
+    t->attempts++;
+    t->prefer = SCHED_NONE;
+    m->tries[m->try_count++] = (struct model_try){*run, now_ns, st->round, true};
+}
+
+static struct model_try take(struct model *m, uint32_t number)
+{
+    struct model_try t = m->tries[number];
+    m->tries[number] = m->tries[--m->try_count];
+    return t;
+}
+
+bool model_done(struct model *m, uint32_t number, uint64_t now_ns)
+{
+    struct model_try t = take(m, number);
+    if (!t.wanted) return false;
+    struct model_stage *st = &m->stages[t.run.stage];
+    struct model_task *task = &st->tasks[t.run.task];
+    struct model_try *twin = twin_of(m, &t);
+    if (twin != NULL) twin->wanted = false;
+    task->state = MODEL_DONE;
+    task->executor = t.run.executor;
+    task->attempt = t.run.attempt;
+    assert(st->duration_count < MODEL_DURATIONS);
+    st->durations[st->duration_count++] = now_ns - t.begun_ns;
+    st->rounds_failed = 0;
+    m->failures_in_row[m->executors[t.run.executor].node] = 0;
+    return true;
+}
+
+static void fail_stage(struct model *m, uint32_t stage, enum sched_verdict why)
+{
+    m->stages[stage].failed = true;
+    if (m->verdict == SCHED_GOES_ON) m->verdict = why;
+}
+
+static void attempt_failed(struct model *m, const struct model_try *t, enum sched_failure why)
+{
+    struct model_stage *st = &m->stages[t->run.stage];
+    struct model_task *task = &st->tasks[t->run.task];
+    struct model_try *twin = twin_of(m, t);
+    uint32_t node = m->executors[t->run.executor].node;
+    if (model_needed(m, t->run.stage) && !st->failed) {
+        if (why == SCHED_OWN) task->failed_on[task->failures++] = node;
+        if (why == SCHED_FATAL || task->failures == TASK_ATTEMPTS_MAX) {
+            if (twin != NULL) twin->wanted = false;
+            task->state = MODEL_FAILED;
+            fail_stage(m, t->run.stage, SCHED_TASK_FAILED);
+            return;
+        }
+        m->retries += twin == NULL && why != SCHED_REFUSED;
+    }
+    task->left = node;
+    if (twin == NULL) task->state = MODEL_WAITING;
+}
+
+bool model_failed(struct model *m, uint32_t number, enum sched_failure why)
+{
+    struct model_try t = take(m, number);
+    struct model_stage *st = &m->stages[t.run.stage];
+    if (!t.wanted) return false;
+    if (why == SCHED_OWN) m->failures_in_row[m->executors[t.run.executor].node]++;
+    bool counts = why == SCHED_FETCH && model_needed(m, t.run.stage) && t.round == st->round;
+    attempt_failed(m, &t, why);
+    if (!counts || st->failed) return true;
+    st->round++;
+    if (++st->rounds_failed == STAGE_ATTEMPTS_MAX) fail_stage(m, t.run.stage, SCHED_STAGE_FAILED);
+    return true;
+}
+
+void model_output_lost(struct model *m, uint32_t stage, uint32_t task, uint32_t executor,
+                       uint32_t attempt)
+{
+    struct model_task *t = &m->stages[stage].tasks[task];
+    if (stage + 1 == m->stage_count || t->state != MODEL_DONE || t->executor != executor ||
+        t->attempt != attempt)
+        return;
+    t->state = MODEL_WAITING;
+    t->prefer = SCHED_NONE;
+}
+
+void model_lost(struct model *m, uint32_t executor, bool blame, bool counts)
+{
+    if (m->executors[executor].lost) return;
+    if (blame && model_busy(m, executor) > 0) m->failures_in_row[m->executors[executor].node]++;
+    m->executors[executor].lost = true;
+    m->losses += counts;
+    if (m->losses > LOSSES_MAX && m->verdict == SCHED_GOES_ON) m->verdict = SCHED_LOSSES;
+    for (uint32_t i = 0; i < m->stage_count; i++)
+        for (uint32_t t = 0; t < m->stages[i].count; t++)
+            model_output_lost(m, i, t, executor, m->stages[i].tasks[t].attempt);
+    for (uint32_t i = m->try_count; i-- > 0;) {
+        if (m->tries[i].run.executor != executor) continue;
+        struct model_try t = take(m, i);
+        if (t.wanted) attempt_failed(m, &t, blame ? SCHED_OWN : SCHED_FETCH);
+    }
+}

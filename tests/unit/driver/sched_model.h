@@ -1,0 +1,73 @@
+/* The scheduler once more, as plainly as can be: arrays that are searched from the first to the
+ * last. What it says is what sched.h says; how fast it says it does not matter. */
+#ifndef TESTS_UNIT_DRIVER_SCHED_MODEL_H
+#define TESTS_UNIT_DRIVER_SCHED_MODEL_H
+
+#include "engine/driver/sched.h"
+#include "engine/limits.h"
+
+#define MODEL_STAGES    6
+#define MODEL_TASKS     40
+#define MODEL_EXECUTORS 64
+#define MODEL_NODES     6
+#define MODEL_DURATIONS 4096
+#define MODEL_TRIES     (MODEL_EXECUTORS * 4)
+
+enum model_state { MODEL_WAITING, MODEL_RUNNING, MODEL_DONE, MODEL_FAILED };
+
+struct model_task {
+    enum model_state state;
+    uint32_t attempts, failures, failed_on[TASK_ATTEMPTS_MAX], left;
+    uint32_t prefer, prefer_order;
+    uint32_t executor, attempt; /* done: by whom, as which */
+};
+
+/* An attempt that runs. Not wanted: its twin is done, or its task failed. */
+struct model_try {
+    struct sched_run run;
+    uint64_t begun_ns;
+    uint32_t round;
+    bool wanted;
+};
+
+struct model_stage {
+    struct model_task tasks[MODEL_TASKS];
+    uint64_t durations[MODEL_DURATIONS];
+    uint32_t count, parents /* bits */, round, rounds_failed, duration_count;
+    bool failed;
+};
+
+struct model {
+    struct model_stage stages[MODEL_STAGES];
+    struct {
+        uint32_t node, slots;
+        bool lost, draining;
+    } executors[MODEL_EXECUTORS];
+    uint32_t failures_in_row[MODEL_NODES];
+    struct model_try tries[MODEL_TRIES];
+    uint32_t stage_count, executor_count, try_count, prefers, losses, retries;
+    enum sched_verdict verdict;
+    bool stopped, speculate;
+};
+
+bool model_complete(const struct model *m, uint32_t stage);
+bool model_needed(const struct model *m, uint32_t stage);
+bool model_ready(const struct model *m, uint32_t stage);
+uint32_t model_busy(const struct model *m, uint32_t executor);
+bool model_aside(const struct model *m, uint32_t node);
+/* The task that is next, and where; twins apart. */
+bool model_pick(const struct model *m, struct sched_run *out);
+/* Where its twin would go; SCHED_NONE: nowhere. */
+uint32_t model_twin_place(const struct model *m, const struct model_try *t);
+/* How long the task of the attempt would have to run for a twin; UINT64_MAX: it gets none. */
+uint64_t model_slow_ns(const struct model *m, const struct model_try *t);
+
+void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns);
+/* Of an attempt that runs; false: it was not wanted. */
+bool model_done(struct model *m, uint32_t number, uint64_t now_ns);
+bool model_failed(struct model *m, uint32_t number, enum sched_failure why);
+void model_lost(struct model *m, uint32_t executor, bool blame, bool counts);
+void model_output_lost(struct model *m, uint32_t stage, uint32_t task, uint32_t executor,
+                       uint32_t attempt);
+
+#endif

@@ -1,0 +1,350 @@
+/* Made-up clusters, jobs and faults: after each event the scheduler must say what a plain model of
+ * it says, no slot may be used twice, no task be lost or done twice; and when the faults stop, the
+ * job ends. A seed that fails is printed; one_seed plays it alone. */
+#include "tests/unit/driver/sched_model.h"
+
+#include "engine/base/hash.h"
+#include "engine/base/mem.h"
+#include "tests/unit/driver/sched_help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEDS  2000
+#define EVENTS 800
+#define PAST   64u
+
+struct game {
+    struct sched *s;
+    struct model *m;
+    uint64_t seed, random, now_ns, trace;
+    struct sched_run past[PAST]; /* attempts that are over */
+    uint32_t faults, cursed;     /* of 100 attempts; tasks up to this one are worse */
+    bool only_fetches, stormy;
+    uint32_t past_count, twins;
+    uint32_t epochs[MODEL_STAGES];
+};
+
+static uint32_t roll(struct game *g, uint32_t sides)
+{
+    g->random = hash_mix(g->random);
+    return hash_range(g->random, sides);
+}
+
+static void join(struct game *g)
+{
+    struct model *m = g->m;
+    if (m->executor_count == MODEL_EXECUTORS) return;
+    uint32_t node = roll(g, MODEL_NODES), slots = 1 + roll(g, 3);
+    cr_assert(sched_add_executor(g->s, node, slots));
+    m->executors[m->executor_count].node = node;
+    m->executors[m->executor_count++].slots = slots;
+}
+
+static void add_stage(struct game *g)
+{
+    struct model *m = g->m;
+    uint32_t number = m->stage_count++, parents[MODEL_STAGES], parent_count = 0;
+    struct model_stage *st = &m->stages[number];
+    st->count = roll(g, 4) == 0 ? roll(g, 3) : roll(g, MODEL_TASKS);
+    for (uint32_t i = 0; i < number; i++) {
+        if (roll(g, 2) != 0) continue;
+        st->parents |= 1u << i;
+        parents[parent_count++] = i;
+    }
+    cr_assert(sched_add_stage(g->s, st->count, parents, parent_count));
+    bool there = roll(g, 4) == 0;
+    for (uint32_t t = 0; t < st->count; t++) {
+        struct model_task *task = &st->tasks[t];
+        task->left = task->prefer = SCHED_NONE;
+        if (!there || roll(g, 3) == 0) continue;
+        task->state = MODEL_DONE;
+        task->executor = roll(g, m->executor_count);
+        task->attempt = roll(g, 5);
+        task->attempts = task->attempt + 1;
+        sched_set_done(g->s, number, t, task->executor, task->attempt);
+    }
+}
+
+static void begin(struct game *g, uint64_t seed)
+{
+    *g = (struct game){.seed = seed, .random = seed};
+    g->m = mem_zalloc(sizeof *g->m);
+    cr_assert_not_null(g->m);
+    g->m->speculate = roll(g, 2) == 0;
+    g->faults = roll(g, 4) == 0 ? roll(g, 60) : roll(g, 10);
+    g->cursed = roll(g, 4) == 0 ? roll(g, 3) : 0;
+    g->only_fetches = roll(g, 5) == 0;
+    g->stormy = roll(g, 8) == 0;
+    g->s = sched_create(g->m->speculate);
+    cr_assert_not_null(g->s);
+    for (uint32_t i = 1 + roll(g, 8); i > 0; i--) join(g);
+    for (uint32_t i = 1 + roll(g, MODEL_STAGES); i > 0; i--) add_stage(g);
+}
+
+/* ---- What must be the same */
+
+static void compare_stage(struct game *g, uint32_t i)
+{
+    const struct model_stage *st = &g->m->stages[i];
+    uint32_t done = 0, executor, attempt;
+    for (uint32_t t = 0; t < st->count; t++) {
+        const struct model_task *task = &st->tasks[t];
+        bool is = sched_output(g->s, i, t, &executor, &attempt);
+        cr_assert_eq(is, task->state == MODEL_DONE, "seed %llu", (unsigned long long)g->seed);
+        cr_assert(!is || (executor == task->executor && attempt == task->attempt));
+        done += is;
+    }
+    cr_assert_eq(sched_tasks_done(g->s, i), done);
+    cr_assert_eq(sched_stage_done(g->s, i), model_complete(g->m, i));
+    cr_assert_eq(sched_stage_needed(g->s, i), model_needed(g->m, i));
+    cr_assert_eq(sched_stage_failed(g->s, i), st->failed);
+}
+
+static void compare(struct game *g)
+{
+    const struct model *m = g->m;
+    cr_assert_eq(sched_verdict(g->s), m->verdict, "seed %llu", (unsigned long long)g->seed);
+    cr_assert_eq(sched_losses(g->s), m->losses);
+    cr_assert_eq(sched_running(g->s), m->try_count);
+    uint32_t alive = 0;
+    for (uint32_t e = 0; e < m->executor_count; e++) {
+        uint32_t busy = model_busy(m, e);
+        cr_assert(busy <= m->executors[e].slots && (busy == 0 || !m->executors[e].lost));
+        cr_assert_eq(sched_running_on(g->s, e), busy);
+        cr_assert_eq(sched_set_aside(g->s, e), model_aside(m, m->executors[e].node));
+        alive += !m->executors[e].lost && !m->executors[e].draining;
+    }
+    cr_assert_eq(sched_executors_alive(g->s), alive);
+    /* Who of several is the last straw depends on their order. */
+    if (m->verdict != SCHED_GOES_ON) return;
+    cr_assert_eq(sched_retries(g->s), m->retries);
+    for (uint32_t i = 0; i < m->stage_count; i++) compare_stage(g, i);
+}
+
+/* ---- Starting tasks */
+
+static void check_twin(struct game *g, const struct sched_run *run)
+{
+    for (uint32_t i = 0; i < g->m->try_count; i++) {
+        const struct model_try *t = &g->m->tries[i];
+        if (!t->wanted || t->run.stage != run->stage || t->run.task != run->task) continue;
+        uint64_t slow_ns = model_slow_ns(g->m, t);
+        cr_assert(slow_ns < UINT64_MAX && g->now_ns - t->begun_ns >= slow_ns, "seed %llu",
+                  (unsigned long long)g->seed);
+        cr_assert_eq(run->executor, model_twin_place(g->m, t));
+        cr_assert_eq(run->attempt, g->m->stages[run->stage].tasks[run->task].attempts);
+        g->twins++;
+        return;
+    }
+    cr_assert(false, "the twin of none, seed %llu", (unsigned long long)g->seed);
+}
+
+/* The median is right to 1/16, so nobody is far behind and has no twin. */
+static void check_none_is_slow(struct game *g)
+{
+    for (uint32_t i = 0; i < g->m->try_count; i++) {
+        const struct model_try *t = &g->m->tries[i];
+        uint64_t slow_ns = model_slow_ns(g->m, t);
+        if (slow_ns == UINT64_MAX || g->now_ns - t->begun_ns < slow_ns + slow_ns / 8) continue;
+        cr_assert_eq(model_twin_place(g->m, t), SCHED_NONE, "seed %llu",
+                     (unsigned long long)g->seed);
+    }
+}
+
+static bool start(struct game *g)
+{
+    struct sched_run run, expected;
+    bool wanted = model_pick(g->m, &expected);
+    if (!sched_next(g->s, g->now_ns, &run)) {
+        cr_assert_not(wanted, "task %u of stage %u waits, seed %llu", expected.task, expected.stage,
+                      (unsigned long long)g->seed);
+        check_none_is_slow(g);
+        cr_assert_gt(sched_wake_ns(g->s), g->now_ns);
+        return false;
+    }
+    cr_assert_eq(run.speculative, !wanted, "seed %llu", (unsigned long long)g->seed);
+    if (run.speculative)
+        check_twin(g, &run);
+    else
+        cr_assert(run.executor == expected.executor && run.stage == expected.stage &&
+                      run.task == expected.task && run.attempt == expected.attempt,
+                  "seed %llu: e%u %u.%u.%u, not e%u %u.%u.%u", (unsigned long long)g->seed,
+                  run.executor, run.stage, run.task, run.attempt, expected.executor, expected.stage,
+                  expected.task, expected.attempt);
+    model_begin(g->m, &run, g->now_ns);
+    g->trace = hash_mix(g->trace ^ ((uint64_t)run.executor << 48 | (uint64_t)run.stage << 40 |
+                                    (uint64_t)run.task << 16 | run.attempt));
+    return true;
+}
+
+/* ---- Events */
+
+static void remember(struct game *g, struct sched_run run)
+{
+    g->past[g->past_count++ % PAST] = run;
+}
+
+static void end_well(struct game *g, uint32_t number)
+{
+    struct sched_run run = g->m->tries[number].run, twin, told;
+    remember(g, run);
+    bool counts = model_done(g->m, number, g->now_ns);
+    bool said = done_at(g->s, run, g->now_ns);
+    if (g->m->verdict != SCHED_GOES_ON) return;
+    cr_assert_eq(said, counts, "seed %llu", (unsigned long long)g->seed);
+    if (!said || !sched_twin(g->s, run.stage, run.task, &twin)) return;
+    bool runs = false;
+    for (uint32_t i = 0; i < g->m->try_count; i++) {
+        told = g->m->tries[i].run;
+        runs = runs || (told.executor == twin.executor && told.stage == run.stage &&
+                        told.task == run.task && told.attempt == twin.attempt);
+    }
+    cr_assert(runs && twin.attempt != run.attempt);
+}
+
+static void end_badly(struct game *g, uint32_t number)
+{
+    static const enum sched_failure whys[] = {SCHED_OWN, SCHED_OWN, SCHED_FETCH, SCHED_REFUSED};
+    struct sched_run run = g->m->tries[number].run;
+    enum sched_failure why = roll(g, 1000) == 0 ? SCHED_FATAL : whys[roll(g, 4)];
+    if (g->only_fetches) why = SCHED_FETCH;
+    remember(g, run);
+    bool counts = model_failed(g->m, number, why);
+    cr_assert_eq(failed(g->s, run, why), counts, "seed %llu", (unsigned long long)g->seed);
+}
+
+static void lose_output(struct game *g)
+{
+    uint32_t stage = roll(g, g->m->stage_count);
+    const struct model_stage *st = &g->m->stages[stage];
+    if (st->count == 0) return;
+    uint32_t task = roll(g, st->count), executor = st->tasks[task].executor;
+    uint32_t attempt = st->tasks[task].attempt + (roll(g, 4) == 0); /* or news of an old one */
+    model_output_lost(g->m, stage, task, executor, attempt);
+    sched_on_output_lost(g->s, stage, task, executor, attempt);
+}
+
+static void late_news(struct game *g)
+{
+    if (g->past_count == 0) return;
+    uint32_t known = g->past_count < PAST ? g->past_count : PAST;
+    struct sched_run run = g->past[roll(g, known)];
+    cr_assert_not(roll(g, 2) == 0 ? done_at(g->s, run, g->now_ns)
+                                  : failed(g->s, run, (enum sched_failure)roll(g, 4)));
+}
+
+static void lose(struct game *g, uint32_t executor)
+{
+    for (uint32_t i = 0; i < g->m->try_count; i++)
+        if (g->m->tries[i].run.executor == executor) remember(g, g->m->tries[i].run);
+    bool blame = roll(g, 3) == 0, counts = roll(g, 3) > 0;
+    model_lost(g->m, executor, blame, counts);
+    sched_on_executor_lost(g->s, executor, blame, counts);
+}
+
+static void prefer(struct game *g)
+{
+    uint32_t stage = roll(g, g->m->stage_count);
+    struct model_stage *st = &g->m->stages[stage];
+    uint32_t executor = roll(g, g->m->executor_count);
+    for (uint32_t t = 0; t < st->count; t++) {
+        if (roll(g, 2) == 0) executor = roll(g, g->m->executor_count);
+        sched_prefer(g->s, stage, t, executor);
+        if (st->tasks[t].state != MODEL_WAITING) continue;
+        st->tasks[t].prefer = g->m->executors[executor].lost ? SCHED_NONE : executor;
+        st->tasks[t].prefer_order = ++g->m->prefers;
+    }
+}
+
+static void event(struct game *g)
+{
+    struct model *m = g->m;
+    g->now_ns += roll(g, 60) * MS;
+    uint32_t dice = roll(g, 100), executor = roll(g, m->executor_count);
+    if (g->stormy && dice < 10) {
+        lose(g, executor);
+        join(g);
+    } else if (dice < 80 && m->try_count > 0) {
+        uint32_t number = roll(g, m->try_count);
+        bool cursed = m->tries[number].run.task < g->cursed && roll(g, 4) > 0;
+        if (cursed || roll(g, 100) < g->faults)
+            end_badly(g, number);
+        else
+            end_well(g, number);
+    } else if (dice == 90)
+        prefer(g);
+    else if (dice == 91)
+        join(g);
+    else if (dice == 92 && roll(g, 4) == 0)
+        lose(g, executor);
+    else if (dice == 93 && roll(g, 3) == 0) {
+        sched_on_draining(g->s, executor);
+        m->executors[executor].draining = !m->executors[executor].lost;
+    } else if (dice > 95)
+        lose_output(g);
+    else
+        late_news(g);
+    compare(g);
+}
+
+/* No more faults: what runs ends well, there are executors, so the job ends. */
+static void end(struct game *g)
+{
+    struct model *m = g->m;
+    uint32_t last = m->stage_count - 1;
+    while (m->verdict == SCHED_GOES_ON && !model_complete(m, last)) {
+        if (sched_executors_alive(g->s) == 0) join(g);
+        while (start(g)) continue;
+        cr_assert(m->try_count > 0, "nothing runs, nothing can, seed %llu",
+                  (unsigned long long)g->seed);
+        g->now_ns += 10 * MS;
+        end_well(g, roll(g, m->try_count));
+        compare(g);
+    }
+    sched_stop(g->s);
+    m->stopped = true;
+    cr_assert_not(start(g));
+    while (m->try_count > 0) end_well(g, roll(g, m->try_count));
+    cr_assert_eq(sched_running(g->s), 0);
+    cr_assert_not(start(g));
+    sched_destroy(g->s);
+    mem_free(m);
+}
+
+static uint64_t play(uint64_t seed, uint32_t *twins, uint32_t verdicts[4])
+{
+    struct game g;
+    begin(&g, seed);
+    compare(&g);
+    uint32_t last = g.m->stage_count - 1;
+    for (uint32_t i = 0; i < EVENTS && g.m->verdict == SCHED_GOES_ON; i++) {
+        for (uint32_t n = roll(&g, 12); n > 0 && start(&g); n--) continue;
+        event(&g);
+        if (model_complete(g.m, last)) break;
+    }
+    verdicts[g.m->verdict]++;
+    *twins += g.twins;
+    end(&g);
+    return g.trace;
+}
+
+Test(sched_model, whatever_happens_it_says_what_the_model_says)
+{
+    int64_t live = mem_live();
+    uint32_t twins = 0, verdicts[4] = {0};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) play(hash_mix(seed), &twins, verdicts);
+    cr_expect_eq(mem_live(), live);
+    cr_expect_gt(twins, SEEDS / 20); /* the games reached what they are about */
+    cr_expect_gt(verdicts[SCHED_GOES_ON], SEEDS / 4);
+    cr_expect_gt(verdicts[SCHED_TASK_FAILED], SEEDS / 20);
+    cr_expect_gt(verdicts[SCHED_STAGE_FAILED], SEEDS / 200);
+    cr_expect_gt(verdicts[SCHED_LOSSES], 0);
+}
+
+Test(sched_model, one_seed_plays_the_same_game_again)
+{
+    uint32_t twins = 0, verdicts[4] = {0};
+    for (uint64_t seed = 0; seed < 100; seed++)
+        cr_assert_eq(play(seed, &twins, verdicts), play(seed, &twins, verdicts));
+}

@@ -1,0 +1,395 @@
+/* Where tasks go: evenly, where their input is, to another node than the one they failed on. */
+#include "tests/unit/driver/sched_help.h"
+
+#include <string.h>
+
+Test(sched_place, the_executor_with_most_free_slots_is_next)
+{
+    struct sched *s = sched_create(false);
+    static const uint32_t slots[] = {1, 3, 2}, order[] = {1, 1, 2, 0, 1, 2};
+    for (uint32_t i = 0; i < 3; i++) cr_assert(sched_add_executor(s, i, slots[i]));
+    add_chained(s, 0, 10);
+    for (uint32_t i = 0; i < 6; i++) expect_next(s, order[i], 0, i, 0);
+    expect_nothing(s);
+    sched_destroy(s);
+}
+
+Test(sched_place, tasks_of_a_stage_spread_evenly)
+{
+    struct sched *s = cluster_of(100, 8);
+    add_chained(s, 0, 300);
+    struct sched_run run;
+    while (sched_next(s, 0, &run)) continue;
+    for (uint32_t e = 0; e < 100; e++) cr_expect_eq(sched_running_on(s, e), 3);
+    sched_destroy(s);
+}
+
+Test(sched_place, the_same_events_give_the_same_commands)
+{
+    struct sched *a = cluster_of(37, 3), *b = cluster_of(37, 3);
+    add_chained(a, 0, 200);
+    add_chained(b, 0, 200);
+    for (uint32_t t = 0; t < 200; t++) {
+        sched_prefer(a, 0, t, t * 7 % 37);
+        sched_prefer(b, 0, t, t * 7 % 37);
+    }
+    struct sched_run x, y;
+    while (sched_next(a, 0, &x)) {
+        cr_assert(sched_next(b, 0, &y));
+        cr_assert_eq(memcmp(&x, &y, offsetof(struct sched_run, speculative)), 0);
+        if (x.task % 3 == 0) cr_assert(failed(a, x, SCHED_OWN) && failed(b, y, SCHED_OWN));
+        if (x.task % 3 == 1) cr_assert(done(a, x) && done(b, y));
+        if (sched_verdict(a) != SCHED_GOES_ON) break;
+    }
+    sched_destroy(a);
+    sched_destroy(b);
+}
+
+/* ---- Near its input */
+
+Test(sched_place, a_task_goes_where_its_input_is)
+{
+    struct sched *s = cluster_of(4, 2);
+    add_chained(s, 0, 4);
+    for (uint32_t t = 0; t < 4; t++) sched_prefer(s, 0, t, 3 - t);
+    bool seen[4] = {false};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct sched_run run = next_of(s);
+        cr_expect_eq(run.executor, 3 - run.task);
+        seen[run.task] = true;
+    }
+    cr_expect(seen[0] && seen[1] && seen[2] && seen[3]);
+    sched_destroy(s);
+}
+
+Test(sched_place, an_executor_takes_its_own_before_those_that_may_go_anywhere)
+{
+    struct sched *s = cluster_of(1, 1);
+    add_chained(s, 0, 10);
+    sched_prefer(s, 0, 7, 0);
+    sched_prefer(s, 0, 4, 0);
+    expect_next(s, 0, 0, 7, 0); /* in the order they were told */
+    cr_expect(sched_on_done(s, 0, 0, 7, 0, 0));
+    expect_next(s, 0, 0, 4, 0);
+    cr_expect(sched_on_done(s, 0, 0, 4, 0, 0));
+    expect_next(s, 0, 0, 0, 0);
+    sched_destroy(s);
+}
+
+Test(sched_place, a_task_does_not_wait_for_the_place_where_its_input_is)
+{
+    struct sched *s = cluster_of(2, 1);
+    add_chained(s, 0, 3);
+    for (uint32_t t = 0; t < 3; t++) sched_prefer(s, 0, t, 0);
+    expect_next(s, 0, 0, 0, 0);
+    expect_next(s, 1, 0, 1, 0); /* rather far away than idle */
+    expect_nothing(s);
+    cr_expect(sched_on_done(s, 1, 0, 1, 0, 0));
+    expect_next(s, 1, 0, 2, 0);
+    sched_destroy(s);
+}
+
+Test(sched_place, a_preferred_executor_that_is_lost_or_drains_holds_nobody)
+{
+    struct sched *s = cluster_of(3, 4);
+    add_chained(s, 0, 3);
+    sched_prefer(s, 0, 0, 0);
+    sched_prefer(s, 0, 1, 1);
+    sched_prefer(s, 0, 2, 0);
+    sched_on_executor_lost(s, 0, false, true);
+    sched_on_draining(s, 1);
+    for (uint32_t t = 0; t < 3; t++) expect_next(s, 2, 0, t, 0);
+    sched_destroy(s);
+}
+
+Test(sched_place, a_preference_may_change_while_the_task_waits_and_holds_for_one_attempt)
+{
+    struct sched *s = cluster_of(3, 1);
+    add_chained(s, 0, 1);
+    sched_prefer(s, 0, 0, 1);
+    sched_prefer(s, 0, 0, 2);
+    expect_next(s, 2, 0, 0, 0);
+    sched_prefer(s, 0, 0, 1); /* it runs: not taken */
+    cr_expect(sched_on_failed(s, 2, 0, 0, 0, SCHED_REFUSED));
+    expect_next(s, 0, 0, 0, 1);
+    cr_expect(sched_on_failed(s, 0, 0, 0, 1, SCHED_REFUSED));
+    sched_prefer(s, 0, 0, 2);
+    sched_prefer(s, 0, 0, SCHED_NONE);
+    expect_next(s, 1, 0, 0, 2);
+    sched_destroy(s);
+}
+
+Test(sched_place, an_older_stage_comes_before_a_preference)
+{
+    struct sched *s = cluster_of(2, 1);
+    uint32_t both[] = {0, 1};
+    cr_assert(sched_add_stage(s, 1, NULL, 0));
+    cr_assert(sched_add_stage(s, 1, NULL, 0));
+    cr_assert(sched_add_stage(s, 1, both, 2));
+    sched_prefer(s, 1, 0, 0);
+    expect_next(s, 0, 0, 0, 0);
+    expect_next(s, 1, 1, 0, 0);
+    sched_destroy(s);
+}
+
+/* ---- Another node */
+
+Test(sched_node, another_attempt_goes_to_another_node)
+{
+    struct sched *s = cluster_of(4, 2);
+    add_chained(s, 0, 1);
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < TASK_ATTEMPTS_MAX; i++) {
+        struct sched_run run = next_of(s);
+        cr_expect_eq(seen & 1u << run.executor, 0, "on node %u again", run.executor);
+        seen |= 1u << run.executor;
+        cr_expect(failed(s, run, SCHED_OWN));
+    }
+    cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
+    sched_destroy(s);
+}
+
+Test(sched_node, another_executor_of_the_same_node_is_not_another_node)
+{
+    struct sched *s = sched_create(false);
+    cr_assert(sched_add_executor(s, 3, 4));
+    cr_assert(sched_add_executor(s, 3, 4));
+    cr_assert(sched_add_executor(s, 8, 1));
+    add_chained(s, 0, 1);
+    expect_next(s, 0, 0, 0, 0);
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    expect_next(s, 2, 0, 0, 1);
+    sched_destroy(s);
+}
+
+Test(sched_node, a_task_that_failed_waits_for_another_node_that_is_busy)
+{
+    struct sched *s = cluster_of(2, 1);
+    add_chained(s, 0, 3);
+    expect_next(s, 0, 0, 0, 0);
+    expect_next(s, 1, 0, 1, 0);
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    expect_next(s, 0, 0, 2, 0); /* those behind it do not wait */
+    cr_expect(sched_on_done(s, 0, 0, 2, 0, 0));
+    expect_nothing(s);
+    cr_expect(sched_on_done(s, 1, 0, 1, 0, 0));
+    expect_next(s, 1, 0, 0, 1);
+    sched_destroy(s);
+}
+
+Test(sched_node, if_no_other_node_is_alive_it_goes_to_the_same)
+{
+    struct sched *s = cluster_of(2, 1);
+    add_chained(s, 0, 2);
+    expect_next(s, 0, 0, 0, 0);
+    expect_next(s, 1, 0, 1, 0);
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    expect_nothing(s);
+    sched_on_draining(s, 1); /* it will take no more */
+    expect_next(s, 0, 0, 0, 1);
+    sched_destroy(s);
+}
+
+Test(sched_node, on_two_nodes_attempts_take_turns)
+{
+    struct sched *s = cluster_of(2, 4);
+    add_chained(s, 0, 1);
+    for (uint32_t i = 0; i < TASK_ATTEMPTS_MAX; i++) {
+        expect_next(s, i % 2, 0, 0, i);
+        cr_expect(sched_on_failed(s, i % 2, 0, 0, i, SCHED_OWN));
+    }
+    sched_destroy(s);
+}
+
+Test(sched_node, where_a_fetch_failed_or_a_task_was_refused_is_the_second_choice)
+{
+    static const enum sched_failure whys[] = {SCHED_FETCH, SCHED_REFUSED};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sched *s = cluster_of(2, 2);
+        add_chained(s, 0, 4);
+        for (uint32_t t = 0; t < 4; t++) expect_next(s, t % 2, 0, t, 0);
+        cr_expect(sched_on_failed(s, 0, 0, 0, 0, whys[i]));
+        expect_next(s, 0, 0, 0, 1); /* the other one is full */
+        cr_expect(sched_on_done(s, 1, 0, 1, 0, 0));
+        cr_expect(sched_on_failed(s, 0, 0, 0, 1, whys[i]));
+        expect_next(s, 1, 0, 0, 2);
+        sched_destroy(s);
+    }
+}
+
+Test(sched_node, a_preference_does_not_bring_a_task_back_to_where_it_failed)
+{
+    struct sched *s = cluster_of(3, 2);
+    add_chained(s, 0, 1);
+    sched_prefer(s, 0, 0, 1);
+    expect_next(s, 1, 0, 0, 0);
+    cr_expect(sched_on_failed(s, 1, 0, 0, 0, SCHED_OWN));
+    sched_prefer(s, 0, 0, 1);
+    expect_next(s, 0, 0, 0, 1);
+    sched_destroy(s);
+}
+
+Test(sched_node, many_that_wait_for_another_node_do_not_hold_up_the_rest)
+{
+    struct sched *s = cluster_of(2, 30);
+    add_chained(s, 0, 100);
+    struct sched_run runs[60];
+    for (uint32_t i = 0; i < 60; i++) runs[i] = next_of(s);
+    for (uint32_t i = 0; i < 60; i++) {
+        if (runs[i].executor != 0) continue;
+        cr_expect(failed(s, runs[i], SCHED_OWN));
+        expect_next(s, 0, 0, 60 + i / 2, 0);
+        cr_expect(sched_on_done(s, 0, 0, 60 + i / 2, 0, 0));
+    }
+    for (uint32_t i = 0; i < 60; i++) {
+        if (runs[i].executor != 1) continue;
+        cr_expect(done(s, runs[i]));
+        expect_next(s, 1, 0, i - 1, 1);
+        struct sched_run run = {1, 0, i - 1, 1, false};
+        cr_expect(done(s, run));
+    }
+    sched_destroy(s);
+}
+
+/* ---- Nodes set aside */
+
+static struct sched_run next_on(struct sched *s, uint32_t executor)
+{
+    struct sched_run run;
+    do {
+        run = next_of(s);
+    } while (run.executor != executor);
+    return run;
+}
+
+/* Of different tasks. */
+static void fail_in_a_row_on_0(struct sched *s, uint32_t times)
+{
+    struct sched_run runs[2 * SCHED_NODE_FAILURES_MAX];
+    cr_assert(times <= 2 * SCHED_NODE_FAILURES_MAX);
+    for (uint32_t i = 0; i < times; i++) runs[i] = next_on(s, 0);
+    for (uint32_t i = 0; i < times; i++) cr_expect(failed(s, runs[i], SCHED_OWN));
+}
+
+Test(sched_aside, a_node_that_keeps_failing_is_set_aside)
+{
+    struct sched *s = cluster_of(2, 40);
+    add_chained(s, 0, 60);
+    fail_in_a_row_on_0(s, SCHED_NODE_FAILURES_MAX - 1);
+    cr_expect_not(sched_set_aside(s, 0));
+    fail_in_a_row_on_0(s, 1);
+    cr_expect(sched_set_aside(s, 0));
+    cr_expect_not(sched_set_aside(s, 1));
+    struct sched_run run;
+    while (sched_next(s, 0, &run)) {
+        cr_expect_eq(run.executor, 1);
+        cr_assert(done(s, run));
+    }
+    cr_expect_eq(sched_executors_alive(s), 2);
+    sched_destroy(s);
+}
+
+Test(sched_aside, the_only_node_is_not_set_aside)
+{
+    struct sched *s = cluster_of(1, 10);
+    add_chained(s, 0, 10);
+    fail_in_a_row_on_0(s, SCHED_NODE_FAILURES_MAX);
+    cr_expect_not(sched_set_aside(s, 0));
+    finish(s);
+    cr_expect(sched_stage_done(s, 0));
+    sched_destroy(s);
+}
+
+Test(sched_aside, it_is_back_when_no_other_is_left)
+{
+    struct sched *s = cluster_of(2, 20);
+    add_chained(s, 0, 20);
+    fail_in_a_row_on_0(s, SCHED_NODE_FAILURES_MAX);
+    cr_expect(sched_set_aside(s, 0));
+    sched_on_executor_lost(s, 1, false, true);
+    cr_expect_not(sched_set_aside(s, 0));
+    expect_next(s, 0, 0, 0, 1);
+    cr_assert(sched_add_executor(s, 1, 1));
+    cr_expect(sched_set_aside(s, 0));
+    sched_destroy(s);
+}
+
+Test(sched_aside, if_all_nodes_fail_none_is_set_aside)
+{
+    struct sched *s = cluster_of(2, 8);
+    add_chained(s, 0, 16);
+    struct sched_run runs[16];
+    for (uint32_t i = 0; i < 16; i++) runs[i] = next_of(s);
+    for (uint32_t i = 0; i < 16 && !sched_set_aside(s, 0); i++)
+        if (runs[i].executor == 0) cr_expect(failed(s, runs[i], SCHED_OWN));
+    cr_expect_not(sched_set_aside(s, 1));
+    for (uint32_t i = 0, n = 0; i < 16 && n < SCHED_NODE_FAILURES_MAX; i++)
+        if (runs[i].executor == 1) n += failed(s, runs[i], SCHED_OWN);
+    cr_expect_not(sched_set_aside(s, 0));
+    cr_expect_not(sched_set_aside(s, 1));
+    struct sched_run run;
+    cr_expect(sched_next(s, 0, &run));
+    sched_destroy(s);
+}
+
+Test(sched_aside, one_that_ends_well_there_begins_anew)
+{
+    struct sched *s = cluster_of(2, 40);
+    add_chained(s, 0, 70);
+    struct sched_run kept = next_on(s, 0);
+    fail_in_a_row_on_0(s, SCHED_NODE_FAILURES_MAX - 1);
+    cr_expect(done(s, kept));
+    kept = next_on(s, 0);
+    fail_in_a_row_on_0(s, SCHED_NODE_FAILURES_MAX - 1);
+    cr_expect_not(sched_set_aside(s, 0));
+    fail_in_a_row_on_0(s, 1);
+    cr_expect(sched_set_aside(s, 0));
+    cr_expect(done(s, kept)); /* it went on there */
+    cr_expect_not(sched_set_aside(s, 0));
+    sched_destroy(s);
+}
+
+Test(sched_aside, only_own_failures_speak_against_a_node)
+{
+    struct sched *s = cluster_of(2, 30);
+    add_chained(s, 0, 50);
+    struct sched_run runs[50];
+    for (uint32_t i = 0; i < 50; i++) runs[i] = next_of(s);
+    for (uint32_t i = 0; i < 50; i++)
+        if (runs[i].executor == 0)
+            cr_expect(failed(s, runs[i], i < 25 ? SCHED_REFUSED : SCHED_FETCH));
+    cr_expect_not(sched_set_aside(s, 0));
+    sched_destroy(s);
+}
+
+Test(sched_aside, a_process_that_died_is_one_failure_of_its_node_however_many_tasks_it_ran)
+{
+    struct sched *s = cluster_of(1, 8);
+    cr_assert(sched_add_executor(s, 1, 1));
+    add_chained(s, 0, 200);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) {
+        uint32_t e = i == 0 ? 0 : i + 1;
+        cr_expect_not(sched_set_aside(s, e));
+        struct sched_run run;
+        while (sched_next(s, 0, &run)) continue;
+        cr_expect_gt(sched_running_on(s, e), 1);
+        sched_on_executor_lost(s, e, true, true);
+        cr_assert(sched_add_executor(s, 0, 8));
+    }
+    cr_expect(sched_set_aside(s, SCHED_NODE_FAILURES_MAX + 1), "also for who joins there anew");
+    cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
+    sched_destroy(s);
+}
+
+Test(sched_aside, a_process_that_died_idle_speaks_against_nobody)
+{
+    struct sched *s = cluster_of(SCHED_NODE_FAILURES_MAX + 2, 1);
+    add_chained(s, 0, 1);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) {
+        cr_assert(sched_add_executor(s, 0, 1));
+        sched_on_executor_lost(s, SCHED_NODE_FAILURES_MAX + 2 + i, true, true);
+    }
+    cr_expect_not(sched_set_aside(s, 0));
+    expect_next(s, 0, 0, 0, 0);
+    sched_destroy(s);
+}
