@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-static int send(struct driver *d, uint32_t executor, struct message *m)
+static int send_to(struct driver *d, uint32_t executor, struct message *m)
 {
     assert(!d->members[executor].lost);
     return d->transport.send(d->transport.arg, executor, m, driver_error(d));
@@ -25,7 +25,7 @@ static int send_new(struct driver *d, uint32_t executor, const struct message *l
         message_destroy(m);
         return error_no_memory(driver_error(d));
     }
-    return send(d, executor, m);
+    return send_to(d, executor, m);
 }
 
 static int tell_broadcasts(struct driver *d, uint32_t executor)
