@@ -169,7 +169,9 @@ int job_run(const struct cli_program *program, const char *command, bool explain
     describe(&described, run.job, command);
     if (cli_line_open(&line, &described.syntax, count, words, &status)) {
         bool sound = settings_read(&run.settings, &line, &error);
-        run.settings.file.cluster.job_name = run.job->name;
+        run.settings.config.job_name = run.job->name;
+        run.settings.config.arguments = (const char *const *)argv;
+        run.settings.config.argument_count = (uint32_t)argc;
         status = sound ? run_in_context(&run, program, &line) : cli_fail(&error);
         settings_fini(&run.settings);
         cli_line_fini(&line);

@@ -190,6 +190,7 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
     config->split_bytes = read_bytes(&r, "split-size", (uint64_t)1 << 47);
     config->partitions = (uint32_t)read_count(&r, "partitions", 1, PARTITIONS_MAX, 0);
     config->line_bytes_max = read_bytes(&r, "max-line", VALUE_BYTES_MAX);
+    config->event_log = cli_line_option(line, "event-log");
     config->overwrite = cli_line_switch(line, "overwrite");
     config->encode_messages = cli_line_switch(line, "encode-messages");
     read_bad_rows(&r, config);

@@ -34,12 +34,10 @@ bool settings_address(const char *text, struct arena *memory, const char **out_h
 
 static bool refuse_without_cluster(const struct cli_line *line, struct glint_error *error)
 {
-    static const char *const names[] = {"executors", "event-log"};
     struct cluster_flag flags[CLUSTER_KEYS];
     const char *name = NULL;
     if (cluster_options_read(line, flags) > 0) name = flags[0].key->flag;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (cli_line_given(line, names[i])) name = names[i];
+    if (cli_line_given(line, "executors")) name = "executors";
     if (name == NULL) return true;
     error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
               "--%s does nothing in a job of one process", name);
@@ -98,7 +96,6 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
         !read_listen(&out->file, listen, error) ||
         !read_executors(c, cli_line_option(line, "executors"), error))
         return false;
-    c->event_log = cli_line_option(line, "event-log");
     out->config.cluster = c;
     return true;
 }

@@ -1,5 +1,6 @@
 /* One action from its plan to its last result. */
 #include "engine/driver/internal.h"
+#include "engine/driver/journal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,7 +13,10 @@ static int send_task(struct driver *d, const struct sched_run *run)
     assert(run->stage < a->stage_count && run->executor < d->member_count);
     struct active_stage *stage = &a->stages[run->stage];
     assert(run->task < stage->tasks);
-    if (stage->begun_ns == 0) stage->begun_ns = d->env->now_ns(d->env);
+    if (stage->begun_ns == 0) {
+        stage->begun_ns = d->env->now_ns(d->env);
+        journal_stage(d, run->stage);
+    }
     int r = announce_for_task(d, run->executor, run->stage);
     if (r != 0) return r;
     struct message *m = message_create(MSG_TASK);
@@ -98,6 +102,7 @@ static int run_tasks(struct driver *d)
         if (wake < until) until = wake;
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
+        journal_tick(d);
     }
     int drained = drain(d);
     return r != 0 ? r : drained;
@@ -164,9 +169,13 @@ int driver_run(struct runner *runner, const struct action *action)
     if (g->config.explain && action->output != NULL) return plan_explain(action);
     int r = prepare(action);
     if (r != 0) return r;
-    struct active a = {.action = action, .bad_rows_before = tally_sum(&d->tally, "bad rows")};
+    struct active a = {.action = action,
+                       .number = d->next_action++,
+                       .bad_rows_before = tally_sum(&d->tally, "bad rows")};
     d->active = &a;
+    journal_action(d);
     r = run_active(d);
+    journal_action_end(d);
     members_end(d);
     d->active = NULL;
     stages_fini(&a);

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
+#include "engine/driver/journal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -45,11 +46,15 @@ static int driver_finish(struct runner *runner)
     struct glint_error *e = driver_error(d);
     if (e->code == GLINT_OK) driver_check_clock(d);
     if (e->code == GLINT_OK) publish_all(d);
-    if (e->code == GLINT_OK) return 0;
+    if (e->code == GLINT_OK) {
+        journal_job_end(d);
+        return 0;
+    }
     const char *kept = discard_all(d);
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
     text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
+    journal_job_end(d);
     return e->code;
 }
 
@@ -92,6 +97,7 @@ static void driver_destroy(struct runner *runner)
         mem_free(d->commits[i]);
     }
     d->transport.destroy(d->transport.arg);
+    journal_close(d);
     mem_free(d->commits);
     mem_free(d->published);
     outputs_destroy(d->outputs);
@@ -123,7 +129,9 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                          .job_id = job_id,
                          .begun_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->begun_ns + g->config.timeout_ns;
-    return d;
+    if (journal_open(d) == 0) return d;
+    mem_free(d);
+    return NULL;
 }
 
 struct runner *driver_runner(struct driver *d)

@@ -123,6 +123,12 @@ void event_log_close(struct event_log *log)
     mem_free(log);
 }
 
+void event_log_tick(struct event_log *log)
+{
+    if (log == NULL || log->state == LOG_BROKEN || log->pending.size == 0) return;
+    if (log->env->now_ns(log->env) - log->flushed_ns >= FLUSH_NS) write_pending(log);
+}
+
 /* ---- Lines */
 
 static void put_text(struct event_log *log, const char *name, const char *value)

@@ -50,6 +50,9 @@ struct event_job {
 /* First, once. */
 void event_log_job(struct event_log *log, const struct event_job *e);
 
+/* Now and then: writes lines that have waited for a second. */
+void event_log_tick(struct event_log *log);
+
 enum event_executor_state {
     EVENT_JOINED,
     EVENT_LOST,

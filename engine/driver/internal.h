@@ -18,7 +18,7 @@ struct member {
     char name[NAME_BYTES_MAX], host[NAME_BYTES_MAX];
     uint32_t node; /* the first member of the same host */
     uint32_t slots;
-    bool lost, draining;
+    bool lost, draining, set_aside;
     uint64_t value_told; /* broadcasts up to this id */
     /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
     bool *plan_told;
@@ -51,6 +51,7 @@ struct active {
     struct commit *commit; /* of an action that saves */
     struct sched *sched;
     struct active_stage *stages;       /* parents first, the action last */
+    uint32_t number; /* of actions in this job, from 0 */
     uint32_t stage_count, first_stage; /* wire ids are first_stage + number */
     uint32_t shown_first, shown_count; /* stages that a person hears of */
     struct result *results;            /* per task of the last stage */
@@ -69,7 +70,7 @@ struct driver {
     struct transport transport;
     struct member *members;
     uint32_t member_count, losses;
-    uint32_t next_stage;
+    uint32_t next_stage, next_action;
     uint64_t job_id, begun_ns, deadline_ns; /* deadline 0: none */
     struct active *active;
     struct outputs *outputs; /* of all shuffles so far */
@@ -78,6 +79,9 @@ struct driver {
     const char **published;
     struct tally tally;
     struct progress progress;
+    struct event_log *log;                     /* NULL: none */
+    void (*note)(void *arg, const char *line); /* where notes go beside the log */
+    void *note_arg;
     atomic_int interrupt; /* a code, from any thread */
 };
 
@@ -113,6 +117,8 @@ void members_fini(struct driver *d);
 /* Makes room for what each member is told during an action. False without memory. */
 bool members_begin(struct driver *d, uint32_t stage_count);
 void members_end(struct driver *d);
+/* After a failure there, or a task that went well: says so when its node is set aside. */
+void members_review(struct driver *d, uint32_t executor, const struct glint_error *why);
 /* "on e1", or nothing where there is one executor only. */
 void member_where(const struct driver *d, uint32_t executor, char *out, size_t capacity);
 

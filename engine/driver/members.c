@@ -1,6 +1,7 @@
 /* Executors as the driver knows them: who joined, who left, and what each has been told. */
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
+#include "engine/driver/journal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static bool member_begin(struct member *m, uint32_t stage_count)
 {
     assert(m->plan_told == NULL && m->outputs_told == NULL);
     if (m->lost) return true;
+    m->set_aside = false; /* each action begins with no node set aside */
     m->plan_told = mem_zalloc(sizeof *m->plan_told * stage_count);
     m->outputs_told = mem_zalloc(sizeof *m->outputs_told * stage_count);
     return m->plan_told != NULL && m->outputs_told != NULL;
@@ -76,6 +78,7 @@ int driver_on_executor(struct driver *d, const struct executor_info *info)
     bool ok = m != NULL;
     if (ok && a != NULL && a->sched != NULL)
         ok = member_begin(m, a->stage_count) && sched_add_executor(a->sched, m->node, m->slots);
+    if (ok) journal_executor(d, d->member_count - 1, EVENT_JOINED, NULL);
     return ok ? 0 : error_no_memory(driver_error(d));
 }
 
@@ -83,8 +86,24 @@ void driver_on_draining(struct driver *d, uint32_t executor)
 {
     assert(executor < d->member_count);
     d->members[executor].draining = true;
+    journal_executor(d, executor, EVENT_DRAINING, NULL);
     if (d->active != NULL && d->active->sched != NULL)
         sched_on_draining(d->active->sched, executor);
+}
+
+void members_review(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct member *m = &d->members[executor];
+    bool *known = &d->members[m->node].set_aside, now = sched_set_aside(d->active->sched, executor);
+    if (now && !*known) {
+        glint_note(
+            d->g,
+            "executor %s (%s) gets no more tasks while others do better: the last %u that it "
+            "ran failed there, the last one with: %s",
+            m->name, m->host, SCHED_NODE_FAILURES_MAX, why->cause);
+        journal_executor(d, executor, EVENT_SET_ASIDE, why);
+    }
+    *known = now;
 }
 
 /* What becomes of the tasks is the scheduler's; a person reads the cause, and how much of a loss it
@@ -104,18 +123,31 @@ static void note_loss(struct driver *d, uint32_t executor, const struct glint_er
                outputs);
 }
 
+/* It may turn out to be what ends the job. */
+static void keep_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    struct glint_error *last = &d->active->last_error;
+    char where[2 * NAME_BYTES_MAX];
+    *last = *why;
+    member_where(d, executor, where, sizeof where);
+    text_format(last->effect, sizeof last->effect, "the last attempt of a task was lost%s", where);
+}
+
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                     const struct glint_error *why)
 {
     struct active *a = d->active;
     assert(executor < d->member_count && !d->members[executor].lost);
     if (loss != LOSS_DRAINED) note_loss(d, executor, why);
+    journal_executor(d, executor, EVENT_LOST, why);
+    journal_loss(d, executor, why);
     d->members[executor].lost = true;
     if (loss != LOSS_DRAINED) d->losses++;
     outputs_lost_executor(d->outputs, executor);
     if (a != NULL && a->sched != NULL) {
-        if (loss != LOSS_DRAINED) a->last_error = *why;
+        if (loss != LOSS_DRAINED) keep_loss(d, executor, why);
         sched_on_executor_lost(a->sched, executor, loss == LOSS_CHILD, loss != LOSS_DRAINED);
+        members_review(d, executor, why);
         if (!a->over && results_verdict(d) != 0) {
             a->over = true;
             sched_stop(a->sched);

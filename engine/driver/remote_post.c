@@ -185,7 +185,7 @@ static void post_on_opened(void *arg, struct conn *c)
         error_set(&why, GLINT_E_PEER_MISMATCH, "look at host and port in the cluster's file",
                   "executor %s is wanted, and %s answers", p->at->id, peer->node);
     text_format(admit.name, sizeof admit.name, "%s",
-                r->cluster->job_name != NULL ? r->cluster->job_name : "job");
+                r->g->config.job_name != NULL ? r->g->config.job_name : "job");
     p->spent = p->hopeless = false;
     if (why.code == GLINT_OK && admit_encode(&admit, &payload, &why) == 0) {
         p->state = POST_ASKED;

@@ -1,6 +1,7 @@
 /* What comes back: outcomes of tasks, results in order of the partitions. */
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
+#include "engine/driver/journal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -110,6 +111,8 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
     struct sched_run twin;
     uint64_t now = d->env->now_ns(d->env);
     if (!sched_on_done(a->sched, executor, number, m->task, m->attempt, now) || a->over) return 0;
+    if (d->members[d->members[executor].node].set_aside)
+        members_review(d, executor, driver_error(d));
     int r = sched_twin(a->sched, number, m->task, &twin) ? announce_kill(d, &twin) : 0;
     if (r != 0) return r;
     if (number + 1 != a->stage_count) return on_output(d, executor, number, m);
@@ -133,16 +136,20 @@ int results_verdict(struct driver *d)
     if (verdict == SCHED_GOES_ON || e->code != GLINT_OK) return e->code;
     assert(a->last_error.code != GLINT_OK);
     *e = a->last_error;
-    if (verdict == SCHED_STAGE_FAILED)
-        text_format(e->effect, sizeof e->effect, "%u attempts in a row to run a stage failed so",
+    if (verdict == SCHED_STAGE_FAILED) { /* the cause names who has it, the effect who wants it */
+        size_t used = strlen(e->effect);
+        text_format(e->effect + used, sizeof e->effect - used,
+                    "%s%u attempts in a row to run a stage failed so", used > 0 ? "; " : "",
                     STAGE_ATTEMPTS_MAX);
+    }
     if (verdict == SCHED_LOSSES) e->code = GLINT_E_TOO_MANY_LOSSES;
     return e->code;
 }
 
 /* One map output is lost, or, where the executor did not answer, all that the shuffle has there:
  * finding that out one by one would cost an attempt for each. */
-static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fault *f)
+static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fault *f,
+                         const struct glint_error *why)
 {
     struct active *a = d->active;
     struct outputs *o = a->stages[stage].outputs;
@@ -151,6 +158,8 @@ static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fa
         if (map == f->map ? place.attempt != f->attempt : !f->unreachable) continue;
         if (place.executor != f->executor || !o->there[map]) continue;
         outputs_lost(o, map, place);
+        if (sched_stage_needed(a->sched, stage))
+            journal_retry(d, stage, map, place.attempt, place.executor, why);
         sched_on_output_lost(a->sched, stage, map, place.executor, place.attempt);
     }
 }
@@ -163,7 +172,8 @@ static void on_fetch_failed(struct driver *d, const struct message *m)
     if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0) return;
     for (uint32_t i = 0; i < a->stage_count; i++) {
         const struct outputs *o = a->stages[i].outputs;
-        if (o != NULL && o->shuffle == f.shuffle && f.map < o->maps) lose_outputs(d, i, &f);
+        if (o != NULL && o->shuffle == f.shuffle && f.map < o->maps)
+            lose_outputs(d, i, &f, m->error);
     }
 }
 
@@ -181,7 +191,10 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     bool stays = !a->over && sched_stage_needed(a->sched, number);
     if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why)) return 0;
     if (why == SCHED_FETCH) on_fetch_failed(d, m);
+    if (why == SCHED_OWN) members_review(d, executor, m->error);
     if (!stays) return 0;
+    if (why != SCHED_REFUSED && sched_verdict(a->sched) == SCHED_GOES_ON)
+        journal_retry(d, number, m->task, m->attempt, executor, m->error);
     char where[2 * NAME_BYTES_MAX];
     member_where(d, executor, where, sizeof where);
     a->last_error = *m->error;
@@ -200,6 +213,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     if (a != NULL && a->sched != NULL && number < a->stage_count &&
         m->task < a->stages[number].tasks) {
         int r = 0;
+        journal_outcome(d, executor, number, m);
         if (m->type == MSG_DONE) r = on_done(d, executor, number, m);
         if (m->type == MSG_FAILED && m->error != NULL) r = on_failed(d, executor, number, m);
         if (r != 0) {

@@ -235,8 +235,18 @@ bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sch
     const struct sched_task *t = task_at(s, stage, task);
     if (t->state != TASK_DONE || t->twin == NULL) return false;
     assert(t->twin->doomed && t->twin->task == t);
-    *out =
-        (struct sched_run){t->twin->executor, stage, task, t->twin->number, t->twin->speculative};
+    *out = sched_run_of(s, t->twin);
+    return true;
+}
+
+bool sched_slot(const struct sched *s, uint32_t executor, uint32_t slot, struct sched_run *out,
+                bool *out_wanted)
+{
+    if (executor >= s->executor_count || s->executors[executor].lost) return false;
+    const struct sched_executor *e = &s->executors[executor];
+    if (slot >= e->slots || e->attempts[slot].task == NULL) return false;
+    *out = sched_run_of(s, &e->attempts[slot]);
+    *out_wanted = !e->attempts[slot].doomed;
     return true;
 }
 

@@ -36,6 +36,7 @@ struct sched;
 struct sched_run {
     uint32_t executor, stage, task, attempt;
     bool speculative;
+    uint64_t begun_ns;
 };
 
 /* NULL without memory. `speculate`: start a second attempt, on another node, of a task that runs
@@ -106,6 +107,10 @@ uint32_t sched_tasks_done(const struct sched *s, uint32_t stage);
 /* Slots in use: twins that are to end, too. */
 uint32_t sched_running(const struct sched *s);
 uint32_t sched_running_on(const struct sched *s, uint32_t executor);
+/* What holds a slot of an executor. False: nothing, or there is no such slot. *out_wanted: its task
+ * still waits for it. */
+bool sched_slot(const struct sched *s, uint32_t executor, uint32_t slot, struct sched_run *out,
+                bool *out_wanted);
 /* Executors that can run tasks now or when others end: alive, not draining. */
 uint32_t sched_executors_alive(const struct sched *s);
 /* Who has done a task, and as which attempt. False: it is not done. */

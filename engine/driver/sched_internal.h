@@ -113,6 +113,12 @@ static inline uint32_t sched_task_number(const struct sched *s, const struct sch
     return (uint32_t)(t - s->stages[t->stage].tasks);
 }
 
+static inline struct sched_run sched_run_of(const struct sched *s, const struct sched_attempt *a)
+{
+    return (struct sched_run){a->executor, a->task->stage, sched_task_number(s, a->task),
+                              a->number,   a->speculative, a->begun_ns};
+}
+
 static inline bool sched_complete(const struct sched_stage *stage)
 {
     return stage->done == stage->count;

@@ -109,8 +109,6 @@ bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out)
         t = pick(s, &s->stages[i], &executor);
     if (t == NULL) t = sched_slow_pick(s, &executor);
     if (t == NULL) return false;
-    const struct sched_attempt *a = sched_begin(s, t, executor);
-    *out =
-        (struct sched_run){executor, t->stage, sched_task_number(s, t), a->number, a->speculative};
+    *out = sched_run_of(s, sched_begin(s, t, executor));
     return true;
 }

@@ -1,6 +1,7 @@
 /* The stages of the running action: every shuffle above it, those that are complete too, because an
  * executor that is lost takes its map outputs along; then the action itself. */
 #include "engine/driver/internal.h"
+#include "engine/driver/journal.h"
 #include "engine/net/cluster.h"
 
 #include <assert.h>
@@ -181,6 +182,7 @@ static int stage_end(struct driver *d, uint32_t number)
     struct active_stage *stage = &a->stages[number];
     assert(!stage->ended && sched_stage_done(a->sched, number));
     stage->ended = true;
+    journal_stage_end(d, number);
     uint64_t now = d->env->now_ns(d->env);
     if (stage->counts && !tally_stage(&d->tally, stage->name, stage->tasks,
                                       stage->begun_ns ? now - stage->begun_ns : 0))

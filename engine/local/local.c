@@ -195,7 +195,7 @@ int local_start(struct glint *g)
         local_destroy(l);
         return g->error.code;
     }
-    struct executor_info info = {.name = "local", .host = "", .slots = g->config.slots};
+    struct executor_info info = {.name = "local", .host = "localhost", .slots = g->config.slots};
     if (driver_on_executor(driver, &info) == 0) {
         g->runner = driver_runner(driver);
         return 0;

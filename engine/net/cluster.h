@@ -46,8 +46,6 @@ struct cluster {
     uint16_t listen_port;
     uint32_t executors_min; /* wait for so many before the first task; 0: for one */
     bool speculate;
-    const char *event_log; /* NULL: none */
-    const char *job_name;
 };
 
 #endif

@@ -19,6 +19,10 @@ struct progress {
 };
 
 struct glint_config {
+    const char *job_name;         /* for people: status, event log; NULL: "job" */
+    const char *const *arguments; /* of the command line, for the event log; may be NULL */
+    uint32_t argument_count;
+    const char *event_log;         /* a file for what happens (docs/event-log.md); NULL: none */
     const struct cluster *cluster; /* where executors are (net/cluster.h); NULL: in this process */
     uint32_t slots;                /* local[N]; 0: as many as processors */
     uint64_t memory_bytes;         /* of the process; 0: MEMORY_BYTES_DEFAULT */

@@ -66,7 +66,6 @@ static bool run_tasks(struct fake_cluster *fakes)
 static bool run(const struct secret *secret, const char *secret_path)
 {
     struct cluster cluster = {.name = "fake",
-                              .job_name = "test-job",
                               .secret_file = secret_path,
                               .insecure_plaintext = secret == NULL,
                               .heartbeat = {20000000, 10000000000, 20000000000},

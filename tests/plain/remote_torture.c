@@ -64,7 +64,6 @@ static bool settled(const struct driver *d, uint64_t end_ns)
 static bool try(int64_t n, bool from)
 {
     struct cluster cluster = {.name = "fake",
-                              .job_name = "test-job",
                               .insecure_plaintext = true,
                               .heartbeat = {100000000, 10000000000, 20000000000},
                               .connect_ms = 5000,

@@ -150,7 +150,7 @@ Test(settings, a_cluster_from_options)
     cr_expect_str_eq(c->listen_host, "127.0.0.1");
     cr_expect_eq(c->listen_port, 7400);
     cr_expect_eq(c->executors_min, 3);
-    cr_expect_str_eq(c->event_log, "events");
+    cr_expect_str_eq(settings.config.event_log, "events");
     cr_expect(c->speculate);
     cr_expect_eq(c->heartbeat.beat_ns, 200000000);
     cr_assert(READ((char *)"--master=local[2]"));
@@ -167,7 +167,6 @@ Test(settings, options_that_do_not_go_together)
                    "--listen");
     expect_refused(READ((char *)"--speculate"), GLINT_E_USAGE, "--speculate");
     expect_refused(READ((char *)"--executors=2"), GLINT_E_USAGE, "--executors");
-    expect_refused(READ((char *)"--event-log=e"), GLINT_E_USAGE, "--event-log");
     expect_refused(READ((char *)"--dead=8s"), GLINT_E_USAGE, "--dead");
     expect_refused(READ((char *)"--cluster=no/such.toml"), GLINT_E_CONFIG, "no/such.toml");
     expect_refused(READ((char *)"--listen=10.0.0.1:7400"), GLINT_E_CONFIG, "--listen");

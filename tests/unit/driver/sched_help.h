@@ -27,7 +27,7 @@ static inline void add_chained(struct sched *s, uint32_t number, uint32_t tasks)
 
 static inline struct sched_run next_at(struct sched *s, uint64_t now_ns)
 {
-    struct sched_run run = {SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE, false};
+    struct sched_run run = {SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE, false, 0};
     cr_assert(sched_next(s, now_ns, &run), "there is nothing to start");
     return run;
 }

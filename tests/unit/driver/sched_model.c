@@ -115,7 +115,7 @@ static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out
             near = i;
     }
     if (near != SCHED_NONE && may_run(m, &st->tasks[near], m->executors[most].node)) {
-        *out = (struct sched_run){most, stage, near, st->tasks[near].attempts, false};
+        *out = (struct sched_run){most, stage, near, st->tasks[near].attempts, false, 0};
         return true;
     }
     for (uint32_t i = 0; i < st->count; i++) {
@@ -126,7 +126,7 @@ static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out
             e = place(m, t, t->left);
         if (e == SCHED_NONE) e = place(m, t, SCHED_NONE);
         if (e == SCHED_NONE) continue;
-        *out = (struct sched_run){e, stage, i, t->attempts, false};
+        *out = (struct sched_run){e, stage, i, t->attempts, false, 0};
         return true;
     }
     return false;

@@ -48,7 +48,7 @@ Test(sched, the_oldest_ready_stage_goes_first)
     cr_assert(sched_add_stage(s, 1, NULL, 0));
     cr_assert(sched_add_stage(s, 1, parents, 2));
     expect_next(s, 0, 0, 0, 0);
-    cr_expect(failed(s, (struct sched_run){0, 0, 0, 0, false}, SCHED_OWN));
+    cr_expect(failed(s, (struct sched_run){0, 0, 0, 0, false, 0}, SCHED_OWN));
     expect_next(s, 0, 0, 0, 1); /* before task 1, which is before stage 1 */
     cr_expect(sched_on_done(s, 0, 0, 0, 1, 0));
     expect_next(s, 0, 0, 1, 0);

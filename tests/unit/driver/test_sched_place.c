@@ -245,7 +245,7 @@ Test(sched_node, many_that_wait_for_another_node_do_not_hold_up_the_rest)
         if (runs[i].executor != 1) continue;
         cr_expect(done(s, runs[i]));
         expect_next(s, 1, 0, i - 1, 1);
-        struct sched_run run = {1, 0, i - 1, 1, false};
+        struct sched_run run = {1, 0, i - 1, 1, false, 0};
         cr_expect(done(s, run));
     }
     sched_destroy(s);

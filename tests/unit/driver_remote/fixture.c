@@ -29,7 +29,6 @@ void enter(void)
         nodes[i].slots = 2;
     }
     cluster = (struct cluster){.name = "fake",
-                               .job_name = "test-job",
                                .insecure_plaintext = true,
                                .heartbeat = patient,
                                .connect_ms = 5000,

@@ -1,0 +1,218 @@
+/* Stages count from 0 through the whole job, as those on the wire do from 1. */
+#include "engine/driver/journal.h"
+
+#include "engine/base/text.h"
+#include "engine/net/cluster.h"
+#include "engine/net/hello.h"
+
+#include <assert.h>
+
+static void note_and_log(void *arg, const char *line)
+{
+    struct driver *d = arg;
+    event_log_note(d->log, line);
+    if (d->note != NULL) d->note(d->note_arg, line);
+}
+
+static uint32_t stage_number(const struct active *a, uint32_t stage)
+{
+    assert(a->first_stage > 0 && stage < a->stage_count);
+    return a->first_stage - 1 + stage;
+}
+
+/* The options as they are in force, whatever named them. */
+static void log_job(struct driver *d)
+{
+    const struct glint_config *c = &d->g->config;
+    char master[NAME_BYTES_MAX], memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
+    char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
+    text_format(master, sizeof master, "local[%u]", c->slots);
+    if (c->cluster != NULL) text_format(master, sizeof master, "%s", c->cluster->name);
+    text_format(memory, sizeof memory, "%llu", (unsigned long long)c->memory_bytes);
+    text_format(split, sizeof split, "%llu", (unsigned long long)c->split_bytes);
+    text_format(partitions, sizeof partitions, "%u", c->partitions);
+    text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / 1000000));
+    const struct event_pair options[] = {
+        {"memory", c->cluster == NULL ? memory : NULL},
+        {"split-size", c->split_bytes > 0 ? split : NULL},
+        {"partitions", c->partitions > 0 ? partitions : NULL},
+        {"timeout", c->timeout_ns > 0 ? timeout : NULL},
+        {"bad-rows", c->skip_bad_rows ? "skip" : "fail"},
+        {"overwrite", c->overwrite ? "true" : "false"},
+        {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
+    event_log_job(d->log, &(struct event_job){.id = d->job_id,
+                                              .name = c->job_name != NULL ? c->job_name : "job",
+                                              .version = GLINT_VERSION,
+                                              .build = build_id(),
+                                              .master = master,
+                                              .arguments = c->arguments,
+                                              .argument_count = c->argument_count,
+                                              .options = options,
+                                              .option_count = sizeof options / sizeof options[0]});
+}
+
+int journal_open(struct driver *d)
+{
+    struct glint_config *c = &d->g->config;
+    if (c->event_log == NULL || c->explain) return 0;
+    const struct event_log_config config = {
+        .env = d->env, .path = c->event_log, .note = c->note, .note_arg = c->note_arg};
+    d->log = event_log_open(&config, driver_error(d));
+    if (d->log == NULL) return driver_error(d)->code;
+    d->note = c->note;
+    d->note_arg = c->note_arg;
+    c->note = note_and_log;
+    c->note_arg = d;
+    log_job(d);
+    return 0;
+}
+
+void journal_job_end(struct driver *d)
+{
+    struct glint_summary summary;
+    if (d->log == NULL) return;
+    d->runner.summarize(&d->runner, &summary);
+    for (uint32_t i = 0; i < summary.output_count; i++)
+        event_log_output(d->log, summary.outputs[i]);
+    event_log_job_end(d->log, driver_error(d), &summary);
+}
+
+void journal_close(struct driver *d)
+{
+    if (d->log == NULL) return;
+    event_log_close(d->log);
+    d->g->config.note = d->note;
+    d->g->config.note_arg = d->note_arg;
+    d->log = NULL;
+}
+
+void journal_tick(struct driver *d)
+{
+    event_log_tick(d->log);
+}
+
+void journal_executor(struct driver *d, uint32_t executor, enum event_executor_state state,
+                      const struct glint_error *why)
+{
+    const struct member *m = &d->members[executor];
+    assert(executor < d->member_count);
+    event_log_executor(d->log, &(struct event_executor){.executor = executor,
+                                                        .state = state,
+                                                        .name = m->name,
+                                                        .host = m->host,
+                                                        .slots = m->slots,
+                                                        .why = why});
+}
+
+void journal_action(struct driver *d)
+{
+    const struct action *action = d->active->action;
+    event_log_action(d->log, d->active->number, action->op->name, action->output);
+}
+
+void journal_action_end(struct driver *d)
+{
+    event_log_action_end(d->log, d->active->number, driver_error(d));
+}
+
+void journal_stage(struct driver *d, uint32_t number)
+{
+    const struct active *a = d->active;
+    const struct active_stage *stage = &a->stages[number];
+    uint32_t parents[PLAN_NODES_MAX];
+    if (d->log == NULL) return;
+    assert(stage->parent_count <= PLAN_NODES_MAX);
+    for (uint32_t i = 0; i < stage->parent_count; i++)
+        parents[i] = stage_number(a, stage->parents[i]);
+    event_log_stage(d->log, &(struct event_stage){.stage = stage_number(a, number),
+                                                  .action = a->number,
+                                                  .name = stage->name,
+                                                  .tasks = stage->tasks,
+                                                  .parents = parents,
+                                                  .parent_count = stage->parent_count});
+}
+
+void journal_stage_end(struct driver *d, uint32_t number)
+{
+    const struct active *a = d->active;
+    if (a->stages[number].begun_ns == 0) return; /* all its tasks were done before */
+    event_log_stage_end(d->log, stage_number(a, number), NULL);
+}
+
+/* ---- Attempts */
+
+static void log_attempt(struct driver *d, const struct sched_run *run, enum event_outcome outcome,
+                        const struct glint_error *why, struct glint_slice counters)
+{
+    const struct active *a = d->active;
+    uint64_t now = d->env->now_ns(d->env);
+    assert(run->begun_ns <= now);
+    event_log_task(d->log,
+                   &(struct event_task){.stage = stage_number(a, run->stage),
+                                        .task = run->task,
+                                        .partition = active_partition(a, run->stage, run->task),
+                                        .attempt = run->attempt,
+                                        .executor = run->executor,
+                                        .speculative = run->speculative,
+                                        .start_ns = run->begun_ns,
+                                        .end_ns = now,
+                                        .outcome = outcome,
+                                        .why = why,
+                                        .counters = counters});
+}
+
+void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const struct message *m)
+{
+    const struct active *a = d->active;
+    struct sched_run run;
+    bool wanted;
+    if (d->log == NULL) return;
+    for (uint32_t slot = 0; slot < d->members[executor].slots; slot++) {
+        if (!sched_slot(a->sched, executor, slot, &run, &wanted)) continue;
+        if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
+        bool ended =
+            !wanted || a->over ||
+            (m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED);
+        enum event_outcome outcome = ended                 ? EVENT_KILLED
+                                     : m->type == MSG_DONE ? EVENT_DONE
+                                                           : EVENT_FAILED;
+        log_attempt(d, &run, outcome, m->error,
+                    (struct glint_slice){m->counters.data, m->counters.size});
+    }
+}
+
+void journal_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                   uint32_t executor, const struct glint_error *why)
+{
+    event_log_retry(d->log, &(struct event_retry){.stage = stage_number(d->active, stage),
+                                                  .task = task,
+                                                  .attempt = attempt,
+                                                  .executor = executor,
+                                                  .why = why});
+}
+
+static void log_lost_outputs(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    for (uint32_t i = 0; i + 1 < a->stage_count; i++) {
+        const struct outputs *o = a->stages[i].outputs;
+        if (!sched_stage_needed(a->sched, i) || a->over) continue;
+        for (uint32_t map = 0; map < o->maps; map++)
+            if (o->there[map] && o->places[map].executor == executor)
+                journal_retry(d, i, map, o->places[map].attempt, executor, why);
+    }
+}
+
+void journal_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    struct sched_run run;
+    bool wanted;
+    if (d->log == NULL || a == NULL || a->sched == NULL) return;
+    for (uint32_t slot = 0; slot < d->members[executor].slots; slot++) {
+        if (!sched_slot(a->sched, executor, slot, &run, &wanted)) continue;
+        log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, (struct glint_slice){NULL, 0});
+        if (wanted && !a->over) journal_retry(d, run.stage, run.task, run.attempt, executor, why);
+    }
+    log_lost_outputs(d, executor, why);
+}
