@@ -43,7 +43,9 @@ class Samples:
 
 @dataclass
 class Result:
-    """One row of the table. Sides are in `unit`; a ratio may be of something else (`goal` says)."""
+    """One row of the table: glint, and what stands beside it (`hand`: the hand-written side, or in
+    the cluster's table what `what` names last). Sides are in `unit`; a ratio may be of something
+    else (`goal` says)."""
     name: str
     what: str
     unit: str
@@ -121,9 +123,9 @@ class Bench:
     """Data is made when it is first asked for: rows 0..n-1 to build from, rows n..2n-1 (ids that
     no filter holds) to test with."""
 
-    def __init__(self, folder, glint, rows_small, rows_large, runs):
-        self.folder, self.glint, self.runs = folder, glint, runs
-        self.rows = {"small": rows_small, "large": rows_large}
+    def __init__(self, folder, glint, sizes):
+        self.folder, self.glint, self.runs, self.sizes = folder, glint, sizes.runs, sizes
+        self.rows = {"small": sizes.rows_small, "large": sizes.rows_large}
         say(f"building the hand-written programs in {folder}")
         self.programs = Programs(folder / "programs")
         self.scratch = folder / "scratch"
@@ -137,7 +139,8 @@ class Bench:
 
     # ---- data ----
 
-    def _make(self, name, first, rows, header=False):
+    def rows_from(self, name, first, rows, header=False):
+        """The file of these rows of the one endless table; kept until it is dropped."""
         path = self.folder / f"{name}.tsv"
         if path in self._made:
             return path
@@ -153,20 +156,20 @@ class Bench:
         return path
 
     def table(self, size):
-        return self._make(f"table-{size}", 0, self.rows[size])
+        return self.rows_from(f"table-{size}", 0, self.rows[size])
 
     def unseen(self, size):
-        return self._make(f"unseen-{size}", self.rows[size], self.rows[size])
+        return self.rows_from(f"unseen-{size}", self.rows[size], self.rows[size])
 
     def headed(self, size):
-        return self._make(f"headed-{size}", 0, self.rows[size], header=True)
+        return self.rows_from(f"headed-{size}", 0, self.rows[size], header=True)
 
     def halves(self, size, unseen=False):
         """The table, or the unseen rows, as two files."""
         rows, kind = self.rows[size], "unseen" if unseen else "table"
         first, half = (rows if unseen else 0), rows // 2
-        return [self._make(f"{kind}-{size}-a", first, half),
-                self._make(f"{kind}-{size}-b", first + half, rows - half)]
+        return [self.rows_from(f"{kind}-{size}-a", first, half),
+                self.rows_from(f"{kind}-{size}-b", first + half, rows - half)]
 
     def drop(self, paths):
         for path in paths:
@@ -207,8 +210,10 @@ class Bench:
 
     # ---- running ----
 
-    def submit(self, job, *rest, master="local[1]"):
-        return [str(self.glint), "submit", job, *map(str, rest), "--master", master, "-q",
+    def submit(self, job, *rest, master="local[1]", cluster=None):
+        """In this process, or on the executors of a file, which run already."""
+        where = ["--cluster", str(cluster)] if cluster else ["--master", master]
+        return [str(self.glint), "submit", job, *map(str, rest), *where, "-q",
                 "--work-dir", str(self.scratch)]
 
     def measure(self, *commands, cpus):

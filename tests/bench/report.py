@@ -10,10 +10,12 @@ def number(value, unit=""):
     return f"{text} {unit}".rstrip()
 
 
-def print_table(bench, results):
+def print_table(bench, results, other="hand-written"):
+    """`other` is what stands beside glint."""
+    simd = f", hand-written side uses {bench.programs.simd}" if other == "hand-written" else ""
     print(f"small = {bench.rows['small']} rows, large = {bench.rows['large']} rows, medians of "
-          f"{bench.runs}, hand-written side uses {bench.programs.simd}\n")
-    rows = [("work", "glint", "hand-written", "ratio", "target", "met", "")]
+          f"{bench.runs}{simd}\n")
+    rows = [("work", "glint", other, "ratio", "target", "met", "")]
     for result in results:
         met = {True: "yes", False: "NO", None: "-"}[result.met]
         rows.append((result.what, number(result.glint, result.unit),
@@ -26,13 +28,13 @@ def print_table(bench, results):
         print("  ".join([*cells, row[6]]).rstrip())
 
 
-def as_object(bench, results):
+def as_object(bench, results, other="hand-written"):
     return {
         "rows": bench.rows, "runs": bench.runs, "hand_written_simd": bench.programs.simd,
         "cpus": os.cpu_count(),
         "results": [{
             "name": r.name, "what": r.what, "unit": r.unit, "target": r.goal, "glint": r.glint,
-            "hand_written": r.hand, "ratio": r.ratio, "met": r.met, "note": r.note,
+            other.replace("-", "_"): r.hand, "ratio": r.ratio, "met": r.met, "note": r.note,
             "seconds": {side: [run.seconds for run in s.runs] for side, s in r.samples.items()},
             "peak_bytes": {side: s.peak_bytes for side, s in r.samples.items()},
         } for r in results],

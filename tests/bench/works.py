@@ -1,5 +1,6 @@
 """The rows of the table: what is run on each side, and what counts as met."""
 
+import statistics
 import subprocess
 from dataclasses import dataclass
 from typing import Callable
@@ -33,14 +34,18 @@ class Work:
         return Result(self.name, self.what, unit, self.goal, **rest)
 
 
+def adding_to(table):
+    """A decorator that makes a function the next row of the table."""
+    def work(name, what, goal):
+        def add(function):
+            table.append(Work(name, what, goal, function))
+            return function
+        return add
+    return work
+
+
 ALL = []
-
-
-def work(name, what, goal):
-    def add(function):
-        ALL.append(Work(name, what, goal, function))
-        return function
-    return add
+work = adding_to(ALL)
 
 
 def per_row(bench, size, seconds):
@@ -237,6 +242,32 @@ def scale_test(row, bench):
 
 # ---- whole jobs ----
 
+class Four:
+    """The four jobs in a row, each a process of its own; `where` as in Bench.submit."""
+    names = ("split-dataset", "count-keys", "bloom-build", "bloom-test")
+
+    def __init__(self, bench, table, prefix, **where):
+        self.bench, self.turns = bench, []
+        self.outs = {n: bench.out(f"{prefix}-{n}")
+                     for n in ("train", "test", "counts", "filters", "tested")}
+        train, test, counts, filters, tested = self.outs.values()
+        arguments = [(table, train, test), (train, counts), (P, train, counts, filters),
+                     (P, test, filters, counts, tested)]
+        self.commands = [bench.submit(name, *rest, **where)
+                         for name, rest in zip(self.names, arguments)]
+
+    def run(self):
+        for out in self.outs.values():
+            remove(out)
+        samples = [self.bench.measure(command, cpus=["-"])[0] for command in self.commands]
+        self.turns.append([s.seconds for s in samples])
+        return Sample(sum(s.seconds for s in samples), max(s.peak_bytes for s in samples))
+
+    def milliseconds(self, name):
+        """The median of one job in all runs so far."""
+        return statistics.median(turn[self.names.index(name)] for turn in self.turns) * 1e3
+
+
 def same_four(bench, train, test, counts, filters, tested):
     """Count, build and test by hand on the very split that glint made."""
     files = [bench.folder / "split-train.tsv", bench.folder / "split-test.tsv"]
@@ -259,23 +290,10 @@ def same_four(bench, train, test, counts, filters, tested):
 def four_jobs(row, bench):
     if not bench.glint:
         return None
-    table = bench.headed("small")
-    train, test, counts, filters, tested = (bench.out(n) for n in
-                                            ("train", "test", "counts", "filters", "tested"))
-    steps = [("split-dataset", table, train, test), ("count-keys", train, counts),
-             ("bloom-build", P, train, counts, filters),
-             ("bloom-test", P, test, filters, counts, tested)]
-    commands = [bench.submit(*step, master="local[2]") for step in steps]
-
-    def all_four():
-        for out in (train, test, counts, filters, tested):
-            remove(out)
-        samples = [bench.measure(command, cpus=["-"])[0] for command in commands]
-        return Sample(sum(s.seconds for s in samples), max(s.peak_bytes for s in samples))
-
-    all_four()
-    same_four(bench, train, test, counts, filters, tested)
-    samples = bench.alternate({"glint": all_four})
+    four = Four(bench, bench.headed("small"), "glint", master="local[2]")
+    four.run()
+    same_four(bench, *four.outs.values())
+    samples = bench.alternate({"glint": four.run})
     seconds = samples["glint"].seconds
     pyspark, where = bench.peer_seconds("pyspark", "small", PYSPARK_SECONDS / 1_250_000)
     faster = pyspark / seconds
