@@ -7,10 +7,12 @@
  * What is fetched, and not yet taken by the driver, is at most result_bytes_max, the limit on what
  * an action may answer: a driver that is busy is not run over. The upper half of a request's id is
  * the result's, the lower one the chunk's. */
+#include "engine/base/little.h"
 #include "engine/driver/remote_internal.h"
 
 #include <assert.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define WINDOW_CHUNKS 8u
 
@@ -20,7 +22,7 @@ struct result {
     uint32_t id; /* 0: waits */
     uint32_t chunks, asked, got;
     uint32_t flying[WINDOW_CHUNKS], flying_count;
-    uint64_t heard_ns;
+    uint64_t heard_ns, sum;    /* XXH3-64 of the bytes */
     struct glint_error broken; /* asks no more, and ends when nothing flies */
 };
 
@@ -134,7 +136,7 @@ void large_add(struct link *l, struct message *m)
     struct glint_error why = {.code = GLINT_OK};
     uint64_t max = r->g->config.result_bytes_max;
     assert(l->joined && m->type == MSG_DONE);
-    if (m->size == 0 || m->body.size > 0) {
+    if (m->size == 0 || m->body.size != RESULT_SUM_BYTES) {
         message_destroy(m);
         link_fail_with(l, GLINT_E_PROTOCOL, "a result that is there and not there");
         return;
@@ -153,6 +155,8 @@ void large_add(struct link *l, struct message *m)
         return;
     }
     s->m = m;
+    s->sum = little_get64(m->body.data);
+    buffer_fini(&m->body);
     s->chunks = (uint32_t)((m->size + FETCH_CHUNK_BYTES_MAX - 1) / FETCH_CHUNK_BYTES_MAX);
     struct result **at = &l->results;
     while (*at != NULL) at = &(*at)->next;
@@ -179,6 +183,9 @@ static void finish(struct link *l, struct result *s)
     assert(s->flying_count == 0);
     unlink_result(l, s);
     send_forget(l, m->id);
+    if (s->broken.code == GLINT_OK && XXH3_64bits(m->body.data, size) != s->sum)
+        error_set(&s->broken, GLINT_E_RUN_CORRUPT, NULL,
+                  "a task's result was damaged on the way, or by its executor");
     if (s->broken.code != GLINT_OK) {
         atomic_fetch_sub(&l->r->results_held, size);
         push_failed(l, m, &s->broken);

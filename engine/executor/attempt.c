@@ -3,9 +3,11 @@
  * with FETCH_FAILED, which names it, so that the driver has it made again. */
 #include "engine/executor/attempt.h"
 
+#include "engine/base/little.h"
 #include "engine/executor/pipeline.h"
 
 #include <assert.h>
+#include <xxhash.h>
 
 /* Beyond it the driver is not told how much there is for each partition. */
 #define SIZES_MAX 65536u
@@ -176,9 +178,12 @@ static int keep_output(struct attempt *a, const struct message *m, uint64_t shuf
 static int keep_result(struct attempt *a, struct message *outcome)
 {
     if (a->config->fetcher == NULL || outcome->body.size <= RESULT_INLINE_BYTES_MAX) return 0;
+    uint8_t sum[RESULT_SUM_BYTES];
     outcome->size = outcome->body.size;
+    little_put64(sum, XXH3_64bits(outcome->body.data, outcome->body.size));
     outcome->id = store_add_result(a->store, &outcome->body);
-    return outcome->id != 0 ? 0 : error_no_memory(&a->task->error);
+    bool ok = outcome->id != 0 && buffer_append(&outcome->body, sum, sizeof sum);
+    return ok ? 0 : error_no_memory(&a->task->error);
 }
 
 static void outcome_fail(struct attempt *a, struct message *outcome)

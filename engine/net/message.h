@@ -12,9 +12,10 @@
  *   FORGET     stage, or id: a result
  *
  * JOB comes first, once. A BROADCAST without a body is fetched in blocks (executor/values.h). A
- * DONE whose result is over RESULT_INLINE_BYTES_MAX has `id` and `size` for it instead of the body,
- * until the driver's transport has fetched it. The body of a map task's DONE is one byte per reduce
- * partition, how much there is for it (size_code); that of a FAILED of FETCH_FAILED is the fault.
+ * DONE whose result is over RESULT_INLINE_BYTES_MAX has `id` and `size` for it, and its XXH3-64 as
+ * the body, until the driver's transport has fetched it. The body of a map task's DONE is one byte
+ * per reduce partition, how much there is for it (size_code); that of a FAILED of FETCH_FAILED is
+ * the fault.
  */
 #ifndef GLINT_NET_MESSAGE_H
 #define GLINT_NET_MESSAGE_H
@@ -36,6 +37,8 @@ enum message_type {
     MSG_FAILED,
     MSG_TYPES_END
 };
+
+#define RESULT_SUM_BYTES 8 /* little-endian */
 
 struct message {
     enum message_type type;

@@ -126,8 +126,10 @@ WIRE_CODEC(tracked);
 int gone_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error);
 int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error);
 
-/* The parts of one partition, in the order asked for. decode fills exactly `count`; sums that
+/* The parts of one partition, in the order asked for, behind their XXH3-64: they travel as DATA,
+ * whose bytes no frame covers. decode fills exactly `count`; sums that
  * cannot be are PROTOCOL. */
+#define PARTS_SUM_BYTES 8
 int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *out,
                  struct glint_error *error);
 int parts_decode(struct glint_slice bytes, struct run_part *out, uint32_t count,

@@ -2,12 +2,14 @@
  * answer a GET. A GET has just the fields of its kind. */
 #include "engine/net/wire.h"
 
+#include "engine/base/little.h"
 #include "engine/data/scan.h"
 #include "engine/limits.h"
 #include "engine/net/pack_net.h"
 
 #include <assert.h>
 #include <string.h>
+#include <xxhash.h>
 
 static_assert(EXECUTORS_MAX < TRACK_DRIVER, "the driver is not an executor's number");
 
@@ -195,7 +197,10 @@ int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *ou
                  struct glint_error *error)
 {
     assert(count <= PARTITIONS_MAX);
+    static const uint8_t none[PARTS_SUM_BYTES];
     struct packer p;
+    uint64_t start = out->size;
+    if (!buffer_append(out, none, sizeof none)) return error_no_memory(error);
     uint64_t before = out->size;
     packing_begin(&p, out, 4 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
@@ -204,7 +209,12 @@ int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *ou
         pack_u64(&p, parts[i].raw);
         pack_u64(&p, parts[i].records);
     }
-    return packing_end(&p, out, before, error);
+    int r = packing_end(&p, out, before, error);
+    if (r == 0)
+        little_put64(out->data + start, XXH3_64bits(out->data + before, out->size - before));
+    else
+        out->size = start;
+    return r;
 }
 
 static bool take_u64(struct glint_slice *bytes, uint64_t *out)
@@ -230,8 +240,15 @@ int parts_decode(struct glint_slice bytes, struct run_part *out, uint32_t count,
                  struct glint_error *error)
 {
     struct scan_head head;
-    bool ok = scan_head(bytes.data, bytes.size, &head) && head.kind == SCAN_ARRAY &&
-              head.count == 4 * (uint64_t)count;
+    bool ok = bytes.size > PARTS_SUM_BYTES;
+    uint64_t sum = ok ? little_get64(bytes.data) : 0;
+    if (ok) {
+        bytes.data += PARTS_SUM_BYTES;
+        bytes.size -= PARTS_SUM_BYTES;
+    }
+    ok = ok && sum == XXH3_64bits(bytes.data, bytes.size) &&
+         scan_head(bytes.data, bytes.size, &head) && head.kind == SCAN_ARRAY &&
+         head.count == 4 * (uint64_t)count;
     if (ok) {
         bytes.data += head.head_size;
         bytes.size -= head.head_size;

@@ -18,6 +18,7 @@ enum fake_result {
     FAKE_LARGE,    /* `result_bytes`, to be fetched */
     FAKE_LOST,     /* likewise, but the bytes are gone */
     FAKE_SHORT,    /* answers with fewer bytes than were asked for */
+    FAKE_DAMAGED,  /* other bytes than its checksum says */
     FAKE_HUGE,     /* says that it has more than any job may answer */
     FAKE_SILENT,   /* never answers a GET */
     FAKE_NONSENSE, /* a message that does not parse */

@@ -2,12 +2,14 @@
  * checks what it is sent. */
 #include "tests/support/fake_nodes.h"
 
+#include "engine/base/little.h"
 #include "engine/net/message.h"
 #include "engine/net/seal.h"
 #include "engine/net/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define BLOCKS_MAX 16u
 #define RESULT_ID  77u
@@ -26,7 +28,7 @@ static void send_message(struct process *p, struct message *m)
 static void on_task(struct process *p, const struct message *task)
 {
     const struct fake_node *told = p->node->told;
-    uint8_t small[8] = {(uint8_t)task->task};
+    uint8_t small[8] = {(uint8_t)task->task}, sum[RESULT_SUM_BYTES];
     struct message done = {
         .type = MSG_DONE, .stage = task->stage, .task = task->task, .attempt = task->attempt};
     atomic_fetch_add(&p->node->told->tasks, 1);
@@ -41,6 +43,9 @@ static void on_task(struct process *p, const struct message *task)
     } else {
         done.id = RESULT_ID;
         done.size = told->result == FAKE_HUGE ? UINT64_MAX / 2 : told->result_bytes;
+        uint64_t wrong = told->result == FAKE_DAMAGED;
+        little_put64(sum, wrong ^ XXH3_64bits(p->node->cluster->result, told->result_bytes));
+        done.body = (struct buffer){sum, sizeof sum, sizeof sum};
     }
     send_message(p, &done);
 }

@@ -94,6 +94,11 @@ Test(remote_bytes, a_result_that_is_gone)
     fetch_fails(FAKE_LOST, 20 * MIB, GLINT_E_CONNECTION);
 }
 
+Test(remote_bytes, a_damaged_result)
+{
+    fetch_fails(FAKE_DAMAGED, 3 * MIB, GLINT_E_RUN_CORRUPT);
+}
+
 Test(remote_bytes, an_answer_of_another_length)
 {
     start_one(FAKE_SHORT, 2 * MIB);

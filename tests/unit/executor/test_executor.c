@@ -1,6 +1,7 @@
 /* Two executors, joined by function calls: whoever has made which map output, the same results come
  * out; what is lost or damaged is named; attempts can be ended; large results wait to be fetched.
  */
+#include "engine/base/little.h"
 #include "engine/executor/executor.h"
 
 #include "engine/executor/store.h"
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 extern const struct op op_collect;
 
@@ -310,9 +312,10 @@ Test(executor, large_results_wait)
         total += m->id != 0 ? m->size : m->body.size;
         if (m->id != 0) {
             cr_expect_gt(m->size, RESULT_INLINE_BYTES_MAX);
-            cr_expect_eq(m->body.size, 0);
             cr_assert(store_result(s, m->id, &bytes, &held));
             cr_expect_eq(bytes.size, m->size);
+            cr_assert_eq(m->body.size, RESULT_SUM_BYTES);
+            cr_expect_eq(little_get64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
             store_release_result(s, held);
             send(2, MSG_FORGET, &(struct message){.id = m->id});
             cr_expect(!store_result(s, m->id, &bytes, &held));

@@ -176,6 +176,21 @@ Test(wire, parts_come_back)
     mem_free(back);
 }
 
+Test(wire, damaged_parts_are_refused)
+{
+    static const struct run_part parts[2] = {{0, 100, 200, 3}, {100, 1000, 999, 9}};
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert_eq(parts_encode(parts, 2, &bytes, &error), 0);
+    for (uint64_t bit = 0; bit < 8 * bytes.size; bit++) {
+        struct run_part back[2];
+        bytes.data[bit / 8] ^= 1u << bit % 8;
+        memset(&error, 0, sizeof error);
+        cr_expect_eq(parts_decode(whole(&bytes), back, 2, &error), GLINT_E_PROTOCOL);
+        bytes.data[bit / 8] ^= 1u << bit % 8;
+    }
+    buffer_fini(&bytes);
+}
+
 /* Sums that no run can have. */
 Test(wire, parts_that_cannot_be)
 {
