@@ -1,0 +1,178 @@
+"""What tests of faults have in common: a job whose output is known, and hooks (hooks.c) that strike at
+a moment of it."""
+import json
+import os
+import subprocess
+import tempfile
+
+from cluster import ClusterTest, children_of, is_zombie, until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def build_hooks():
+    """Once per process: the library for LD_PRELOAD. Removed with this process's folder for it."""
+    if not hasattr(build_hooks, "path"):
+        build_hooks.folder = tempfile.TemporaryDirectory(prefix="glint-hooks-")
+        build_hooks.path = os.path.join(build_hooks.folder.name, "hooks.so")
+        subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", build_hooks.path,
+                        os.path.join(HERE, "hooks.c")], check=True)
+    return build_hooks.path
+
+
+class Hook:
+    """A rule that acts once. `hit` says that it did; a process that it holds goes on after `go`."""
+
+    def __init__(self, test, call, what, number, action):
+        test.hooks.append(self)
+        self.marker = os.path.join(test.folder, f"hook-{len(test.hooks)}")
+        self.rule = f"{call} {what} {number} {action} {self.marker}"
+
+    @property
+    def hit(self):
+        return os.path.exists(self.marker)
+
+    def until_hit(self):
+        until(lambda: self.hit, f"{self.rule} has struck")
+
+    def go(self):
+        with open(self.marker + ".go", "w", encoding="ascii"):
+            pass
+
+
+class Event(dict):
+    """A line of an event log; its fields are attributes."""
+
+    __getattr__ = dict.get
+
+
+class FaultTest(ClusterTest):
+    """Jobs of a few hundred milliseconds on e1 and e2, of one slot each."""
+
+    rows = 200000
+    split = "500K"  # 8 map tasks
+    maps = 8
+    spilling = {"slots": 1, "memory": "16M"}  # map outputs go to files
+
+    def setUp(self):
+        self.hooks = []
+        super().setUp()
+        self.addCleanup(lambda: [hook.go() for hook in self.hooks if os.path.isdir(self.folder)])
+
+    def tearDown(self):
+        for hook in self.hooks:
+            hook.go()
+        super().tearDown()
+
+    # ---- Processes
+
+    def hooked(self, *hooks, env=None):
+        """The environment of a process that has these hooks, or rules."""
+        rules = "\n".join(getattr(hook, "rule", hook) for hook in hooks)
+        options = self.env.get("ASAN_OPTIONS", "")
+        return {"GLINT_HOOKS": rules, "LD_PRELOAD": build_hooks(), **(env or {}),
+                "ASAN_OPTIONS": f"{options}:verify_asan_link_order=0:handle_segv=0".lstrip(":")}
+
+    def executor(self, name, *options, ready=True, hooks=(), env=None):
+        process = self.start(name, "executor", "--cluster", self.config, "--id", name, *options,
+                             env=self.hooked(*hooks, env=env) if hooks else env)
+        process.port = self.ports[name]
+        if ready:
+            process.until_says(f"executor {name} ready on ")
+        return process
+
+    def hook(self, call, what, number, action):
+        return Hook(self, call, what, number, action)
+
+    def in_map(self, number=1):
+        """Holds a map task as it opens its input."""
+        return self.hook("open", "ratings-", number, "hold")
+
+    # ---- Jobs
+
+    def counts(self):
+        if not os.path.isdir(os.path.join(self.folder, "counts")):
+            code, _, err = self.run_glint("submit", "count-keys", self.ratings(self.rows), "counts",
+                                          "--master", "local[2]", "-q")
+            self.assertEqual(code, 0, err)
+        return os.path.join(self.folder, "counts")
+
+    def words(self, out):
+        """A job that shuffles as much as it reads, to four reducers."""
+        return ("bloom-build", "--strategy", "indexes", "--partitions", "4", "--split-size", self.split,
+                "0.01", self.ratings(self.rows), self.counts(), out)
+
+    def expected(self, rows=None):
+        if not hasattr(self, "expected_bytes"):
+            words = self.words("expected")
+            code, _, err = self.run_glint("submit", *words, "--master", "local[2]", "-q")
+            self.assertEqual(code, 0, err)
+            self.expected_bytes = self.read_output("expected")
+            self.assertGreater(len(self.expected_bytes), 100000)
+        return self.expected_bytes
+
+    def begin(self, *options, env=None):
+        """Starts the job on all executors."""
+        return self.start("job", "submit", *self.words("out"), "--cluster", self.config, "--executors",
+                          str(len(self.executors)), "--event-log", "events", *options, env=env)
+
+    def ends_well(self, job):
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+        self.assertEqual(sorted(n for n in os.listdir(self.folder) if n.startswith(".")), [])
+
+    def ends_badly(self, job, status, *texts):
+        """And leaves no output."""
+        self.assertEqual(job.wait(), status, job.err)
+        for text in texts:
+            self.assertIn(text, job.err)
+        self.assertEqual([n for n in os.listdir(self.folder) if n == "out" or n.startswith(".")], [])
+
+    def serves_the_next(self):
+        """All executors are as good as before."""
+        for name in self.ports:
+            self.until_state(name, "idle")
+        job = self.start("next", "submit", *self.words("next-out"), "--cluster", self.config,
+                         "--executors", str(len(self.ports)))
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("next-out"), self.expected())
+
+    def child(self, process):
+        return until(process.children, f"{process.name} has a child")[0]
+
+    def until_gone(self, pid):
+        until(lambda: is_zombie(pid), f"process {pid} has ended")
+
+    # ---- The event log
+
+    def events(self, kind=None):
+        """All of them, or those of a kind; a line that is being written is left out."""
+        try:
+            with open(os.path.join(self.folder, "events"), encoding="utf-8") as file:
+                lines = file.read().split("\n")[:-1]
+        except FileNotFoundError:
+            lines = []
+        found = [Event(json.loads(line)) for line in lines]
+        return [e for e in found if kind in (None, e.event)]
+
+    def map_stage(self):
+        """The number of the stage that reads the ratings."""
+        stages = [e for e in self.events("stage") if e.tasks == self.maps]
+        return stages[0].stage if stages else None
+
+    def map_attempts(self, outcome=None):
+        stage = self.map_stage()
+        return [e for e in self.events("task")
+                if e.stage == stage and stage is not None and outcome in (None, e.outcome)]
+
+    def until_maps_done(self, count):
+        until(lambda: len(self.map_attempts("done")) >= count, f"{count} map tasks are done")
+
+    def executor_numbers(self, name):
+        return {e.executor for e in self.events("executor") if e.state == "joined" and e.name == name}
+
+    def retries(self):
+        return len(self.events("retry"))
+
+
+__all__ = ["FaultTest", "Hook", "build_hooks", "children_of", "is_zombie", "until"]
