@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -80,7 +81,7 @@ static void hold(const struct rule *r)
 {
     char go[PATH_MAX + 8];
     snprintf(go, sizeof go, "%s.go", r->marker);
-    while (syscall(SYS_access, go, F_OK) != 0) usleep(2000);
+    while (syscall(SYS_access, go, F_OK) != 0) poll(NULL, 0, 2);
 }
 
 static void die(int number)
@@ -206,7 +207,7 @@ static ssize_t send_flipped(int file, const struct iovec *parts, int count, size
     while (sent < (ssize_t)used) {
         ssize_t n = send(file, copy + sent, used - (size_t)sent, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN) break;
-        if (n < 0) usleep(1000);
+        if (n < 0) poll(NULL, 0, 1);
         sent += n > 0 ? n : 0;
     }
     free(copy);

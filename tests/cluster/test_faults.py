@@ -13,7 +13,7 @@ class KilledInMap(FaultTest):
     """One of two executors dies while it runs a map task."""
 
     def held(self):
-        hook = self.in_map(2)
+        hook = self.in_map()
         e1, e2 = self.executor("e1", hooks=[hook]), self.executor("e2")
         job = self.begin()
         hook.until_hit()
