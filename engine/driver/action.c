@@ -5,7 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
-#define DRAIN_NS (10 * UINT64_C(1000000000)) /* of tasks on other machines that do not end */
+/* Of tasks on other machines that do not end: when the action is over without them (twins of tasks
+ * that are done), and else. */
+#define TWINS_NS (UINT64_C(500000000))
+#define DRAIN_NS (10 * UINT64_C(1000000000))
 
 static int send_task(struct driver *d, const struct sched_run *run)
 {
@@ -73,7 +76,7 @@ static int drain(struct driver *d)
     if (sched_running(a->sched) == 0) return 0;
     const struct glint_error before = *driver_error(d);
     bool told = false, remote = d->g->config.cluster != NULL;
-    uint64_t end = d->env->now_ns(d->env) + DRAIN_NS;
+    uint64_t end = d->env->now_ns(d->env) + (active_done(a) ? TWINS_NS : DRAIN_NS);
     a->over = true;
     sched_stop(a->sched);
     while (sched_running(a->sched) > 0 && (!remote || d->env->now_ns(d->env) < end)) {
