@@ -293,15 +293,34 @@ static bool read_environment(struct reader *r)
     return true;
 }
 
+/* An executor that is started reads the same file, and takes what options said from there. */
+static bool keep_variable(struct reader *r, const struct cluster_flag *flag, const char **out)
+{
+    char name[64];
+    key_variable(flag->key, name, sizeof name);
+    size_t size = strlen(name) + strlen(flag->text) + 2;
+    char *text = arena_alloc(&r->file->memory, size);
+    if (text == NULL) return no_memory(r);
+    text_format(text, size, "%s=%s", name, flag->text);
+    *out = text;
+    return true;
+}
+
 static bool read_flags(struct reader *r)
 {
     r->code = GLINT_E_BAD_VALUE;
+    uint64_t size = (r->source->flag_count + 1) * sizeof(char *);
+    const char **variables = arena_alloc(&r->file->memory, size);
+    if (variables == NULL) return no_memory(r);
+    memset(variables, 0, size);
+    r->file->cluster.launch_variables = variables;
     for (uint32_t i = 0; i < r->source->flag_count; i++) {
         const struct cluster_flag *flag = &r->source->flags[i];
         char name[64];
         assert(flag->key->flag != NULL && flag->key >= cluster_keys);
         text_format(name, sizeof name, "--%s", flag->key->flag);
         if (!set_from_text(r, flag->key, flag->text, name, &r->file->cluster)) return false;
+        if (!keep_variable(r, flag, &variables[i])) return false;
         assert(flag->key < cluster_keys + CLUSTER_KEYS);
         r->file->origins[flag->key - cluster_keys] = (struct cluster_origin){.from = FROM_FLAG};
     }

@@ -164,9 +164,36 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
     close_handles(p);
 }
 
-/* 0 or a negative errno; the handles are open in any case. */
-static int spawn(struct launch_process *p, uv_loop_t *loop, struct words *w, int log)
+static bool is_named(const char *const *variables, const char *variable)
 {
+    size_t size = strcspn(variable, "=") + 1;
+    for (; variables != NULL && *variables != NULL; variables++)
+        if (strncmp(*variables, variable, size) == 0) return true;
+    return false;
+}
+
+/* What options said, and the rest of this process' environment. The texts stay where they are. NULL
+ * without memory. */
+static char **variables_of(const struct cluster *c)
+{
+    uint64_t own = 0, count = 0, n = 0;
+    while (environ[own] != NULL) own++;
+    while (c->launch_variables != NULL && c->launch_variables[count] != NULL) count++;
+    char **all = mem_alloc((own + count + 1) * sizeof *all);
+    if (all == NULL) return NULL;
+    for (uint64_t i = 0; i < count; i++) all[n++] = (char *)(uintptr_t)c->launch_variables[i];
+    for (uint64_t i = 0; i < own; i++)
+        if (!is_named(c->launch_variables, environ[i])) all[n++] = environ[i];
+    assert(n <= own + count);
+    all[n] = NULL;
+    return all;
+}
+
+/* 0 or a negative errno; the handles are open in any case. */
+static int spawn(struct launch_process *p, uv_loop_t *loop, const struct cluster *c,
+                 struct words *w, int log)
+{
+    char **variables = variables_of(c);
     uv_stdio_container_t files[3] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = log},
@@ -175,6 +202,7 @@ static int spawn(struct launch_process *p, uv_loop_t *loop, struct words *w, int
     uv_process_options_t options = {.exit_cb = on_exit,
                                     .file = w->items[0],
                                     .args = w->items,
+                                    .env = variables,
                                     .flags = UV_PROCESS_DETACHED,
                                     .stdio_count = 3,
                                     .stdio = files};
@@ -182,8 +210,9 @@ static int spawn(struct launch_process *p, uv_loop_t *loop, struct words *w, int
     p->open_handles = 2;
     int r = uv_timer_init(loop, &p->timer);
     assert(r == 0);
-    r = uv_spawn(loop, &p->process, &options);
+    r = variables != NULL ? uv_spawn(loop, &p->process, &options) : UV_ENOMEM;
     p->running = r == 0;
+    mem_free(variables);
     return r;
 }
 
@@ -211,7 +240,7 @@ struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const stru
                                             : words_of_command(&w, cluster, executor, error);
     if (r == 0) {
         log = log_open(env, cluster, p->log, error);
-        r = log < 0 ? log : spawn(p, loop, &w, log);
+        r = log < 0 ? log : spawn(p, loop, cluster, &w, log);
         if (r != 0 && log >= 0) error_set_system(error, GLINT_E_SYSTEM, r, "start", w.items[0]);
     }
     if (log >= 0) env->close(env, log);

@@ -30,6 +30,9 @@ struct cluster {
     bool insecure_plaintext;
     enum launch launch;
     const char *const *launch_command; /* LAUNCH_SSH: argv; {host}, {id}, {config} are replaced */
+    /* NAME=value of what options said, which started executors take from their environment; ends
+     * with NULL; NULL: none. */
+    const char *const *launch_variables;
     const char *log_dir;               /* of launched executors */
     uint64_t log_bytes_max;            /* per log file */
     uint32_t drivers_max;

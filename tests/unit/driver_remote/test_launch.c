@@ -92,6 +92,20 @@ Test(launch, words_are_replaced_and_no_shell_reads_them)
     cr_expect_eq(s.st_mode & 0777, 0700);
 }
 
+Test(launch, what_options_said_comes_before_the_environment)
+{
+    static const char *const command[] = {"/bin/sh", "-c", "echo $GLINT_DEAD $GLINT_DRAIN $HOME",
+                                          NULL};
+    static const char *const variables[] = {"GLINT_DEAD=3s", "GLINT_DRAIN=4s", NULL};
+    setenv("GLINT_DEAD", "9s", 1);
+    setenv("HOME", "/here", 1);
+    cluster.launch_variables = variables;
+    struct launch_process *p = launch(command);
+    cr_assert_not_null(p, "%s", error.cause);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect_str_eq(read_file(log_path), "3s 4s /here\n");
+}
+
 Test(launch, logs_are_appended_to_and_make_room)
 {
     static const char *const command[] = {"/bin/sh", "-c", "echo 0123456789012345678901234567890",
