@@ -1,0 +1,177 @@
+"""A cluster whose nodes have network namespaces of their own: what befalls cables, in tests.
+
+The test's process enters a user and network namespace, so nothing outside is touched and no right is
+needed but to make those. A node is a namespace and a cable (veth) to a bridge; processes are started in
+it, and the test itself stays at the bridge, which nothing cuts off. Faults are rules for what a node
+takes in (nft), and rates of cables (tc tbf).
+"""
+import contextlib
+import ctypes
+import os
+import subprocess
+import unittest
+
+from cluster import ClusterTest
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+PREFIX = "10.77.0."
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result, what):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def namespace():
+    """A descriptor of this thread's network namespace."""
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def command(*words, stdin=None):
+    done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def enter():
+    """Takes this process, of one thread, to namespaces in which it is root."""
+    uid, gid = os.geteuid(), os.getegid()
+    checked(LIBC.unshare(CLONE_NEWUSER | CLONE_NEWNET), "unshare")
+    write("/proc/self/setgroups", "deny")
+    write("/proc/self/uid_map", f"0 {uid} 1")
+    write("/proc/self/gid_map", f"0 {gid} 1")
+    command("ip", "link", "set", "lo", "up")
+    command("ip", "link", "add", "bridge", "type", "bridge", "stp_state", "0")
+    command("ip", "address", "add", f"{PREFIX}1/24", "dev", "bridge")
+    command("ip", "link", "set", "bridge", "up")
+
+
+def enter_once():
+    """For setUpClass: its tests run in such namespaces, or are skipped."""
+    if not hasattr(enter_once, "why"):
+        try:
+            enter()
+            enter_once.why = None
+        except OSError as error:
+            enter_once.why = f"no network namespaces: {error}"
+    if enter_once.why:
+        raise unittest.SkipTest(enter_once.why)
+
+
+class Node:
+    """One host: a name, an address, a cable."""
+
+    def __init__(self, name, number):
+        self.name, self.address, self.port = name, f"{PREFIX}{number}", f"cable{number}"
+        home = namespace()
+        try:
+            checked(LIBC.unshare(CLONE_NEWNET), "unshare")
+            self.fd = namespace()
+        finally:
+            checked(LIBC.setns(home, CLONE_NEWNET), "setns")
+            os.close(home)
+        command("ip", "link", "add", self.port, "type", "veth", "peer", "name", "eth0",
+                "netns", f"/proc/{os.getpid()}/fd/{self.fd}")
+        command("ip", "link", "set", self.port, "master", "bridge", "up")
+        self.run("ip", "address", "add", f"{self.address}/24", "dev", "eth0")
+        self.run("ip", "link", "set", "lo", "up")
+        self.run("ip", "link", "set", "eth0", "up")
+        self.run("nft", "-f", "-", stdin="table inet faults { chain input { "
+                 "type filter hook input priority 0; policy accept; }; }")
+
+    @contextlib.contextmanager
+    def inside(self):
+        """What is started within is a process of this node."""
+        home = namespace()
+        checked(LIBC.setns(self.fd, CLONE_NEWNET), "setns")
+        try:
+            yield
+        finally:
+            checked(LIBC.setns(home, CLONE_NEWNET), "setns")
+            os.close(home)
+
+    def run(self, *words, stdin=None):
+        with self.inside():
+            return command(*words, stdin=stdin)
+
+    def deaf_to(self, *others):
+        """Takes in nothing from these nodes, without a word to them."""
+        for other in others:
+            self.run("nft", "add", "rule", "inet", "faults", "input", "ip", "saddr", other.address, "drop")
+
+    def heal(self):
+        self.run("nft", "flush", "chain", "inet", "faults", "input")
+
+    def reset(self, other=None):
+        """Both ends of every connection of this node, or of those with the other, are told it is over."""
+        which = ("src", self.address) if other is None else ("dst", other.address)
+        self.run("ss", "--no-header", "--kill", "--tcp", "state", "connected", *which)
+
+    def rate(self, rate, burst="32k"):
+        """Of its cable, both ways: "1mbit", "100mbps" (which are megabytes)."""
+        words = ("root", "tbf", "rate", rate, "burst", burst, "limit", "64m")
+        command("tc", "qdisc", "replace", "dev", self.port, *words)
+        self.run("tc", "qdisc", "replace", "dev", "eth0", *words)
+
+    def bytes_sent(self):
+        """Over its cable, since it was made."""
+        with self.inside(), open("/proc/net/dev", encoding="ascii") as file:
+            line = next(line for line in file if line.strip().startswith("eth0:"))
+        return int(line.split(":")[1].split()[8])
+
+    def close(self):
+        command("ip", "link", "delete", self.port)
+        os.close(self.fd)
+
+
+def cut(*nodes):
+    """Neither of them hears any other of them."""
+    for node in nodes:
+        node.deaf_to(*(n for n in nodes if n is not node))
+
+
+class NetworkTest(ClusterTest):
+    """Executors and the driver on nodes of their own. Skipped where the system gives no namespaces."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        enter_once()
+
+    def setUp(self):
+        self.nodes = {}
+        super().setUp()
+
+    def node(self, name):
+        if name not in self.nodes:
+            self.nodes[name] = Node(name, len(self.nodes) + 10)
+            self.addCleanup(self.nodes[name].close)
+        return self.nodes[name]
+
+    def write_cluster(self, executors=None, **keys):
+        secret = os.path.join(self.folder, "secret")
+        if not os.path.exists(secret):
+            code, _, err = self.run_glint("secret", "new", secret)
+            self.assertEqual(code, 0, err)
+        placed = {name: {"host": self.node(name).address, **values}
+                  for name, values in (executors or self.executors).items()}
+        super().write_cluster(placed, **{"secret_file": secret, **keys})
+
+    def start(self, name, *words, env=None):
+        """Executors on the node of their name, all else on that of the driver."""
+        with self.node(name if name in self.nodes else "driver").inside():
+            return super().start(name, *words, env=env)
+
+    def hold(self):
+        """Tasks go out so slowly that a job does not end before the test has had its way."""
+        self.node("driver").rate("48kbit", "1600")
+
+    def let_go(self):
+        self.node("driver").rate("1gbit", "1m")

@@ -1,0 +1,234 @@
+"""Cables that are slow, cut for a while, cut in one direction; connections that are reset.
+
+Jobs are held by a slow cable of the driver until what shall befall them has happened, then let go.
+"""
+import json
+import os
+import re
+import unittest
+
+from cluster import until
+from netns import NetworkTest, cut
+
+ROWS = 200000
+COUNT = ("count-keys", "--split-size", "32K", "--partitions", "4")  # 116 and 4 tasks, few bytes between
+COUNT_IDS = ("count-keys", "--key", "text", "--key-column", "1", "--split-size", "256K", "--partitions",
+             "4")  # a megabyte between
+
+
+class CountingTest(NetworkTest):
+    words = COUNT
+
+    def start_all(self, count=2):
+        """Executors, and a job that works on all of them, held."""
+        names = [f"e{i + 1}" for i in range(count)]
+        executors = [self.executor(name) for name in names]
+        self.hold()
+        job = self.job("--executors", str(count))
+        for name in names:
+            self.until_working(name)
+        return (job, *executors)
+
+    def job(self, *options, out="out"):
+        return self.submit("job", *self.words, self.ratings(ROWS), out, "--event-log", f"{out}.log", *options)
+
+    def until_working(self, name):
+        until(lambda: any(j["stage"] for j in self.executor_status(name)["jobs"]), f"{name} works")
+
+    def until_serves_again(self, executor):
+        until(lambda: executor.err.count("serves the driver") == 2, f"{executor.name} serves again")
+
+    def assert_done(self, job, out="out"):
+        self.assertEqual(job.wait(), 0, job.err)
+        code, _, err = self.run_glint("submit", *self.words, self.ratings(ROWS), "wanted", "--overwrite",
+                                      "--master", "local[2]")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.read_output(out), self.read_output("wanted"))
+
+    def events(self, event, out="out"):
+        with open(os.path.join(self.folder, f"{out}.log"), encoding="utf-8") as file:
+            return [e for e in map(json.loads, file) if e["event"] == event]
+
+
+class Partitions(CountingTest):
+    def test_an_executor_is_lost_while_it_is_out_of_reach_and_begins_anew_afterwards(self):
+        job, e1, _ = self.start_all()
+        child = e1.children()
+        cut(self.node("driver"), self.node("e1"))
+        job.until_says(r"executor e1 .*lost: no sign of life for \d+ ms")
+        until(lambda: not e1.children(), "its process has ended")
+        self.assertIn("no sign of life", e1.err)
+        self.node("driver").heal()
+        self.node("e1").heal()
+        self.until_serves_again(e1)
+        self.assertNotEqual(e1.children(), child)
+        self.let_go()
+        self.assert_done(job)
+        joined = [e["name"] for e in self.events("executor") if e["state"] == "joined"]
+        self.assertEqual(sorted(joined), ["e1", "e1", "e2"])
+
+    def test_all_executors_are_out_of_reach_for_a_while(self):
+        job, e1, e2 = self.start_all()
+        driver = self.node("driver")
+        driver.deaf_to(self.node("e1"), self.node("e2"))
+        self.node("e1").deaf_to(driver)
+        self.node("e2").deaf_to(driver)
+        for name in ("e1", "e2"):
+            job.until_says(f"executor {name} .*lost")
+        driver.heal()
+        self.node("e1").heal()
+        self.node("e2").heal()
+        self.until_serves_again(e1)
+        self.until_serves_again(e2)
+        self.let_go()
+        self.assert_done(job)
+
+    def test_all_executors_stay_out_of_reach(self):
+        self.write_cluster(start="2s")
+        job, e1, e2 = self.start_all()
+        self.node("driver").deaf_to(self.node("e1"), self.node("e2"))
+        self.assertEqual(job.wait(), 69, job.err)
+        self.assertIn("error[E0907]", job.err)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        for e in (e1, e2):
+            until(lambda e=e: not e.children(), "its process has ended")
+
+    def test_the_driver_does_not_hear_an_executor_that_hears_it(self):
+        job, e1, _ = self.start_all()
+        self.node("driver").deaf_to(self.node("e1"))
+        job.until_says(r"executor e1 .*lost")
+        until(lambda: not e1.children(), "its process has ended")
+        self.node("driver").heal()
+        self.until_serves_again(e1)
+        self.let_go()
+        self.assert_done(job)
+
+    def test_an_executor_does_not_hear_the_driver_that_hears_it(self):
+        job, e1, _ = self.start_all()
+        self.node("e1").deaf_to(self.node("driver"))
+        job.until_says(r"executor e1 .*lost")
+        until(lambda: not e1.children(), "its process has ended")
+        self.node("e1").heal()
+        self.until_serves_again(e1)
+        self.let_go()
+        self.assert_done(job)
+
+    def test_a_short_one_loses_nobody(self):
+        self.write_cluster(suspect="10s", dead="20s")
+        job, e1, _ = self.start_all()
+        cut(self.node("driver"), self.node("e1"))
+        until(lambda: self.executor_status("e1")["jobs"][0]["heartbeat_age_ms"] > 1000, "it is silent")
+        self.node("driver").heal()
+        self.node("e1").heal()
+        self.let_go()
+        self.assert_done(job)
+        self.assertEqual(e1.err.count("serves the driver"), 1, e1.err)
+        self.assertNotIn("lost", job.err)
+
+
+class BetweenExecutors(CountingTest):
+    """The driver reaches all of them, and two do not reach each other."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster({name: {"slots": 1} for name in ("e1", "e2", "e3")}, connect="1s")
+
+    def assert_names_the_pair(self, job):
+        self.assertEqual(job.wait(), 1, job.err)
+        self.assertIn("error[E0909]", job.err)
+        cause, effect = (re.search(f"(?m)^  {word}: .*", job.err)[0] for word in ("cause", "effect"))
+        self.assertIn("4 attempts in a row", effect)
+        named = {re.search(r"\be[12]\b", text)[0] for text in (cause, effect)}
+        self.assertEqual(named, {"e1", "e2"}, job.err)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+
+    def test_after_four_attempts_the_pair_is_named(self):
+        job, *_ = self.start_all(2)
+        cut(self.node("e1"), self.node("e2"))
+        self.let_go()
+        self.assert_names_the_pair(job)
+
+    def test_a_third_one_that_reaches_both_may_help(self):
+        job, *_ = self.start_all(3)
+        cut(self.node("e1"), self.node("e2"))
+        self.let_go()
+        if job.wait() == 0:
+            self.assert_done(job)
+            self.assertRegex(job.err, r"tasks, \d+ retried")
+        else:
+            self.assert_names_the_pair(job)
+
+    def test_a_short_cut_is_waited_for_or_worked_around(self):
+        self.write_cluster(connect="20s", fetch="20s")
+        job, *_ = self.start_all()
+        cut(self.node("e1"), self.node("e2"))
+        self.let_go()
+        for name in ("e1", "e2"):
+            until(lambda n=name: any("saveAs" in (j["stage"] or "")
+                                     for j in self.executor_status(n)["jobs"]), f"{name} fetches")
+        self.node("e1").heal()
+        self.node("e2").heal()
+        self.assert_done(job)
+        self.assertNotIn("retried", job.err)
+
+
+class SlowCables(CountingTest):
+    words = COUNT_IDS
+
+    def test_the_result_is_right(self):
+        self.node("e2").rate("1mbit")
+        self.executor("e1")
+        self.executor("e2")
+        self.assert_done(self.job("--executors", "2"))
+
+    def test_speculation_does_not_wait_for_a_stalled_one(self):
+        """The tasks of e2, whose answers would take hours, run on e1 too."""
+        self.write_cluster(suspect="100s", dead="200s")
+        self.executor("e1")
+        e2 = self.executor("e2")
+        self.hold()
+        words = ("split-dataset", "--no-header", "--split-size", "32K", self.ratings(ROWS))
+        job = self.submit("job", *words, "train", "test", "--speculate", "--event-log", "out.log",
+                          "--executors", "2")
+        self.until_working("e1")
+        self.until_working("e2")
+        self.node("e2").rate("8bit", "1600")
+        self.let_go()
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertTrue(any(e["speculative"] and e["outcome"] == "done" for e in self.events("task")))
+        code, _, err = self.run_glint("submit", *words, "train-1", "test-1", "--master", "local[2]")
+        self.assertEqual(code, 0, err)
+        for name in ("train", "test"):
+            self.assertEqual(self.read_output(name), self.read_output(f"{name}-1"))
+        self.node("e2").rate("1gbit", "1m")
+        until(lambda: not e2.children(), "e2 has heard of the end")
+
+
+class Resets(CountingTest):
+    def test_of_the_drivers_connections_again_and_again(self):
+        job, e1, e2 = self.start_all()
+        for i in range(2, 5):
+            for e in (e1, e2):
+                self.node(e.name).reset(self.node("driver"))
+            for e in (e1, e2):
+                until(lambda e=e, n=i: e.err.count("serves the driver") == n, f"{e.name} serves again")
+        self.let_go()
+        self.assert_done(job)
+        lost = [e for e in self.events("executor") if e["state"] == "lost"]
+        self.assertEqual(len(lost), 6)
+
+    def test_between_executors_while_they_fetch(self):
+        self.words = COUNT_IDS
+        for name in ("e1", "e2"):
+            self.node(name).rate("4mbit")
+            self.executor(name)
+        job = self.job("--executors", "2")
+        e1, e2 = self.node("e1"), self.node("e2")
+        for _ in range(2):
+            until(lambda: e1.run("ss", "-Htn", "state", "established", "dst", e2.address), "they fetch")
+            e1.reset(e2)
+        self.assert_done(job)
+
+
+if __name__ == "__main__":
+    unittest.main()
