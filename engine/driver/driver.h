@@ -45,6 +45,8 @@ int driver_on_executor(struct driver *d, const struct executor_info *info);
 /* Takes the message. */
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m);
 void driver_on_draining(struct driver *d, uint32_t executor);
+/* No sign of life for some time; then heard again, or lost. */
+void driver_on_silent(struct driver *d, uint32_t executor, bool silent);
 /* Once per executor; nothing comes from it after that. */
 enum loss {
     LOSS_CONNECTION, /* also: heartbeat, daemon, a path that broke */

@@ -18,7 +18,7 @@ struct member {
     char name[NAME_BYTES_MAX], host[NAME_BYTES_MAX];
     uint32_t node; /* the first member of the same host */
     uint32_t slots;
-    bool lost, draining, set_aside;
+    bool lost, draining, silent, set_aside;
     uint64_t value_told; /* broadcasts up to this id */
     /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
     bool *plan_told;
@@ -51,7 +51,7 @@ struct active {
     struct commit *commit; /* of an action that saves */
     struct sched *sched;
     struct active_stage *stages;       /* parents first, the action last */
-    uint32_t number; /* of actions in this job, from 0 */
+    uint32_t number;                   /* of actions in this job, from 0 */
     uint32_t stage_count, first_stage; /* wire ids are first_stage + number */
     uint32_t shown_first, shown_count; /* stages that a person hears of */
     struct result *results;            /* per task of the last stage */

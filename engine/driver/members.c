@@ -91,6 +91,18 @@ void driver_on_draining(struct driver *d, uint32_t executor)
         sched_on_draining(d->active->sched, executor);
 }
 
+void driver_on_silent(struct driver *d, uint32_t executor, bool silent)
+{
+    struct member *m = &d->members[executor];
+    assert(executor < d->member_count && !m->lost);
+    if (m->silent == silent) return;
+    m->silent = silent;
+    glint_note(d->g, "executor %s (%s) is %s", m->name, m->host,
+               silent ? "silent: it gets no more tasks until it is heard" : "heard again");
+    if (d->active != NULL && d->active->sched != NULL)
+        sched_on_silent(d->active->sched, executor, silent);
+}
+
 void members_review(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     const struct member *m = &d->members[executor];

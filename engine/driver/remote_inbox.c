@@ -74,6 +74,8 @@ static void take(struct remote *r, struct driver *driver, struct event *e)
         e->message = NULL;
         break;
     case EVENT_DRAINING: driver_on_draining(driver, e->executor); break;
+    case EVENT_SILENT: driver_on_silent(driver, e->executor, true); break;
+    case EVENT_HEARD: driver_on_silent(driver, e->executor, false); break;
     case EVENT_LOST: driver_on_lost(driver, e->executor, e->loss, &e->why); break;
     case EVENT_DESERTED: driver_on_deserted(driver, &e->why); break;
     case EVENT_CANCELED: glint_interrupt(r->g, GLINT_E_CANCELED); break;

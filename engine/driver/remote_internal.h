@@ -32,6 +32,8 @@ enum event_kind {
     EVENT_JOINED,
     EVENT_MESSAGE,
     EVENT_DRAINING,
+    EVENT_SILENT,
+    EVENT_HEARD,
     EVENT_LOST,
     EVENT_DESERTED,
     EVENT_CANCELED,
@@ -127,7 +129,7 @@ struct link {
     uint16_t port;
     uint32_t slots;
     bool is_ready; /* READY has come */
-    bool joined, draining;
+    bool joined, draining, silent;
     uint32_t number;      /* joined */
     uint64_t deadline_ns; /* OPENING: to be READY; ENDING: to be told why */
     struct glint_error why;

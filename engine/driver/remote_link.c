@@ -221,12 +221,29 @@ static int on_data_frame(struct link *l, const struct frame *f, struct glint_sli
     }
 }
 
+/* Without memory for the event it stays what it was, and is looked at again. */
+static void set_silent(struct link *l, bool silent)
+{
+    struct event *e = l->joined && l->silent != silent
+                          ? event_create(silent ? EVENT_SILENT : EVENT_HEARD, l->number)
+                          : NULL;
+    if (e == NULL) return;
+    l->silent = silent;
+    inbox_push(l->r, e);
+}
+
+static void heard(struct link *l)
+{
+    liveness_heard(&l->liveness, remote_now(l->r));
+    set_silent(l, false);
+}
+
 static int link_on_frame(void *arg, struct conn *c, const struct frame *f,
                          struct glint_slice payload, struct glint_error *error)
 {
     struct link *l = arg;
     if (l->state >= LINK_ENDING || l->r->stopping) return 0;
-    liveness_heard(&l->liveness, remote_now(l->r));
+    heard(l);
     return c == l->control ? on_control_frame(l, f, payload, error)
                            : on_data_frame(l, f, payload, error);
 }
@@ -235,7 +252,7 @@ static uint8_t *link_into(void *arg, struct conn *c, const struct frame *f)
 {
     struct link *l = arg;
     if (c != l->data || l->state >= LINK_ENDING || l->r->stopping) return NULL;
-    liveness_heard(&l->liveness, remote_now(l->r));
+    heard(l);
     return large_into(l, f);
 }
 
@@ -243,7 +260,7 @@ static void link_on_data(void *arg, struct conn *c, const struct frame *f)
 {
     struct link *l = arg;
     if (c != l->data || l->state >= LINK_ENDING || l->r->stopping) return;
-    liveness_heard(&l->liveness, remote_now(l->r));
+    heard(l);
     large_on_data(l, f);
 }
 
@@ -321,7 +338,9 @@ static uint64_t link_beat(struct link *l, uint64_t now)
     struct ping ping = {.sent_ns = now};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};
-    if (liveness_look(&l->liveness, now, &beat, &next) == LIFE_DEAD) {
+    enum life life = liveness_look(&l->liveness, now, &beat, &next);
+    if (life != LIFE_DEAD) set_silent(l, life == LIFE_SUSPECT);
+    if (life == LIFE_DEAD) {
         link_fail_with(l, GLINT_E_CONNECTION, "no sign of life for %llu ms",
                        (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
         return now;

@@ -85,6 +85,8 @@ bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_
 void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool counts);
 /* It gets no more tasks, those that run go on. */
 void sched_on_draining(struct sched *s, uint32_t executor);
+/* It gets no more tasks until it is heard again. */
+void sched_on_silent(struct sched *s, uint32_t executor, bool silent);
 /* Output of a map task could not be fetched from where it was. Ignored if it is somewhere else by
  * now. */
 void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,

@@ -170,6 +170,13 @@ void sched_on_draining(struct sched *s, uint32_t executor)
     sched_executor_usable(s, executor, false);
 }
 
+void sched_on_silent(struct sched *s, uint32_t executor, bool silent)
+{
+    if (executor >= s->executor_count || s->executors[executor].lost) return;
+    s->executors[executor].silent = silent;
+    sched_executor_review(s, executor);
+}
+
 void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                           uint32_t attempt)
 {

@@ -82,7 +82,7 @@ struct sched_executor {
     struct sched_ring outputs;
     uint32_t node, slots, busy;
     uint32_t bucket; /* the set it is in; 0: none */
-    bool lost, draining;
+    bool lost, draining, silent;
 };
 
 struct sched_node {

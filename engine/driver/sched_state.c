@@ -184,7 +184,7 @@ bool sched_node_takes(const struct sched *s, uint32_t node)
 void sched_executor_review(struct sched *s, uint32_t executor)
 {
     struct sched_executor *e = &s->executors[executor];
-    bool takes = !e->lost && !e->draining && sched_node_takes(s, e->node);
+    bool takes = !e->lost && !e->draining && !e->silent && sched_node_takes(s, e->node);
     uint32_t bucket = takes ? e->slots - e->busy : 0;
     if (bucket == e->bucket) return;
     if (e->bucket != 0) {

@@ -117,6 +117,7 @@ static bool add_members(struct driver *d)
         if (!sched_add_executor(d->active->sched, m->node, m->slots)) return false;
         if (m->lost) sched_on_executor_lost(d->active->sched, e, false, false);
         if (!m->lost && m->draining) sched_on_draining(d->active->sched, e);
+        if (!m->lost && m->silent) sched_on_silent(d->active->sched, e, true);
     }
     return members_begin(d, d->active->stage_count);
 }

@@ -133,6 +133,7 @@ static void act_on(struct node *n, enum fake_act act, int value)
         break;
     }
     case FAKE_MUTE: p->mute = true; break;
+    case FAKE_SPEAK: p->mute = false; break;
     case FAKE_DRAIN: say(p->control, FRAME_DRAIN, 0, NULL); break;
     case FAKE_CANCEL: {
         struct admit cancel = {.job = 1};

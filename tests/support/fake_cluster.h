@@ -55,6 +55,7 @@ enum fake_act {
     FAKE_CLOSE,       /* the process's connections end, the daemon says nothing */
     FAKE_DIE,         /* they end, and the daemon says with which wait status: `value` */
     FAKE_MUTE,        /* no more signs of life, nothing is answered */
+    FAKE_SPEAK,       /* signs of life again */
     FAKE_DRAIN,       /* it wants no more tasks */
     FAKE_CANCEL,      /* the daemon passes on that somebody wants the job to end */
     FAKE_DAEMON_ENDS, /* the daemon's connection ends, its port closes */

@@ -14,10 +14,11 @@
 #define FAKE_EXECUTORS_MAX 64
 
 struct driver {
-    uint32_t executors, lost, draining, messages, deserted, interrupted;
+    uint32_t executors, lost, draining, silences, messages, deserted, interrupted;
     char names[FAKE_EXECUTORS_MAX][NAME_BYTES_MAX];
     uint32_t slots[FAKE_EXECUTORS_MAX];
     bool is_lost[FAKE_EXECUTORS_MAX], is_draining[FAKE_EXECUTORS_MAX];
+    bool is_silent[FAKE_EXECUTORS_MAX];
     enum loss loss; /* the last one */
     struct glint_error why, desertion;
     int64_t broadcast_bytes;

@@ -30,6 +30,14 @@ void driver_on_draining(struct driver *d, uint32_t executor)
     d->draining++;
 }
 
+void driver_on_silent(struct driver *d, uint32_t executor, bool silent)
+{
+    assert(executor < d->executors && !d->is_lost[executor]);
+    assert(d->is_silent[executor] != silent);
+    d->is_silent[executor] = silent;
+    d->silences += silent;
+}
+
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                     const struct glint_error *why)
 {

@@ -120,6 +120,23 @@ Test(sched_drain, a_draining_executor_gets_no_more_and_ends_what_it_has)
     sched_destroy(s);
 }
 
+Test(sched_silence, a_silent_executor_gets_no_more_until_it_is_heard)
+{
+    struct sched *s = cluster_of(2, 2);
+    add_chained(s, 0, 4);
+    expect_next(s, 0, 0, 0, 0);
+    sched_on_silent(s, 0, true);
+    sched_on_silent(s, 9, true); /* nobody */
+    expect_next(s, 1, 0, 1, 0);
+    expect_next(s, 1, 0, 2, 0);
+    expect_nothing(s);
+    cr_expect_eq(sched_executors_alive(s), 2);
+    sched_on_silent(s, 0, false);
+    expect_next(s, 0, 0, 3, 0);
+    cr_expect_eq(sched_retries(s), 0);
+    sched_destroy(s);
+}
+
 Test(sched_drain, a_drain_is_no_loss_and_counts_no_attempt)
 {
     struct sched *s = cluster_of(3 * LOSSES_MAX, 1);

@@ -100,6 +100,20 @@ Test(remote_loss, silence)
     stop();
 }
 
+/* Long before it is dead the driver hears that it is silent, and then that it is not. */
+Test(remote_loss, a_short_silence)
+{
+    cluster.heartbeat = (struct liveness_limits){10 * MS, 50 * MS, 60000 * MS};
+    start_joined(1);
+    act(0, FAKE_MUTE, 0);
+    UNTIL_TRUE(context.driver.is_silent[0]);
+    act(0, FAKE_SPEAK, 0);
+    UNTIL_TRUE(!context.driver.is_silent[0]);
+    cr_expect_geq(context.driver.silences, 1);
+    cr_expect_eq(context.driver.lost, 0);
+    stop();
+}
+
 Test(remote_loss, signs_of_life_go_out)
 {
     cluster.heartbeat = (struct liveness_limits){10 * MS, 5000 * MS, 10000 * MS};
