@@ -64,15 +64,23 @@ def is_zombie(pid):
 class Process:
     """One glint process; what it prints goes to files."""
 
-    def __init__(self, test, name, words, env=None):
+    def __init__(self, test, name, words, env=None, prefix=(), closed=False):
+        """`prefix`: a command that becomes the one behind it. `closed`: nobody reads what it prints."""
         self.test, self.name, self.port = test, name, None
         self.out_path = os.path.join(test.folder, f"{name}.out")
         self.err_path = os.path.join(test.folder, f"{name}.err")
-        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.popen = subprocess.Popen([GLINT, *words], stdin=subprocess.DEVNULL, stdout=out,
+        with self.open_out(closed) as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen([*prefix, GLINT, *words], stdin=subprocess.DEVNULL, stdout=out,
                                           stderr=err, cwd=test.folder, env={**test.env, **(env or {})},
                                           start_new_session=True)
         self.pid = self.popen.pid
+
+    def open_out(self, closed):
+        if not closed:
+            return open(self.out_path, "wb")
+        reads, writes = os.pipe()
+        os.close(reads)
+        return os.fdopen(writes, "wb")
 
     @property
     def err(self):
@@ -218,7 +226,8 @@ class ClusterTest(unittest.TestCase):
                 self.assertNotEqual(s.connect_ex(("127.0.0.1", port)), 0, f"{name} still listens")
 
     def tearDown(self):
-        failed = not self._outcome.success
+        wrong = self._outcome.result.failures + self._outcome.result.errors
+        failed = any(getattr(test, "test_case", test) is self for test, _ in wrong)
         try:
             for process in self.processes:
                 if process.popen.poll() is None:
