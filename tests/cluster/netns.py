@@ -7,14 +7,19 @@ takes in (nft), and rates of cables (tc tbf).
 """
 import contextlib
 import ctypes
+import json
 import os
 import subprocess
 import unittest
 
-from cluster import ClusterTest
+from cluster import ClusterTest, until
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 PREFIX = "10.77.0."
+ROWS = 200000
+COUNT = ("count-keys", "--split-size", "16K", "--partitions", "4")  # 232 and 4 tasks, few bytes between
+COUNT_IDS = ("count-keys", "--key", "text", "--key-column", "1", "--split-size", "256K", "--partitions",
+             "4")  # a megabyte between
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -29,7 +34,9 @@ def namespace():
 
 
 def command(*words, stdin=None):
-    done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # which not every user has
+    done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False,
+                          env={**os.environ, "PATH": path})
     if done.returncode != 0:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
     return done.stdout
@@ -58,6 +65,10 @@ def enter_once():
     if not hasattr(enter_once, "why"):
         try:
             enter()
+            probe = Node("probe", 250)
+            probe.rate("1gbit")
+            probe.reset()
+            probe.close()
             enter_once.why = None
         except OSError as error:
             enter_once.why = f"no network namespaces: {error}"
@@ -169,9 +180,46 @@ class NetworkTest(ClusterTest):
         with self.node(name if name in self.nodes else "driver").inside():
             return super().start(name, *words, env=env)
 
+
+class CountingTest(NetworkTest):
+    """Jobs that count, held by a slow cable of the driver until they are let go."""
+
+    words = COUNT
+
     def hold(self):
         """Tasks go out so slowly that a job does not end before the test has had its way."""
-        self.node("driver").rate("48kbit", "1600")
+        self.node("driver").rate("96kbit", "1600")
 
     def let_go(self):
         self.node("driver").rate("1gbit", "1m")
+
+    def start_all(self, count=2):
+        """Executors, and a job that works on all of them, held."""
+        names = [f"e{i + 1}" for i in range(count)]
+        executors = [self.executor(name) for name in names]
+        self.hold()
+        job = self.job("--executors", str(count))
+        for name in names:
+            self.until_working(name)
+        self.assertIsNone(job.popen.poll(), job.err)
+        return (job, *executors)
+
+    def job(self, *options, out="out"):
+        return self.submit("job", *self.words, self.ratings(ROWS), out, "--event-log", f"{out}.log", *options)
+
+    def until_working(self, name):
+        until(lambda: any(j["stage"] for j in self.executor_status(name)["jobs"]), f"{name} works")
+
+    def until_serves_again(self, executor):
+        until(lambda: executor.err.count("serves the driver") == 2, f"{executor.name} serves again")
+
+    def assert_done(self, job, out="out"):
+        self.assertEqual(job.wait(), 0, job.err)
+        code, _, err = self.run_glint("submit", *self.words, self.ratings(ROWS), "wanted", "--overwrite",
+                                      "--master", "local[2]")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.read_output(out), self.read_output("wanted"))
+
+    def events(self, event, out="out"):
+        with open(os.path.join(self.folder, f"{out}.log"), encoding="utf-8") as file:
+            return [e for e in map(json.loads, file) if e["event"] == event]

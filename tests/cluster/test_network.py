@@ -1,54 +1,13 @@
 """Cables that are slow, cut for a while, cut in one direction; connections that are reset.
 
-Jobs are held by a slow cable of the driver until what shall befall them has happened, then let go.
+Jobs are held until what shall befall them has happened, and then let go (netns.py).
 """
-import json
 import os
 import re
 import unittest
 
 from cluster import until
-from netns import NetworkTest, cut
-
-ROWS = 200000
-COUNT = ("count-keys", "--split-size", "32K", "--partitions", "4")  # 116 and 4 tasks, few bytes between
-COUNT_IDS = ("count-keys", "--key", "text", "--key-column", "1", "--split-size", "256K", "--partitions",
-             "4")  # a megabyte between
-
-
-class CountingTest(NetworkTest):
-    words = COUNT
-
-    def start_all(self, count=2):
-        """Executors, and a job that works on all of them, held."""
-        names = [f"e{i + 1}" for i in range(count)]
-        executors = [self.executor(name) for name in names]
-        self.hold()
-        job = self.job("--executors", str(count))
-        for name in names:
-            self.until_working(name)
-        return (job, *executors)
-
-    def job(self, *options, out="out"):
-        return self.submit("job", *self.words, self.ratings(ROWS), out, "--event-log", f"{out}.log", *options)
-
-    def until_working(self, name):
-        until(lambda: any(j["stage"] for j in self.executor_status(name)["jobs"]), f"{name} works")
-
-    def until_serves_again(self, executor):
-        until(lambda: executor.err.count("serves the driver") == 2, f"{executor.name} serves again")
-
-    def assert_done(self, job, out="out"):
-        self.assertEqual(job.wait(), 0, job.err)
-        code, _, err = self.run_glint("submit", *self.words, self.ratings(ROWS), "wanted", "--overwrite",
-                                      "--master", "local[2]")
-        self.assertEqual(code, 0, err)
-        self.assertEqual(self.read_output(out), self.read_output("wanted"))
-
-    def events(self, event, out="out"):
-        with open(os.path.join(self.folder, f"{out}.log"), encoding="utf-8") as file:
-            return [e for e in map(json.loads, file) if e["event"] == event]
-
+from netns import COUNT_IDS, ROWS, CountingTest, cut
 
 class Partitions(CountingTest):
     def test_an_executor_is_lost_while_it_is_out_of_reach_and_begins_anew_afterwards(self):

@@ -1,0 +1,200 @@
+"""What befalls one node: asked to leave, another of its name, clocks that jump, few descriptors, wrong files."""
+import contextlib
+import glob
+import os
+import re
+import resource
+import signal
+import socket
+import unittest
+
+from cluster import SLOWDOWN, ClusterTest, free_port, until
+from netns import CountingTest
+
+SANITIZED = "GLINT_SANITIZED" in os.environ
+LONG_JOB = ("empty-tasks", "--tasks", "100000")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Leaving(CountingTest):
+    """An executor is asked to end while it has map outputs that the job needs."""
+
+    def test_it_serves_them_to_the_end(self):
+        self.write_cluster(drain="60s")
+        job, e1, e2 = self.start_all()
+        e1.signal(signal.SIGTERM)
+        e1.until_says("drains")
+        until(lambda: self.executor_status("e1")["state"] == "draining", "its status says so")
+        self.let_go()
+        self.assert_done(job)
+        self.assertEqual(e1.wait(), 0, e1.err)
+        self.assertIn("drained", e1.err)
+        self.assertEqual(self.events("retry"), [])
+        self.assertNotIn("lost", job.err)
+        self.assertIsNone(e2.popen.poll())
+
+    def test_when_its_time_is_over_others_make_them_again(self):
+        self.write_cluster(drain="500ms")
+        job, e1, _ = self.start_all()
+        e1.signal(signal.SIGTERM)
+        self.assertEqual(e1.wait(), 0, e1.err)
+        self.assertIsNone(job.popen.poll(), job.err)
+        self.let_go()
+        self.assert_done(job)
+        self.assertNotIn("lost", job.err)
+
+    def test_all_of_them_leave(self):
+        self.write_cluster(drain="500ms", start="1s")
+        job, *executors = self.start_all()
+        for e in executors:
+            e.signal(signal.SIGTERM)
+        for e in executors:
+            self.assertEqual(e.wait(), 0, e.err)
+        self.assertEqual(job.wait(), 69, job.err)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+
+
+class Names(ClusterTest):
+    def join(self, process, port):
+        return self.start(process, "executor", "--join", f"127.0.0.1:{port}", "--id", "n1", "--slots", "1")
+
+    def test_a_second_one_of_a_name_is_refused_while_the_first_is_there(self):
+        port = free_port()
+        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        first = self.join("first", port)
+        first.until_says("serves the driver")
+        second = self.join("second", port)
+        self.assertEqual(second.wait(), 78, second.err)
+        self.assertIn("an executor n1 is here already", second.err)
+        self.assertIn("--id of its own", second.err)
+        first.signal(signal.SIGKILL)
+        first.wait()
+        self.join("third", port).until_says("serves the driver")
+        self.assertIsNone(job.popen.poll(), job.err)
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+
+class Clocks(CountingTest):
+    """The wall clock of one node jumps by a day, and back, while a job runs: no deadline is measured by it."""
+
+    def setUp(self):
+        super().setUp()
+        found = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))
+        if not found:
+            self.skipTest("no libfaketime")
+        if SANITIZED:
+            self.skipTest("sanitizers want to be loaded first")
+        self.step_file = os.path.join(self.folder, "clock")
+        self.step("+0")
+        self.clock = {"LD_PRELOAD": found[0], "FAKETIME_TIMESTAMP_FILE": self.step_file,
+                      "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
+
+    def step(self, by):
+        with open(f"{self.step_file}.new", "w", encoding="ascii") as file:
+            file.write(f"{by}\n")
+        os.rename(f"{self.step_file}.new", self.step_file)
+
+    def test_of_an_executor(self):
+        self.run_job(on_executor=self.clock)
+
+    def test_of_the_driver(self):
+        self.run_job(on_driver=self.clock)
+
+    def run_job(self, on_executor=None, on_driver=None):
+        e1 = self.start("e1", "executor", "--cluster", self.config, "--id", "e1", env=on_executor)
+        e1.until_says("ready on")
+        self.executor("e2")
+        self.hold()
+        job = self.start("job", "submit", *self.words, self.ratings(), "out", "--event-log", "out.log",
+                         "--cluster", self.config, "--executors", "2", env=on_driver)
+        for step in ("+1d", "-1d", "+0"):
+            self.until_working("e1")
+            self.step(step)
+            heard = self.executor_status("e1")["jobs"][0]["age_ms"]
+            until(lambda h=heard: self.executor_status("e1")["jobs"][0]["age_ms"] > h + 400, "signs of life")
+        self.let_go()
+        self.assert_done(job)
+        self.assertNotIn("lost", job.err)
+        self.assertEqual(e1.err.count("serves the driver"), 1, e1.err)
+        if on_executor:
+            self.step("+1d")
+            self.stop(e1)
+            days = set(re.findall(r"(?m)^\d{4}-\d\d-\d\d", e1.err))
+            self.assertEqual(len(days), 2, "the clock has jumped")
+
+
+class Descriptors(ClusterTest):
+    keys = {**ClusterTest.keys, "connect": "1s"}
+
+    def test_a_flood_with_few_of_them_makes_nobody_spin(self):
+        e1 = self.executor("e1")
+        resource.prlimit(e1.pid, resource.RLIMIT_NOFILE, (32, 32))
+        with contextlib.ExitStack() as stack:
+            before = cpu_seconds(e1.pid)
+            for _ in range(200):
+                stack.enter_context(socket.create_connection(("127.0.0.1", e1.port), 30 * SLOWDOWN))
+            e1.until_says("raise the limit on open files")
+            e1.until_says("handshake did not come")
+            self.assertLess(cpu_seconds(e1.pid) - before, 0.5 * SLOWDOWN)
+            self.until_state("e1", "idle")
+        job = self.submit("job", "count-keys", self.ratings(), "out")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+
+class Refusals(ClusterTest):
+    """What no process starts with: each verb says so, and ends at once."""
+
+    def verbs(self):
+        cluster = ("--cluster", self.config)
+        return (("executor", *cluster, "--id", "e1"), ("submit", "empty-tasks", "--tasks", "1", *cluster),
+                ("status", *cluster), ("cancel", *cluster, "0123456789abcdef"))
+
+    def assert_refused(self, *words):
+        for verb in self.verbs():
+            with self.subTest(verb=verb[0]):
+                code, _, err = self.run_glint(*verb)
+                self.assertEqual(code, 78, err)
+                for word in words:
+                    self.assertIn(word, err)
+
+    def test_a_secret_that_others_may_read(self):
+        secret = os.path.join(self.folder, "secret")
+        self.assertEqual(self.run_glint("secret", "new", secret)[0], 0)
+        self.write_cluster(secret_file=secret)
+        os.chmod(secret, 0o644)
+        self.assert_refused("error[E0902]", "secret", "chmod")
+
+    def test_an_address_of_others_without_a_secret(self):
+        self.write_cluster({"e1": {"host": "10.77.0.1"}})
+        self.assert_refused("error[E0901]", "glint secret new", "insecure_plaintext", "cluster.toml:")
+
+    def test_a_file_with_an_unknown_key(self):
+        self.write_cluster(hartbeat="1s")
+        self.assert_refused("error[E0901]", "did you mean heartbeat?", "cluster.toml:8:1")
+
+    def test_a_file_of_brackets(self):
+        with open(self.config, "w", encoding="ascii") as file:
+            file.write("a = " + "[" * 5000)
+        self.assert_refused("error[E0901]", "cluster.toml:1:21: brackets are nested too deep")
+
+    def test_the_wrong_secret_is_tried_once(self):
+        self.write_cluster(start="300s")
+        executors = [self.executor("e1"), self.executor("e2")]
+        code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster", self.config,
+                                      env={"XDG_STATE_HOME": os.path.join(self.folder, "other")})
+        self.assertEqual(code, 77, err)
+        self.assertIn("error[E0903]", err)
+        for e in executors:
+            self.assertEqual(e.err.count("was not let in"), 1, e.err)
+            self.assertEqual(self.executor_status(e.name)["state"], "idle")
+
+
+if __name__ == "__main__":
+    unittest.main()
