@@ -1,9 +1,10 @@
 /* Folders of a running process, and how others tell them from leftovers: the file .lock inside is
  * locked as long as the process lives, by the system, whatever way the process ends.
  *
- * The lock is taken before the file gets its name, so there is no moment at which a folder that
- * is just being made looks like a leftover. A process that dies before that leaves a folder without
- * .lock, which nobody removes: it might be anybody's. */
+ * The lock is taken before the file gets its name, and the file is removed last, so that a folder
+ * without .lock holds nothing but perhaps .lock.new. If its name is one that folder_make was given,
+ * PREFIX and 16 hex digits, it is removed, too; a process that was just making it makes it once
+ * more. */
 #ifndef GLINT_BASE_FOLDER_LOCK_H
 #define GLINT_BASE_FOLDER_LOCK_H
 
@@ -11,9 +12,11 @@
 
 #define FOLDER_LOCK_NAME ".lock"
 
-/* Locks a folder that the caller has just made. Answers the open file, to be closed to unlock, or
- * a negative errno; the folder may then hold a file that the caller is to remove with it. */
-int folder_lock(struct env *env, const char *folder);
+/* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it. Answers the
+ * open file, to be closed to unlock, or a negative errno, after which nothing is left. */
+int folder_make(struct env *env, const char *folder, bool only_owner);
+/* Removes such a folder with `depth` levels of folders inside it. 0 or a negative errno. */
+int folder_remove(struct env *env, const char *folder, unsigned depth);
 /* Removes folders `parent`/`prefix`* whose lock nobody holds, `depth` levels of folders inside
  * them too. What does not belong to this user, or cannot be removed, is passed over. */
 void folder_remove_unlocked(struct env *env, const char *parent, const char *prefix,

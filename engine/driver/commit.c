@@ -10,9 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define OUTPUT_DEPTH       2  /* levels of folders in an output, at most */
-#define REPLACED_DEPTH_MAX 64 /* levels of folders in what --overwrite replaces */
-#define REMOVE_TRIES       8
+#define HIDDEN_DEPTH_MAX 64 /* levels of folders, with what --overwrite replaces */
+#define REMOVE_TRIES     8
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
 static bool path_split(const char *out, char *folder, char *name, size_t capacity)
@@ -70,14 +69,14 @@ static int refuse_dangling(const struct commit *c, const char *folder, char *nam
 
 static int make_hidden(struct commit *c, const char *folder, struct glint_error *error)
 {
-    int r = c->env->make_folder(c->env, c->hidden, false);
+    int r = c->lock = folder_make(c->env, c->hidden, false);
     if (r == -ENOENT)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
                          "cannot create %s: there is no folder %s", c->out, folder);
-    if (r == 0) {
+    if (r >= 0) {
         c->state = COMMIT_OPEN;
-        c->lock = folder_lock(c->env, c->hidden);
-        r = c->lock < 0 ? c->lock : c->env->make_folder(c->env, c->attempts, false);
+        r = c->env->make_folder(c->env, c->output, false);
+        if (r == 0) r = c->env->make_folder(c->env, c->attempts, false);
         if (r == 0) return 0;
         commit_discard(c);
     }
@@ -98,14 +97,15 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
                             (unsigned long long)job) &&
-                text_format(c->attempts, sizeof c->attempts, "%s/_attempts", c->hidden);
+                text_format(c->output, sizeof c->output, "%s/output", c->hidden) &&
+                text_format(c->attempts, sizeof c->attempts, "%s/attempts", c->hidden);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
     int r = refuse_existing(c, error);
     if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
-    folder_remove_unlocked(env, folder, prefix, OUTPUT_DEPTH);
+    folder_remove_unlocked(env, folder, prefix, HIDDEN_DEPTH_MAX);
     return make_hidden(c, folder, error);
 }
 
@@ -119,7 +119,7 @@ int commit_keep(struct commit *c, struct glint_slice name, const char *part, con
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a task named a file that is none");
     if (!text_format(from, sizeof from, "%s/%.*s", c->attempts, (int)name.size,
                      (const char *)name.data) ||
-        !text_format(to, sizeof to, "%s/%s", c->hidden, part))
+        !text_format(to, sizeof to, "%s/%s", c->output, part))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
     int r = c->env->rename(c->env, from, to, ENV_RENAME_NEW);
@@ -143,7 +143,7 @@ int commit_complete(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
     char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/_SUCCESS", c->hidden))
+    if (!text_format(path, sizeof path, "%s/_SUCCESS", c->output))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
     int r = remove_attempts(c);
@@ -156,18 +156,6 @@ int commit_complete(struct commit *c, struct glint_error *error)
 
 /* ---- Publishing */
 
-/* The lock's file goes first, the lock itself stays: nobody else can open it any more. */
-static int remove_lock_file(struct commit *c, struct glint_error *error)
-{
-    assert(c->state == COMMIT_COMPLETE && c->lock >= 0);
-    char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/" FOLDER_LOCK_NAME, c->hidden))
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
-                         c->out);
-    int r = c->env->remove_file(c->env, path);
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
-}
-
 static int publish(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
@@ -175,7 +163,7 @@ static int publish(struct commit *c, struct glint_error *error)
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
     bool folder = r == 0 && s.kind == ENV_FOLDER; /* a file is not replaced */
-    r = c->env->rename(c->env, c->hidden, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+    r = c->env->rename(c->env, c->output, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
     if (r == -EEXIST)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s appeared while the job ran", c->out);
@@ -189,20 +177,20 @@ static int publish(struct commit *c, struct glint_error *error)
 static void take_back(struct commit *c)
 {
     assert(c->state == COMMIT_PUBLISHED);
-    int r = c->exchanged ? c->env->rename(c->env, c->hidden, c->out, ENV_RENAME_EXCHANGE)
-                         : c->env->rename(c->env, c->out, c->hidden, ENV_RENAME_NEW);
+    int r = c->exchanged ? c->env->rename(c->env, c->output, c->out, ENV_RENAME_EXCHANGE)
+                         : c->env->rename(c->env, c->out, c->output, ENV_RENAME_NEW);
     if (r == 0)
         c->state = COMMIT_COMPLETE;
-    else if (!c->exchanged && env_remove_tree(c->env, c->out, OUTPUT_DEPTH) == 0)
-        c->state = COMMIT_REMOVED;
-    if (c->state != COMMIT_PUBLISHED) c->exchanged = false;
+    else if (!c->exchanged && env_remove_tree(c->env, c->out, 1) == 0)
+        c->state = COMMIT_COMPLETE;
+    c->stuck = c->state == COMMIT_PUBLISHED;
+    if (!c->stuck) c->exchanged = false;
 }
 
 int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error)
 {
     int r = 0;
     uint32_t published = 0;
-    for (uint32_t i = 0; i < count && r == 0; i++) r = remove_lock_file(commits[i], error);
     for (; published < count && r == 0; published++) {
         r = publish(commits[published], error);
         if (r != 0) break;
@@ -211,18 +199,26 @@ int commit_publish_all(struct commit *const *commits, uint32_t count, struct gli
     return r;
 }
 
+/* Without its lock file nobody takes it for a leftover. */
+static bool keep_replaced(struct commit *c)
+{
+    char path[PATH_MAX];
+    assert(c->state == COMMIT_PUBLISHED && c->stuck);
+    return text_format(path, sizeof path, "%s/" FOLDER_LOCK_NAME, c->hidden) &&
+           c->env->remove_file(c->env, path) == 0;
+}
+
 bool commit_discard(struct commit *c)
 {
     bool clean = true;
-    if (c->state == COMMIT_OPEN || c->state == COMMIT_COMPLETE) {
-        clean = env_remove_tree(c->env, c->hidden, OUTPUT_DEPTH) == 0;
-        c->state = COMMIT_REMOVED;
-    }
-    if (c->state == COMMIT_PUBLISHED && c->exchanged) {
-        clean = env_remove_tree(c->env, c->hidden, REPLACED_DEPTH_MAX) == 0;
-        c->exchanged = false;
-    }
-    if (c->lock >= 0) c->env->close(c->env, c->lock);
+    if (c->lock < 0) return true;
+    if (c->stuck && c->exchanged)
+        clean = keep_replaced(c);
+    else
+        clean = folder_remove(c->env, c->hidden, HIDDEN_DEPTH_MAX) == 0;
+    if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
+    c->exchanged = false;
+    c->env->close(c->env, c->lock);
     c->lock = -1;
     return clean;
 }

@@ -1,12 +1,14 @@
 /* Outputs: how folders of results appear whole, and all together, or not at all.
  *
  * Beside OUT stands a hidden folder .OUT.glint-JOB while the job runs, locked by this process
- * (base/folder_lock.h). Tasks write attempt files into a folder in it; the driver alone keeps one
- * attempt per partition, by renaming it to its part. Once the folder of attempts is removed, which
- * is before the output gets its name, an executor that was given up for lost can add nothing to it.
- * When the whole job has ended well, each folder gets its name by one rename; where one of them
- * cannot, those before it are taken back. Folders of jobs whose lock nobody holds any more are
- * leftovers, removed by the next job that writes to the same OUT.
+ * (base/folder_lock.h); in it the output grows, and beside the output is the folder into which
+ * tasks write attempt files. The driver alone keeps one attempt per partition, by renaming it to
+ * its part. Once the folder of attempts is removed, which is before the output gets its name, an
+ * executor that was given up for lost can add nothing to it. When the whole job has ended well,
+ * each output gets its name by one rename, which puts what it replaces into the hidden folder;
+ * where one of them cannot, those before it are taken back. Hidden folders whose lock nobody holds
+ * any more are leftovers, whatever moment their job died at: the next job that writes to the same
+ * OUT removes them.
  *
  *   OPEN      -> COMPLETE   [commit_complete: all parts, nothing else, _SUCCESS]
  *   COMPLETE  -> PUBLISHED  [commit_publish_all]
@@ -32,9 +34,11 @@ struct commit {
     enum commit_state state;
     struct env *env;
     bool overwrite;
-    bool exchanged; /* PUBLISHED: `hidden` holds what stood at OUT before */
+    bool exchanged; /* PUBLISHED: `output` holds what stood at OUT before */
+    bool stuck;     /* PUBLISHED: it could not be taken back */
     int lock;       /* -1: none */
     char out[PATH_MAX], hidden[PATH_MAX];
+    char output[PATH_MAX];   /* in `hidden`: what is to be OUT */
     char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
 };
 
@@ -52,8 +56,8 @@ int commit_complete(struct commit *c, struct glint_error *error);
  * not be taken back is still PUBLISHED. Never replaces what appeared at OUT meanwhile, unless
  * `overwrite`. */
 int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error);
-/* Removes what is not published: the whole output, or after `overwrite` what it has replaced.
- * False: something could not be removed. */
+/* Removes what is not published: the whole output, or after `overwrite` what it has replaced, but
+ * that stays if the new one should have been taken back. False: something could not be removed. */
 bool commit_discard(struct commit *c);
 
 #endif

@@ -30,7 +30,6 @@ static const char *discard_all(struct driver *d)
     for (uint32_t i = 0; i < d->commit_count; i++) {
         struct commit *c = d->commits[i];
         bool published = c->state == COMMIT_PUBLISHED;
-        if (published) c->exchanged = false; /* what it replaced stays in the hidden folder */
         taken_back = taken_back && !published;
         clean = commit_discard(c) && clean;
     }

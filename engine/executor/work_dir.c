@@ -38,22 +38,19 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
         return error_set(error, GLINT_E_WORK_DIR, hint, "the work directory's path is too long");
-    int r = env->make_folder(env, path, true);
-    if (r == 0) {
+    w->lock = folder_make(env, path, true);
+    if (w->lock >= 0) {
         memcpy(w->path, path, sizeof path);
-        w->lock = folder_lock(env, path);
-        if (w->lock >= 0) return 0;
-        r = w->lock;
-        work_dir_close(w);
+        return 0;
     }
-    error_set_system(error, GLINT_E_WORK_DIR, r, "create", path);
+    error_set_system(error, GLINT_E_WORK_DIR, w->lock, "create", path);
     if (error->hint[0] == '\0') text_format(error->hint, sizeof error->hint, "%s", hint);
     return error->code;
 }
 
 void work_dir_close(struct work_dir *w)
 {
-    if (w->path[0] != '\0') env_remove_tree(w->env, w->path, 1);
+    if (w->path[0] != '\0') folder_remove(w->env, w->path, 1);
     w->path[0] = '\0';
     if (w->lock >= 0) w->env->close(w->env, w->lock);
     w->lock = -1;

@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import tempfile
+import unittest
 
-from cluster import ClusterTest, children_of, is_zombie, until
+from cluster import ClusterTest, Process, children_of, is_zombie, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -40,6 +41,29 @@ class Hook:
             pass
 
 
+class Disk:
+    """A file system of so many bytes, in a mount namespace of its own; `prefix` starts a command there.
+
+    This process sees it at `seen`. Closing it ends the namespace."""
+
+    def __init__(self, test, name, size):
+        self.path = os.path.join(test.folder, name)
+        os.mkdir(self.path)
+        self.holder = subprocess.Popen(
+            ["unshare", "-Urm", "sh", "-c", f"mount -t tmpfs -o size={size} none '{self.path}' && echo ready "
+             "&& exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        test.holders.append(self.holder)
+        test.addCleanup(self.close)
+        if self.holder.stdout.readline() != b"ready\n":
+            raise unittest.SkipTest("no mount namespaces")
+        self.prefix = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "--preserve-credentials",
+                       f"--wdns={test.folder}"]
+        self.seen = f"/proc/{self.holder.pid}/root{self.path}"
+
+    def close(self):
+        self.holder.communicate()
+
+
 class Event(dict):
     """A line of an event log; its fields are attributes."""
 
@@ -55,7 +79,7 @@ class FaultTest(ClusterTest):
     spilling = {"slots": 1, "memory": "16M"}  # map outputs go to files
 
     def setUp(self):
-        self.hooks = []
+        self.hooks, self.holders = [], []
         super().setUp()
         self.addCleanup(lambda: [hook.go() for hook in self.hooks if os.path.isdir(self.folder)])
 
@@ -73,9 +97,9 @@ class FaultTest(ClusterTest):
         return {"GLINT_HOOKS": rules, "LD_PRELOAD": build_hooks(), **(env or {}),
                 "ASAN_OPTIONS": f"{options}:verify_asan_link_order=0:handle_segv=0".lstrip(":")}
 
-    def executor(self, name, *options, ready=True, hooks=(), env=None):
+    def executor(self, name, *options, ready=True, hooks=(), env=None, disk=None):
         process = self.start(name, "executor", "--cluster", self.config, "--id", name, *options,
-                             env=self.hooked(*hooks, env=env) if hooks else env)
+                             env=self.hooked(*hooks, env=env) if hooks else env, disk=disk)
         process.port = self.ports[name]
         if ready:
             process.until_says(f"executor {name} ready on ")
@@ -87,6 +111,16 @@ class FaultTest(ClusterTest):
     def in_map(self, number=1):
         """Holds a map task as it opens its input."""
         return self.hook("open", "ratings-", number, "hold")
+
+    def start(self, name, *words, env=None, disk=None, closed=False):
+        """`disk`: with that one in the place of its folder."""
+        process = Process(self, name, words, env, disk.prefix if disk else [], closed)
+        self.processes.append(process)
+        return process
+
+    def left_processes(self):
+        held = {holder.pid for holder in self.holders}
+        return [pid for pid in super().left_processes() if pid not in held]
 
     # ---- Jobs
 
@@ -111,10 +145,10 @@ class FaultTest(ClusterTest):
             self.assertGreater(len(self.expected_bytes), 100000)
         return self.expected_bytes
 
-    def begin(self, *options, env=None):
+    def begin(self, *options, out="out", name="job", **how):
         """Starts the job on all executors."""
-        return self.start("job", "submit", *self.words("out"), "--cluster", self.config, "--executors",
-                          str(len(self.executors)), "--event-log", "events", *options, env=env)
+        return self.start(name, "submit", *self.words(out), "--cluster", self.config, "--executors",
+                          str(len(self.ports)), "--event-log", "events", *options, **how)
 
     def ends_well(self, job):
         self.assertEqual(job.wait(), 0, job.err)
@@ -132,8 +166,7 @@ class FaultTest(ClusterTest):
         """All executors are as good as before."""
         for name in self.ports:
             self.until_state(name, "idle")
-        job = self.start("next", "submit", *self.words("next-out"), "--cluster", self.config,
-                         "--executors", str(len(self.ports)))
+        job = self.begin(out="next-out", name="next")
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("next-out"), self.expected())
 
@@ -173,6 +206,3 @@ class FaultTest(ClusterTest):
 
     def retries(self):
         return len(self.events("retry"))
-
-
-__all__ = ["FaultTest", "Hook", "build_hooks", "children_of", "is_zombie", "until"]

@@ -1,12 +1,13 @@
 """What befalls processes, disks and wires while a job runs: it ends with the bytes of local mode, or with a
 clear error, and leaves nothing."""
 import os
+import shutil
 import signal
 import time
 import unittest
 
-from cluster import SLOWDOWN
-from faults import FaultTest, until
+from cluster import SLOWDOWN, until
+from faults import Disk, FaultTest
 
 
 class KilledInMap(FaultTest):
@@ -251,6 +252,264 @@ class Stopped(FaultTest):
             hook.go()
         self.ends_well(job)
         self.serves_the_next()
+
+
+class Disks(FaultTest):
+    """One that is full, one that changes a byte."""
+
+    def full(self, *names):
+        """The work folders of these are on disks that hold less than a map task makes."""
+        self.write_cluster({name: {**self.spilling, "work_dir": f"work-{name}"} for name in ("e1", "e2")})
+        for name in ("e1", "e2"):
+            disk = Disk(self, f"work-{name}", "256k") if name in names else None
+            if not disk:
+                os.mkdir(os.path.join(self.folder, f"work-{name}"))
+            self.executor(name, disk=disk)
+        return self.begin()
+
+    def test_no_space_to_spill_on_one_node(self):
+        """Its tasks run elsewhere, and it gets no more."""
+        self.split, self.maps = "100K", 38
+        job = self.full("e1")
+        self.ends_well(job)
+        self.assertIn("executor e1 (127.0.0.1) gets no more tasks", job.err)
+        self.assertIn("No space left", job.err)
+        self.assertEqual({e.error["code"] for e in self.map_attempts("failed")}, {"E0603"})
+
+    def test_no_space_to_spill_on_any_node(self):
+        job = self.full("e1", "e2")
+        self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "hint:")
+
+    def test_no_space_for_the_output(self):
+        self.expected()
+        os.mkdir(os.path.join(self.folder, "warm"))
+        disk = Disk(self, "results", "64k")
+        for name in ("e1", "e2"):
+            self.executor(name, disk=disk)
+        job = self.begin(disk=disk, out="results/out")
+        self.ends_badly(job, 74, "error[E0304]", "results/.out.glint-", "No space left")
+        self.assertEqual(os.listdir(disk.seen), [])
+
+    def files_of_runs(self, minimum):
+        found = []
+        for folder, _, names in os.walk(self.tmp):
+            paths = [os.path.join(folder, name) for name in names]
+            found += [path for path in paths if os.path.getsize(path) >= minimum]
+        return found
+
+    def flip_while_held(self, name):
+        """In all map outputs of an executor, when 7 of 8 are there and no reducer runs."""
+        self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
+        held = self.in_map()
+        other = "e2" if name == "e1" else "e1"
+        self.executor(name)
+        self.executor(other, hooks=[held])
+        job = self.begin()
+        held.until_hit()
+        self.until_maps_done(self.maps - 1)
+        paths = self.files_of_runs(1000)
+        self.assertGreater(len(paths), 2)
+        for path in paths[:1]:
+            with open(path, "r+b") as file:
+                file.seek(os.path.getsize(path) // 2)
+                byte = file.read(1)[0]
+                file.seek(-1, os.SEEK_CUR)
+                file.write(bytes([byte ^ 1]))
+        held.go()
+        return job
+
+    def test_a_byte_of_a_map_output_changes(self):
+        job = self.flip_while_held("e1")
+        self.ends_well(job)
+        said = [e.error["cause"] for e in self.events("retry")]
+        self.assertTrue(any("read again likewise" in cause or "on the disk" in cause for cause in said), said)
+        again = [e.task for e in self.map_attempts("done")]
+        self.assertEqual(len(again) - len(set(again)), 1, "just the damaged output is made again")
+        self.serves_the_next()
+
+    def test_a_map_output_is_cut_off(self):
+        self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
+        held = self.in_map()
+        self.executor("e1")
+        self.executor("e2", hooks=[held])
+        job = self.begin()
+        held.until_hit()
+        self.until_maps_done(self.maps - 1)
+        os.truncate(self.files_of_runs(1000)[0], 500)
+        held.go()
+        self.ends_well(job)
+        self.assertGreater(self.retries(), 0)
+
+    def test_all_map_outputs_of_a_node_are_removed(self):
+        self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
+        held = self.in_map()
+        self.executor("e1")
+        self.executor("e2", hooks=[held])
+        job = self.begin()
+        held.until_hit()
+        self.until_maps_done(self.maps - 1)
+        for path in self.files_of_runs(1000):
+            os.unlink(path)
+        held.go()
+        self.ends_well(job)
+        self.assertGreater(self.retries(), 0)
+
+
+class Driver(FaultTest):
+    """The process that was started by a person ends before its job does."""
+
+    def held(self, *options, **how):
+        self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
+        hooks = [self.in_map(), self.in_map()]
+        executors = [self.executor(name, hooks=[hook]) for name, hook in zip(("e1", "e2"), hooks)]
+        job = self.begin(*options, **how)
+        for hook in hooks:
+            hook.until_hit()
+        return (job, *executors, *hooks)
+
+    def clean_and_serving(self, *hooks):
+        for hook in hooks:
+            hook.go()
+        until(lambda: os.listdir(self.tmp) == [], "the executors have removed their data")
+        self.serves_the_next()
+        self.assertEqual([n for n in os.listdir(self.folder) if n == "out"], [])
+
+    def test_is_killed(self):
+        """Even tasks that stand still do not keep its data, and the next job removes what it began."""
+        job, e1, e2, first, second = self.held()
+        children = self.child(e1), self.child(e2)
+        first.go()
+        self.until_maps_done(4)
+        job.signal(signal.SIGKILL)
+        job.wait()
+        for child in children:
+            self.until_gone(child)
+        until(lambda: os.listdir(self.tmp) == [], "the executors have removed their data")
+        left = [n for n in os.listdir(self.folder) if n.startswith(".out.glint-")]
+        self.assertEqual(len(left), 1)
+        self.clean_and_serving(first, second)
+        self.ends_well(self.begin(name="again"))
+
+    def test_is_interrupted(self):
+        job, *_, first, second = self.held()
+        job.signal(signal.SIGINT)
+        first.go()
+        second.go()
+        self.ends_badly(job, 130, "error[E0702]")
+        self.clean_and_serving()
+
+    def test_is_interrupted_twice(self):
+        """It does not wait for tasks that do not end."""
+        job, *_, first, second = self.held()
+        job.signal(signal.SIGINT)
+        time.sleep(0.1)  # two signals at a time are one
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(5 * SLOWDOWN), 130, job.err)
+        self.assertIn("ended at once by a second signal", job.err)
+        self.clean_and_serving(first, second)
+
+    def test_is_terminated(self):
+        job, *_, first, second = self.held()
+        job.signal(signal.SIGTERM)
+        first.go()
+        second.go()
+        self.ends_badly(job, 143, "error[E0703]")
+        self.clean_and_serving()
+
+    def test_is_interrupted_while_executors_stand_still(self):
+        job, e1, e2, first, second = self.held()
+        children = self.child(e1), self.child(e2)
+        for child in children:
+            os.kill(child, signal.SIGSTOP)
+        job.signal(signal.SIGINT)
+        self.ends_badly(job, 130, "error[E0702]")
+        for child in children:
+            os.kill(child, signal.SIGCONT)
+        self.clean_and_serving(first, second)
+
+    def test_has_nobody_who_reads(self):
+        """The output is complete; that its summary went nowhere is what the exit status says."""
+        for name in ("e1", "e2"):
+            self.executor(name)
+        job = self.begin("--json", closed=True)
+        self.assertEqual(job.wait(), 74, job.err)
+        self.assertIn("error[E0305]", job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+        self.serves_the_next()
+
+
+class Poison(FaultTest):
+    """A row that kills whatever process reads it."""
+
+    executors = {name: {"slots": 1} for name in ("e1", "e2", "e3")}
+
+    def test_kills_no_more_than_its_job(self):
+        for name in self.executors:
+            self.executor(name, hooks=["read tt0000777 0 segv -"])
+        job = self.begin()
+        self.ends_badly(job, 1, "killed by signal 11", "hint:")
+        self.assertRegex(job.err, r"ratings-\d+\.tsv:0 ", "the split is named")
+        crashed = [e for e in self.events("executor") if e.state == "lost"]
+        self.assertEqual(len(crashed), 4, "each attempt has cost one process")
+        stage = self.map_stage()
+        lost = [e for e in self.events("task") if e.stage == stage and e.outcome == "executor lost"]
+        self.assertEqual({e.task for e in lost}, {0})
+        for name in self.executors:
+            self.until_state(name, "idle")
+        self.rows = 500  # without that row
+        del self.expected_bytes
+        shutil.rmtree(self.counts())
+        self.serves_the_next()
+
+
+class Commit(FaultTest):
+    """The driver dies at each of its changes to the file system."""
+
+    executors = {"e1": {"slots": 2}}
+    moments = 64
+
+    def listing(self, name):
+        folder = os.path.join(self.folder, name)
+        if not os.path.isdir(folder):
+            return None
+        return {n: open(os.path.join(folder, n), "rb").read() for n in sorted(os.listdir(folder))}
+
+    def each_moment(self, old):
+        new = None
+        options = ["--overwrite"] if old is not None else []
+        self.executor("e1")
+        for moment in range(1, self.moments):
+            shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
+            if old is not None:
+                shutil.copytree(os.path.join(self.folder, "old"), os.path.join(self.folder, "out"))
+            hook = self.hook("change", "out", moment, "kill")
+            job = self.begin(*options, env=self.hooked(hook))
+            code = job.wait()
+            if not hook.hit:
+                self.assertEqual(code, 0, job.err)
+                self.assertEqual(self.listing("out"), self.listing("next-out"))
+                return moment
+            self.assertEqual(code, -signal.SIGKILL)
+            again = self.begin("--overwrite", out="next-out", name="again")
+            self.assertEqual(again.wait(), 0, again.err)
+            new = new or self.listing("next-out")
+            found = self.listing("out")
+            self.assertIn(found, (old, new), f"moment {moment}: neither the old nor the new output")
+            again = self.begin("--overwrite", name="again")
+            self.assertEqual(again.wait(), 0, again.err)
+            self.assertEqual(self.listing("out"), new)
+            self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(".")], [])
+        raise AssertionError("the job does not end")
+
+    def test_of_a_new_output(self):
+        self.assertGreater(self.each_moment(None), 8)
+
+    def test_of_an_output_that_replaces_another(self):
+        os.mkdir(os.path.join(self.folder, "old"))
+        for name, text in (("_SUCCESS", ""), ("part-00000.msgpack", "old"), ("part-00099.msgpack", "old")):
+            with open(os.path.join(self.folder, "old", name), "w", encoding="ascii") as file:
+                file.write(text)
+        self.assertGreater(self.each_moment(self.listing("old")), 8)
 
 
 if __name__ == "__main__":

@@ -150,15 +150,29 @@ Test(env, removing_a_tree_follows_no_link)
 
 Test(env, a_folder_is_locked_once)
 {
-    cr_assert_eq(env->make_folder(env, "mine-1", false), 0);
-    int lock = folder_lock(env, "mine-1");
+    int lock = folder_make(env, "mine-1", false);
     cr_assert_geq(lock, 0);
+    cr_expect_eq(folder_make(env, "mine-1", false), -EEXIST);
     folder_remove_unlocked(env, ".", "mine-", 1);
     cr_expect_eq(access("mine-1/.lock", F_OK), 0);
     env->close(env, lock);
     folder_remove_unlocked(env, ".", "mine-", 1);
     cr_expect_neq(access("mine-1", F_OK), 0);
-    cr_expect_eq(folder_lock(env, "missing"), -ENOENT);
+    cr_expect_eq(folder_make(env, "missing/mine-1", false), -ENOENT);
+}
+
+Test(env, a_folder_whose_maker_died_at_once_is_removed)
+{
+    static const char *const leftovers[] = {"mine-0123456789abcdef", "mine-fedcba9876543210"};
+    static const char *const others[] = {"mine-0123456789abcdeF", "mine-notes",
+                                         "mine-0000000000000000"};
+    for (int i = 0; i < 2; i++) cr_assert_eq(env->make_folder(env, leftovers[i], false), 0);
+    for (int i = 0; i < 3; i++) cr_assert_eq(env->make_folder(env, others[i], false), 0);
+    make("mine-fedcba9876543210/.lock.new", "");
+    make("mine-0000000000000000/file", "precious");
+    folder_remove_unlocked(env, ".", "mine-", 1);
+    for (int i = 0; i < 2; i++) cr_expect_neq(access(leftovers[i], F_OK), 0, "%s", leftovers[i]);
+    for (int i = 0; i < 3; i++) cr_expect_eq(access(others[i], F_OK), 0, "%s", others[i]);
 }
 
 Test(env, clocks_and_chance)

@@ -278,6 +278,7 @@ Test(commit, leftovers_go_only_when_unlocked)
     cr_assert_eq(mkdir(".out.glint-0000000000000002", 0777), 0); /* of a living one */
     write_file(".out.glint-0000000000000002/.lock", "");
     cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* without a lock: anybody's */
+    write_file(".out.glint-0000000000000003/file", "precious");
     cr_assert_eq(mkdir("target", 0777), 0);
     write_file("target/.lock", "");
     cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0); /* a trap */
