@@ -51,12 +51,13 @@ static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 
 
 /* A column of a batch. Bytes-like types: the memory base[0, size), row i is base[start[i], end[i]);
  * where `start` is NULL the batch has one row, all of base[0, size), which may be larger than 4
- * GiB. At least READ_SLACK (64) bytes can be read past the end of any slice. i64 and f64: row i is
- * i64[i] or f64[i]. NONE: nothing. */
+ * GiB. At least READ_SLACK (64) bytes can be read past the end of any slice. Where `lines` is
+ * `start`, the rows are lines one behind the other: each ends with one LF, which is not in it, and
+ * the next row begins there. i64 and f64: row i is i64[i] or f64[i]. NONE: nothing. */
 struct glint_column {
     enum glint_type type;
     const uint8_t *base;
-    const uint32_t *start, *end;
+    const uint32_t *start, *end, *lines;
     uint64_t size;
     const int64_t *i64;
     const double *f64;

@@ -18,6 +18,7 @@ struct scan {
     uint32_t ended; /* columns whose ends are looked for */
     /* From block to block. */
     uint32_t lines_found, key_starts, key_ends, id_starts, id_ends;
+    bool known;      /* the rows are lines: nothing is to be compared */
     bool line_start; /* the block's first byte starts a line */
     bool carry[FIELDS_SCAN_COLUMNS_MAX];
     struct fields_block block;
@@ -71,7 +72,8 @@ static bool scan_block(struct scan *s, const uint8_t *text, uint32_t chunks)
     uint32_t found = k->find(b, f->delimiter, s->line_start);
     if (b->at <= s->lines->start[0]) found -= clear_before(b, s->lines->start[0]);
     /* Behind the last row may stand anything: its LF is in `text` only. */
-    if (found > left || !k->follow(b, s->lines, s->lines_found, found == left ? found - 1 : found))
+    if (found > left) return false;
+    if (!s->known && !k->follow(b, s->lines, s->lines_found, found == left ? found - 1 : found))
         return false;
     for (uint32_t c = 0; c < s->ended; c++)
         if (k->ends(b, c, &s->carry[c]) != 0 && c + 1 == s->last) mark_missing(s);
@@ -123,6 +125,7 @@ bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t ro
     s.lines = lines;
     s.rows = rows;
     s.odd = odd;
+    s.known = lines->lines == lines->start;
     s.last = f->key_column > f->id_column ? f->key_column : f->id_column;
     s.ended =
         s.last + ((key_spans && s.last == f->key_column) || (f->ids && s.last == f->id_column));

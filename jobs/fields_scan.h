@@ -3,8 +3,8 @@
  * any thread.
  *
  * A batch fits if its rows are consecutive lines: each is followed by one LF, then by the next row,
- * and none has an LF inside. Rows of a text file are; rows that a filter left, or with CR LF, are
- * not. */
+ * and none has an LF inside. Rows of a text file are, and say so; rows that a filter left, or with
+ * CR LF, are not. */
 #ifndef GLINT_JOBS_FIELDS_SCAN_H
 #define GLINT_JOBS_FIELDS_SCAN_H
 

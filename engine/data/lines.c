@@ -242,11 +242,13 @@ static int body_batch(struct lines *l, uint64_t body, struct glint_batch *out)
     l->row_start[0] = (uint32_t)(l->line - base_at);
     /* The first row's CR may stand in what was scanned before. */
     strip_cr(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
+    const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
     int r = check_lengths(l, base_at, found.count);
     if (r < 0) return r;
     emit(l, out, found.count, base_at, l->row_end[found.count - 1]);
     out->value.start = l->row_start;
     out->value.end = l->row_end;
+    out->value.lines = lines ? l->row_start : NULL;
     l->line = next;
     return 1;
 }

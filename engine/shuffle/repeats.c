@@ -2,6 +2,8 @@
  */
 #include "engine/shuffle/repeats.h"
 
+#include "engine/limits.h"
+
 #include <assert.h>
 #include <stddef.h>
 #if defined(__x86_64__)
@@ -39,25 +41,32 @@ __attribute__((target("avx2"))) static bool count_avx2(const uint32_t *slot, con
     return count_slots(slot, value, rows, slots, out_count);
 }
 
-/* By hand: one compiler stays at half the width, the other does not know how to be told. */
-__attribute__((target("avx512f"))) static uint32_t count_one_avx512(const uint32_t *slot,
-                                                                    uint32_t rows, uint32_t s)
+/* By hand: one compiler stays at half the width, the other does not know how to be told. Slots fit
+ * a byte: 64 of them are compared at once, once they stand side by side. */
+#define AVX512 __attribute__((target("avx512f,avx512bw,popcnt")))
+
+AVX512 static uint32_t pack_slots(const uint32_t *slot, uint32_t rows, uint8_t *out)
 {
-    const __m512i wanted = _mm512_set1_epi32((int)s), one = _mm512_set1_epi32(1);
-    __m512i a = _mm512_setzero_si512(), b = a;
     uint32_t i = 0;
-    for (; i + 32 <= rows; i += 32) {
-        __mmask16 x = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(slot + i), wanted);
-        __mmask16 y = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(slot + i + 16), wanted);
-        a = _mm512_mask_add_epi32(a, x, a, one);
-        b = _mm512_mask_add_epi32(b, y, b, one);
-    }
-    uint32_t count = (uint32_t)_mm512_reduce_add_epi32(_mm512_add_epi32(a, b));
-    for (; i < rows; i++) count += slot[i] == s;
-    return count;
+    for (; i + 16 <= rows; i += 16)
+        _mm_storeu_si128((__m128i *)(void *)(out + i),
+                         _mm512_cvtusepi32_epi8(_mm512_loadu_si512(slot + i)));
+    for (; i < rows; i++) out[i] = slot[i] < UINT8_MAX ? (uint8_t)slot[i] : UINT8_MAX;
+    for (; i % 64 != 0; i++) out[i] = UINT8_MAX;
+    return i / 64;
 }
 
-__attribute__((target("avx512f"))) static bool all_equal_avx512(const int64_t *value, uint32_t rows)
+AVX512 static uint32_t count_one_avx512(const uint8_t *packed, uint32_t chunks, uint32_t s)
+{
+    const __m512i wanted = _mm512_set1_epi8((char)s);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < chunks; i++)
+        count += (uint64_t)_mm_popcnt_u64(
+            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(packed + i * 64), wanted));
+    return (uint32_t)count;
+}
+
+AVX512 static bool all_equal_avx512(const int64_t *value, uint32_t rows)
 {
     const __m512i first = _mm512_set1_epi64(value[0]);
     __mmask8 differ = 0;
@@ -71,16 +80,21 @@ __attribute__((target("avx512f"))) static bool all_equal_avx512(const int64_t *v
 static bool count_avx512(const uint32_t *slot, const int64_t *value, uint32_t rows, uint32_t slots,
                          uint32_t *out_count)
 {
-    assert(rows > 0 && slots <= REPEATS_SLOTS_MAX);
+    uint8_t packed[BATCH_ROWS_MAX];
+    static_assert(BATCH_ROWS_MAX % 64 == 0, "whole chunks");
+    assert(rows > 0 && rows <= BATCH_ROWS_MAX && slots <= REPEATS_SLOTS_MAX);
     if (!all_equal_avx512(value, rows)) return false;
-    for (uint32_t s = 0; s < slots; s++) out_count[s] = count_one_avx512(slot, rows, s);
+    const uint32_t chunks = pack_slots(slot, rows, packed);
+    for (uint32_t s = 0; s < slots; s++) out_count[s] = count_one_avx512(packed, chunks, s);
     return true;
 }
 
 repeats_count repeats_at(enum repeats_level level)
 {
     assert(level < REPEATS_LEVELS);
-    if (level == REPEATS_AVX512) return __builtin_cpu_supports("avx512f") ? count_avx512 : NULL;
+    if (level == REPEATS_AVX512)
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("popcnt") ? count_avx512
+                                                                                      : NULL;
     if (level == REPEATS_AVX2) return __builtin_cpu_supports("avx2") ? count_avx2 : NULL;
     return count_portable;
 }

@@ -9,7 +9,8 @@
 #define REPEATS_SLOTS_MAX 16u
 
 /* False: the values are not all equal. Else out_count[s] is how often s < slots stands in
- * slot[0, rows); slots is at most REPEATS_SLOTS_MAX, rows at least 1. Pure; any thread. */
+ * slot[0, rows); slots is at most REPEATS_SLOTS_MAX, rows 1 to
+ * BATCH_ROWS_MAX. Pure; any thread. */
 typedef bool (*repeats_count)(const uint32_t *slot, const int64_t *value, uint32_t rows,
                               uint32_t slots, uint32_t *out_count);
 

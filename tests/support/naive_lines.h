@@ -26,6 +26,16 @@ static inline void naive_lines(const uint8_t *data, uint64_t size, struct buffer
     if (line < size) line_list_add(list, data + line, size - line);
 }
 
+/* Each row ends with one LF, and the next one begins there. */
+static inline bool rows_are_lines(const struct glint_column *c, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (c->base[c->end[i]] != '\n' || (i + 1 < rows && c->start[i + 1] != c->end[i] + 1) ||
+            memchr(c->base + c->start[i], '\n', c->end[i] - c->start[i]) != NULL)
+            return false;
+    return true;
+}
+
 /* The promises of a batch (engine/glint.h) that hold for lines; `file` is the decompressed content.
  */
 static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *file)
@@ -35,6 +45,7 @@ static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *fi
     bool ok = b->rows > 0 && b->rows <= BATCH_ROWS_MAX && b->key.type == GLINT_NONE &&
               c->type == GLINT_TEXT && o != NULL;
     ok = ok && (c->start != NULL ? c->size <= BATCH_BYTES_MAX : b->rows == 1);
+    ok = ok && (c->lines == NULL || (c->lines == c->start && rows_are_lines(c, b->rows)));
     for (uint32_t i = 0; ok && i < b->rows; i++) {
         const struct glint_slice row = glint_column_slice(c, i);
         const uint64_t at = (uint64_t)(row.data - o->base);
