@@ -1,5 +1,7 @@
 /* What comes back: outcomes of tasks, results in order of the partitions. */
 #include "engine/base/text.h"
+#include "engine/data/pack.h"
+#include "engine/data/split.h"
 #include "engine/driver/internal.h"
 #include "engine/driver/journal.h"
 
@@ -128,6 +130,44 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
     return take_results(d);
 }
 
+/* The file and offset that a task begins to read at. False: it reads something else. */
+static bool input_text(struct driver *d, uint32_t stage, uint32_t partition, char *out,
+                       size_t capacity)
+{
+    const struct active_stage *s = &d->active->stages[stage];
+    struct glint_rdd *top = s->wide != NULL ? s->wide->parents[0] : d->active->action->rdd;
+    struct buffer splits = {NULL, 0, 0};
+    struct arena arena = {NULL};
+    struct unpacker u;
+    struct split split;
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (stage_splits(d->g, top, partition, &splits) != 0) return false;
+    bool found = unpacker_init(&u, (struct glint_slice){splits.data, splits.size}) && u.count > 0 &&
+                 split_decode(unpack_bytes(&u), &arena, &split, &ignored) == 0 &&
+                 text_format(out, capacity, "%s:%llu", split.pieces[0].path,
+                             (unsigned long long)split.pieces[0].offset);
+    unpacker_fini(&u);
+    arena_fini(&arena);
+    buffer_fini(&splits);
+    return found;
+}
+
+/* Whoever ran the task died each time: what it reads may be why. */
+static void name_failed_task(struct driver *d, struct glint_error *e)
+{
+    struct active *a = d->active;
+    uint32_t stage = 0, task = 0;
+    char input[sizeof e->effect / 2], before[sizeof e->effect];
+    if (e->code != GLINT_E_EXECUTOR_LOST || !sched_failed(a->sched, &stage, &task)) return;
+    uint32_t partition = active_partition(a, stage, task);
+    bool reads = input_text(d, stage, partition, input, sizeof input);
+    memcpy(before, e->effect, sizeof before);
+    text_format(e->effect, sizeof e->effect,
+                "%s; %u attempts of task %u of stage %u (%s)%s%s ended so", before,
+                TASK_ATTEMPTS_MAX, partition, stage - a->shown_first, a->stages[stage].name,
+                reads ? ", which begins to read at " : "", reads ? input : "");
+}
+
 int results_verdict(struct driver *d)
 {
     struct active *a = d->active;
@@ -136,6 +176,7 @@ int results_verdict(struct driver *d)
     if (verdict == SCHED_GOES_ON || e->code != GLINT_OK) return e->code;
     assert(a->last_error.code != GLINT_OK);
     *e = a->last_error;
+    if (verdict == SCHED_TASK_FAILED) name_failed_task(d, e);
     if (verdict == SCHED_STAGE_FAILED) { /* the cause names who has it, the effect who wants it */
         size_t used = strlen(e->effect);
         text_format(e->effect + used, sizeof e->effect - used,

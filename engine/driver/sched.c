@@ -262,6 +262,14 @@ enum sched_verdict sched_verdict(const struct sched *s)
     return s->verdict;
 }
 
+bool sched_failed(const struct sched *s, uint32_t *out_stage, uint32_t *out_task)
+{
+    if (s->failed == NULL) return false;
+    *out_stage = s->failed->stage;
+    *out_task = sched_task_number(s, s->failed);
+    return true;
+}
+
 uint32_t sched_running(const struct sched *s)
 {
     return s->running;

@@ -102,6 +102,8 @@ bool sched_set_aside(const struct sched *s, uint32_t executor);
 
 enum sched_verdict { SCHED_GOES_ON, SCHED_TASK_FAILED, SCHED_STAGE_FAILED, SCHED_LOSSES };
 enum sched_verdict sched_verdict(const struct sched *s);
+/* The first task that failed for good. False: none has. */
+bool sched_failed(const struct sched *s, uint32_t *out_stage, uint32_t *out_task);
 bool sched_stage_done(const struct sched *s, uint32_t stage);
 bool sched_stage_failed(const struct sched *s, uint32_t stage);
 bool sched_stage_needed(const struct sched *s, uint32_t stage);

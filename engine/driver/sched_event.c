@@ -86,6 +86,7 @@ static void task_failed(struct sched *s, struct sched_task *t)
 {
     if (t->run != NULL) t->run->doomed = true;
     sched_become(s, t, TASK_FAILED);
+    if (s->failed == NULL) s->failed = t;
     sched_fail_stage(s, &s->stages[t->stage], SCHED_TASK_FAILED);
 }
 

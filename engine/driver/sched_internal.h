@@ -104,6 +104,7 @@ struct sched {
     uint32_t running, retries, losses, alive;
     uint64_t now_ns; /* of the last sched_next */
     enum sched_verdict verdict;
+    const struct sched_task *failed; /* the first task that did; NULL: none */
     bool speculate, stopped;
     bool stages_stale; /* a stage became complete, incomplete or failed */
 };

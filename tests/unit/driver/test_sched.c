@@ -113,14 +113,17 @@ Test(sched, a_stage_that_is_there_needs_nothing_above_it)
 Test(sched, a_task_has_four_attempts)
 {
     struct sched *s = cluster_of(1, 1);
+    uint32_t stage = 9, task = 9;
     add_chained(s, 0, 2);
     for (uint32_t attempt = 0; attempt < TASK_ATTEMPTS_MAX; attempt++) {
         expect_next(s, 0, 0, 0, attempt);
         cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
+        cr_expect_not(sched_failed(s, &stage, &task));
         cr_expect(sched_on_failed(s, 0, 0, 0, attempt, SCHED_OWN));
     }
     cr_expect(sched_stage_failed(s, 0));
     cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
+    cr_expect(sched_failed(s, &stage, &task) && stage == 0 && task == 0);
     cr_expect_not(sched_stage_done(s, 0));
     cr_expect_eq(sched_retries(s), TASK_ATTEMPTS_MAX - 1);
     expect_nothing(s); /* a failed stage starts nothing more */
