@@ -12,7 +12,6 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
     struct rdd_spec spec = {.op = &op_aggregate_by_key,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_AGGREGATE,
                             .args = args,
                             .shape = {rdd->shape.key, GLINT_ANY},
                             .key_partitioned = true,
@@ -23,4 +22,5 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
     return context_failed(rdd->g) ? NULL : out;
 }
 
-const struct op op_aggregate_by_key = {.name = "aggregateByKey", .kind = OP_WIDE};
+const struct op op_aggregate_by_key = {
+    .name = "aggregateByKey", .kind = OP_WIDE, .forms = 1u << GLINT_AGGREGATE};

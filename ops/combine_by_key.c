@@ -11,7 +11,6 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
     struct rdd_spec spec = {.op = &op_combine_by_key,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_AGGREGATE,
                             .args = args,
                             .shape = {rdd->shape.key, GLINT_ANY},
                             .key_partitioned = true,
@@ -22,4 +21,5 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
     return out;
 }
 
-const struct op op_combine_by_key = {.name = "combineByKey", .kind = OP_WIDE};
+const struct op op_combine_by_key = {
+    .name = "combineByKey", .kind = OP_WIDE, .forms = 1u << GLINT_AGGREGATE};

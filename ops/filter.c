@@ -52,7 +52,6 @@ struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, stru
     struct rdd_spec spec = {.op = &op_filter,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_FILTER,
                             .args = args,
                             .shape = rdd->shape,
                             .grouped = rdd->grouped,
@@ -67,6 +66,7 @@ static void filter_close(void *state)
 
 const struct op op_filter = {.name = "filter",
                              .kind = OP_NARROW,
+                             .forms = 1u << GLINT_FILTER,
                              .state_size = sizeof(struct filter_state),
                              .open = filter_open,
                              .push = filter_push,

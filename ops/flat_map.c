@@ -13,16 +13,14 @@ struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
                                  struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_flat_map,
-                            .parents = {rdd},
-                            .function = function,
-                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
-                            .args = args};
+    struct rdd_spec spec = {
+        .op = &op_flat_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
 
 const struct op op_flat_map = {.name = "flatMap",
                                .kind = OP_NARROW,
+                               .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
                                .state_size = sizeof(struct call_state),
                                .open = call_op_open,
                                .push = flat_map_push,

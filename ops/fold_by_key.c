@@ -11,7 +11,6 @@ struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zer
     struct rdd_spec spec = {.op = &op_fold_by_key,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_REDUCE,
                             .args = args,
                             .shape = rdd->shape,
                             .key_partitioned = true,
@@ -22,4 +21,5 @@ struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zer
     return context_failed(rdd->g) ? NULL : out;
 }
 
-const struct op op_fold_by_key = {.name = "foldByKey", .kind = OP_WIDE};
+const struct op op_fold_by_key = {
+    .name = "foldByKey", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};

@@ -57,6 +57,7 @@ static void foreach_close(void *state)
 
 const struct op op_foreach = {.name = "foreach",
                               .kind = OP_ACTION,
+                              .forms = 1u << GLINT_FLAT_MAP,
                               .state_size = sizeof(struct foreach_state),
                               .open = foreach_open,
                               .push = foreach_push,
@@ -69,7 +70,7 @@ int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = &op_foreach, .rdd = rdd};
-    a.fn = action_function(rdd, "foreach", function, 1u << GLINT_FLAT_MAP);
+    a.fn = action_function(rdd, &op_foreach, function);
     if (a.fn == NULL) return g->error.code;
     a.args = args_encode(g, args);
     return action_run(&a);

@@ -20,7 +20,6 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, stru
     struct rdd_spec spec = {.op = &op_key_by,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_MAP,
                             .args = args,
                             .shape = {GLINT_ANY, rdd->shape.value}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
@@ -31,6 +30,7 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, stru
 
 const struct op op_key_by = {.name = "keyBy",
                              .kind = OP_NARROW,
+                             .forms = 1u << GLINT_MAP,
                              .state_size = sizeof(struct call_state),
                              .open = call_op_open,
                              .push = key_by_push,

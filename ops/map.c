@@ -11,16 +11,13 @@ extern const struct op op_map;
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = &op_map,
-                            .parents = {rdd},
-                            .function = function,
-                            .forms = 1u << GLINT_MAP,
-                            .args = args};
+    struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
 
 const struct op op_map = {.name = "map",
                           .kind = OP_NARROW,
+                          .forms = 1u << GLINT_MAP,
                           .state_size = sizeof(struct call_state),
                           .open = call_op_open,
                           .push = map_push,

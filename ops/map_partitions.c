@@ -21,11 +21,7 @@ static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *
                                         const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = op,
-                            .parents = {rdd},
-                            .function = function,
-                            .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
-                            .args = args};
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
 
@@ -43,9 +39,9 @@ struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const c
 
 #define PARTITIONS_OP(op_name)                                                                     \
     {                                                                                              \
-        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct call_state),               \
-        .open = call_op_open, .push = partitions_push, .finish = partitions_finish,                \
-        .close = call_op_close                                                                     \
+        .name = op_name, .kind = OP_NARROW, .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,       \
+        .state_size = sizeof(struct call_state), .open = call_op_open, .push = partitions_push,    \
+        .finish = partitions_finish, .close = call_op_close                                        \
     }
 
 const struct op op_map_partitions = PARTITIONS_OP("mapPartitions");

@@ -90,14 +90,13 @@ static void values_close(void *state)
 
 extern const struct op op_map_values, op_flat_map_values;
 
-static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op, unsigned forms,
+static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
                                     const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return NULL;
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .function = function,
-                            .forms = forms,
                             .args = args,
                             .shape = {rdd->shape.key, GLINT_ANY},
                             .key_partitioned = rdd->key_partitioned};
@@ -111,21 +110,22 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op, 
 struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function,
                                    struct glint_args *args)
 {
-    return values_rdd(rdd, &op_map_values, 1u << GLINT_MAP | 1u << GLINT_GROUP, function, args);
+    return values_rdd(rdd, &op_map_values, function, args);
 }
 
 struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
                                         struct glint_args *args)
 {
-    return values_rdd(rdd, &op_flat_map_values,
-                      1u << GLINT_MAP | 1u << GLINT_FLAT_MAP | 1u << GLINT_GROUP, function, args);
+    return values_rdd(rdd, &op_flat_map_values, function, args);
 }
 
-#define VALUES_OP(op_name)                                                                         \
+#define VALUES_OP(op_name, op_forms)                                                               \
     {                                                                                              \
-        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct values_state),             \
-        .open = values_open, .push = values_push, .finish = values_finish, .close = values_close   \
+        .name = op_name, .kind = OP_NARROW, .forms = op_forms,                                     \
+        .state_size = sizeof(struct values_state), .open = values_open, .push = values_push,       \
+        .finish = values_finish, .close = values_close                                             \
     }
 
-const struct op op_map_values = VALUES_OP("mapValues");
-const struct op op_flat_map_values = VALUES_OP("flatMapValues");
+const struct op op_map_values = VALUES_OP("mapValues", 1u << GLINT_MAP | 1u << GLINT_GROUP);
+const struct op op_flat_map_values =
+    VALUES_OP("flatMapValues", 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP | 1u << GLINT_GROUP);

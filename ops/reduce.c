@@ -114,15 +114,16 @@ static void reduce_close(void *state)
     call_close(&s->call);
 }
 
-#define REDUCE_OP(op_name)                                                                         \
+#define REDUCE_OP(op_name, op_forms)                                                               \
     {                                                                                              \
-        .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct reduce_state),             \
-        .open = reduce_open, .push = reduce_push, .close = reduce_close, .result = reduce_result   \
+        .name = op_name, .kind = OP_ACTION, .forms = op_forms,                                     \
+        .state_size = sizeof(struct reduce_state), .open = reduce_open, .push = reduce_push,       \
+        .close = reduce_close, .result = reduce_result                                             \
     }
 
-const struct op op_reduce = REDUCE_OP("reduce");
-const struct op op_fold = REDUCE_OP("fold");
-const struct op op_aggregate = REDUCE_OP("aggregate");
+const struct op op_reduce = REDUCE_OP("reduce", 1u << GLINT_REDUCE);
+const struct op op_fold = REDUCE_OP("fold", 1u << GLINT_REDUCE);
+const struct op op_aggregate = REDUCE_OP("aggregate", 1u << GLINT_AGGREGATE);
 
 /* ---- The driver's half: one more state of the same kind. */
 
@@ -183,16 +184,15 @@ static int reduce_run(const struct action *action, struct glint_rows *out)
 }
 
 /* `zero` may be NULL: the first value starts. */
-static int reduce_values(struct glint_rdd *rdd, const struct op *op, unsigned forms,
-                         const union glint_value *zero, const char *function,
-                         struct glint_args *args, struct glint_rows *out)
+static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union glint_value *zero,
+                         const char *function, struct glint_args *args, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
     if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = op, .rdd = rdd};
-    a.fn = action_function(rdd, op->name, function, forms);
+    a.fn = action_function(rdd, op, function);
     if (a.fn == NULL) return g->error.code;
     a.args = args_encode(g, args);
     struct packer p;
@@ -211,18 +211,18 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, unsigned fo
 int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
                  struct glint_rows *out)
 {
-    int r = reduce_values(rdd, &op_reduce, 1u << GLINT_REDUCE, NULL, function, args, out);
+    int r = reduce_values(rdd, &op_reduce, NULL, function, args, out);
     return r == 0 && out->count == 0 ? rows_none(rdd->g, out, "reduce") : r;
 }
 
 int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,
                struct glint_args *args, struct glint_rows *out)
 {
-    return reduce_values(rdd, &op_fold, 1u << GLINT_REDUCE, &zero, function, args, out);
+    return reduce_values(rdd, &op_fold, &zero, function, args, out);
 }
 
 int glint_aggregate(struct glint_rdd *rdd, union glint_value zero, const char *function,
                     struct glint_args *args, struct glint_rows *out)
 {
-    return reduce_values(rdd, &op_aggregate, 1u << GLINT_AGGREGATE, &zero, function, args, out);
+    return reduce_values(rdd, &op_aggregate, &zero, function, args, out);
 }

@@ -10,7 +10,6 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
     struct rdd_spec spec = {.op = &op_reduce_by_key,
                             .parents = {rdd},
                             .function = function,
-                            .forms = 1u << GLINT_REDUCE,
                             .args = args,
                             .shape = rdd->shape,
                             .key_partitioned = true,
@@ -21,4 +20,5 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
     return out;
 }
 
-const struct op op_reduce_by_key = {.name = "reduceByKey", .kind = OP_WIDE};
+const struct op op_reduce_by_key = {
+    .name = "reduceByKey", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};

@@ -115,7 +115,6 @@ struct rdd_spec {
     const struct op *op;
     struct glint_rdd *parents[2];
     const char *function; /* name */
-    unsigned forms;       /* bits 1 << GLINT_MAP ...: what is accepted; 0: none */
     struct glint_args *args;
     struct glint_slice params; /* copied */
     struct glint_shape shape;  /* ANY: the function's, or else the parent's */
@@ -139,9 +138,13 @@ void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_
 
 const struct glint_function *registry_function(const struct glint_config *config, const char *name);
 const struct op *registry_op(const struct glint_config *config, const char *name);
+/* May the operator call the function (NULL: none is registered as `name`) on records of shape `in`?
+ * 0 or a code with *error set. */
+int function_check(const struct op *op, const struct glint_function *fn, const char *name,
+                   struct glint_shape in, struct glint_error *error);
 /* A function for an action, checked against the RDD it works on. NULL: error set. */
-const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
-                                             const char * name, unsigned forms);
+const struct glint_function *action_function(struct glint_rdd *rdd, const struct op *op,
+                                             const char *name);
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
 /* One value as a msgpack array of one, for params. */
 struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);

@@ -33,6 +33,7 @@ struct op_open {
 struct op {
     const char *name; /* Spark's word: reduceByKey */
     enum op_kind kind;
+    unsigned forms;      /* of functions that it takes: bits 1 << GLINT_MAP ...; 0: it takes none */
     uint32_t state_size; /* zeroed before open */
     /* All of these: the task's thread. open answers 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);

@@ -63,46 +63,37 @@ static const char *missing_call(const struct glint_function *fn)
     return "form";
 }
 
-static bool function_check(struct glint *g, const char *operator, const struct glint_function * fn,
-                           const char *name, unsigned forms, struct glint_shape in)
+int function_check(const struct op *op, const struct glint_function *fn, const char *name,
+                   struct glint_shape in, struct glint_error *error)
 {
     const char *hint = "this is a fault of the job's plan, not of its input";
-    if (fn == NULL) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
-                  "%s: no function is registered as %s", operator, name != NULL ? name : "NULL");
-        return false;
-    }
-    if ((forms & (1u << fn->form)) == 0) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint,
-                  "%s does not take %s, whose form is %s", operator, name, form_names[fn->form]);
-        return false;
-    }
-    if (missing_call(fn) != NULL) {
-        error_set(&g->error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", operator, name,
-                  missing_call(fn));
-        return false;
-    }
-    if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE, hint,
-                  "%s: %s takes (%s, %s), the RDD has (%s, %s)", operator, name,
-                  codec_type_name(fn->in.key), codec_type_name(fn->in.value),
-                  codec_type_name(in.key), codec_type_name(in.value));
-        return false;
-    }
-    if (fn->piece_bytes > 0 && is_number(in.value)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE, hint,
-                  "%s: %s cuts its values, and those are %s", operator, name,
-                  codec_type_name(in.value));
-        return false;
-    }
-    return true;
+    if (fn == NULL)
+        return error_set(error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
+                         "%s: no function is registered as %s", op->name,
+                         name != NULL ? name : "NULL");
+    if ((op->forms & (1u << fn->form)) == 0)
+        return error_set(error, GLINT_E_PLAN_FUNCTION, hint,
+                         "%s does not take %s, whose form is %s", op->name, name,
+                         form_names[fn->form]);
+    if (missing_call(fn) != NULL)
+        return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", op->name, name,
+                         missing_call(fn));
+    if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value))
+        return error_set(error, GLINT_E_PLAN_TYPE, hint,
+                         "%s: %s takes (%s, %s), the RDD has (%s, %s)", op->name, name,
+                         codec_type_name(fn->in.key), codec_type_name(fn->in.value),
+                         codec_type_name(in.key), codec_type_name(in.value));
+    if (fn->piece_bytes > 0 && is_number(in.value))
+        return error_set(error, GLINT_E_PLAN_TYPE, hint, "%s: %s cuts its values, and those are %s",
+                         op->name, name, codec_type_name(in.value));
+    return 0;
 }
 
-const struct glint_function *action_function(struct glint_rdd *rdd, const char *operator,
-                                             const char * name, unsigned forms)
+const struct glint_function *action_function(struct glint_rdd *rdd, const struct op *op,
+                                             const char *name)
 {
     const struct glint_function *fn = registry_function(&rdd->g->config, name);
-    return function_check(rdd->g, operator, fn, name, forms, rdd->shape) ? fn : NULL;
+    return function_check(op, fn, name, rdd->shape, &rdd->g->error) == 0 ? fn : NULL;
 }
 
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
@@ -111,16 +102,16 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     struct glint_shape in = {GLINT_NONE, GLINT_NONE};
     if (spec->parents[0] != NULL) in = spec->parents[0]->shape;
     const struct glint_function *fn = NULL;
-    if (spec->forms != 0) {
+    if (spec->op->forms != 0) {
         fn = registry_function(&g->config, spec->function);
-        if (!function_check(g, spec->op->name, fn, spec->function, spec->forms, in)) return NULL;
+        if (function_check(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
     }
     if (g->next_rdd > PLAN_NODES_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT, NULL, "a plan has at most %u nodes",
                   PLAN_NODES_MAX);
         return NULL;
     }
-    assert(spec->op != NULL && (spec->function == NULL || spec->forms != 0));
+    assert(spec->function == NULL || spec->op->forms != 0);
     struct glint_rdd *rdd = context_alloc(g, sizeof *rdd);
     if (rdd == NULL) return NULL;
     rdd->g = g;

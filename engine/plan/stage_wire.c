@@ -108,6 +108,20 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     return 0;
 }
 
+/* Whether the operator takes the function, and it what its parent makes: a stage comes from a
+ * peer. What a shuffle is read from is in another stage. */
+static int node_check_function(const struct stage_plan *s, const struct stage_node *n,
+                               struct glint_error *error)
+{
+    if ((n->fn == NULL) != (n->op->forms == 0))
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "%s has a function, or lacks one",
+                         n->op->name);
+    if (n->fn == NULL) return 0;
+    bool first = n->parents[0] == STAGE_NO_PARENT;
+    struct glint_shape in = first ? n->fn->in : s->nodes[n->parents[0]].shape;
+    return function_check(n->op, n->fn, n->fn->name, in, error);
+}
+
 /* What running a node relies on: as many parents as its kind has, and their partitions. */
 static bool node_is_sound(const struct stage_plan *s, uint32_t number)
 {
@@ -144,6 +158,8 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
         if (!node_is_sound(s, i))
             r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not fit its place",
                           i);
+        else
+            r = node_check_function(s, &s->nodes[i], error);
     return r;
 }
 

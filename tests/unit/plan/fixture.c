@@ -7,6 +7,8 @@
 
 const struct op op_src = {.name = "src", .kind = OP_SOURCE};
 const struct op op_nar = {.name = "nar", .kind = OP_NARROW};
+const struct op op_fun = {.name = "fun", .kind = OP_NARROW, .forms = 1u << GLINT_MAP};
+const struct op op_red = {.name = "red", .kind = OP_NARROW, .forms = 1u << GLINT_REDUCE};
 const struct op op_wid = {.name = "wid", .kind = OP_WIDE};
 const struct op op_uni = {.name = "uni", .kind = OP_UNION};
 const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
@@ -45,7 +47,8 @@ static const struct glint_function *const functions[] = {&map_text, &map_bytes, 
                                                          &hollow, NULL};
 static const struct glint_module module = {"t", functions};
 static const struct glint_module *const modules[] = {&module, NULL};
-static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
+static const struct op *const ops[] = {&op_src, &op_nar, &op_fun, &op_red, &op_wid,
+                                       &op_uni, &op_coa, &op_act, NULL};
 
 const struct glint_config plan_config = {.slots = 1, .ops = ops, .modules = modules};
 
@@ -72,10 +75,9 @@ struct glint_rdd *plan_node(const struct op *op, struct glint_rdd *a, struct gli
     return rdd_create(a->g, &(struct rdd_spec){.op = op, .parents = {a, b}});
 }
 
-struct glint_rdd *plan_map(struct glint_rdd *rdd, const char *function, unsigned forms)
+struct glint_rdd *plan_call(struct glint_rdd *rdd, const struct op *op, const char *function)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {
-        .op = &op_nar, .parents = {rdd, NULL}, .function = function, .forms = forms};
+    struct rdd_spec spec = {.op = op, .parents = {rdd, NULL}, .function = function};
     return rdd_create(rdd->g, &spec);
 }

@@ -5,13 +5,13 @@
 
 #include "engine/plan/stage.h"
 
-extern const struct op op_src, op_nar, op_wid, op_uni, op_coa, op_act;
+extern const struct op op_src, op_nar, op_fun, op_red, op_wid, op_uni, op_coa, op_act;
 extern const struct glint_config plan_config;
 
 void plan_open(struct glint *g);
 /* A source of (none, text) with so many splits, each its own number as text. */
 struct glint_rdd *plan_source(struct glint *g, uint32_t splits);
 struct glint_rdd *plan_node(const struct op *op, struct glint_rdd *a, struct glint_rdd *b);
-struct glint_rdd *plan_map(struct glint_rdd *rdd, const char *function, unsigned forms);
+struct glint_rdd *plan_call(struct glint_rdd *rdd, const struct op *op, const char *function);
 
 #endif

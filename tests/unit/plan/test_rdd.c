@@ -22,14 +22,13 @@ static void close_plan(void)
 
 TestSuite(rdd, .init = open_plan, .fini = close_plan);
 
-#define MAP_FORM (1u << GLINT_MAP)
 
 Test(rdd, types_follow_the_functions)
 {
-    struct glint_rdd *a = plan_map(plan_source(&g, 1), "t.map_text", MAP_FORM);
+    struct glint_rdd *a = plan_call(plan_source(&g, 1), &op_fun, "t.map_text");
     cr_assert_not_null(a);
     cr_expect(a->shape.key == GLINT_I64 && a->shape.value == GLINT_TEXT);
-    struct glint_rdd *b = plan_map(a, "t.map_bytes", MAP_FORM); /* text will do for bytes */
+    struct glint_rdd *b = plan_call(a, &op_fun, "t.map_bytes"); /* text will do for bytes */
     cr_assert_not_null(b);
     cr_expect(b->shape.key == GLINT_I64 && b->shape.value == GLINT_F64);
     struct glint_rdd *c = plan_node(&op_nar, b, NULL);
@@ -37,44 +36,44 @@ Test(rdd, types_follow_the_functions)
     cr_expect_not(context_failed(&g));
 }
 
-static void expect_refused(const char *function, unsigned forms, enum glint_code code)
+static void expect_refused(const struct op *op, const char *function, enum glint_code code)
 {
-    cr_expect_null(plan_map(plan_source(&g, 1), function, forms));
+    cr_expect_null(plan_call(plan_source(&g, 1), op, function));
     cr_expect_eq(g.error.code, code);
     cr_expect(function == NULL || strstr(g.error.cause, function) != NULL);
 }
 
 Test(rdd, a_wrong_type)
 {
-    expect_refused("t.map_number", MAP_FORM, GLINT_E_PLAN_TYPE);
+    expect_refused(&op_fun, "t.map_number", GLINT_E_PLAN_TYPE);
 }
 
 Test(rdd, an_unknown_function)
 {
-    expect_refused("t.none", MAP_FORM, GLINT_E_PLAN_FUNCTION);
+    expect_refused(&op_fun, "t.none", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, no_function)
 {
-    expect_refused(NULL, MAP_FORM, GLINT_E_PLAN_FUNCTION);
+    expect_refused(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, a_wrong_form)
 {
-    expect_refused("t.map_text", 1u << GLINT_REDUCE, GLINT_E_PLAN_FUNCTION);
+    expect_refused(&op_red, "t.map_text", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, a_function_without_its_call)
 {
-    expect_refused("t.hollow", MAP_FORM, GLINT_E_PLAN_FUNCTION);
+    expect_refused(&op_fun, "t.hollow", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, the_first_error_sticks_and_ends_building)
 {
     struct glint_rdd *source = plan_source(&g, 1);
-    cr_expect_null(plan_map(source, "t.none", MAP_FORM));
-    cr_expect_null(plan_map(source, "t.map_text", MAP_FORM));
-    cr_expect_null(plan_map(NULL, "t.map_text", MAP_FORM));
+    cr_expect_null(plan_call(source, &op_fun, "t.none"));
+    cr_expect_null(plan_call(source, &op_fun, "t.map_text"));
+    cr_expect_null(plan_call(NULL, &op_fun, "t.map_text"));
     cr_expect_null(rdd_create(NULL, &(struct rdd_spec){.op = &op_src}));
     cr_expect_eq(g.error.code, GLINT_E_PLAN_FUNCTION);
     cr_expect_eq(glint_partitions(source), 0);
@@ -171,7 +170,7 @@ Test(rdd, no_memory_anywhere)
         struct glint own;
         mem_fail_at(n, false);
         plan_open(&own);
-        struct glint_rdd *a = plan_map(plan_source(&own, 70), "t.map_text", MAP_FORM);
+        struct glint_rdd *a = plan_call(plan_source(&own, 70), &op_fun, "t.map_text");
         struct glint_rdd *wide = plan_node(&op_wid, plan_node(&op_uni, a, a), NULL);
         uint32_t count = wide != NULL ? rdd_partitions(wide) : 0;
         mem_fail_at(0, false);
