@@ -103,7 +103,12 @@ class FaultTest(ClusterTest):
         process.port = self.ports[name]
         if ready:
             process.until_says(f"executor {name} ready on ")
+            process.files = self.files_of(process)
         return process
+
+    @staticmethod
+    def files_of(process):
+        return len(os.listdir(f"/proc/{process.pid}/fd"))
 
     def hook(self, call, what, number, action):
         return Hook(self, call, what, number, action)
@@ -169,6 +174,10 @@ class FaultTest(ClusterTest):
         job = self.begin(out="next-out", name="next")
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("next-out"), self.expected())
+        for process in self.processes:
+            if process.port is not None and process.popen.poll() is None:
+                until(lambda p=process: not p.children(), "no child is left")
+                until(lambda p=process: self.files_of(p) <= p.files, "no descriptor is left")
 
     def child(self, process):
         return until(process.children, f"{process.name} has a child")[0]

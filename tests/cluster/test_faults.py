@@ -155,6 +155,64 @@ class InAFetch(FaultTest):
         self.serves_the_next()
 
 
+class TheDriversWire(FaultTest):
+    """A connection of the driver's, as it gives out tasks."""
+
+    def run_with(self, action, number, **keys):
+        self.write_cluster(**keys)
+        hook = self.hook("send", "-", number, action)
+        for name in ("e1", "e2"):
+            self.executor(name)
+        self.split = "50K"  # many tasks
+        job = self.begin(env=self.hooked(hook))
+        self.ends_well(job)
+        self.assertTrue(hook.hit, "nothing has happened")
+        self.assertIn(" lost: ", job.err)
+        self.serves_the_next()
+
+    def test_is_cut(self):
+        self.run_with("cut", 9000)
+
+    def test_is_cut_without_tls(self):
+        self.run_with("cut", 7000, insecure_plaintext=True)
+
+    def test_changes_a_byte(self):
+        self.run_with("flip", 9000)
+
+    def test_changes_a_byte_without_tls(self):
+        self.run_with("flip", 7000, insecure_plaintext=True)
+
+
+class InTheOutput(FaultTest):
+    def test_an_executor_is_killed_as_it_writes(self):
+        """What it has begun is in no output."""
+        hook = self.hook("change", "part-", 1, "kill")
+        self.executor("e1", hooks=[hook])
+        self.executor("e2")
+        job = self.begin()
+        self.ends_well(job)
+        self.assertTrue(hook.hit)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
+                         sorted(os.listdir(os.path.join(self.folder, "expected"))))
+
+    def test_an_executor_stands_still_as_it_writes(self):
+        """Its attempt ends when the output is published, and adds nothing to it."""
+        hook = self.hook("change", "part-", 1, "hold")
+        e1 = self.executor("e1", hooks=[hook])
+        self.executor("e2")
+        job = self.begin()
+        hook.until_hit()
+        child = self.child(e1)
+        os.kill(child, signal.SIGSTOP)
+        self.ends_well(job)
+        hook.go()
+        os.kill(child, signal.SIGCONT)
+        self.until_gone(child)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
+                         sorted(os.listdir(os.path.join(self.folder, "expected"))))
+        self.serves_the_next()
+
+
 class All(FaultTest):
     def test_none_is_left(self):
         self.write_cluster(start="1s")
