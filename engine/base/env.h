@@ -29,7 +29,11 @@ enum env_open_mode {
     ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */
 };
 
-enum env_rename_mode { ENV_RENAME_NEW, ENV_RENAME_EXCHANGE, ENV_RENAME_REPLACE };
+enum env_rename_mode {
+    ENV_RENAME_NEW,      /* -EEXIST if there is something, on every file system */
+    ENV_RENAME_EXCHANGE, /* -EINVAL where the file system cannot do it (NFS) */
+    ENV_RENAME_REPLACE,
+};
 
 struct env {
     uint64_t (*now_ns)(struct env *env); /* monotonic */
@@ -55,6 +59,9 @@ struct env {
 };
 
 struct env *env_real(void);
+/* ENV_RENAME_NEW where the file system cannot do it at once (NFS): takes the name with an empty file
+ * or folder, and then its place. 0 or a negative errno. */
+int env_rename_reserved(const char *from, const char *to);
 
 /* All of `size` bytes, or an error; fewer only at the file's end: answers how many. */
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);

@@ -125,6 +125,23 @@ static int real_remove_folder(struct env *env, const char *path)
     return rmdir(path) == 0 ? 0 : -errno;
 }
 
+int env_rename_reserved(const char *from, const char *to)
+{
+    struct stat s;
+    if (lstat(from, &s) != 0) return -errno;
+    bool folder = S_ISDIR(s.st_mode);
+    int file = folder ? mkdir(to, 0700) : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return -errno;
+    if (!folder) close(file);
+    if (rename(from, to) == 0) return 0;
+    int error = errno;
+    if (folder)
+        rmdir(to);
+    else
+        unlink(to);
+    return -error;
+}
+
 static int real_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
 {
     (void)env;
@@ -132,7 +149,9 @@ static int real_rename(struct env *env, const char *from, const char *to, enum e
                                      [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
                                      [ENV_RENAME_REPLACE] = 0};
     assert((size_t)mode < sizeof flags / sizeof flags[0]);
-    return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags[mode]) == 0 ? 0 : -errno;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flags[mode]) == 0) return 0;
+    bool unable = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+    return unable && mode == ENV_RENAME_NEW ? env_rename_reserved(from, to) : -errno;
 }
 
 static int real_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),

@@ -83,6 +83,22 @@ static int make_hidden(struct commit *c, const char *folder, struct glint_error 
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
 }
 
+/* Found out now and not when the job is done: both are new and empty. */
+static int refuse_no_exchange(struct commit *c, struct glint_error *error)
+{
+    struct env_stat s;
+    if (!c->overwrite || c->env->stat(c->env, c->out, &s) != 0) return 0;
+    int r = c->env->rename(c->env, c->output, c->attempts, ENV_RENAME_EXCHANGE);
+    if (r == 0) return 0;
+    if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
+        error_set(error, GLINT_E_OUTPUT_CREATE, "remove it first, or name another output",
+                  "%s cannot be replaced: its file system cannot exchange two folders", c->out);
+    else
+        error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", c->out);
+    commit_discard(c);
+    return error->code;
+}
+
 int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
                 struct glint_error *error)
 {
@@ -106,7 +122,8 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
     folder_remove_unlocked(env, folder, prefix, HIDDEN_DEPTH_MAX);
-    return make_hidden(c, folder, error);
+    r = make_hidden(c, folder, error);
+    return r == 0 ? refuse_no_exchange(c, error) : r;
 }
 
 int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,

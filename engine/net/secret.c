@@ -132,9 +132,7 @@ static int make_fresh(struct env *env, const char *path, char fresh[PATH_MAX],
     return secret_create(env, fresh, error);
 }
 
-/* It takes its place only where none is: whoever comes second loads the first one's. A file system
- * that cannot do that (NFS) gets the file as it is written, so that who comes in between is refused
- * once. */
+/* It takes its place only where none is: whoever comes second loads the first one's. */
 static int make_default(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
     char fresh[PATH_MAX];
@@ -144,11 +142,7 @@ static int make_default(struct env *env, char path[PATH_MAX], struct glint_error
     r = env->rename(env, fresh, path, ENV_RENAME_NEW);
     if (r == 0) return 0;
     env->remove_file(env, fresh);
-    if (r == -EEXIST) return 0;
-    if (r != -EINVAL) return error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
-    struct glint_error why = {.code = GLINT_OK};
-    if (secret_create(env, path, &why) != 0 && why.code != GLINT_E_OUTPUT_EXISTS) *error = why;
-    return error->code;
+    return r == -EEXIST ? 0 : error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
 }
 
 int secret_default(struct env *env, struct secret *out, struct glint_error *error)

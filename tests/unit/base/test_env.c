@@ -58,6 +58,29 @@ Test(env, renaming_to_a_new_name_replaces_nothing)
     cr_expect_eq(env->rename(env, "c", "link", ENV_RENAME_NEW), -EEXIST);
 }
 
+Test(env, a_name_can_be_taken_before_it_is_used)
+{
+    make("a", "a");
+    make("b", "b");
+    cr_expect_eq(env_rename_reserved("a", "b"), -EEXIST);
+    cr_expect(holds("a", "a") && holds("b", "b"));
+    cr_expect_eq(env_rename_reserved("none", "c"), -ENOENT);
+    cr_expect_neq(access("c", F_OK), 0);
+    cr_expect_eq(env_rename_reserved("a", "c"), 0);
+    cr_expect(holds("c", "a") && access("a", F_OK) != 0);
+    cr_assert_eq(symlink("nowhere", "link"), 0);
+    cr_expect_eq(env_rename_reserved("c", "link"), -EEXIST);
+    cr_assert_eq(mkdir("folder", 0700), 0);
+    make("folder/in", "in");
+    cr_assert_eq(mkdir("taken", 0700), 0);
+    cr_expect_eq(env_rename_reserved("folder", "taken"), -EEXIST);
+    cr_expect_eq(env_rename_reserved("folder", "folder/in/side"), -ENOTDIR);
+    cr_expect_eq(env_rename_reserved("folder", "folder/side"), -EINVAL); /* into itself */
+    cr_expect_neq(access("folder/side", F_OK), 0);
+    cr_expect_eq(env_rename_reserved("folder", "new"), 0);
+    cr_expect(holds("new/in", "in") && access("folder", F_OK) != 0);
+}
+
 Test(env, renaming_by_exchange_needs_both)
 {
     make("a", "a");

@@ -163,6 +163,32 @@ Test(commit, overwrite_replaces_a_folder_as_a_whole)
     cr_expect_eq(entries("."), 1);
 }
 
+static int rename_cannot_exchange(struct env *env, const char *from, const char *to,
+                                  enum env_rename_mode mode)
+{
+    (void)env;
+    return mode == ENV_RENAME_EXCHANGE ? -EINVAL : env_real()->rename(env_real(), from, to, mode);
+}
+
+/* Said before anything runs, and not when the result is there. */
+Test(commit, overwrite_needs_a_file_system_that_exchanges)
+{
+    struct commit c, *all[] = {&c};
+    struct env env = *env_real();
+    env.rename = rename_cannot_exchange;
+    cr_assert_eq(mkdir("out", 0777), 0);
+    write_file("out/old", "old");
+    cr_expect_eq(commit_open(&c, &env, "out", true, 1, &error), GLINT_E_OUTPUT_CREATE);
+    cr_expect_not_null(strstr(error.cause, "cannot exchange"));
+    cr_expect(holds("out/old", "old"));
+    cr_expect_eq(entries("."), 1);
+    error.code = GLINT_OK;
+    cr_assert_eq(prepare(&c, &env, "fresh", true, "new"), 0); /* nothing is replaced */
+    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c));
+    cr_expect(holds("fresh/part-00000", "new"));
+}
+
 Test(commit, overwrite_replaces_a_link_not_what_it_leads_to)
 {
     struct commit c, *all[] = {&c};

@@ -266,28 +266,3 @@ Test(secret, every_call_may_fail)
         }
     }
 }
-
-static int rename_knows_no_flags(struct env *env, const char *from, const char *to,
-                                 enum env_rename_mode mode)
-{
-    (void)env;
-    (void)from;
-    (void)to;
-    (void)mode;
-    return -EINVAL;
-}
-
-Test(secret, a_file_system_that_cannot_rename_without_replacing_will_do)
-{
-    struct secret first;
-    struct env env = *env_real();
-    begin();
-    env.rename = rename_knows_no_flags;
-    setenv("XDG_STATE_HOME", folder, 1);
-    cr_assert_eq(secret_default(&env, &first, &error), 0, "%s", error.cause);
-    cr_assert_eq(secret_default(&env, &secret, &error), 0, "%s", error.cause);
-    cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
-    snprintf(path, sizeof path, "%s/glint", folder);
-    cr_expect_eq(names(path), 1);
-    end();
-}
