@@ -59,8 +59,8 @@ struct env {
 };
 
 struct env *env_real(void);
-/* ENV_RENAME_NEW where the file system cannot do it at once (NFS): takes the name with an empty file
- * or folder, and then its place. 0 or a negative errno. */
+/* ENV_RENAME_NEW where the file system cannot do it at once (NFS): takes the name with an empty
+ * file or folder, and then its place. 0 or a negative errno. */
 int env_rename_reserved(const char *from, const char *to);
 
 /* All of `size` bytes, or an error; fewer only at the file's end: answers how many. */
