@@ -12,12 +12,12 @@ import os
 import subprocess
 import unittest
 
-from cluster import ClusterTest, until
+from cluster import SLOWDOWN, ClusterTest, until
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 PREFIX = "10.77.0."
 ROWS = 200000
-COUNT = ("count-keys", "--split-size", "16K", "--partitions", "4")  # 232 and 4 tasks, few bytes between
+COUNT = ("count-keys", "--split-size", "8K", "--partitions", "4")  # 464 and 4 tasks, few bytes between
 COUNT_IDS = ("count-keys", "--key", "text", "--key-column", "1", "--split-size", "256K", "--partitions",
              "4")  # a megabyte between
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -188,7 +188,7 @@ class CountingTest(NetworkTest):
 
     def hold(self):
         """Tasks go out so slowly that a job does not end before the test has had its way."""
-        self.node("driver").rate("96kbit", "1600")
+        self.node("driver").rate(f"{96 / SLOWDOWN:.0f}kbit", "1600")
 
     def let_go(self):
         self.node("driver").rate("1gbit", "1m")
