@@ -88,6 +88,31 @@ static void fetch_submit(void *arg, struct fetch_request *first)
 
 /* ---- Tasks */
 
+static uint64_t duration(struct sim *s, const struct sim_node *node)
+{
+    uint64_t takes = MILLI + sim_random(s, 800 * MILLI);
+    if (sim_chance(s, 50)) takes *= 20;
+    if (node->slow_disk > 0) takes += sim_random(s, node->slow_disk);
+    return takes * node->slow;
+}
+
+static void end_at(struct sim *s, const struct sim_executor *e, struct sim_task *t, uint64_t at)
+{
+    sim_push(s,
+             (struct event){.kind = EVENT_TASK_ENDS, .executor = e->number, .task = t, .at = at});
+}
+
+/* Of a task, or of all that an executor has: they will not end so. */
+static void forget_ends(struct sim *s, const struct sim_executor *e, const struct sim_task *t)
+{
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        struct event *event = &s->events[i];
+        if (event->kind == EVENT_TASK_ENDS && event->executor == e->number &&
+            (t == NULL || event->task == t))
+            event->task = NULL;
+    }
+}
+
 static void start_tasks(struct sim *s, struct sim_executor *e)
 {
     struct sim_node *node = &s->nodes[e->node];
@@ -95,13 +120,18 @@ static void start_tasks(struct sim *s, struct sim_executor *e)
         if (t->started) continue;
         t->started = true;
         e->busy++;
-        uint64_t takes = MILLI + sim_random(s, 800 * MILLI);
-        if (sim_chance(s, 50)) takes *= 20;
-        sim_push(s, (struct event){.kind = EVENT_TASK_ENDS,
-                                   .executor = e->number,
-                                   .task = t,
-                                   .at = s->now + takes * node->slow});
+        end_at(s, e, t, s->now + duration(s, node));
     }
+}
+
+/* Told to end, most tasks soon do; some look at their flag only when they are done. */
+static void kill_task(struct sim *s, const struct sim_executor *e, struct sim_task *t)
+{
+    if (!t->killed && t->started && !sim_chance(s, 4)) {
+        forget_ends(s, e, t);
+        end_at(s, e, t, s->now + sim_random(s, 50 * MILLI));
+    }
+    t->killed = true;
 }
 
 static void remove_task(struct sim_executor *e, struct sim_task *task)
@@ -111,6 +141,32 @@ static void remove_task(struct sim_executor *e, struct sim_task *task)
     *link = task->next;
     message_destroy(task->message);
     free(task);
+}
+
+/* Of whatever a rotten node makes, a byte is not what it was, in each part. */
+static void spoil(struct sim *s, struct sim_executor *e, const struct message *m)
+{
+    const struct stage_plan *stage = store_stage(e->store, m->stage);
+    uint32_t shuffle = stage->nodes[stage->node_count - 1].rdd;
+    const struct run *run = store_output(e->store, shuffle, m->task, m->attempt);
+    if (run == NULL) return;
+    for (uint32_t p = 0; p < run->partitions; p++) {
+        const struct run_part *part = &run->parts[p];
+        if (run->memory == NULL || part->bytes == 0) continue;
+        run->memory[part->offset + sim_random(s, part->bytes)] ^= (uint8_t)(1 << sim_random(s, 8));
+        s->counts.flips++;
+    }
+    store_release(e->store, run);
+}
+
+/* The task that kills its process, and does it again elsewhere. */
+static bool is_poison(struct sim *s, const struct message *m)
+{
+    if (s->lasting != LASTING_POISON || s->poison_left == 0) return false;
+    if (m->stage != s->poison_stage || m->partition != s->poison_partition) return false;
+    s->poison_left--;
+    s->poison_done++;
+    return true;
 }
 
 static struct message *make_outcome(const struct message *m)
@@ -124,13 +180,10 @@ static struct message *make_outcome(const struct message *m)
     return outcome;
 }
 
-void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *t)
+static void run_attempt(struct sim *s, struct sim_executor *e, const struct sim_task *t,
+                        struct message *outcome)
 {
     static struct glint_task task;
-    struct message *outcome = make_outcome(t->message);
-    assert(e->alive && e->busy > 0);
-    e->busy--;
-    s->counts.tasks++;
     atomic_store(&e->cancel_flag, e->cancel || t->killed);
     memset(&task, 0, sizeof task);
     task.env = &e->env.env;
@@ -144,9 +197,26 @@ void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *
     task.counters.used = COUNT_BUILT_IN;
     if (e->cancel || t->killed)
         error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was told to end");
+    else if (s->nodes[e->node].bad)
+        error_set(outcome->error, GLINT_E_SYSTEM, NULL, "node %u is no good", e->node);
     else
         attempt_run(&e->config, e->store, &task, t->message, outcome);
     arena_fini(&task.arena);
+}
+
+void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *t)
+{
+    assert(e->alive && e->busy > 0 && t->started);
+    if (is_poison(s, t->message)) {
+        e->signalled = true;
+        executor_dies(s, e, "a task killed it");
+        return;
+    }
+    struct message *outcome = make_outcome(t->message);
+    e->busy--;
+    s->counts.tasks++;
+    run_attempt(s, e, t, outcome);
+    if (outcome->type == MSG_DONE && s->nodes[e->node].rotten) spoil(s, e, t->message);
     if (outcome->type == MSG_FAILED) {
         sim_trace(s, "executor %u: task %u.%u of stage %u failed: %s", e->number, t->message->task,
                   t->message->attempt, t->message->stage, outcome->error->cause);
@@ -168,13 +238,19 @@ static void receive_task(struct sim *s, struct sim_executor *e, struct message *
 }
 
 /* KILL: an attempt that has not begun is answered at its end too; it just does nothing then. */
-static void receive_kill(struct sim_executor *e, const struct message *m)
+static void receive_kill(struct sim *s, struct sim_executor *e, const struct message *m)
 {
     for (struct sim_task *t = e->tasks; t != NULL; t = t->next)
         if (t->message->stage == m->stage && t->message->task == m->task &&
             t->message->attempt == m->attempt)
-            t->killed = true;
+            kill_task(s, e, t);
     store_forget_attempt(e->store, m->stage, m->task, m->attempt);
+}
+
+static void receive_cancel(struct sim *s, struct sim_executor *e, bool cancel)
+{
+    e->cancel = cancel;
+    for (struct sim_task *t = e->tasks; t != NULL && cancel; t = t->next) kill_task(s, e, t);
 }
 
 void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
@@ -190,8 +266,8 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
         }
         return;
     case MSG_TASK: receive_task(s, e, m); return;
-    case MSG_KILL: receive_kill(e, m); break;
-    case MSG_CANCEL: e->cancel = m->id != 0; break;
+    case MSG_KILL: receive_kill(s, e, m); break;
+    case MSG_CANCEL: receive_cancel(s, e, m->id != 0); break;
     case MSG_FORGET: store_forget_stage(e->store, m->stage); break;
     default: abort();
     }
@@ -215,7 +291,8 @@ void executor_join(struct sim *s, uint32_t node)
     sim_env_init(&e->env, s);
     e->env.full = s->nodes[node].disk_full;
     e->store = store_create();
-    e->run_memory = sim_chance(s, 2) ? 0 : 64 * MIB; /* some outputs go to files */
+    bool files = !s->nodes[node].rotten && sim_chance(s, 2);
+    e->run_memory = files ? 0 : 64 * MIB; /* where map outputs go */
     snprintf(e->work_dir, sizeof e->work_dir, "%.3000s/work-%u", s->folder, e->number);
     if (e->store == NULL || mkdir(e->work_dir, 0700) != 0) abort();
     fetchers[e->number] = (struct sim_fetcher){
@@ -236,6 +313,17 @@ void executor_join(struct sim *s, uint32_t node)
     sim_trace(s, "executor %u joins on node %u", e->number, node);
 }
 
+void executor_drains(struct sim *s, struct sim_executor *e)
+{
+    if (!e->alive || e->draining) return;
+    e->draining = true;
+    sim_trace(s, "executor %u drains", e->number);
+    net_signal(s, e, EVENT_DRAIN_TO_DRIVER);
+    sim_push(s, (struct event){.kind = EVENT_LEAVES,
+                               .executor = e->number,
+                               .at = s->now + SECOND + sim_random(s, 30 * SECOND)});
+}
+
 static void executor_free(struct sim *s, struct sim_executor *e)
 {
     if (!e->alive) return;
@@ -244,9 +332,7 @@ static void executor_free(struct sim *s, struct sim_executor *e)
     store_destroy(e->store);
     e->store = NULL;
     if (env_remove_tree(env_real(), e->work_dir, 1) != 0) abort();
-    for (uint32_t i = 0; i < s->event_count; i++) /* tasks that will not end */
-        if (s->events[i].kind == EVENT_TASK_ENDS && s->events[i].executor == e->number)
-            s->events[i].task = NULL;
+    forget_ends(s, e, NULL);
 }
 
 void executor_dies(struct sim *s, struct sim_executor *e, const char *why)
@@ -255,12 +341,23 @@ void executor_dies(struct sim *s, struct sim_executor *e, const char *why)
     if (!e->alive) return;
     sim_trace(s, "executor %u dies: %s", e->number, why);
     executor_free(s, e);
-    net_close(s, e);
-    if (node->starting || node->gone) return;
+    if (sim_chance(s, 2))
+        net_reset(s, e);
+    else
+        net_close(s, e);
+    if (node->starting || node->leaves || (e->draining && sim_chance(s, 2))) return;
     node->starting = true;
     sim_push(s, (struct event){.kind = EVENT_JOIN,
                                .node = e->node,
                                .at = s->now + 200 * MILLI + sim_random(s, 2 * SECOND)});
+}
+
+bool executor_is_idle(const struct sim_executor *e, uint32_t stages_end)
+{
+    assert(e->alive);
+    bool idle = e->tasks == NULL && e->busy == 0 && !e->cancel;
+    for (uint32_t i = 0; i < stages_end; i++) idle = idle && store_stage(e->store, i) == NULL;
+    return idle;
 }
 
 void executors_destroy(struct sim *s)

@@ -1,22 +1,9 @@
-/* What goes wrong, until faults end; then the job must end too. */
+/* What goes wrong. Most of it comes and goes, and ends at some time; then the job must end too.
+ * Some seeds have beside it, or alone, one thing that is wrong for good. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum {
-    FAULT_DUPLICATE = 1 << 0, /* network.c */
-    FAULT_CRASH = 1 << 1,
-    FAULT_STOP = 1 << 2,
-    FAULT_CUT = 1 << 3,
-    FAULT_PEER_CUT = 1 << 4,
-    FAULT_DROP = 1 << 5,
-    FAULT_FLIP = 1 << 6,
-    FAULT_FULL = 1 << 7,
-    FAULT_SLOW = 1 << 8,
-    FAULT_JUMP = 1 << 9,
-    FAULT_KINDS = 10,
-};
 
 static struct sim_executor *any_executor(struct sim *s)
 {
@@ -46,38 +33,32 @@ static void flip(struct sim *s, struct sim_executor *e)
     }
 }
 
-static void happen(struct sim *s, unsigned fault, struct sim_executor *e)
+static void cut(struct sim *s, uint32_t number)
+{
+    struct sim_node *node = &s->nodes[number];
+    uint64_t both = sim_random(s, 3), until = some_time(s); /* one way, the other, both */
+    s->counts.cuts++;
+    if (both != 0 && until > node->cut_to_driver) node->cut_to_driver = until;
+    if (both != 1 && until > node->cut_to_node) node->cut_to_node = until;
+    sim_trace(s, "node %u is cut off (%llu)", number, (unsigned long long)both);
+}
+
+/* To the network and to nodes. */
+static void befall_node(struct sim *s, unsigned fault, struct sim_executor *e)
 {
     struct sim_node *node = &s->nodes[e->node];
     uint64_t until = some_time(s);
     switch (fault) {
-    case FAULT_CRASH:
-        s->counts.crashes++;
-        executor_dies(s, e, "killed");
-        break;
     case FAULT_STOP:
         s->counts.stops++;
         if (until > node->paused_until) node->paused_until = until;
         sim_trace(s, "node %u stops until %llu ms", e->node, (unsigned long long)(until / MILLI));
         break;
-    case FAULT_CUT: {
-        uint64_t both = sim_random(s, 3); /* one way, the other, both */
-        s->counts.cuts++;
-        if (both != 0 && until > node->cut_to_driver) node->cut_to_driver = until;
-        if (both != 1 && until > node->cut_to_node) node->cut_to_node = until;
-        sim_trace(s, "node %u is cut off (%llu)", e->node, (unsigned long long)both);
-        break;
-    }
+    case FAULT_CUT: cut(s, e->node); break;
     case FAULT_PEER_CUT:
         s->counts.peer_cuts++;
         node->cut_peer[sim_random(s, s->node_count)] = until;
         break;
-    case FAULT_DROP:
-        s->counts.drops++;
-        sim_trace(s, "connection to executor %u is reset", e->number);
-        net_close(s, e);
-        break;
-    case FAULT_FLIP: flip(s, e); break;
     case FAULT_FULL:
         s->counts.full_disks++;
         node->disk_full = !node->disk_full;
@@ -86,6 +67,10 @@ static void happen(struct sim *s, unsigned fault, struct sim_executor *e)
     case FAULT_SLOW:
         s->counts.slow_nodes++;
         node->slow = node->slow == 1 ? 20 : 1;
+        break;
+    case FAULT_SLOW_DISK:
+        s->counts.slow_disks++;
+        node->slow_disk = node->slow_disk > 0 ? 0 : sim_random(s, 10 * SECOND);
         break;
     case FAULT_JUMP:
         s->counts.jumps++;
@@ -96,30 +81,113 @@ static void happen(struct sim *s, unsigned fault, struct sim_executor *e)
     }
 }
 
+/* To one process, or its connection. */
+static void befall_process(struct sim *s, unsigned fault, struct sim_executor *e)
+{
+    switch (fault) {
+    case FAULT_CRASH:
+        s->counts.crashes++;
+        executor_dies(s, e, "its machine failed");
+        break;
+    case FAULT_CHILD: /* and its daemon says so, unless it is cut off */
+        s->counts.children++;
+        e->signalled = s->nodes[e->node].cut_to_driver <= s->now;
+        executor_dies(s, e, "killed by a signal");
+        break;
+    case FAULT_DRAIN:
+        s->counts.drains++;
+        executor_drains(s, e);
+        break;
+    case FAULT_DROP:
+        s->counts.drops++;
+        sim_trace(s, "connection to executor %u is reset", e->number);
+        net_reset(s, e);
+        break;
+    case FAULT_FLIP: flip(s, e); break;
+    default: break;
+    }
+}
+
+static void end_faults(struct sim *s)
+{
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        struct sim_node *node = &s->nodes[n];
+        node->disk_full = false;
+        node->slow = 1;
+        node->slow_disk = 0;
+        memset(node->cut_peer, 0, sizeof node->cut_peer);
+    }
+    for (uint32_t i = 0; i < s->executor_count; i++) s->executors[i]->env.full = false;
+}
+
 void faults_happen(struct sim *s)
 {
     if (s->now >= s->end_of_faults) {
-        for (uint32_t n = 0; n < s->node_count; n++) {
-            struct sim_node *node = &s->nodes[n];
-            node->disk_full = false;
-            node->slow = 1;
-            memset(node->cut_peer, 0, sizeof node->cut_peer);
-        }
-        for (uint32_t i = 0; i < s->executor_count; i++) s->executors[i]->env.full = false;
+        end_faults(s);
         return;
     }
     struct sim_executor *e = any_executor(s);
     unsigned fault = 1u << sim_random(s, FAULT_KINDS);
-    if (e != NULL && (s->faults & fault) != 0) happen(s, fault, e);
+    if (e != NULL && (s->faults & fault) != 0) {
+        befall_node(s, fault, e);
+        befall_process(s, fault, e);
+    }
     sim_push(s, (struct event){.kind = EVENT_FAULT,
-                               .at = s->now + sim_random(s, 2 * SECOND) + 10 * MILLI});
+                               .at = s->now + sim_random(s, s->fault_gap) + 10 * MILLI});
 }
 
-/* One seed in eight has no fault at all. */
-void faults_begin(struct sim *s)
+/* Some nodes, at least one; often most of them. */
+static void some_nodes(struct sim *s, size_t member)
+{
+    uint32_t one_in = 1 + (uint32_t)sim_random(s, 3);
+    for (uint32_t n = 0; n < s->node_count; n++)
+        *(bool *)((char *)&s->nodes[n] + member) = sim_chance(s, one_in);
+    *(bool *)((char *)&s->nodes[sim_random(s, s->node_count)] + member) = true;
+}
+
+static void begin_lasting(struct sim *s)
+{
+    switch (s->lasting) {
+    case LASTING_POISON:
+        s->poison_stage = 1 + (uint32_t)sim_random(s, 4);
+        s->poison_partition = (uint32_t)sim_random(s, 6);
+        s->poison_left = 1 + (uint32_t)sim_random(s, 6);
+        break;
+    case LASTING_BAD_NODES: some_nodes(s, offsetof(struct sim_node, bad)); break;
+    case LASTING_ROTTEN: some_nodes(s, offsetof(struct sim_node, rotten)); break;
+    case LASTING_LEAVING:
+        for (uint32_t n = 0; n < s->node_count; n++) s->nodes[n].leaves = true;
+        break;
+    case LASTING_INTERRUPT:
+        sim_push(s, (struct event){.kind = EVENT_INTERRUPT, .at = sim_random(s, 20 * SECOND)});
+        break;
+    case LASTING_TIMEOUT: s->config.timeout_ns = 1 + sim_random(s, 20 * SECOND); break;
+    case LASTING_OUTPUT_FULL:
+        s->output_full_from = sim_random(s, 10 * SECOND);
+        s->output_full_until = s->output_full_from + sim_random(s, 10 * SECOND);
+        break;
+    default: break;
+    }
+}
+
+/* One seed in eight has no fault that comes and goes; one in three something that lasts. */
+void faults_choose(struct sim *s)
 {
     s->faults = sim_chance(s, 8) ? 0 : (unsigned)sim_random(s, 1u << FAULT_KINDS);
+    s->fault_gap = sim_chance(s, 4) ? 300 * MILLI : 2 * SECOND;
+    if (sim_chance(s, 3)) {
+        s->lasting = (enum lasting)sim_random(s, LASTING_KINDS);
+        if (sim_chance(s, 2)) s->faults = 0;
+    }
+    if (!s->options.quiet) return;
+    s->faults = 0;
+    s->lasting = LASTING_NOTHING;
+}
+
+void faults_begin(struct sim *s)
+{
+    assert(s->now == 0 && s->work_count > 0);
+    begin_lasting(s);
     s->end_of_faults = s->faults == 0 ? 0 : sim_random(s, 40 * SECOND);
-    assert(s->now == 0);
     sim_push(s, (struct event){.kind = EVENT_FAULT, .at = sim_random(s, SECOND)});
 }

@@ -29,7 +29,8 @@ static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bo
 {
     struct event event = {.kind = to_driver ? EVENT_MESSAGE_TO_DRIVER : EVENT_MESSAGE_TO_EXECUTOR,
                           .executor = e->number};
-    bool twice = (s->faults & 1) && to_driver && s->now < s->end_of_faults && sim_chance(s, 20);
+    bool twice = (s->faults & FAULT_DUPLICATE) && to_driver && s->now < s->end_of_faults &&
+                 sim_chance(s, 20);
     if (twice) {
         s->counts.duplicates++;
         event.bytes = encode(m);
@@ -52,23 +53,42 @@ void net_to_driver(struct sim *s, struct sim_executor *e, struct message *m)
     deliver(s, e, m, true);
 }
 
-void net_ping(struct sim *s, struct sim_executor *e, bool to_driver)
+void net_signal(struct sim *s, struct sim_executor *e, enum event_kind kind)
 {
-    sim_push(s, (struct event){.kind = to_driver ? EVENT_PING_TO_DRIVER : EVENT_PING_TO_EXECUTOR,
-                               .executor = e->number,
-                               .at = arrival(s, e, to_driver)});
+    bool to_driver = kind != EVENT_PING_TO_EXECUTOR && kind != EVENT_GONE;
+    sim_push(s,
+             (struct event){.kind = kind, .executor = e->number, .at = arrival(s, e, to_driver)});
 }
 
 void net_close(struct sim *s, struct sim_executor *e)
 {
-    sim_push(
-        s, (struct event){.kind = EVENT_CLOSED, .executor = e->number, .at = arrival(s, e, true)});
-    sim_push(s,
-             (struct event){.kind = EVENT_GONE, .executor = e->number, .at = arrival(s, e, false)});
+    net_signal(s, e, EVENT_CLOSED);
+    net_signal(s, e, EVENT_GONE);
+}
+
+/* From a moment on nothing arrives: a link loses its end, never a piece in the middle. */
+static void lose_end(struct sim *s, const struct sim_executor *e, enum event_kind kind)
+{
+    uint64_t from = s->now + sim_random(s, 4 * MILLI);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        struct event *event = &s->events[i];
+        if (event->kind != kind || event->executor != e->number || event->at < from) continue;
+        buffer_fini(&event->bytes); /* the event stays, as nothing */
+        event->kind = EVENT_NOTHING;
+        s->counts.lost_messages++;
+    }
+}
+
+void net_reset(struct sim *s, struct sim_executor *e)
+{
+    lose_end(s, e, EVENT_MESSAGE_TO_DRIVER);
+    lose_end(s, e, EVENT_MESSAGE_TO_EXECUTOR);
+    net_close(s, e);
 }
 
 bool net_peer_open(struct sim *s, uint32_t from, uint32_t to)
 {
     assert(from < s->node_count && to < s->node_count);
+    if (s->lasting == LASTING_SEVERED && from != to) return false;
     return s->nodes[from].cut_peer[to] <= s->now && s->nodes[to].cut_peer[from] <= s->now;
 }

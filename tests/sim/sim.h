@@ -1,13 +1,15 @@
-/* A cluster in one thread: the real driver, scheduler, commit, liveness, store and pipelines, over
- * a simulated clock, network and disks. One seed decides everything, so a run that fails can be
- * replayed.
+/* A whole cluster in one thread: the real driver, scheduler, commit, tasks, stores and signs of
+ * life, over a simulated clock, network and disks. One seed decides everything, so a run that fails
+ * can be replayed.
  *
  *   world.c      clock, events, random numbers, files that fail
  *   network.c    links between the driver and executors: FIFO each, with latency, cuts, duplicates
  *   executors.c  processes on nodes: slots, tasks, fetching from one another, dying, coming back
  *   transport.c  the driver's side: a struct transport whose `wait` lets the events happen
  *   faults.c     what goes wrong, and when
- *   main.c       seeds, jobs, and what must hold at the end */
+ *   works.c      what the driver is to do, and what one process makes of it
+ *   oracle.c     what the driver may say, as an executor could check it; which end is justified
+ *   main.c       seeds, and what must hold at the end */
 #ifndef GLINT_TESTS_SIM_H
 #define GLINT_TESTS_SIM_H
 
@@ -15,25 +17,51 @@
 #include "engine/executor/attempt.h"
 #include "engine/net/cluster.h"
 #include "engine/net/liveness.h"
+#include "tests/support/jobs.h"
 
 #include <limits.h>
 
 #define SECOND UINT64_C(1000000000)
 #define MILLI  UINT64_C(1000000)
+/* Of simulated time, after the last fault: no seed needs more, whatever it is. */
+#define END_NS_MAX (1500 * SECOND)
 
-enum { NODES_MAX = 8, EXECUTORS_SIM_MAX = 512, FILES_MAX = 1024 };
+enum { NODES_MAX = 12, EXECUTORS_SIM_MAX = 768, FILES_MAX = 1024, WORKS_MAX = 3, OUTPUTS_MAX = 2 };
 
 enum event_kind {
     EVENT_MESSAGE_TO_EXECUTOR,
     EVENT_MESSAGE_TO_DRIVER,
     EVENT_PING_TO_EXECUTOR,
     EVENT_PING_TO_DRIVER,
+    EVENT_DRAIN_TO_DRIVER,
     EVENT_TASK_ENDS,
-    EVENT_LOOK,   /* both sides of a connection look at their liveness */
-    EVENT_CLOSED, /* the driver notices that a connection has ended */
-    EVENT_GONE,   /* the executor notices it */
-    EVENT_JOIN,   /* a node's new process is ready */
+    EVENT_LOOK,      /* both sides of a connection look at their liveness */
+    EVENT_CLOSED,    /* the driver notices that a connection has ended */
+    EVENT_GONE,      /* the executor notices it */
+    EVENT_LEAVES,    /* it has drained for long enough */
+    EVENT_JOIN,      /* a node's new process is ready */
+    EVENT_DESERTED,  /* nobody is there, for so long now? */
+    EVENT_INTERRUPT, /* a person ends the job */
     EVENT_FAULT,
+    EVENT_NOTHING, /* it was lost on its way */
+};
+
+/* Kinds of faults that come and go, until faults end. */
+enum {
+    FAULT_DUPLICATE = 1 << 0,
+    FAULT_CRASH = 1 << 1,
+    FAULT_STOP = 1 << 2,
+    FAULT_CUT = 1 << 3,
+    FAULT_PEER_CUT = 1 << 4,
+    FAULT_DROP = 1 << 5,
+    FAULT_FLIP = 1 << 6,
+    FAULT_FULL = 1 << 7,
+    FAULT_SLOW = 1 << 8,
+    FAULT_JUMP = 1 << 9,
+    FAULT_CHILD = 1 << 10,
+    FAULT_DRAIN = 1 << 11,
+    FAULT_SLOW_DISK = 1 << 12,
+    FAULT_KINDS = 13,
 };
 
 struct event {
@@ -42,6 +70,7 @@ struct event {
     uint32_t executor, node; /* node: JOIN only */
     struct buffer bytes;     /* a message */
     struct sim_task *task;
+    uint64_t stay; /* DESERTED: of which time alone */
 };
 
 struct sim;
@@ -50,7 +79,8 @@ struct sim;
 struct sim_env {
     struct env env; /* first */
     struct sim *sim;
-    bool full;
+    bool full, driver;
+    uint32_t refused;     /* writes */
     int64_t clock_off_ns; /* of the wall clock */
 };
 
@@ -64,6 +94,8 @@ struct sim_executor {
     uint32_t number, node;
     bool alive;     /* the process */
     bool connected; /* as the driver sees it */
+    bool draining, signalled;
+    bool drain_known, silent; /* as the driver sees it */
     struct store *store;
     struct executor_config config;
     struct sim_env env;
@@ -84,24 +116,48 @@ struct sim_node {
     uint64_t cut_to_driver, cut_to_node; /* until then nothing gets through */
     uint64_t cut_peer[NODES_MAX];        /* from this node to that one */
     uint64_t slow;                       /* tasks take so many times longer */
+    uint64_t slow_disk;                  /* each task waits for it, at most so long */
     bool disk_full;
-    bool starting, gone; /* a process is on its way; the node never comes back */
+    bool bad, rotten, leaves; /* for good: tasks fail; outputs are damaged; it never comes back */
+    bool starting;            /* a process is on its way */
 };
 
 struct sim_options {
-    bool trace;
+    bool trace, quiet; /* quiet: nothing goes wrong */
 };
 
 struct sim_counts {
     uint32_t crashes, stops, cuts, peer_cuts, duplicates, drops, flips, full_disks, slow_nodes,
-        jumps;
-    uint32_t joins, losses, tasks, fetch_failures;
+        slow_disks, jumps, drains, children, lost_messages;
+    uint32_t joins, losses, tasks, twins, fetch_failures, own_failures, blamed, set_aside, outputs,
+        actions;
+};
+
+/* What is wrong for the whole run, or befalls the job and not a node. At most one of a seed. */
+enum lasting {
+    LASTING_NOTHING,
+    LASTING_POISON,      /* a task kills its process, the first so many times */
+    LASTING_BAD_NODES,   /* where every task fails by its own doing */
+    LASTING_SEVERED,     /* no executor reaches another */
+    LASTING_ROTTEN,      /* all that these nodes make is damaged */
+    LASTING_LEAVING,     /* no node comes back */
+    LASTING_INTERRUPT,   /* by a person */
+    LASTING_TIMEOUT,     /* the job's own */
+    LASTING_OUTPUT_FULL, /* where outputs go, for a while */
+    LASTING_BAD_ROW,     /* which no attempt can read */
+    LASTING_KINDS,
+};
+
+/* A piece of the job: one of the program's jobs, or a plan of works.c. */
+struct sim_work {
+    uint32_t kind, step; /* step: its place among the seed's works */
+    bool bad_row;
 };
 
 struct sim {
     struct sim_options options;
-    uint64_t random;
-    uint64_t now, order, end_of_faults;
+    uint64_t seed, random;
+    uint64_t now, order, end_of_faults, spinning;
     struct event *events; /* a heap */
     uint32_t event_count, event_capacity;
     uint32_t node_count;
@@ -115,11 +171,27 @@ struct sim {
     struct driver *driver;
     struct glint *g;
     bool heard; /* something has reached the driver */
-    bool deserted;
-    unsigned faults; /* bits: which kinds this seed has */
+    uint64_t alone_since;
+    uint32_t connected_count;
+    unsigned faults;    /* bits: which kinds this seed has */
+    uint64_t fault_gap; /* between two of them, at most */
+    enum lasting lasting;
+    uint32_t poison_stage, poison_partition, poison_left, poison_done;
+    uint64_t output_full_from, output_full_until;
+    uint32_t output_refused;
+    uint64_t interrupted_at;     /* 0: not yet */
+    bool deserted, failed, over; /* over: the job has ended */
+    uint32_t work_count;
+    struct sim_work works[WORKS_MAX];
+    uint64_t digests[WORKS_MAX]; /* of what came back to the driver */
+    struct oracle *oracle;
     char folder[PATH_MAX];
     struct sim_counts counts;
 };
+
+/* main.c */
+/* Something does not hold: said, with the command that shows it again. */
+void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* world.c */
 uint64_t sim_random(struct sim *s, uint64_t below);
@@ -134,26 +206,58 @@ void sim_trace(struct sim *s, const char *format, ...) __attribute__((format(pri
 /* Takes the message. */
 void net_to_executor(struct sim *s, struct sim_executor *e, struct message *m);
 void net_to_driver(struct sim *s, struct sim_executor *e, struct message *m);
-void net_ping(struct sim *s, struct sim_executor *e, bool to_driver);
+void net_signal(struct sim *s, struct sim_executor *e, enum event_kind kind);
 /* The connection ends: each side notices when the network lets it. */
 void net_close(struct sim *s, struct sim_executor *e);
+/* The same, and some of what was on its way never arrives. */
+void net_reset(struct sim *s, struct sim_executor *e);
 bool net_peer_open(struct sim *s, uint32_t from, uint32_t to);
-void net_forget(struct sim *s, uint32_t executor);
 
 /* executors.c */
 void executor_join(struct sim *s, uint32_t node);
 void executor_receives(struct sim *s, struct sim_executor *e, struct message *m);
-void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *task);
+void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *t);
+/* SIGTERM: the driver is told, and the process goes when its time is over. */
+void executor_drains(struct sim *s, struct sim_executor *e);
 /* The process ends; its node starts another one after a while, if it can. */
 void executor_dies(struct sim *s, struct sim_executor *e, const char *why);
+/* Nothing runs there, and no stage is known any more. */
+bool executor_is_idle(const struct sim_executor *e, uint32_t stages_end);
 void executors_destroy(struct sim *s);
 
 /* transport.c */
 int transport_start(struct sim *s, struct glint *g);
-void transport_happens(struct sim *s, struct event *event);
+/* Lets events happen for so long, when the job has ended. */
+void transport_settle(struct sim *s, uint64_t ns);
 
 /* faults.c */
+/* Before works_choose, and after it. */
+void faults_choose(struct sim *s);
 void faults_begin(struct sim *s);
 void faults_happen(struct sim *s);
+
+/* works.c */
+void works_choose(struct sim *s);
+void works_run(struct sim *s);
+/* Against what one process makes of the same. */
+void works_check(struct sim *s, enum glint_code code, const struct glint_summary *summary);
+/* So that every check of outputs fails. */
+void works_spoil(void);
+void works_fini(void);
+const char *works_name(const struct sim_work *work);
+/* The program's, and those of the plans. */
+const struct glint_module *const *works_modules(void);
+
+/* oracle.c: told of all that passes between the driver and executors, before either acts on it. */
+void oracle_create(struct sim *s);
+void oracle_destroy(struct sim *s);
+void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m);
+void oracle_heard(struct sim *s, const struct sim_executor *e, const struct message *m);
+void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss);
+/* An attempt's file becomes a part. */
+void oracle_kept(struct sim *s, const char *from, const char *to);
+/* How the job ended: is that what its faults lead to? */
+void oracle_judge(struct sim *s, const struct glint_error *error,
+                  const struct glint_summary *summary);
 
 #endif

@@ -111,7 +111,7 @@ static int env_random(struct env *env, void *out, size_t size)
     return 0;
 }
 
-/* Only the node's own disk is full: what the job puts out stands elsewhere. */
+/* Where outputs go is a disk of its own, which all share. */
 static int env_open(struct env *env, const char *path, enum env_open_mode mode)
 {
     int file = env_real()->open(env_real(), path, mode);
@@ -121,9 +121,24 @@ static int env_open(struct env *env, const char *path, enum env_open_mode mode)
 
 static int64_t env_write(struct env *env, int file, const void *data, size_t size)
 {
-    bool shared = file < FILES_MAX && own(env)->sim->shared_disk[file];
-    if (own(env)->full && !shared) return -ENOSPC;
+    struct sim *s = own(env)->sim;
+    bool shared = file < FILES_MAX && s->shared_disk[file];
+    if (shared && s->now >= s->output_full_from && s->now < s->output_full_until) {
+        s->output_refused++;
+        return -ENOSPC;
+    }
+    if (own(env)->full && !shared) {
+        own(env)->refused++;
+        return -ENOSPC;
+    }
     return env_real()->write(env_real(), file, data, size);
+}
+
+static int env_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
+{
+    int r = env_real()->rename(env_real(), from, to, mode);
+    if (r == 0 && own(env)->driver) oracle_kept(own(env)->sim, from, to);
+    return r;
 }
 
 void sim_env_init(struct sim_env *env, struct sim *s)
@@ -134,4 +149,5 @@ void sim_env_init(struct sim_env *env, struct sim *s)
     env->env.random = env_random;
     env->env.open = env_open;
     env->env.write = env_write;
+    env->env.rename = env_rename;
 }

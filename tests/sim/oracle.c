@@ -1,0 +1,494 @@
+/* A second opinion. It stands between the driver and the executors, sees every message before it is
+ * acted on, and keeps books of its own, written from what docs promise and not from the scheduler:
+ * who may be given a task, which outcome is the first, where each map output is, what an executor
+ * has been told, how often a task has failed. From the running action it takes nothing but its
+ * shape: which stage reads which shuffles. */
+#include "engine/driver/internal.h"
+#include "tests/sim/sim.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHUFFLES_MAX = 64, STAGES_MAX = 256, NAMES_MAX = 512 };
+
+struct seen_task {
+    uint32_t next_attempt, failures;
+    uint32_t failed_on[TASK_ATTEMPTS_MAX];
+    bool done;
+};
+
+struct seen_stage {
+    struct seen_task *tasks; /* NULL: nothing of it has been sent */
+    uint32_t count, round, rounds_failed;
+};
+
+struct seen_attempt {
+    uint32_t stage, task, number, executor, round;
+    bool doomed; /* its task is done, or has failed for good */
+};
+
+struct seen_shuffle {
+    struct output_place *places;
+    bool *there;
+    uint32_t maps, version;
+};
+
+struct oracle {
+    struct seen_stage stages[STAGES_MAX];
+    struct seen_attempt *running;
+    uint32_t running_count, running_capacity;
+    struct seen_shuffle shuffles[SHUFFLES_MAX];
+    uint32_t told[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1 */
+    uint32_t action, failures_in_row[NODES_MAX];
+    char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
+    uint32_t accepted_count, part_count;
+    /* What may end the job. */
+    enum glint_code exhausted, fatal;
+    bool rounds_exhausted;
+    uint32_t losses;
+};
+
+void oracle_create(struct sim *s)
+{
+    s->oracle = calloc(1, sizeof *s->oracle);
+    if (s->oracle == NULL) abort();
+    s->oracle->action = UINT32_MAX;
+}
+
+void oracle_destroy(struct sim *s)
+{
+    struct oracle *o = s->oracle;
+    for (uint32_t i = 0; i < STAGES_MAX; i++) free(o->stages[i].tasks);
+    for (uint32_t i = 0; i < SHUFFLES_MAX; i++) {
+        free(o->shuffles[i].places);
+        free(o->shuffles[i].there);
+    }
+    for (uint32_t i = 0; i < o->accepted_count; i++) free(o->accepted[i]);
+    for (uint32_t i = 0; i < o->part_count; i++) free(o->parts[i]);
+    free(o->running);
+    free(o);
+    s->oracle = NULL;
+}
+
+/* ---- Books */
+
+static struct seen_task *task_of(struct sim *s, uint32_t stage, uint32_t task)
+{
+    const struct active *a = s->driver->active;
+    struct oracle *o = s->oracle;
+    if (stage >= STAGES_MAX) abort();
+    struct seen_stage *st = &o->stages[stage];
+    if (st->tasks == NULL) {
+        st->count = a->stages[stage - a->first_stage].tasks;
+        st->tasks = calloc(st->count, sizeof *st->tasks);
+        if (st->tasks == NULL) abort();
+    }
+    assert(task < st->count);
+    return &st->tasks[task];
+}
+
+static struct seen_shuffle *shuffle_of(struct sim *s, uint32_t id, uint32_t maps)
+{
+    if (id >= SHUFFLES_MAX) abort();
+    struct seen_shuffle *sh = &s->oracle->shuffles[id];
+    if (sh->places == NULL) {
+        sh->maps = maps;
+        sh->places = calloc(maps + 1, sizeof *sh->places);
+        sh->there = calloc(maps + 1, sizeof *sh->there);
+        if (sh->places == NULL || sh->there == NULL) abort();
+    }
+    assert(sh->maps == maps);
+    return sh;
+}
+
+static uint32_t *told(struct sim *s, const struct sim_executor *e, uint32_t shuffle)
+{
+    assert(shuffle < SHUFFLES_MAX);
+    return &s->oracle->told[e->number][shuffle];
+}
+
+static uint32_t running_on(const struct oracle *o, uint32_t executor)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < o->running_count; i++) count += o->running[i].executor == executor;
+    return count;
+}
+
+static void new_action(struct sim *s)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    if (a == NULL || a->number == o->action) return;
+    o->action = a->number;
+    s->counts.actions++;
+    memset(o->failures_in_row, 0, sizeof o->failures_in_row);
+    o->running_count = 0; /* what may still run of the one before is nobody's */
+}
+
+/* ---- Nodes */
+
+static bool usable(const struct sim *s, uint32_t node)
+{
+    for (uint32_t i = 0; i < s->executor_count; i++) {
+        const struct sim_executor *e = s->executors[i];
+        if (e->node == node && e->connected && !e->drain_known) return true;
+    }
+    return false;
+}
+
+static bool is_bad(const struct sim *s, uint32_t node)
+{
+    return s->oracle->failures_in_row[node] >= SCHED_NODE_FAILURES_MAX;
+}
+
+/* May get tasks: it is not set aside, or no better one is left. */
+static bool takes(const struct sim *s, uint32_t node)
+{
+    if (!usable(s, node)) return false;
+    if (!is_bad(s, node)) return true;
+    for (uint32_t n = 0; n < s->node_count; n++)
+        if (usable(s, n) && !is_bad(s, n)) return false;
+    return true;
+}
+
+static bool failed_there(const struct seen_task *t, uint32_t node)
+{
+    for (uint32_t i = 0; i < t->failures && i < TASK_ATTEMPTS_MAX; i++)
+        if (t->failed_on[i] == node) return true;
+    return false;
+}
+
+/* ---- What the driver says */
+
+static void check_place(struct sim *s, const struct sim_executor *e, const struct message *m,
+                        const struct seen_task *t)
+{
+    if (!takes(s, e->node)) sim_fail(s, "node %u is set aside and gets a task", e->node);
+    bool other = false;
+    for (uint32_t n = 0; n < s->node_count && t->failures > 0; n++)
+        other = other || (takes(s, n) && !failed_there(t, n));
+    if (other && failed_there(t, e->node))
+        sim_fail(s, "task %u of stage %u runs again where it failed", m->task, m->stage);
+}
+
+/* The executor knows where all inputs of the stage are, as it is now. */
+static void check_inputs(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    const struct active *a = s->driver->active;
+    const struct active_stage *stage = &a->stages[m->stage - a->first_stage];
+    for (uint32_t i = 0; i < stage->parent_count; i++) {
+        const struct active_stage *parent = &a->stages[stage->parents[i]];
+        uint32_t id = parent->wide->id;
+        const struct seen_shuffle *sh = shuffle_of(s, id, parent->tasks);
+        for (uint32_t map = 0; map < sh->maps; map++)
+            if (!sh->there[map])
+                sim_fail(s, "stage %u begins without map output %u of shuffle %u", m->stage, map,
+                         id);
+        if (*told(s, e, id) != sh->version + 1)
+            sim_fail(s, "executor %u reads shuffle %u by an old list", e->number, id);
+    }
+}
+
+static void sent_task(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    struct oracle *o = s->oracle;
+    struct seen_task *t = task_of(s, m->stage, m->task);
+    if (!e->connected || e->drain_known || e->silent)
+        sim_fail(s, "executor %u gets a task, and is %s", e->number,
+                 !e->connected ? "lost"
+                 : e->silent   ? "silent"
+                               : "draining");
+    if (running_on(o, e->number) >= s->nodes[e->node].slots)
+        sim_fail(s, "executor %u has no slot free", e->number);
+    if (t->done || s->driver->active->over)
+        sim_fail(s, "task %u of stage %u is done, and is sent", m->task, m->stage);
+    if (m->attempt < t->next_attempt)
+        sim_fail(s, "attempt %u of task %u is given twice", m->attempt, m->task);
+    t->next_attempt = m->attempt + 1;
+    uint32_t twins = 0;
+    for (uint32_t i = 0; i < o->running_count; i++) {
+        const struct seen_attempt *r = &o->running[i];
+        if (r->doomed || r->stage != m->stage || r->task != m->task) continue;
+        twins++;
+        if (s->executors[r->executor]->node == e->node) sim_fail(s, "a twin on the same node");
+    }
+    s->counts.twins += twins;
+    if (twins > (s->cluster.speculate ? 1 : 0))
+        sim_fail(s, "task %u of stage %u has too many attempts", m->task, m->stage);
+    check_place(s, e, m, t);
+    check_inputs(s, e, m);
+    if (o->running_count == o->running_capacity) {
+        o->running_capacity = o->running_capacity * 2 + 16;
+        o->running = realloc(o->running, sizeof *o->running * o->running_capacity);
+        if (o->running == NULL) abort();
+    }
+    o->running[o->running_count++] = (struct seen_attempt){
+        m->stage, m->task, m->attempt, e->number, o->stages[m->stage].round, false};
+}
+
+/* Only what is there, and where it is. */
+static void sent_outputs(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    struct output_place *places = NULL;
+    struct glint_error error = {.code = GLINT_OK};
+    uint32_t count = 0;
+    if (outputs_decode((struct glint_slice){m->body.data, m->body.size}, &places, &count, &error))
+        abort();
+    const struct seen_shuffle *sh = shuffle_of(s, (uint32_t)m->id, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct output_place *p = &places[i], *right = &sh->places[i];
+        if (!sh->there[i] || p->executor != right->executor || p->attempt != right->attempt)
+            sim_fail(s, "map output %u of shuffle %u is not at executor %u as attempt %u", i,
+                     (unsigned)m->id, p->executor, p->attempt);
+    }
+    mem_free(places);
+    *told(s, e, (uint32_t)m->id) = sh->version + 1;
+}
+
+void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    new_action(s);
+    if (m->type == MSG_TASK) sent_task(s, e, m);
+    if (m->type == MSG_OUTPUTS) sent_outputs(s, e, m);
+}
+
+/* ---- What executors say */
+
+static void doom_others(struct oracle *o, uint32_t stage, uint32_t task)
+{
+    for (uint32_t i = 0; i < o->running_count; i++)
+        if (o->running[i].stage == stage && o->running[i].task == task) o->running[i].doomed = true;
+}
+
+static void remember(struct sim *s, char **names, uint32_t *count, const char *text, size_t size)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (strlen(names[i]) == size && memcmp(names[i], text, size) == 0)
+            sim_fail(s, "%.*s comes twice", (int)size, text);
+    if (*count == NAMES_MAX) abort();
+    names[*count] = strndup(text, size);
+    if (names[(*count)++] == NULL) abort();
+}
+
+static void heard_done(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    const struct active_stage *stage = &a->stages[m->stage - a->first_stage];
+    task_of(s, m->stage, m->task)->done = true;
+    doom_others(o, m->stage, m->task);
+    o->stages[m->stage].rounds_failed = 0;
+    o->failures_in_row[e->node] = 0;
+    if (a->over) return;
+    if (stage->wide != NULL) {
+        struct seen_shuffle *sh = shuffle_of(s, stage->wide->id, stage->tasks);
+        if (sh->there[m->task]) sim_fail(s, "map output %u was there already", m->task);
+        sh->places[m->task] = (struct output_place){e->number, m->attempt};
+        sh->there[m->task] = true;
+        sh->version++;
+        s->counts.outputs++;
+    } else if (a->commit != NULL) {
+        const char *begin = (const char *)m->body.data;
+        char name[256];
+        snprintf(name, sizeof name, "%u/%.*s", a->number, (int)m->body.size, begin);
+        remember(s, o->accepted, &o->accepted_count, name, strlen(name));
+    }
+}
+
+static void count_failure(struct sim *s, const struct seen_attempt *r, enum glint_code code)
+{
+    struct seen_task *t = task_of(s, r->stage, r->task);
+    s->counts.own_failures++;
+    if (t->failures < TASK_ATTEMPTS_MAX)
+        t->failed_on[t->failures] = s->executors[r->executor]->node;
+    if (++t->failures == TASK_ATTEMPTS_MAX) {
+        s->oracle->exhausted = code;
+        doom_others(s->oracle, r->stage, r->task);
+    }
+}
+
+static void output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    o->shuffles[shuffle].there[map] = false;
+    o->shuffles[shuffle].version++;
+    for (uint32_t i = 0; a != NULL && i + 1 < a->stage_count; i++)
+        if (a->stages[i].wide->id == shuffle) task_of(s, a->first_stage + i, map)->done = false;
+}
+
+/* One output, or all that the shuffle has there, where nobody answered. */
+static void heard_fetch_failed(struct sim *s, const struct message *m)
+{
+    struct fetch_fault f;
+    struct glint_error error = {.code = GLINT_OK};
+    if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &error) != 0) abort();
+    const struct seen_shuffle *sh = &s->oracle->shuffles[f.shuffle];
+    assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL);
+    for (uint32_t map = 0; map < sh->maps; map++) {
+        bool named = map == f.map && sh->places[map].attempt == f.attempt;
+        bool near = map != f.map && f.unreachable;
+        if (sh->there[map] && sh->places[map].executor == f.executor && (named || near))
+            output_lost(s, (uint32_t)f.shuffle, map);
+    }
+}
+
+static void heard_failed(struct sim *s, const struct sim_executor *e, const struct message *m,
+                         const struct seen_attempt *r)
+{
+    struct oracle *o = s->oracle;
+    struct seen_stage *stage = &o->stages[m->stage];
+    enum glint_code code = m->error->code;
+    if (code == GLINT_E_INTERRUPTED) return;
+    if (code == GLINT_E_FETCH_FAILED) {
+        heard_fetch_failed(s, m);
+        if (r->round != stage->round) return;
+        stage->round++;
+        if (++stage->rounds_failed >= STAGE_ATTEMPTS_MAX) o->rounds_exhausted = true;
+    } else if (error_may_retry(code)) {
+        if (++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
+        count_failure(s, r, code);
+    } else {
+        o->fatal = code;
+    }
+}
+
+void oracle_heard(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    new_action(s);
+    if (a == NULL || m->stage - a->first_stage >= a->stage_count) return; /* late */
+    for (uint32_t i = 0; i < o->running_count; i++) {
+        const struct seen_attempt r = o->running[i];
+        if (r.stage != m->stage || r.task != m->task || r.number != m->attempt ||
+            r.executor != e->number)
+            continue;
+        o->running[i] = o->running[--o->running_count];
+        if (r.doomed) return;
+        if (m->type == MSG_DONE)
+            heard_done(s, e, m);
+        else
+            heard_failed(s, e, m, &r);
+        return;
+    }
+}
+
+void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
+{
+    struct oracle *o = s->oracle;
+    new_action(s);
+    o->losses += loss != LOSS_DRAINED;
+    bool blame = loss == LOSS_CHILD && running_on(o, e->number) > 0;
+    if (blame && ++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
+    for (uint32_t i = o->running_count; i-- > 0;) {
+        const struct seen_attempt r = o->running[i];
+        if (r.executor != e->number) continue;
+        o->running[i] = o->running[--o->running_count];
+        if (r.doomed || !blame) continue;
+        s->counts.blamed++;
+        count_failure(s, &r, GLINT_E_EXECUTOR_LOST);
+    }
+    for (uint32_t id = 0; id < SHUFFLES_MAX; id++)
+        for (uint32_t map = 0; map < o->shuffles[id].maps; map++)
+            if (o->shuffles[id].there[map] && o->shuffles[id].places[map].executor == e->number)
+                output_lost(s, id, map);
+}
+
+void oracle_kept(struct sim *s, const char *from, const char *to)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    const char *name = strrchr(from, '/');
+    if (name == NULL || strstr(name, COMMIT_ATTEMPT_MARK) == NULL) return;
+    char full[256];
+    bool known = false;
+    snprintf(full, sizeof full, "%u/%s", a->number, name + 1);
+    for (uint32_t i = 0; i < o->accepted_count; i++)
+        known = known || strcmp(o->accepted[i], full) == 0;
+    if (!known) sim_fail(s, "%s becomes a part, and was not the first", full);
+    remember(s, o->parts, &o->part_count, to, strlen(to));
+}
+
+/* ---- The end */
+
+/* What has been seen leads to this code, and to no other. */
+static bool justified(const struct sim *s, enum glint_code code)
+{
+    const struct oracle *o = s->oracle;
+    switch (code) {
+    case GLINT_E_TOO_MANY_LOSSES: return o->losses > LOSSES_MAX;
+    case GLINT_E_FETCH_FAILED: return o->rounds_exhausted;
+    case GLINT_E_NO_EXECUTORS: return s->deserted;
+    case GLINT_E_INTERRUPTED: return s->interrupted_at != 0;
+    case GLINT_E_TIMEOUT: return s->config.timeout_ns > 0 && s->now >= s->config.timeout_ns;
+    case GLINT_E_OUTPUT_FULL: return o->fatal == code && s->output_refused > 0;
+    case GLINT_E_FUNCTION_FAILED: return o->fatal == code && s->lasting == LASTING_BAD_ROW;
+    case GLINT_E_EXECUTOR_LOST: return o->exhausted == code;
+    case GLINT_E_SPILL_FULL: return o->exhausted == code && s->counts.full_disks > 0;
+    case GLINT_E_SYSTEM: return o->exhausted == code && s->lasting == LASTING_BAD_NODES;
+    default: return false;
+    }
+}
+
+/* Where nothing else is wrong, what is wrong for good decides how it must end. */
+static void judge_lasting(struct sim *s, const struct glint_error *error)
+{
+    uint32_t bad = 0, rotten = 0;
+    enum glint_code code = error->code, wanted = code;
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        bad += s->nodes[n].bad;
+        rotten += s->nodes[n].rotten;
+    }
+    switch (s->lasting) {
+    case LASTING_POISON:
+        wanted = s->poison_done < TASK_ATTEMPTS_MAX ? GLINT_OK : GLINT_E_EXECUTOR_LOST;
+        if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
+            sim_fail(s, "%u processes died of one task", s->poison_done);
+        break;
+    case LASTING_BAD_NODES:
+        if (bad < TASK_ATTEMPTS_MAX && bad < s->node_count) wanted = GLINT_OK;
+        if (bad == s->node_count) wanted = GLINT_E_SYSTEM;
+        break;
+    case LASTING_ROTTEN:
+        if (rotten == s->node_count && s->counts.flips > 0) wanted = GLINT_E_FETCH_FAILED;
+        break;
+    case LASTING_BAD_ROW: wanted = GLINT_E_FUNCTION_FAILED; break;
+    case LASTING_NOTHING:
+    case LASTING_LEAVING: wanted = GLINT_OK; break;
+    default: break; /* it may come before or behind the end, or matter to nobody */
+    }
+    if (code != wanted)
+        sim_fail(s, "ended with %s, and must end with %s", error_name(code), error_name(wanted));
+}
+
+/* Nobody had to do anything twice. */
+static void judge_quiet(struct sim *s, const struct glint_summary *summary)
+{
+    if (summary->retries > 0 || s->counts.losses > 0 || s->counts.own_failures > 0 ||
+        s->counts.fetch_failures > 0)
+        sim_fail(s, "%u retries, %u losses, %u failures, %u failed fetches without any fault",
+                 summary->retries, s->counts.losses, s->counts.own_failures,
+                 s->counts.fetch_failures);
+}
+
+void oracle_judge(struct sim *s, const struct glint_error *error,
+                  const struct glint_summary *summary)
+{
+    const struct oracle *o = s->oracle;
+    if (error->code != GLINT_OK && !justified(s, error->code))
+        sim_fail(s, "failed, and no fault explains it: %s %s; %s", error_name(error->code),
+                 error->cause, error->effect);
+    if (error->code == GLINT_OK && (o->losses > LOSSES_MAX || s->deserted || o->fatal != GLINT_OK))
+        sim_fail(s, "ended well after %u losses%s%s", o->losses, s->deserted ? ", deserted" : "",
+                 o->fatal != GLINT_OK ? ", with an error that no attempt can change" : "");
+    if (s->faults == 0) judge_lasting(s, error);
+    if (s->faults == 0 && s->lasting == LASTING_NOTHING) judge_quiet(s, summary);
+    uint64_t told_at = s->interrupted_at != 0 ? s->interrupted_at : s->config.timeout_ns;
+    bool told_to = error->code == GLINT_E_INTERRUPTED || error->code == GLINT_E_TIMEOUT;
+    if (told_to && s->now > told_at + 11 * SECOND)
+        sim_fail(s, "it took %llu ms to end the job",
+                 (unsigned long long)((s->now - told_at) / MILLI));
+}
