@@ -86,7 +86,7 @@ int main(void)
     unsigned passed = 0, failed = 0;
     test_task_init(&t, MIB);
     for (uint32_t m = 0; m < MAPS; m++)
-        if (fake_run(&t.task, m, PARTITIONS, 60, 3000, &runs[m]) != 0) return 1;
+        if (fake_run(&t.task, m, PARTITIONS, 60, 3000, GIB, &runs[m]) != 0) return 1;
     for (uint32_t p = 0; p < PARTITIONS; p++) {
         for (uint32_t m = 0; m < MAPS; m++) slices[m] = run_slice(&runs[m], p);
         if (fake_read(&t.task, slices, MAPS, &expected[p]) != 0) return 1;

@@ -157,14 +157,14 @@ void fake_fetcher_stop(struct fake_fetcher *f)
 /* ---- Runs */
 
 int fake_run(struct glint_task *task, uint32_t map, uint32_t partitions, uint32_t records,
-             uint32_t value_bytes, struct run *out)
+             uint32_t value_bytes, uint64_t memory_max, struct run *out)
 {
     static _Thread_local uint8_t value[4 * MIB];
     char key[32];
     struct run_writer w;
     uint64_t seed = 77 + map;
     assert(value_bytes < sizeof value);
-    int r = run_writer_init(&w, task, partitions, GIB);
+    int r = run_writer_init(&w, task, partitions, memory_max);
     for (uint32_t p = 0; p < partitions && r == 0; p++) {
         for (uint32_t i = 0; i < records && r == 0; i++) {
             int n = snprintf(key, sizeof key, "%08u", i * 5 + map % 7 + p);

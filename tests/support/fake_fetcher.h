@@ -39,10 +39,10 @@ void fake_fetcher_start(struct fake_fetcher *f, const struct run *runs, uint32_t
 /* All requests are over. */
 void fake_fetcher_stop(struct fake_fetcher *f);
 
-/* A run in memory of `records` records in each of `partitions`; keys of several maps overlap. 0 or
+/* A run of `records` records in each of `partitions`; keys of several maps overlap. 0 or
  * a code, the task's error set. */
 int fake_run(struct glint_task *task, uint32_t map, uint32_t partitions, uint32_t records,
-             uint32_t value_bytes, struct run *out);
+             uint32_t value_bytes, uint64_t memory_max, struct run *out);
 /* What a reader of these slices sees, appended to *out, which costs no counted memory. 0 or the
  * task's error. */
 struct seen {

@@ -39,7 +39,7 @@ static void open_world(uint32_t maps, uint32_t records, uint32_t value_bytes)
     w.maps = maps;
     for (uint32_t m = 0; m < maps; m++)
         cr_assert_eq(fake_run(&w.t.task, m, PARTITIONS, m % 5 == 3 ? 0 : records + m % 3,
-                              value_bytes, &w.runs[m]),
+                              value_bytes, GIB, &w.runs[m]),
                      0);
     next_task(MIB);
 }
