@@ -24,6 +24,7 @@ BROADCAST_TO = 8
 BROADCAST_P = "1e-18"   # few rows make large filters, half of whose bits are set
 BROADCAST_BITS = 86.27  # a row at that rate
 IDLE_ANONYMOUS_MIB, IDLE_RESIDENT_MIB = 4, 12
+IDLE_SETTLE_S = 2       # a timer of the last job may still run out
 SCHED_EXECUTORS, SCHED_TASKS = 10_000, 1_000_000
 
 ALL = []
@@ -232,6 +233,7 @@ def idle(bench):
             if time.monotonic() > deadline:
                 raise Failure("an executor still has a child, 30 s after its job")
             time.sleep(0.05)
+        time.sleep(IDLE_SETTLE_S)
         before = [status_sum(pid, "voluntary_ctxt_switches") for pid in cluster.pids()]
         time.sleep(bench.sizes.idle_seconds)
         after = [status_sum(pid, "voluntary_ctxt_switches") for pid in cluster.pids()]
