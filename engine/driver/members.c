@@ -145,6 +145,32 @@ static void keep_loss(struct driver *d, uint32_t executor, const struct glint_er
     text_format(last->effect, sizeof last->effect, "the last attempt of a task was lost%s", where);
 }
 
+static bool reads_from(const struct active *a, uint32_t stage, uint32_t executor)
+{
+    for (uint32_t i = 0; i < a->stages[stage].parent_count; i++) {
+        const struct outputs *o = a->stages[a->stages[stage].parents[i]].outputs;
+        for (uint32_t m = 0; o != NULL && m < o->maps; m++)
+            if (o->places[m].executor == executor) return true;
+    }
+    return false;
+}
+
+/* Whoever reads from a process that has ended knows it by the closed connection; of one that is
+ * silent it would learn only when the transfer had stood still for long. Such tasks end, and begin
+ * anew when what they read was made again: nobody's failure. */
+static void recall_readers(struct driver *d, uint32_t executor)
+{
+    const struct active *a = d->active;
+    struct sched_run run;
+    bool wanted;
+    int r = 0;
+    for (uint32_t e = 0; e < d->member_count && r == 0; e++)
+        for (uint32_t slot = 0; slot < d->members[e].slots && !d->members[e].lost && r == 0; slot++)
+            if (sched_slot(a->sched, e, slot, &run, &wanted) && wanted &&
+                reads_from(a, run.stage, executor))
+                r = announce_kill(d, &run);
+}
+
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                     const struct glint_error *why)
 {
@@ -164,6 +190,7 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
             a->over = true;
             sched_stop(a->sched);
         }
+        if (!a->over && loss == LOSS_CONNECTION) recall_readers(d, executor);
     }
     if (d->losses > LOSSES_MAX)
         error_set(driver_error(d), GLINT_E_TOO_MANY_LOSSES, "look at the executors' logs",

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cluster import ClusterTest, Process, children_of, is_zombie, until
+from cluster import ClusterTest, Process, children_of, is_zombie, open_files, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -103,12 +103,8 @@ class FaultTest(ClusterTest):
         process.port = self.ports[name]
         if ready:
             process.until_says(f"executor {name} ready on ")
-            process.files = self.files_of(process)
+            process.files = open_files(process.pid)
         return process
-
-    @staticmethod
-    def files_of(process):
-        return len(os.listdir(f"/proc/{process.pid}/fd"))
 
     def hook(self, call, what, number, action):
         return Hook(self, call, what, number, action)
@@ -177,7 +173,7 @@ class FaultTest(ClusterTest):
         for process in self.processes:
             if process.port is not None and process.popen.poll() is None:
                 until(lambda p=process: not p.children(), "no child is left")
-                until(lambda p=process: self.files_of(p) <= p.files, "no descriptor is left")
+                until(lambda p=process: open_files(p.pid) <= p.files, "no descriptor is left")
 
     def child(self, process):
         return until(process.children, f"{process.name} has a child")[0]

@@ -10,6 +10,14 @@ from cluster import SLOWDOWN, until
 from faults import Disk, FaultTest
 
 
+def send(pid, number):
+    """The process may have ended by now."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
 class KilledInMap(FaultTest):
     """One of two executors dies while it runs a map task."""
 
@@ -155,6 +163,30 @@ class InAFetch(FaultTest):
         self.serves_the_next()
 
 
+class SilentInAFetch(FaultTest):
+    """The process that sends a map output stands still in the middle, with all connections open."""
+
+    def test_readers_do_not_wait_for_it(self):
+        """No deadline of a transfer, nor the end of that process, is what sets them free."""
+        self.write_cluster(fetch="1h", drain="1h")
+        hook, held = self.hook("send", "-", 200000, "stop"), self.in_map()
+        e1 = self.executor("e1", hooks=[hook])
+        self.executor("e2", hooks=[held])
+        job = self.begin()
+        held.until_hit()
+        self.until_maps_done(self.maps - 1)
+        held.go()
+        hook.until_hit()
+        child = self.child(e1)
+        self.ends_well(job)
+        self.assertRegex(job.err, "executor e1 .* lost: no sign of life")
+        self.assertTrue(any(e.executor not in self.executor_numbers("e1")
+                            for e in self.events("task") if e.outcome == "killed"))
+        send(child, signal.SIGCONT)
+        self.until_gone(child)
+        self.serves_the_next()
+
+
 class TheDriversWire(FaultTest):
     """A connection of the driver's, as it gives out tasks."""
 
@@ -206,7 +238,7 @@ class InTheOutput(FaultTest):
         os.kill(child, signal.SIGSTOP)
         self.ends_well(job)
         hook.go()
-        os.kill(child, signal.SIGCONT)
+        send(child, signal.SIGCONT)
         self.until_gone(child)
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
                          sorted(os.listdir(os.path.join(self.folder, "expected"))))
