@@ -6,7 +6,7 @@ import signal
 import socket
 import unittest
 
-from cluster import ClusterTest, children_of, free_port, is_zombie, until
+from cluster import ClusterTest, children_of, free_port, is_zombie, open_files, until
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
 SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
@@ -110,7 +110,7 @@ class Strangers(ClusterTest):
     def test_get_nothing_and_harm_nobody(self):
         self.write_cluster(connect="400ms")
         e1 = self.executor("e1")
-        files = len(os.listdir(f"/proc/{e1.pid}/fd"))
+        files = open_files(e1.pid)
         half_record = bytes.fromhex("1603010200010001fc0303")
         silent = [self.connect() for _ in range(100)]
         for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\0" * 100, os.urandom(4096), half_record,
@@ -120,7 +120,7 @@ class Strangers(ClusterTest):
         for s in silent:
             self.until_closed(s)
         self.assertEqual(self.executor_status("e1")["state"], "idle")
-        until(lambda: len(os.listdir(f"/proc/{e1.pid}/fd")) <= files, "no descriptor is left")
+        until(lambda: open_files(e1.pid) <= files, "no descriptor is left")
 
     def test_silent_ones_do_not_keep_others_out(self):
         self.write_cluster(connect="30s")
@@ -187,14 +187,14 @@ class Clients(ClusterTest):
 class Jobs(ClusterTest):
     def test_a_job_and_nothing_after_it(self):
         executors = [self.executor("e1"), self.executor("e2")]
-        files = [len(os.listdir(f"/proc/{e.pid}/fd")) for e in executors]
+        files = [open_files(e.pid) for e in executors]
         for i in range(2):
             job = self.submit("job", "count-keys", self.ratings(), f"out-{i}", "--executors", "2")
             self.assertEqual(job.wait(), 0, job.err)
             self.assertEqual(self.read_output(f"out-{i}"), self.expected())
         for e, before in zip(executors, files):
             until(lambda e=e: not e.children(), "no child is left")
-            until(lambda e=e, n=before: len(os.listdir(f"/proc/{e.pid}/fd")) <= n, "no descriptor is left")
+            until(lambda e=e, n=before: open_files(e.pid) <= n, "no descriptor is left")
         self.assertEqual(os.listdir(self.tmp), [])
 
     def test_relative_paths_begin_at_the_driver(self):
