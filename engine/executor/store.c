@@ -6,10 +6,12 @@
 #include <string.h>
 
 struct kept_stage {
+    struct stage_plan plan; /* first: holders know it by its plan */
     struct kept_stage *next;
     uint32_t id;
     struct message *message; /* the plan borrows from its body */
-    struct stage_plan plan;
+    uint32_t holders;
+    bool forgotten; /* in no list any more: the last holder frees it */
 };
 
 struct kept_value {
@@ -63,6 +65,7 @@ struct store *store_create(void)
 
 static void stage_free(struct kept_stage *k)
 {
+    assert(k->holders == 0);
     stage_fini(&k->plan);
     message_destroy(k->message);
     mem_free(k);
@@ -257,18 +260,49 @@ void store_forget_stage(struct store *s, uint32_t stage)
     struct kept_stage **link = &s->stages;
     while (*link != NULL && (*link)->id != stage) link = &(*link)->next;
     struct kept_stage *k = *link;
-    if (k != NULL) *link = k->next;
+    if (k != NULL) {
+        *link = k->next;
+        k->forgotten = true;
+        if (k->holders > 0) k = NULL; /* the last one frees it */
+    }
     pthread_mutex_unlock(&s->lock);
     if (k != NULL) stage_free(k);
+}
+
+static struct kept_stage *find_stage(const struct store *s, uint32_t stage)
+{
+    struct kept_stage *k = s->stages;
+    while (k != NULL && k->id != stage) k = k->next;
+    return k;
 }
 
 const struct stage_plan *store_stage(struct store *s, uint32_t stage)
 {
     pthread_mutex_lock(&s->lock);
-    struct kept_stage *k = s->stages;
-    while (k != NULL && k->id != stage) k = k->next;
+    const struct kept_stage *k = find_stage(s, stage);
     pthread_mutex_unlock(&s->lock);
     return k != NULL ? &k->plan : NULL;
+}
+
+const struct stage_plan *store_hold_stage(struct store *s, uint32_t stage)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kept_stage *k = find_stage(s, stage);
+    if (k != NULL) k->holders++;
+    pthread_mutex_unlock(&s->lock);
+    return k != NULL ? &k->plan : NULL;
+}
+
+void store_release_stage(struct store *s, const struct stage_plan *plan)
+{
+    static_assert(offsetof(struct kept_stage, plan) == 0, "a stage is found through its plan");
+    struct kept_stage *k = (struct kept_stage *)(uintptr_t)plan;
+    pthread_mutex_lock(&s->lock);
+    assert(k->holders > 0);
+    k->holders--;
+    bool last = k->forgotten && k->holders == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (last) stage_free(k);
 }
 
 int store_broadcast(struct store *s, uint64_t id, struct glint_slice *out)

@@ -1,10 +1,11 @@
 /* What an executor keeps between tasks: stages, broadcast values that came as a whole, the map
  * outputs that it made, and results that are too large for a message.
  *
- * One lock, held for a look-up only. A stage is forgotten only when none of its tasks runs, and
- * values live until the end of the context. Map outputs and results are held by whoever reads or
- * sends them, and are gone when they were forgotten and the last holder has let go. Any thread,
- * except that stages and values are added and forgotten by the owner's alone. */
+ * One lock, held for a look-up only. Stages are held by the tasks that run them (the driver does
+ * not wait for those that lost, or do not end), map outputs and results by whoever reads or sends
+ * them: they are gone when they were forgotten and the last holder has let go. Values live until
+ * the end of the context. Any thread, except that stages and values are added and forgotten by the
+ * owner's alone. */
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
@@ -26,7 +27,11 @@ int store_keep(struct store *s, struct message *m, const struct glint_config *re
                struct glint_error *error);
 void store_forget_stage(struct store *s, uint32_t stage);
 
+/* Owner's thread: valid until it forgets the stage. NULL: it is not here. */
 const struct stage_plan *store_stage(struct store *s, uint32_t stage);
+/* Any thread: valid until store_release_stage. */
+const struct stage_plan *store_hold_stage(struct store *s, uint32_t stage);
+void store_release_stage(struct store *s, const struct stage_plan *plan);
 /* 0; -1: no such value is here. */
 int store_broadcast(struct store *s, uint64_t id, struct glint_slice *out);
 

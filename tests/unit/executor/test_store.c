@@ -48,6 +48,41 @@ Test(store, values)
     store_destroy(NULL);
 }
 
+static struct message *stage_message(uint32_t stage)
+{
+    struct message *m = message(MSG_STAGE, stage, 0, "", 0);
+    struct stage_plan plan;
+    struct glint *g = glint_create(&config, &error);
+    cr_assert_not_null(g);
+    struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 10, 2), FN_MAP, NULL));
+    cr_assert(counts->op->kind == OP_WIDE && rdd_partitions(counts) > 0);
+    cr_assert_eq(stage_from_plan(&plan, NULL, counts, NULL), 0);
+    cr_assert_eq(stage_encode(&plan, &m->body, &error), 0);
+    stage_fini(&plan);
+    glint_finish(g);
+    glint_destroy(g);
+    return m;
+}
+
+/* The driver does not wait for the loser of two attempts before it forgets the stage. */
+Test(store, a_stage_stays_until_nobody_runs_it)
+{
+    struct store *s = store_create();
+    cr_assert_eq(store_keep(s, stage_message(4), &config, &error), 0);
+    const struct stage_plan *one = store_hold_stage(s, 4), *two = store_hold_stage(s, 4);
+    cr_assert(one != NULL && one == two && one == store_stage(s, 4));
+    store_release_stage(s, one);
+    store_forget_stage(s, 4);
+    cr_expect_null(store_stage(s, 4));
+    cr_expect_null(store_hold_stage(s, 4));
+    cr_expect_str_eq(two->nodes[two->node_count - 1].op->name, "reduceByKey");
+    store_release_stage(s, two);
+    cr_assert_eq(store_keep(s, stage_message(5), &config, &error), 0);
+    store_release_stage(s, store_hold_stage(s, 5));
+    cr_expect_not_null(store_stage(s, 5));
+    store_destroy(s);
+}
+
 Test(store, damaged_stages_and_outputs)
 {
     struct store *s = store_create();
