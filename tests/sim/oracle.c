@@ -448,7 +448,7 @@ static void judge_lasting(struct sim *s, const struct glint_error *error)
         if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
             sim_fail(s, "%u processes died of one task", s->poison_done);
         break;
-    case LASTING_BAD_NODES:
+    case LASTING_BAD_NODES: /* all nodes are there from the beginning */
         if (bad < TASK_ATTEMPTS_MAX && bad < s->node_count) wanted = GLINT_OK;
         if (bad == s->node_count) wanted = GLINT_E_SYSTEM;
         break;

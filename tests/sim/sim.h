@@ -198,6 +198,8 @@ uint64_t sim_random(struct sim *s, uint64_t below);
 bool sim_chance(struct sim *s, uint32_t one_in);
 void sim_env_init(struct sim_env *env, struct sim *s);
 void sim_push(struct sim *s, struct event event);
+/* Later than before; among those of one moment it keeps its place. */
+void sim_push_again(struct sim *s, struct event event);
 bool sim_pop(struct sim *s, uint64_t until, struct event *out);
 void sim_drop_events(struct sim *s);
 void sim_trace(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

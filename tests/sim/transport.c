@@ -165,7 +165,7 @@ static bool postponed(struct sim *s, struct event *event)
     uint64_t until = s->nodes[s->executors[event->executor]->node].paused_until;
     if (until <= s->now) return false;
     event->at = until;
-    sim_push(s, *event); /* events of one moment keep their order, as they are pushed in it */
+    sim_push_again(s, *event);
     return true;
 }
 
@@ -263,7 +263,8 @@ int transport_start(struct sim *s, struct glint *g)
     be_alone(s);
     for (uint32_t n = 0; n < s->node_count; n++) {
         s->nodes[n].starting = true;
-        sim_push(s, (struct event){.kind = EVENT_JOIN, .node = n, .at = sim_random(s, SECOND)});
+        uint64_t at = s->lasting == LASTING_BAD_NODES ? 0 : sim_random(s, SECOND);
+        sim_push(s, (struct event){.kind = EVENT_JOIN, .node = n, .at = at});
     }
     return 0;
 }

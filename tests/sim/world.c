@@ -47,7 +47,7 @@ static void swap(struct event *a, struct event *b)
     *b = t;
 }
 
-void sim_push(struct sim *s, struct event event)
+static void push(struct sim *s, struct event event)
 {
     if (s->event_count == s->event_capacity) {
         s->event_capacity = s->event_capacity ? 2 * s->event_capacity : 256;
@@ -55,11 +55,22 @@ void sim_push(struct sim *s, struct event event)
         if (s->events == NULL) abort();
     }
     assert(event.at >= s->now);
-    event.order = s->order++;
     uint32_t i = s->event_count++;
     s->events[i] = event;
     for (; i > 0 && before(&s->events[i], &s->events[(i - 1) / 2]); i = (i - 1) / 2)
         swap(&s->events[i], &s->events[(i - 1) / 2]);
+}
+
+void sim_push(struct sim *s, struct event event)
+{
+    event.order = s->order++;
+    push(s, event);
+}
+
+void sim_push_again(struct sim *s, struct event event)
+{
+    assert(event.order < s->order);
+    push(s, event);
 }
 
 bool sim_pop(struct sim *s, uint64_t until, struct event *out)
