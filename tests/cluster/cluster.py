@@ -20,6 +20,9 @@ SLOWDOWN = float(os.environ.get("GLINT_SLOWDOWN", "1"))
 DEADLINE_S = 30 * SLOWDOWN
 PR_SET_CHILD_SUBREAPER = 36
 
+# A shell's background commands ignore it, and would pass that on to all processes of a test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # What outlives its parent becomes a child of this process, so that it can be found.
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
