@@ -51,8 +51,8 @@ static void close_rest(struct child *c, uint64_t now)
     if (c->peers != NULL) peers_close(c->peers, &gone, NULL, NULL);
     c->peers = NULL;
     uv_close((uv_handle_t *)&c->arrived, NULL);
-    uv_close((uv_handle_t *)&c->terminate, NULL);
-    uv_close((uv_handle_t *)&c->interrupt, NULL);
+    loop_close_signal(&c->terminate);
+    loop_close_signal(&c->interrupt);
     if (c->has_line) line_close(&c->line, NULL);
     uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
     uv_timer_start(&c->timer, on_late, CLOSE_MS + left / MS_NS, 0);

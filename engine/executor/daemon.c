@@ -26,8 +26,7 @@ static void stop(struct daemon *d)
     d->gate = NULL;
     for (struct visitor *v = d->visitors; v != NULL; v = v->next) visitor_close(v);
     for (uint32_t i = 0; i < DAEMON_SIGNALS; i++)
-        if (!uv_is_closing((uv_handle_t *)&d->signals[i]))
-            uv_close((uv_handle_t *)&d->signals[i], NULL);
+        if (!uv_is_closing((uv_handle_t *)&d->signals[i])) loop_close_signal(&d->signals[i]);
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
 

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 
 #define LOOP_FILES 6
@@ -26,4 +27,16 @@ int loop_open(uv_loop_t *loop, struct env *env, struct glint_error *error)
     assert(r < 0);
     return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                      "cannot start an event loop: %s", uv_strerror(r));
+}
+
+void loop_close_signal(uv_signal_t *handler)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t held;
+    assert(!uv_is_closing((uv_handle_t *)handler));
+    sigemptyset(&held);
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) sigaddset(&held, ends[i]);
+    pthread_sigmask(SIG_BLOCK, &held, NULL); /* until they are ignored */
+    uv_close((uv_handle_t *)handler, NULL);
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) signal(ends[i], SIG_IGN);
 }

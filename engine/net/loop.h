@@ -10,5 +10,8 @@
 
 /* uv_loop_init. 0, or SYSTEM with *error set, and nothing is open. */
 int loop_open(uv_loop_t *loop, struct env *env, struct glint_error *error);
+/* For a process that ends: closes a handler of signals. From then on SIGTERM, SIGINT and SIGHUP do
+ * nothing, instead of killing it before it has tidied up, which libuv would go back to. */
+void loop_close_signal(uv_signal_t *handler);
 
 #endif

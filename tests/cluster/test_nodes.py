@@ -80,6 +80,30 @@ class Names(ClusterTest):
         self.assertEqual(job.wait(), 143, job.err)
 
 
+class Signals(ClusterTest):
+    """However many of them come, and when: a process that ends has tidied up before."""
+
+    def storm(self, process):
+        while process.popen.poll() is None:
+            process.signal(signal.SIGTERM)
+        self.assertEqual(process.popen.returncode, 0, process.err)
+
+    def test_at_a_daemon_that_ends(self):
+        for _ in range(5):
+            self.storm(self.executor("e1"))
+
+    def test_at_an_executor_whose_driver_ends(self):
+        for i in range(5):
+            port = free_port()
+            job = self.start(f"job-{i}", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+            node = self.start(f"n{i}", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
+            node.until_says("serves the driver")
+            job.signal(signal.SIGTERM)
+            self.assertEqual(job.wait(), 143, job.err)
+            self.storm(node)
+            self.assertEqual(os.listdir(self.tmp), [])
+
+
 class Clocks(CountingTest):
     """The wall clock of one node jumps by a day, and back, while a job runs: no deadline is measured by it."""
 
