@@ -347,22 +347,25 @@ class Stopped(FaultTest):
 class Disks(FaultTest):
     """One that is full, one that changes a byte."""
 
-    def full(self, *names):
-        """The work folders of these are on disks that hold less than a map task makes."""
+    def full(self, *names, hooks=()):
+        """The work folders of these are on disks that hold less than a map task makes. `hooks`: of e2."""
         self.write_cluster({name: {**self.spilling, "work_dir": f"work-{name}"} for name in ("e1", "e2")})
         for name in ("e1", "e2"):
             disk = Disk(self, f"work-{name}", "256k") if name in names else None
             if not disk:
                 os.mkdir(os.path.join(self.folder, f"work-{name}"))
-            self.executor(name, disk=disk)
+            self.executor(name, disk=disk, hooks=hooks if name == "e2" else ())
         return self.begin()
 
     def test_no_space_to_spill_on_one_node(self):
         """Its tasks run elsewhere, and it gets no more."""
         self.split, self.maps = "100K", 38
-        job = self.full("e1")
+        held = self.in_map()  # so that e1 gets as many tasks as it can spoil
+        job = self.full("e1", hooks=[held])
+        job.until_says("executor e1 .* gets no more tasks")
+        held.until_hit()
+        held.go()
         self.ends_well(job)
-        self.assertIn("executor e1 (127.0.0.1) gets no more tasks", job.err)
         self.assertIn("No space left", job.err)
         self.assertEqual({e.error["code"] for e in self.map_attempts("failed")}, {"E0603"})
 
