@@ -55,8 +55,9 @@
 #define DATA_FRAME_BYTES_MAX    (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
 #define GATE_PENDING_MAX        64u
-#define RESULT_INLINE_BYTES_MAX MIB       /* a task's result beyond it is fetched, not sent */
-#define VALUE_BLOCK_BYTES       (4 * MIB) /* of a broadcast */
+#define RESULT_INLINE_BYTES_MAX MIB /* a task's result beyond it is fetched, not sent */
+#define VALUE_BLOCK_BYTES_MIN   MIB /* of a broadcast: its size / 64, but no less */
+#define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
 #define FETCH_CHUNK_BYTES_MAX   MIB
 #define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */
 #define EXECUTORS_MAX           65536u     /* in the life of one job */
@@ -81,7 +82,7 @@ static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
 static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
 static_assert(PARTITIONS_MAX * 36 + KIB <= DATA_FRAME_BYTES_MAX, "one DATA answers such a GET");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
-static_assert(VALUE_BLOCK_BYTES + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a block is one frame");
+static_assert(VALUE_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a block is one frame");
 static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");
 static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX, "a frame may wait");
 static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fills no more than a batch");

@@ -76,7 +76,6 @@ static struct sealed *seal(struct value *v, uint32_t block, struct glint_error *
 {
     struct sealed *s = v->kept[block];
     if (s == NULL) {
-        uint64_t left = v->size - (uint64_t)block * VALUE_BLOCK_BYTES;
         s = mem_zalloc(sizeof *s);
         if (s == NULL || value_seal(v->id, block, (struct glint_slice){v->data, v->size}, &s->bytes,
                                     error) != 0) {
@@ -87,7 +86,7 @@ static struct sealed *seal(struct value *v, uint32_t block, struct glint_error *
         }
         s->value = v;
         s->block = block;
-        s->holders = s->bytes.size < (left < VALUE_BLOCK_BYTES ? left : VALUE_BLOCK_BYTES) ? 1 : 0;
+        s->holders = s->bytes.size < value_block_size(v->size, block);
         v->kept[block] = s;
     }
     s->holders++;

@@ -103,7 +103,7 @@ static uint64_t answer_bytes(const struct get *g)
 {
     switch (g->kind) {
     case GET_PARTS: return (uint64_t)g->map_count * PART_ANSWER_MAX;
-    case GET_VALUE: return VALUE_BLOCK_BYTES;
+    case GET_VALUE: return VALUE_BLOCK_BYTES_MAX;
     default: return g->size;
     }
 }

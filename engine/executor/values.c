@@ -154,7 +154,7 @@ static void send_track(struct value *value, struct track *t)
 int values_announce(struct values *v, uint64_t id, uint64_t size, struct glint_error *error)
 {
     if (find(v, id) != NULL) return 0;
-    if (size > UINT32_MAX * (VALUE_BLOCK_BYTES / 2))
+    if (size > UINT32_MAX * (VALUE_BLOCK_BYTES_MAX / 2))
         return error_set(error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes",
                          (unsigned long long)size);
     uint32_t blocks = value_blocks(size);
@@ -182,20 +182,13 @@ int values_announce(struct values *v, uint64_t id, uint64_t size, struct glint_e
     return 0;
 }
 
-static uint64_t block_bytes(const struct value *value, uint32_t block)
-{
-    uint64_t begin = block * VALUE_BLOCK_BYTES, left = value->size - begin;
-    assert(begin < value->size);
-    return left < VALUE_BLOCK_BYTES ? left : VALUE_BLOCK_BYTES;
-}
-
 /* Keeps the sealed form that came where it is the smaller one: it will be asked for again. Without
  * memory it is made again then. */
 static void keep_sealed(struct value *value, uint32_t block, struct buffer *bytes)
 {
     struct block *b = &value->blocks[block];
     assert(b->sealed == NULL);
-    if (bytes->size >= block_bytes(value, block)) return;
+    if (bytes->size >= value_block_size(value->size, block)) return;
     struct sealed *s = mem_zalloc(sizeof *s);
     if (s == NULL) return;
     s->bytes = *bytes;
@@ -318,7 +311,7 @@ static struct sealed *seal(struct value *value, uint32_t block)
         mem_free(s);
         return NULL;
     }
-    s->stays = s->bytes.size < block_bytes(value, block);
+    s->stays = s->bytes.size < value_block_size(value->size, block);
     s->place = &value->blocks[block].sealed;
     return *s->place = s;
 }

@@ -1,5 +1,5 @@
 /* Broadcast values of this process: one copy, shared by all slots, made of blocks of
- * VALUE_BLOCK_BYTES that come from the driver and from other executors.
+ * value_block_bytes() that come from the driver and from other executors.
  *
  * A block travels sealed (net/seal.h). An executor keeps blocks unsealed in place in the value and
  * seals them again to serve (or keeps the sealed form where it was compressed).

@@ -12,8 +12,9 @@
 #define AT_STORED    12
 #define HEADER_BYTES 16u
 static_assert(AT_STORED + sizeof(uint32_t) == HEADER_BYTES, "see the picture");
-static_assert(VALUE_BLOCK_BYTES <= LZ4_MAX_INPUT_SIZE, "a block can be compressed at once");
-static_assert(HEADER_BYTES + VALUE_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a sealed block travels");
+static_assert(VALUE_BLOCK_BYTES_MAX <= LZ4_MAX_INPUT_SIZE, "a block can be compressed at once");
+static_assert(HEADER_BYTES + VALUE_BLOCK_BYTES_MAX <= DATA_FRAME_BYTES_MAX,
+              "a sealed block travels");
 
 /* What a block is of: 12 bytes, hashed. */
 static uint64_t seed_of(uint64_t id, uint32_t block)
@@ -30,19 +31,12 @@ static uint64_t checksum(uint64_t id, uint32_t block, const uint8_t *sealed, uin
                                 seed_of(id, block));
 }
 
-/* Bytes of one block of a value of `size`; all but the last are full. */
-static uint32_t block_bytes(uint64_t size, uint32_t block)
-{
-    assert(block < value_blocks(size));
-    uint64_t left = size - block * VALUE_BLOCK_BYTES;
-    return (uint32_t)(left < VALUE_BLOCK_BYTES ? left : VALUE_BLOCK_BYTES);
-}
-
 int value_seal(uint64_t id, uint32_t block, struct glint_slice value, struct buffer *out,
                struct glint_error *error)
 {
-    uint32_t raw = block_bytes(value.size, block);
-    const uint8_t *from = value.data + block * VALUE_BLOCK_BYTES;
+    assert(block < value_blocks(value.size));
+    uint32_t raw = value_block_size(value.size, block);
+    const uint8_t *from = value.data + block * value_block_bytes(value.size);
     if (!buffer_reserve(out, HEADER_BYTES + (uint64_t)raw)) return error_no_memory(error);
     uint8_t *sealed = out->data + out->size;
     char *payload = (char *)sealed + HEADER_BYTES;
@@ -64,11 +58,12 @@ int value_unseal(uint64_t id, uint32_t block, struct glint_slice sealed, uint8_t
     const uint8_t *at = sealed.data;
     if (block >= value_blocks(size) || sealed.size < HEADER_BYTES) goto corrupt;
     uint32_t raw = little_get32(at + AT_RAW), stored = little_get32(at + AT_STORED);
-    if (raw != block_bytes(size, block) || stored > raw || stored != sealed.size - HEADER_BYTES)
+    if (raw != value_block_size(size, block) || stored > raw ||
+        stored != sealed.size - HEADER_BYTES)
         goto corrupt;
     what = "it does not match its checksum";
     if (little_get64(at) != checksum(id, block, at, stored)) goto corrupt;
-    uint8_t *to = value + block * VALUE_BLOCK_BYTES;
+    uint8_t *to = value + block * value_block_bytes(size);
     what = "it cannot be decompressed";
     if (stored == raw)
         memcpy(to, at + HEADER_BYTES, raw);

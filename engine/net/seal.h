@@ -15,9 +15,27 @@
 #include "engine/base/mem.h"
 #include "engine/limits.h"
 
+#define VALUE_BLOCKS_WANTED 64u /* so that executors have something to give each other early on */
+
+/* Of a value of `size` bytes; the last block may be shorter. */
+static inline uint64_t value_block_bytes(uint64_t size)
+{
+    uint64_t each = size / VALUE_BLOCKS_WANTED / 4096 * 4096;
+    if (each < VALUE_BLOCK_BYTES_MIN) return VALUE_BLOCK_BYTES_MIN;
+    return each < VALUE_BLOCK_BYTES_MAX ? each : VALUE_BLOCK_BYTES_MAX;
+}
+
 static inline uint32_t value_blocks(uint64_t size)
 {
-    return (uint32_t)((size + VALUE_BLOCK_BYTES - 1) / VALUE_BLOCK_BYTES);
+    uint64_t each = value_block_bytes(size);
+    return (uint32_t)((size + each - 1) / each);
+}
+
+/* Of one block, before it is sealed. */
+static inline uint32_t value_block_size(uint64_t size, uint32_t block)
+{
+    uint64_t each = value_block_bytes(size), left = size - block * each;
+    return (uint32_t)(left < each ? left : each);
 }
 
 /* One block of the whole `value` in sealed form, appended to *out. 0 or NO_MEMORY. */

@@ -36,7 +36,7 @@ static void fill(uint8_t *data, uint64_t size)
     uint64_t x = 88172645463325252u;
     for (uint64_t i = 0; i < size; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        data[i] = i / VALUE_BLOCK_BYTES % 2 == 0 ? (uint8_t)(i >> 12) : (uint8_t)x;
+        data[i] = i / VALUE_BLOCK_BYTES_MIN % 2 == 0 ? (uint8_t)(i >> 12) : (uint8_t)x;
     }
 }
 
@@ -76,7 +76,7 @@ static unsigned run(struct glint_slice value, unsigned faults, bool cancel, uint
 int main(void)
 {
     unsigned passed = 0, failed = 0;
-    uint64_t size = (BLOCKS - 1) * VALUE_BLOCK_BYTES + 12345;
+    uint64_t size = (BLOCKS - 1) * VALUE_BLOCK_BYTES_MIN + 12345;
     uint8_t *data = mem_alloc(size);
     assert(data != NULL);
     fill(data, size);

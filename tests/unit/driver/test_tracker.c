@@ -149,7 +149,7 @@ static void start_transfer(unsigned e, struct tracked_block b)
                            .from = from,
                            .to = e,
                            .block = b.block,
-                           .left = (double)VALUE_BLOCK_BYTES,
+                           .left = (double)VALUE_BLOCK_BYTES_MIN,
                            .order = w.order++};
     t->doomed =
         executor && (!w.nodes[from].alive || w.nodes[e].cut[from] || draw_unit() < w.s.fail_share);
@@ -274,7 +274,7 @@ static double run(const struct scenario *s)
     for (unsigned e = 0; e < s->executors; e++)
         post(e + s->late < s->executors ? draw_unit() * s->join_spread : s->late_at, e)->join =
             true;
-    double span = s->blocks * (double)VALUE_BLOCK_BYTES / s->link;
+    double span = s->blocks * (double)VALUE_BLOCK_BYTES_MIN / s->link;
     for (unsigned d = 0; d < s->deaths; d++)
         post(s->join_spread + draw_unit() * span * 1.2, (unsigned)(draw() % s->executors))->death =
             true;
@@ -298,7 +298,7 @@ static double run(const struct scenario *s)
 
 #define MB 1e6
 static const struct scenario promised = {
-    .blocks = 15, .link = 100 * MB, .driver = 100 * MB, .latency = 0.0005, .seed = 1};
+    .blocks = 58, .link = 100 * MB, .driver = 100 * MB, .latency = 0.0005, .seed = 1};
 
 static double ratio(struct scenario s, unsigned executors)
 {
@@ -310,7 +310,7 @@ static double ratio(struct scenario s, unsigned executors)
 
 static double driver_share(void)
 {
-    return w.driver_bytes / (w.s.blocks * (double)VALUE_BLOCK_BYTES);
+    return w.driver_bytes / (w.s.blocks * (double)VALUE_BLOCK_BYTES_MIN);
 }
 
 Test(tracker, eight_take_hardly_longer_than_one)

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { SIZE = 2 * (int)VALUE_BLOCK_BYTES + 7, ID = 9 };
+enum { SIZE = 2 * (int)VALUE_BLOCK_BYTES_MIN + 7, ID = 9 };
 
 static uint8_t bytes[SIZE];
 
@@ -17,7 +17,7 @@ static struct glint_slice value(void)
     uint64_t x = 88172645463325252u;
     for (uint64_t i = 0; i < SIZE; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        bytes[i] = i / VALUE_BLOCK_BYTES == 1 ? 0 : (uint8_t)x;
+        bytes[i] = i / VALUE_BLOCK_BYTES_MIN == 1 ? 0 : (uint8_t)x;
     }
     return (struct glint_slice){bytes, SIZE};
 }
@@ -77,13 +77,13 @@ Test(values, sealed_blocks_are_shared_and_freed)
     cr_assert(values_block(v, ID, 0, &b, &held[1]));
     cr_expect_eq(a.data, b.data);
     cr_assert(values_block(v, ID, 1, &c, &held[2]));
-    cr_expect_lt(c.size, VALUE_BLOCK_BYTES / 10);
+    cr_expect_lt(c.size, VALUE_BLOCK_BYTES_MIN / 10);
     values_release(v, held[0]);
     uint8_t *out = mem_alloc(SIZE);
     struct glint_error error = {.code = GLINT_OK};
     cr_expect_eq(value_unseal(ID, 0, b, out, SIZE, &error), 0);
     cr_expect_eq(value_unseal(ID, 1, c, out, SIZE, &error), 0);
-    cr_expect_eq(memcmp(out, bytes, 2 * VALUE_BLOCK_BYTES), 0);
+    cr_expect_eq(memcmp(out, bytes, 2 * VALUE_BLOCK_BYTES_MIN), 0);
     mem_free(out);
     values_release(v, held[1]);
     values_release(v, held[2]);

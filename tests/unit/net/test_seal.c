@@ -31,7 +31,7 @@ static struct glint_slice make(uint64_t size)
     uint8_t *bytes = mem_alloc(size);
     cr_assert_not_null(bytes);
     for (uint64_t i = 0; i < size; i++)
-        bytes[i] = i / VALUE_BLOCK_BYTES % 2 == 0 ? (uint8_t)(i / 100) : (uint8_t)hash_mix(i);
+        bytes[i] = i / VALUE_BLOCK_BYTES_MIN % 2 == 0 ? (uint8_t)(i / 100) : (uint8_t)hash_mix(i);
     return (struct glint_slice){bytes, size};
 }
 
@@ -43,19 +43,19 @@ Test(seal, values_of_every_size_come_back)
                                      8,
                                      9,
                                      1000,
-                                     VALUE_BLOCK_BYTES - 1,
-                                     VALUE_BLOCK_BYTES,
-                                     VALUE_BLOCK_BYTES + 1,
-                                     2 * VALUE_BLOCK_BYTES,
-                                     2 * VALUE_BLOCK_BYTES + 12345};
+                                     VALUE_BLOCK_BYTES_MIN - 1,
+                                     VALUE_BLOCK_BYTES_MIN,
+                                     VALUE_BLOCK_BYTES_MIN + 1,
+                                     2 * VALUE_BLOCK_BYTES_MIN,
+                                     2 * VALUE_BLOCK_BYTES_MIN + 12345};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct glint_slice value = make(sizes[i]);
         uint8_t *back = mem_zalloc(sizes[i]);
         uint32_t blocks = value_blocks(sizes[i]);
-        cr_assert_eq(blocks, (sizes[i] + VALUE_BLOCK_BYTES - 1) / VALUE_BLOCK_BYTES);
+        cr_assert_eq(blocks, (sizes[i] + VALUE_BLOCK_BYTES_MIN - 1) / VALUE_BLOCK_BYTES_MIN);
         for (uint32_t b = blocks; b-- > 0;) {
             struct buffer sealed = seal(ID, b, value);
-            cr_expect_leq(sealed.size, 16 + VALUE_BLOCK_BYTES);
+            cr_expect_leq(sealed.size, 16 + VALUE_BLOCK_BYTES_MIN);
             cr_expect_eq(unseal(ID, b, whole(&sealed), back, sizes[i]), 0, "%s", error.cause);
             buffer_fini(&sealed);
         }
@@ -68,10 +68,10 @@ Test(seal, values_of_every_size_come_back)
 
 Test(seal, is_compressed_when_it_pays)
 {
-    struct glint_slice value = make(2 * VALUE_BLOCK_BYTES);
+    struct glint_slice value = make(2 * VALUE_BLOCK_BYTES_MIN);
     struct buffer text = seal(ID, 0, value), noise = seal(ID, 1, value);
-    cr_expect_lt(text.size, VALUE_BLOCK_BYTES / 10);
-    cr_expect_eq(noise.size, 16 + VALUE_BLOCK_BYTES);
+    cr_expect_lt(text.size, VALUE_BLOCK_BYTES_MIN / 10);
+    cr_expect_eq(noise.size, 16 + VALUE_BLOCK_BYTES_MIN);
     buffer_fini(&text);
     buffer_fini(&noise);
     mem_free((void *)(uintptr_t)value.data);
@@ -98,7 +98,7 @@ Test(seal, is_appended)
 
 Test(seal, another_block_or_value_is_noticed)
 {
-    uint64_t size = 2 * VALUE_BLOCK_BYTES;
+    uint64_t size = 2 * VALUE_BLOCK_BYTES_MIN;
     uint8_t *bytes = mem_zalloc(size), *back = mem_alloc(size);
     struct glint_slice value = {bytes, size};
     struct buffer sealed = seal(ID, 0, value);
@@ -115,7 +115,8 @@ Test(seal, another_block_or_value_is_noticed)
     /* Beyond the value, and one of another size. */
     cr_expect_eq(unseal(ID, 2, whole(&sealed), back, size), GLINT_E_RUN_CORRUPT);
     cr_expect_eq(unseal(ID, UINT32_MAX, whole(&sealed), back, size), GLINT_E_RUN_CORRUPT);
-    cr_expect_eq(unseal(ID, 0, whole(&sealed), back, VALUE_BLOCK_BYTES - 1), GLINT_E_RUN_CORRUPT);
+    cr_expect_eq(unseal(ID, 0, whole(&sealed), back, VALUE_BLOCK_BYTES_MIN - 1),
+                 GLINT_E_RUN_CORRUPT);
     cr_expect_eq(unseal(ID, 0, whole(&sealed), back, 0), GLINT_E_RUN_CORRUPT);
     buffer_fini(&sealed);
     mem_free(bytes);
