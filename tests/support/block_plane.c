@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <signal.h>
 
+#define RECORDS_MAX 30u
+
 /* ---- Serving */
 
 static int server_frame(void *arg, struct conn *c, const struct frame *f,
@@ -75,6 +77,13 @@ static bool server_open(struct plane_server *s, struct plane *p, uint32_t number
 
 /* ---- Opening */
 
+/* A partition of long values is a little more than a chunk; there are 96 of them. */
+static uint32_t record_count(uint32_t value_bytes)
+{
+    uint64_t count = 5 * MIB / 4 / value_bytes + 1;
+    return count < RECORDS_MAX ? (uint32_t)count : RECORDS_MAX;
+}
+
 static bool make_runs(struct plane *p, uint32_t value_bytes)
 {
     struct run_slice slices[PLANE_MAPS];
@@ -82,7 +91,8 @@ static bool make_runs(struct plane *p, uint32_t value_bytes)
         struct run run = {.partitions = 0};
         struct store *store = p->servers[m % PLANE_SERVERS].store;
         uint64_t memory_max = m % 2 == 0 ? GIB : 0;
-        if (fake_run(&p->t.task, m, PLANE_PARTITIONS, 30, value_bytes, memory_max, &run) != 0 ||
+        if (fake_run(&p->t.task, m, PLANE_PARTITIONS, record_count(value_bytes), value_bytes,
+                     memory_max, &run) != 0 ||
             store_add_output(store, PLANE_SHUFFLE, m, m % 3, &run) != 0)
             return false;
         p->runs[m] = store_output(store, PLANE_SHUFFLE, m, m % 3);
@@ -199,22 +209,31 @@ void plane_close_peers(struct plane *p)
     p->peers = NULL;
 }
 
+/* False, after a word about what is left. */
+static bool none_left(bool none, const char *what)
+{
+    if (!none) fprintf(stderr, "block_plane: left: %s\n", what);
+    return none;
+}
+
 bool plane_close(struct plane *p)
 {
     plane_close_peers(p);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++) gate_close(p->servers[i].gate);
     uv_close((uv_handle_t *)&p->woken, NULL);
     uv_run(&p->loop, UV_RUN_DEFAULT); /* until nothing is open */
-    bool good = p->peers_closed && uv_loop_close(&p->loop) == 0;
+    bool good = none_left(p->peers_closed, "peers");
+    good &= none_left(uv_loop_close(&p->loop) == 0, "handles");
     for (uint32_t m = 0; m < PLANE_MAPS; m++)
         store_release(p->servers[m % PLANE_SERVERS].store, p->runs[m]);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++) {
-        good = good && p->servers[i].conns == 0;
+        good &= none_left(p->servers[i].conns == 0, "connections");
         serve_destroy(p->servers[i].serve);
         store_destroy(p->servers[i].store);
     }
     for (uint32_t k = 0; k < PLANE_PARTITIONS; k++) free(p->expected[k].data);
     for (uint32_t i = 0; i < PLANE_SLOTS_MAX; i++) free(p->slots[i].seen.data);
     tls_context_destroy(p->tls);
-    return test_task_fini(&p->t) && good;
+    good &= none_left(test_task_fini(&p->t), "what the task that made the runs owns");
+    return good;
 }

@@ -1,11 +1,12 @@
-/* A task on its own: a folder of its own to spill to, and a system whose n-th call fails. One
- * thread. */
+/* A task on its own: a folder of its own to spill to, and a system whose n-th call fails. Of one
+ * thread, but for its system: whoever serves the task's files calls that from other threads. */
 #ifndef TESTS_SUPPORT_TEST_TASK_H
 #define TESTS_SUPPORT_TEST_TASK_H
 
 #include "engine/data/task.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,10 @@ struct test_task {
     struct glint_task task;
     struct task_options options;
     char folder[64];
-    uint64_t calls;   /* of open, pread, write and close so far */
-    uint64_t fail_at; /* this call fails with `error`; 0: none */
+    atomic_uint_fast64_t calls; /* of open, pread, write and close so far */
+    uint64_t fail_at;           /* this call fails with `error`; 0: none */
     int error;
-    int64_t open_files;
+    atomic_int_fast64_t open_files;
     atomic_uint_fast64_t run_memory;
 };
 

@@ -1,0 +1,131 @@
+/* Fetching over real connections: the same bytes, plain and through TLS, from memory and files;
+ * what breaks is tried once more, and then named; nothing is left. */
+#include "tests/support/block_plane.h"
+
+#include <criterion/criterion.h>
+
+static struct plane p;
+
+static void expect_all_right(bool tls, uint32_t value_bytes)
+{
+    int64_t live = mem_live();
+    cr_assert(plane_open(&p, tls, 60000, value_bytes));
+    for (uint32_t round = 0; round < 4; round++) {
+        plane_start(&p, 1 + round % PLANE_SLOTS_MAX, round + 3, round * 2);
+        plane_run(&p);
+        cr_expect_eq(plane_right(&p), p.slot_count, "round %u: %s", round,
+                     p.slots[0].t.task.error.cause);
+    }
+    cr_expect(plane_close(&p));
+    cr_expect_eq(mem_live(), live);
+}
+
+Test(peers, the_same_bytes, .timeout = 100)
+{
+    expect_all_right(false, 2000);
+    expect_all_right(false, 300000);
+}
+
+Test(peers, the_same_bytes_through_tls, .timeout = 100)
+{
+    expect_all_right(true, 2000);
+    expect_all_right(true, 300000);
+}
+
+/* A connection that breaks at any request is made again, once. */
+Test(peers, a_broken_connection_is_made_again, .timeout = 100)
+{
+    for (uint64_t at = 0; at < 12; at += 3) {
+        cr_assert(plane_open(&p, at % 2 == 0, 60000, 30000));
+        p.servers[1].fault = PLANE_CUTS_ONCE;
+        p.servers[1].fault_at = at;
+        plane_start(&p, 2, at, 0);
+        plane_run(&p);
+        cr_expect_eq(plane_right(&p), 2, "%llu: %s", (unsigned long long)at,
+                     p.slots[0].t.task.error.cause);
+        cr_expect_gt(p.servers[1].gets, at);
+        cr_expect(plane_close(&p));
+    }
+}
+
+static void expect_lost(uint32_t server, const char *words)
+{
+    for (uint32_t i = 0; i < p.slot_count; i++) {
+        const struct plane_slot *s = &p.slots[i];
+        cr_expect_eq(s->result, GLINT_E_FETCH_FAILED, "%d", s->result);
+        cr_assert_lt(s->lost, PLANE_MAPS);
+        cr_expect_eq(s->inputs[s->lost].executor, server);
+        cr_expect_not_null(strstr(s->t.task.error.cause, words), "%s", s->t.task.error.cause);
+    }
+}
+
+Test(peers, one_that_always_breaks_is_named, .timeout = 100)
+{
+    for (uint64_t at = 0; at < 8; at += 7) {
+        cr_assert(plane_open(&p, false, 60000, 100000));
+        p.servers[2].fault = PLANE_CUTS;
+        p.servers[2].fault_at = at;
+        plane_start(&p, 2, 5, 0);
+        plane_run(&p);
+        expect_lost(3, "e3 (127.0.0.1:");
+        cr_expect(plane_close(&p));
+    }
+}
+
+Test(peers, one_that_says_nothing_is_named, .timeout = 100)
+{
+    for (uint64_t at = 0; at < 8; at += 7) {
+        cr_assert(plane_open(&p, false, 300, 100000));
+        p.servers[0].fault = PLANE_SILENT;
+        p.servers[0].fault_at = at;
+        plane_start(&p, 2, 5, 0);
+        plane_run(&p);
+        expect_lost(1, "nothing came");
+        cr_expect(plane_close(&p));
+    }
+}
+
+Test(peers, one_that_is_gone_is_named, .timeout = 100)
+{
+    cr_assert(plane_open(&p, false, 60000, 1000));
+    gate_close(p.servers[1].gate);
+    p.servers[1].gate = NULL;
+    plane_start(&p, 2, 5, 0);
+    plane_run(&p);
+    expect_lost(2, "e2 (127.0.0.1:");
+    cr_expect(plane_close(&p));
+}
+
+Test(peers, what_is_missing_is_named, .timeout = 100)
+{
+    cr_assert(plane_open(&p, false, 60000, 1000));
+    p.wrong_map = 7;
+    plane_start(&p, 1, 5, 0);
+    plane_run(&p);
+    expect_lost(2, "it is not there");
+    cr_expect_eq(p.slots[0].lost, 7);
+    cr_expect(plane_close(&p));
+}
+
+/* Tasks that wait for a silent peer end when they are cancelled, and so they do when all is closed.
+ */
+Test(peers, waiting_tasks_end, .timeout = 100)
+{
+    for (int closed = 0; closed < 2; closed++) {
+        cr_assert(plane_open(&p, false, 60000, 1000));
+        for (uint32_t i = 0; i < PLANE_SERVERS; i++) p.servers[i].fault = PLANE_SILENT;
+        plane_start(&p, 2, 5, 0);
+        while (p.servers[0].gets + p.servers[1].gets + p.servers[2].gets < 6)
+            uv_run(&p.loop, UV_RUN_ONCE);
+        for (uint32_t i = 0; i < 2 && closed == 0; i++) {
+            atomic_store(&p.slots[i].cancel, true);
+            p.fetcher.cancel(p.fetcher.arg, p.slots[i].t.task.attempt_id);
+        }
+        if (closed == 1) plane_close_peers(&p);
+        plane_run(&p);
+        for (uint32_t i = 0; i < 2; i++)
+            cr_expect_eq(p.slots[i].result,
+                         closed == 1 ? GLINT_E_FETCH_FAILED : GLINT_E_INTERRUPTED);
+        cr_expect(plane_close(&p));
+    }
+}
