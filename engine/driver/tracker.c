@@ -1,4 +1,4 @@
-/* Rarest block first, from whoever has the least to send.
+/* Rarest block first, counting those on their way, from whoever has the least to send.
  *
  * A sender's link is shared by all it sends to, so few blocks on their way at a time spread faster
  * than many: while one block goes to eight executors at once, none of them can pass it on. Hence
@@ -19,9 +19,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define FLIGHTS_MAX     4u /* blocks on their way to one executor */
+#define FLIGHTS_MAX     2u /* blocks on their way to one executor */
 #define UPLOADS_MAX     2u /* from one executor: one is sent while the next is asked for */
-#define DRIVER_SENDS    3u /* from the driver */
+#define DRIVER_SENDS    2u /* from the driver */
 #define DRIVER_SENDS_TO 2u /* from the driver to one executor */
 #define AVOID_MAX       8u /* sources that failed an executor, as many as it remembers */
 static_assert(FLIGHTS_MAX <= TRACK_BLOCKS_MAX, "an answer has room for all flights");
@@ -42,9 +42,9 @@ struct receiver {
 struct holders {
     uint32_t *numbers;
     uint32_t count, capacity;
-    uint32_t free;    /* of them may send one more */
-    uint32_t cursor;  /* where the next look begins, so that all get their turn */
-    uint32_t leaving; /* flights of it from the driver */
+    uint32_t free;   /* of them may send one more */
+    uint32_t cursor; /* where the next look begins, so that all get their turn */
+    uint32_t coming; /* flights of it */
 };
 
 struct tracker {
@@ -196,8 +196,8 @@ static void depart(struct tracker *t, struct receiver *r, struct tracked_block f
     assert(!has(r->asked, flight.block));
     r->flights[r->flight_count++] = flight;
     add(r->asked, flight.block);
+    t->holders[flight.block].coming++;
     if (flight.from == TRACK_DRIVER) {
-        t->holders[flight.block].leaving++;
         r->from_driver++;
         t->driver_sends++;
         t->driver_blocks++;
@@ -213,14 +213,14 @@ static void land(struct tracker *t, struct receiver *r, uint32_t i)
 {
     struct tracked_block flight = r->flights[i];
     assert(has(r->asked, flight.block));
+    assert(t->holders[flight.block].coming > 0);
+    t->holders[flight.block].coming--;
     take(r->asked, flight.block);
     r->flights[i] = r->flights[--r->flight_count];
     if (flight.from == TRACK_DRIVER) {
         assert(t->driver_sends > 0 && r->from_driver > 0);
-        assert(t->holders[flight.block].leaving > 0);
         t->driver_sends--;
         r->from_driver--;
-        t->holders[flight.block].leaving--;
         return;
     }
     struct receiver *source = find(t, flight.from);
@@ -274,7 +274,7 @@ static bool only_driver_has(const struct tracker *t, const struct receiver *r, u
 {
     const struct holders *h = &t->holders[block];
     if (has(r->distrust, block)) return true;
-    if (h->count == 0) return h->leaving == 0;
+    if (h->count == 0) return h->coming == 0;
     for (uint32_t i = 0; i < h->count; i++)
         if (!avoids(r, h->numbers[i])) return false;
     return true;
@@ -311,11 +311,11 @@ static bool pick(struct tracker *t, const struct receiver *r, struct tracked_blo
             return true;
         }
         const struct holders *h = &t->holders[b];
-        if (h->free == 0 || h->count >= rarest) continue;
+        if (h->free == 0 || h->count + h->coming >= rarest) continue;
         uint32_t source = pick_source(t, r, b);
         if (source == TRACK_DRIVER) continue;
         *out = (struct tracked_block){b, source};
-        rarest = h->count;
+        rarest = h->count + h->coming;
     }
     return rarest != UINT32_MAX;
 }
