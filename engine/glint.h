@@ -228,6 +228,14 @@ void *glint_scratch(struct glint_task *task, uint64_t size);
  * function makes, whatever unions and coalesces follow. */
 uint32_t glint_partition(const struct glint_task *task);
 
+/* The two values of a msgpack array of two, as a join or a cogroup makes them; they lie in it.
+ * False: it is no such array. */
+bool glint_pair(struct glint_slice pair, struct glint_slice *out_first,
+                struct glint_slice *out_second);
+/* A msgpack value as a cell of a type, NONE being nil; slices lie in it. False: it is of another
+ * type. */
+bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out);
+
 /* Arguments by name, inside `open`. Each answers 0 or a negative code with the error set. */
 int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out);
 int glint_arg_f64(struct glint_task *task, const char *name, double *out);
@@ -350,6 +358,33 @@ struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
                                  struct glint_args *args);
 /* Of equal records one. Records of pairs are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
+/* Joins: records of equal keys from both sides, whose keys must be of one type. The value is the
+ * msgpack array [left, right] (glint_pair, glint_unpack); nil stands for a side that has no record,
+ * or no values. Of a key each left value meets each right one, in that order, as in Spark. The left
+ * values stream by; the right ones are held, in memory up to a share of the slot's and beyond it on
+ * disk: where sizes differ much, the smaller side belongs right. Differs from Spark: both sides are
+ * always shuffled. */
+struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right);
+/* And [left, nil] where a left value meets none. */
+struct glint_rdd *glint_left_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+/* And [nil, right]. */
+struct glint_rdd *glint_right_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+/* And both. */
+struct glint_rdd *glint_full_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+/* A grouped RDD over both sides: a key's values stream by as msgpack [side, value], first those of
+ * the left side, 0, then those of the right one, 1. Differs from Spark: nothing is collected; a
+ * GROUP function sees the two lists one after the other. */
+struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right);
+/* The records of `rdd` whose key `other` has not, whatever its values. */
+struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other);
+/* Of the records that are in both, each once. Shapes must be equal; pairs are at most 16 MiB. */
+struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b);
+/* The records that are not in `other`, as often as they were. As intersection. */
+struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other);
+/* Each element with its index, (element, i64), counted over the partitions in their order. The
+ * input's key must be NONE. Where there are several partitions, the input is read once more, to
+ * count. */
+struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
 /* Sorted by the key's order within and over partitions; the bounds come from a sample, for which
  * the input is read once more unless there is one partition only. Stable. Differs from Spark: where
  * there are few different keys, some partitions are empty. */
@@ -359,6 +394,9 @@ struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
                                 struct glint_args *args, bool ascending);
 /* By hash of the key, into `partitions` (0: the default). In a partition records stand by key. */
 struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
+/* The same, and in a partition records are sorted by key; those of one key stay in their order. */
+struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd *rdd,
+                                                               uint32_t partitions, bool ascending);
 /* Spread by (partition, index), never by arrival: the same on every cluster and after every retry.
  * In a partition the records of a pair RDD stand by key. */
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
@@ -439,44 +477,6 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 /* The sum of a counter over the actions so far; 0 if nobody counted. */
 int64_t glint_counter_value(const struct glint *g, const char *name);
 
-/* ------------------------------------------------------------------------------------------------
- * Jobs: what `glint submit` and `glint explain` know */
-
-/* Positional arguments and options of a job, as the user gave them. */
-struct glint_job_option {
-    const char *name;   /* without the dashes */
-    const char *value;  /* placeholder in the help, NULL: a switch */
-    const char *preset; /* default, NULL: none */
-    const char *help;
-};
-
-struct glint_job_args {
-    const char *const *positional; /* as many as the job's table says */
-    const void *options;
-};
-/* The option's value or its default; NULL where neither is. The name must be in the job's table. */
-const char *glint_job_option(const struct glint_job_args *args, const char *name);
-/* Checked readings of an option; a bad value is a sticky error that names it. */
-int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
-                      int64_t min, int64_t max);
-double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name);
-/* Parses all of `text` as a decimal number. False: it is none, or out of the type's range. */
-bool glint_parse_f64(struct glint_slice text, double *out);
-bool glint_parse_i64(struct glint_slice text, int64_t *out);
-/* True under `glint explain`: save actions print their plan instead of running it. */
-bool glint_explaining(const struct glint *g);
-/* A line of `glint explain` or of the job's summary on standard error. */
-void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Memory that one slot may use, from --memory. */
-uint64_t glint_slot_memory(const struct glint *g);
-
-struct glint_job {
-    const char *name;
-    const char *summary;                    /* one line */
-    const char *help;                       /* more, may be NULL */
-    const char *const *positional;          /* names, upper case, ends with NULL */
-    const struct glint_job_option *options; /* ends with a NULL name */
-    int (*run)(struct glint *g, const struct glint_job_args *args);
-};
+#include "engine/glint_job.h" /* the table of a job, its options */
 
 #endif

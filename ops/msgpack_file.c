@@ -7,13 +7,10 @@
  *
  *     window   [ done | rows of the batch at hand | cut record | ...free... ]
  *                     first                       at           fill    capacity */
-#include "engine/data/scan.h"
 #include "engine/data/source.h"
 #include "ops/compact.h"
+#include "ops/msgpack_cell.h"
 #include "ops/ops.h"
-
-#include <assert.h>
-#include <string.h>
 
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
 
@@ -57,20 +54,6 @@ static enum scan_result corrupt(struct msgpack_state *s, const uint8_t *p, const
 
 /* ---- Decoding */
 
-static bool cell_decode(enum glint_type type, const struct scan_head *h, const uint8_t *p,
-                        union glint_value *out)
-{
-    switch (type) {
-    case GLINT_NONE: return h->kind == SCAN_NIL;
-    case GLINT_I64:
-        out->i64 = h->i64;
-        return h->kind == SCAN_INT || (h->kind == SCAN_UINT && h->u64 <= INT64_MAX);
-    case GLINT_F64: out->f64 = h->f64; return h->kind == SCAN_FLOAT;
-    default: out->bytes = (struct glint_slice){p + h->head_size, h->size};
-    }
-    return h->kind == (type == GLINT_TEXT ? SCAN_STR : SCAN_BIN);
-}
-
 /* A value that cannot be taken apart yet: cut short, or no msgpack at all. */
 static enum scan_result explain(struct msgpack_state *s, const uint8_t *p, uint64_t left,
                                 uint64_t *size)
@@ -90,7 +73,7 @@ static enum scan_result cell_read(struct msgpack_state *s, enum glint_type type,
         return r;
     }
     if (!scan_head(p, left, &h)) return explain(s, p, left, size);
-    if (!cell_decode(type, &h, p, out)) {
+    if (!msgpack_cell_decode(type, &h, p, out)) {
         const bool unsigned_only = h.kind == SCAN_UINT && h.u64 > INT64_MAX;
         return corrupt(s, p, wanted_names[type],
                        unsigned_only ? "an integer without" : kind_names[h.kind]);

@@ -26,6 +26,12 @@
     X(aggregate_by_key)                                                                            \
     X(combine_by_key)                                                                              \
     X(group_by_key)                                                                                \
+    X(side)                                                                                        \
+    X(join)                                                                                        \
+    X(left_outer_join)                                                                             \
+    X(right_outer_join)                                                                            \
+    X(full_outer_join)                                                                             \
+    X(join_pairs)                                                                                  \
     X(distinct_pack)                                                                               \
     X(distinct)                                                                                    \
     X(distinct_unpack)                                                                             \

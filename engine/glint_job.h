@@ -1,0 +1,45 @@
+/* Jobs: what `glint submit` and `glint explain` know of them. Part of glint.h, which includes it.
+ */
+#ifndef GLINT_JOB_H
+#define GLINT_JOB_H
+
+#include "engine/glint.h"
+
+/* Positional arguments and options of a job, as the user gave them. */
+struct glint_job_option {
+    const char *name;   /* without the dashes */
+    const char *value;  /* placeholder in the help, NULL: a switch */
+    const char *preset; /* default, NULL: none */
+    const char *help;
+};
+
+struct glint_job_args {
+    const char *const *positional; /* as many as the job's table says */
+    const void *options;
+};
+/* The option's value or its default; NULL where neither is. The name must be in the job's table. */
+const char *glint_job_option(const struct glint_job_args *args, const char *name);
+/* Checked readings of an option; a bad value is a sticky error that names it. */
+int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
+                      int64_t min, int64_t max);
+double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name);
+/* Parses all of `text` as a decimal number. False: it is none, or out of the type's range. */
+bool glint_parse_f64(struct glint_slice text, double *out);
+bool glint_parse_i64(struct glint_slice text, int64_t *out);
+/* True under `glint explain`: save actions print their plan instead of running it. */
+bool glint_explaining(const struct glint *g);
+/* A line of `glint explain` or of the job's summary on standard error. */
+void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Memory that one slot may use, from --memory. */
+uint64_t glint_slot_memory(const struct glint *g);
+
+struct glint_job {
+    const char *name;
+    const char *summary;                    /* one line */
+    const char *help;                       /* more, may be NULL */
+    const char *const *positional;          /* names, upper case, ends with NULL */
+    const struct glint_job_option *options; /* ends with a NULL name */
+    int (*run)(struct glint *g, const struct glint_job_args *args);
+};
+
+#endif

@@ -1,0 +1,11 @@
+/* join: each left value of a key with each right one. */
+#include "ops/join_pairs.h"
+
+extern const struct op op_join;
+
+struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right)
+{
+    return join_rdd(&op_join, left, right, false, false);
+}
+
+const struct op op_join = {.name = "join", .kind = OP_WIDE};

@@ -1,0 +1,254 @@
+/* See join_pairs.h. The shuffle streams a key's right values first. They are held (ops/held.h);
+ * then each left value, as it comes, meets all of them, which gives Spark's order:
+ *
+ *     (l1, r1) (l1, r2) ... (l2, r1) (l2, r2) ...
+ *
+ * Rows are written once, straight into the memory of the batch that goes out. */
+#include "ops/join_pairs.h"
+
+#include "engine/data/bytes.h"
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "ops/compact.h"
+#include "ops/held.h"
+#include "ops/msgpack_cell.h"
+#include "ops/sides.h"
+
+struct join_state {
+    struct glint_task *task;
+    bool keep_left, keep_right; /* values that meet none */
+    bool any_left;              /* in the group at hand */
+    struct side_group group;
+    union glint_value number; /* its key, where that is one */
+    struct held right;
+    /* The batch that goes out next. */
+    uint32_t rows;
+    uint64_t weight; /* bytes of all its cells */
+    uint64_t key_at; /* where the group's key lies in `keys` */
+    bool key_there;  /* it does */
+    struct buffer keys, values;
+    struct compact_column key, value;
+};
+
+static const uint8_t nil_byte = MSGPACK_NIL;
+static const struct glint_slice nil = {&nil_byte, 1};
+
+static int join_open(void *state, const struct op_open *o)
+{
+    struct join_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    s->group.type = o->in.key;
+    held_init(&s->right, o->task);
+    unpacker_init(&u, o->params);
+    s->keep_left = unpack_u64(&u, 1) != 0;
+    s->keep_right = unpack_u64(&u, 1) != 0;
+    bool sound = unpack_done(&u) && o->in.value == GLINT_MSGPACK && o->out.value == GLINT_MSGPACK &&
+                 o->in.key == o->out.key;
+    unpacker_fini(&u);
+    if (sound) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a join's parameters do not parse");
+}
+
+/* ---- The batch that goes out */
+
+static struct glint_column column(enum glint_type type, const struct compact_column *c,
+                                  const struct buffer *bytes, bool alone)
+{
+    struct glint_column out = {.type = type};
+    if (type == GLINT_I64) {
+        out.i64 = c->i64;
+    } else if (type == GLINT_F64) {
+        out.f64 = c->f64;
+    } else {
+        out.base = bytes->data;
+        out.size = bytes->size;
+        out.start = alone ? NULL : c->start;
+        out.end = alone ? NULL : c->end;
+    }
+    return out;
+}
+
+static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
+{
+    bool alone = s->weight > BATCH_BYTES_MAX;
+    struct glint_batch batch = {.rows = s->rows,
+                                .key = column(s->group.type, &s->key, &s->keys, alone),
+                                .value = column(GLINT_MSGPACK, &s->value, &s->values, alone)};
+    assert(!alone || s->rows == 1);
+    glint_emit_batch(out, &batch);
+    s->rows = 0;
+    s->weight = 0;
+    s->keys.size = s->values.size = 0;
+    s->key_there = false;
+    return out->flow;
+}
+
+/* The group's key as that of row `rows`: bytes are written once for all rows of the group. */
+static bool put_key(struct join_state *s)
+{
+    const struct buffer *key = &s->group.key;
+    if (s->group.type == GLINT_I64) {
+        s->key.i64[s->rows] = s->number.i64;
+    } else if (s->group.type == GLINT_F64) {
+        s->key.f64[s->rows] = s->number.f64;
+    } else {
+        if (!s->key_there) {
+            s->key_at = s->keys.size;
+            if (!buffer_append(&s->keys, key->data, key->size)) return false;
+            s->key_there = true;
+        }
+        s->key.start[s->rows] = (uint32_t)s->key_at;
+        s->key.end[s->rows] = (uint32_t)(s->key_at + key->size);
+    }
+    return true;
+}
+
+static bool put_pair(struct join_state *s, struct glint_slice left, struct glint_slice right)
+{
+    uint64_t size = 1 + left.size + right.size;
+    if (!buffer_reserve(&s->values, size)) return false;
+    uint8_t *out = s->values.data + s->values.size;
+    *out++ = MSGPACK_PAIR;
+    bytes_copy(out, left.data, left.size);
+    bytes_copy(out + left.size, right.data, right.size);
+    s->value.start[s->rows] = (uint32_t)s->values.size;
+    s->values.size += size;
+    s->value.end[s->rows] = (uint32_t)s->values.size;
+    return true;
+}
+
+/* A batch is small in sum, however often a key or a value stands in it; a large row goes alone. */
+static enum flow add_row(struct join_state *s, struct glint_slice left, struct glint_slice right,
+                         struct glint_emitter *out)
+{
+    uint64_t size = s->group.key.size + 1 + left.size + right.size;
+    bool full = s->rows == BATCH_ROWS_MAX || s->weight + size > EMIT_BUFFER_BYTES;
+    if (s->rows > 0 && full && join_flush(s, out) != FLOW_MORE) return out->flow;
+    if (!put_key(s) || !put_pair(s, left, right)) {
+        error_no_memory(&s->task->error);
+        return FLOW_FAIL;
+    }
+    s->rows++;
+    s->weight += size;
+    return out->flow;
+}
+
+/* ---- Groups */
+
+/* A left value, or nil, with each right one. */
+static enum flow add_rows(struct join_state *s, struct glint_slice left, struct glint_emitter *out)
+{
+    struct glint_slice right;
+    int more = held_rewind(&s->right);
+    if (more == 0) more = held_next(&s->right, &right);
+    while (more > 0) {
+        enum flow flow = add_row(s, left, right, out);
+        if (flow != FLOW_MORE) return flow;
+        more = held_next(&s->right, &right);
+    }
+    return more < 0 ? FLOW_FAIL : out->flow;
+}
+
+static enum flow end_group(struct join_state *s, struct glint_emitter *out)
+{
+    enum flow flow = out->flow;
+    if (flow == FLOW_MORE && s->keep_right && !s->any_left && s->right.count > 0)
+        flow = add_rows(s, nil, out);
+    held_clear(&s->right);
+    s->group.begun = s->any_left = s->key_there = false;
+    return flow;
+}
+
+static enum flow begin_group(struct join_state *s, struct glint_slice key,
+                             const union glint_value *number, struct glint_emitter *out)
+{
+    enum flow flow = end_group(s, out);
+    if (flow != FLOW_MORE) return flow;
+    s->number = *number;
+    if (side_group_begin(&s->group, key)) return FLOW_MORE;
+    error_no_memory(&s->task->error);
+    return FLOW_FAIL;
+}
+
+static enum flow add_value(struct join_state *s, enum side side, struct glint_slice value,
+                           struct glint_emitter *out)
+{
+    if (side == SIDE_RIGHT && s->any_left) {
+        error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL,
+                  "a shuffle gave the sides of a join in the wrong order");
+        return FLOW_FAIL;
+    }
+    if (side == SIDE_RIGHT) return held_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
+    s->any_left = true;
+    if (s->right.count > 0) return add_rows(s, value, out);
+    return s->keep_left ? add_row(s, value, nil, out) : FLOW_MORE;
+}
+
+static enum flow join_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct join_state *s = state;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record r = glint_batch_record(batch, row);
+        uint8_t scratch[CODEC_NUMBER_BYTES];
+        struct glint_slice key = codec_encode(s->group.type, &r.key, scratch), value;
+        enum side side;
+        enum flow flow = FLOW_MORE;
+        if (!sides_take(s->task, r.value.bytes, &side, &value)) return FLOW_FAIL;
+        if (!side_group_has(&s->group, key)) flow = begin_group(s, key, &r.key, out);
+        if (flow == FLOW_MORE) flow = add_value(s, side, value, out);
+        if (flow != FLOW_MORE) return flow;
+    }
+    return FLOW_MORE;
+}
+
+static enum flow join_finish(void *state, struct glint_emitter *out)
+{
+    struct join_state *s = state;
+    enum flow flow = end_group(s, out);
+    return flow == FLOW_MORE && s->rows > 0 ? join_flush(s, out) : flow;
+}
+
+static void join_close(void *state)
+{
+    struct join_state *s = state;
+    held_fini(&s->right);
+    buffer_fini(&s->group.key);
+    buffer_fini(&s->keys);
+    buffer_fini(&s->values);
+}
+
+const struct op op_join_pairs = {.name = "join.pairs",
+                                 .kind = OP_NARROW,
+                                 .state_size = sizeof(struct join_state),
+                                 .open = join_open,
+                                 .push = join_push,
+                                 .finish = join_finish,
+                                 .close = join_close};
+
+/* ---- The plan */
+
+struct glint_rdd *join_rdd(const struct op *wide, struct glint_rdd *left, struct glint_rdd *right,
+                           bool keep_left, bool keep_right)
+{
+    struct sides_spec sides = {.wide = wide, .left = left, .right = right, .first = SIDE_RIGHT};
+    struct glint_rdd *groups = sides_rdd(&sides), *out = NULL;
+    if (groups == NULL) return NULL;
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_u64(&p, keep_left);
+    pack_u64(&p, keep_right);
+    struct rdd_spec spec = {.op = &op_join_pairs,
+                            .parents = {groups},
+                            .params = {p.out.data, p.out.size},
+                            .shape = groups->shape,
+                            .key_partitioned = true};
+    if (p.failed)
+        error_no_memory(&groups->g->error);
+    else
+        out = rdd_create(groups->g, &spec);
+    packer_fini(&p);
+    if (out != NULL) out->shuffle = groups;
+    return out;
+}

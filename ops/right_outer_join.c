@@ -1,0 +1,11 @@
+/* rightOuterJoin: as join, and right values that meet none. */
+#include "ops/join_pairs.h"
+
+extern const struct op op_right_outer_join;
+
+struct glint_rdd *glint_right_outer_join(struct glint_rdd *left, struct glint_rdd *right)
+{
+    return join_rdd(&op_right_outer_join, left, right, false, true);
+}
+
+const struct op op_right_outer_join = {.name = "rightOuterJoin", .kind = OP_WIDE};

@@ -1,0 +1,195 @@
+/* See sides.h. The operator `side` lets keys through by reference and writes the values anew. */
+#include "ops/sides.h"
+
+#include "engine/data/bytes.h"
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "ops/msgpack_cell.h"
+
+#define SIDE_HEAD_BYTES 2 /* the array's head, the side */
+
+struct side_state {
+    struct glint_task *task;
+    enum glint_type type; /* of the values that go in */
+    uint8_t side;
+    uint32_t rows; /* written, not pushed */
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    struct buffer bytes;
+};
+
+static int side_open(void *state, const struct op_open *o)
+{
+    struct side_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    unpacker_init(&u, o->params);
+    s->side = (uint8_t)unpack_u64(&u, SIDE_RIGHT);
+    bool keys_only = unpack_u64(&u, 1) != 0;
+    bool sound = unpack_done(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
+    unpacker_fini(&u);
+    s->type = keys_only ? GLINT_NONE : o->in.value;
+    if (sound) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a side's parameters do not parse");
+}
+
+/* Rows [first, first + rows) of a column, by reference. */
+static struct glint_column column_part(const struct glint_column *c, uint32_t first)
+{
+    struct glint_column part = *c;
+    part.lines = NULL;
+    if (c->start != NULL) {
+        part.start += first;
+        part.end += first;
+    }
+    if (c->i64 != NULL) part.i64 += first;
+    if (c->f64 != NULL) part.f64 += first;
+    return part;
+}
+
+/* Pushes the rows that were written; they are the batch's last ones before `end`. */
+static enum flow side_flush(struct side_state *s, const struct glint_batch *in, uint32_t end,
+                            struct glint_emitter *out)
+{
+    assert(s->rows <= end && end <= in->rows);
+    struct glint_batch batch = {.rows = s->rows,
+                                .key = column_part(&in->key, end - s->rows),
+                                .value = {.type = GLINT_MSGPACK,
+                                          .base = s->bytes.data,
+                                          .start = s->start,
+                                          .end = s->end,
+                                          .size = s->bytes.size}};
+    if (s->bytes.size > BATCH_BYTES_MAX) batch.value.start = batch.value.end = NULL;
+    assert(s->rows <= 1 || batch.value.start != NULL);
+    glint_emit_batch(out, &batch);
+    s->rows = 0;
+    s->bytes.size = 0;
+    return out->flow;
+}
+
+static bool is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
+/* Writes one value; there is room. */
+static void put_value(struct side_state *s, const union glint_value *v)
+{
+    uint8_t *out = s->bytes.data + s->bytes.size;
+    s->start[s->rows] = (uint32_t)s->bytes.size;
+    *out++ = MSGPACK_PAIR;
+    *out++ = s->side;
+    out = msgpack_put_head(out, s->type, v);
+    if (is_bytes(s->type)) {
+        bytes_copy(out, v->bytes.data, v->bytes.size);
+        out += v->bytes.size;
+    }
+    s->bytes.size = (uint64_t)(out - s->bytes.data);
+    s->end[s->rows++] = (uint32_t)s->bytes.size;
+}
+
+static enum flow side_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct side_state *s = state;
+    assert(s->rows == 0 && s->bytes.size == 0);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        union glint_value v = {.i64 = 0};
+        if (s->type != GLINT_NONE) v = glint_column_value(&batch->value, row);
+        uint64_t size = SIDE_HEAD_BYTES + MSGPACK_HEAD_BYTES_MAX;
+        if (is_bytes(s->type)) {
+            if (!msgpack_cell_check(s->task, s->type, v.bytes)) return FLOW_FAIL;
+            size += v.bytes.size;
+        }
+        bool full = s->rows > 0 && s->bytes.size + size > BATCH_BYTES_MAX;
+        if (full && side_flush(s, batch, row, out) != FLOW_MORE) return out->flow;
+        if (!buffer_reserve(&s->bytes, size)) {
+            error_no_memory(&s->task->error);
+            return FLOW_FAIL;
+        }
+        put_value(s, &v);
+    }
+    return side_flush(s, batch, batch->rows, out);
+}
+
+static void side_close(void *state)
+{
+    buffer_fini(&((struct side_state *)state)->bytes);
+}
+
+const struct op op_side = {.name = "side",
+                           .kind = OP_NARROW,
+                           .state_size = sizeof(struct side_state),
+                           .open = side_open,
+                           .push = side_push,
+                           .close = side_close};
+
+/* ---- Behind the shuffle */
+
+bool sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
+                struct glint_slice *out_value)
+{
+    if (pair.size <= SIDE_HEAD_BYTES || pair.data[0] != MSGPACK_PAIR || pair.data[1] > SIDE_RIGHT) {
+        error_set(&task->error, GLINT_E_RUN_CORRUPT, NULL, "a record of a join does not parse");
+        return false;
+    }
+    *out_side = (enum side)pair.data[1];
+    *out_value = (struct glint_slice){pair.data + SIDE_HEAD_BYTES, pair.size - SIDE_HEAD_BYTES};
+    return true;
+}
+
+bool side_group_has(const struct side_group *g, struct glint_slice key)
+{
+    return g->begun && key.size == g->key.size && bytes_equal(key.data, g->key.data, key.size);
+}
+
+bool side_group_begin(struct side_group *g, struct glint_slice key)
+{
+    g->key.size = 0;
+    g->begun = true;
+    return buffer_append(&g->key, key.data, key.size);
+}
+
+/* ---- The plan */
+
+static struct glint_rdd *side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
+{
+    if (rdd == NULL) return NULL;
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_u64(&p, side);
+    pack_u64(&p, keys_only);
+    struct rdd_spec spec = {.op = &op_side,
+                            .parents = {rdd},
+                            .params = {p.out.data, p.out.size},
+                            .shape = {rdd->shape.key, GLINT_MSGPACK}};
+    struct glint_rdd *out = NULL;
+    if (p.failed)
+        error_no_memory(&rdd->g->error);
+    else
+        out = rdd_create(rdd->g, &spec);
+    packer_fini(&p);
+    return out;
+}
+
+struct glint_rdd *sides_rdd(const struct sides_spec *spec)
+{
+    struct glint_rdd *left = spec->left, *right = spec->right;
+    const char *name = spec->wide->name;
+    if (left == NULL || right == NULL) return NULL;
+    if (!rdd_is_pair(left)) return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s needs keys", name);
+    if (!rdd_is_pair(right)) return rdd_fail(right, GLINT_E_PLAN_TYPE, "%s needs keys", name);
+    if (left->shape.key != right->shape.key)
+        return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s", name,
+                        codec_type_name(left->shape.key), codec_type_name(right->shape.key));
+    left = side_rdd(left, SIDE_LEFT, false);
+    right = side_rdd(right, SIDE_RIGHT, spec->keys_only);
+    bool left_first = spec->first == SIDE_LEFT;
+    struct glint_rdd *both = glint_union(left_first ? left : right, left_first ? right : left);
+    if (both == NULL) return NULL;
+    struct rdd_spec wide = {.op = spec->wide,
+                            .parents = {both},
+                            .shape = both->shape,
+                            .grouped = spec->grouped,
+                            .key_partitioned = true};
+    return rdd_create(both->g, &wide);
+}
