@@ -72,6 +72,8 @@ struct glint_task {
     const struct glint_origin *origin;
     /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */
     const struct run_source *failed_source;
+    /* The error is FETCH_FAILED, and whoever should have sent the bytes does not answer. */
+    bool unreachable;
     /* Set by another thread: the job was cancelled. Read through task_cancelled. */
     const void *cancel_flag;
 };

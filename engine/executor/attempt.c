@@ -44,7 +44,7 @@ static int lose_input(struct attempt *a, uint32_t input, const char *again)
     struct glint_error why = a->task->error;
     a->task->error.code = GLINT_OK;
     a->fault = (struct fetch_fault){a->shuffle, in->map, in->executor, in->attempt,
-                                    why.code == GLINT_E_CONNECTION};
+                                    why.code == GLINT_E_FETCH_FAILED && a->task->unreachable};
     return error_set(&a->task->error, GLINT_E_FETCH_FAILED, why.code != GLINT_OK ? why.hint : NULL,
                      "map output %u of shuffle %llu at executor %u: %s%s", in->map,
                      (unsigned long long)a->shuffle, in->executor,

@@ -81,6 +81,7 @@ int fetch_failed(struct glint_task *task, const struct glint_error *why)
     if (task_cancelled(task))
         return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(&task->error);
+    if (task->error.code == GLINT_OK) task->unreachable = why->code == GLINT_E_CONNECTION;
     return error_set(&task->error, GLINT_E_FETCH_FAILED, why->hint[0] != '\0' ? why->hint : NULL,
                      "%s", why->cause);
 }

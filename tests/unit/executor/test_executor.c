@@ -28,6 +28,7 @@ struct world {
     struct executor *executors[EXECUTORS]; /* number i is i + 1 */
     struct fetcher fetcher;
     uint32_t places[MAPS];
+    uint32_t silent; /* answers no requests; 0: none */
     pthread_mutex_t lock;
     pthread_cond_t arrived;
     struct message *first, *last;
@@ -68,6 +69,7 @@ static void answer(struct fetch_request *r)
     struct store *s = executor_store(w.executors[r->executor - 1]);
     struct run_part parts[MAPS];
     uint32_t count = g->kind == GET_PARTS ? g->map_count : 1;
+    if (r->executor == w.silent) error_set(&r->error, GLINT_E_CONNECTION, NULL, "no answer");
     for (uint32_t i = 0; i < count && r->error.code == GLINT_OK; i++) {
         uint32_t map = g->kind == GET_PARTS ? g->maps[i][0] : g->map;
         uint32_t attempt = g->kind == GET_PARTS ? g->maps[i][1] : g->attempt;
@@ -241,6 +243,7 @@ static void expect_fault(struct message *m, uint32_t map, uint32_t executor, uin
     cr_expect_eq(fault.map, map);
     cr_expect_eq(fault.executor, executor);
     cr_expect_eq(fault.attempt, attempt);
+    cr_expect_eq(fault.unreachable, executor == w.silent);
     message_destroy(m);
 }
 
@@ -256,6 +259,22 @@ Test(executor, lost_outputs_are_named)
     send(1, MSG_KILL, &kill);
     expect_fault(run_reduce(1, 1), 0, 1, 2);
     run_maps(0x3, 3);
+    struct message *m = run_reduce(1, 0);
+    cr_expect_eq(m->type, MSG_DONE);
+    message_destroy(m);
+    close_world();
+}
+
+/* It is not one output that is lost then, but all that are there. */
+Test(executor, who_does_not_answer_is_unreachable)
+{
+    open_world(FN_MAP, NUMBERS);
+    run_maps(0xa, 0); /* 1 and 3 at executor 2 */
+    w.silent = 2;
+    expect_fault(run_reduce(1, 0), 1, 2, 0);
+    w.silent = 1;
+    expect_fault(run_reduce(2, 0), 0, 1, 0);
+    w.silent = 0;
     struct message *m = run_reduce(1, 0);
     cr_expect_eq(m->type, MSG_DONE);
     message_destroy(m);
