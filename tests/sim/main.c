@@ -168,16 +168,17 @@ static void report(const struct totals *t)
     for (int i = 1; i < 1024; i++)
         if (t->ends[i] > 0) printf(", %u with %s", t->ends[i], error_name((enum glint_code) - i));
     printf("; the last one %llu s after its faults\n", (unsigned long long)(t->late_ns / SECOND));
-    printf("%u actions, %u tasks, %u twins, %u map outputs, %u failed fetches, %u own failures "
-           "(%u by blame), %u nodes set aside, %u joins, %u losses\n",
-           c->actions, c->tasks, c->twins, c->outputs, c->fetch_failures, c->own_failures,
-           c->blamed, c->set_aside, c->joins, c->losses);
-    printf("%u crashes, %u killed children, %u drains, %u stops, %u cuts, %u cuts between "
-           "executors, %u resets, %u lost messages, %u duplicates, %u flipped bytes, %u full "
-           "disks, %u slow disks, %u slow nodes, %u clock jumps\n",
-           c->crashes, c->children, c->drains, c->stops, c->cuts, c->peer_cuts, c->drops,
-           c->lost_messages, c->duplicates, c->flips, c->full_disks, c->slow_disks, c->slow_nodes,
-           c->jumps);
+    printf("%u actions, %u tasks, %u twins, %u map outputs, %u failed fetches (%u "
+           "unreachable), %u own failures (%u by blame), %u nodes set aside, %u joins, %u losses\n",
+           c->actions, c->tasks, c->twins, c->outputs, c->fetch_failures, c->unreachable,
+           c->own_failures, c->blamed, c->set_aside, c->joins, c->losses);
+    printf(
+        "%u crashes, %u killed children, %u drains, %u stops, %u cuts, %u cuts between "
+        "executors, %u resets, %u lost messages, %u duplicates, %u lies, %u flipped bytes, %u full "
+        "disks, %u slow disks, %u slow nodes, %u clock jumps\n",
+        c->crashes, c->children, c->drains, c->stops, c->cuts, c->peer_cuts, c->drops,
+        c->lost_messages, c->duplicates, c->lies, c->flips, c->full_disks, c->slow_disks,
+        c->slow_nodes, c->jumps);
     printf("%u passed, %u failed\n", t->passed, t->failed);
 }
 

@@ -25,6 +25,18 @@ static struct buffer encode(const struct message *m)
     return bytes;
 }
 
+/* Another executor says the same, as if the attempt had been its own. */
+static void lie(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    struct sim_executor *liar = s->executors[sim_random(s, s->executor_count)];
+    if (liar == e || !liar->alive || !liar->connected) return;
+    s->counts.lies++;
+    struct event event = {.kind = EVENT_MESSAGE_TO_DRIVER, .executor = liar->number};
+    event.bytes = encode(m);
+    event.at = arrival(s, liar, true);
+    sim_push(s, event);
+}
+
 static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bool to_driver)
 {
     struct event event = {.kind = to_driver ? EVENT_MESSAGE_TO_DRIVER : EVENT_MESSAGE_TO_EXECUTOR,
@@ -37,6 +49,7 @@ static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bo
         event.at = arrival(s, e, to_driver);
         sim_push(s, event);
     }
+    if (twice && sim_chance(s, 3)) lie(s, e, m);
     event.bytes = encode(m);
     event.at = arrival(s, e, to_driver);
     message_destroy(m);

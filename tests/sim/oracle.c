@@ -319,12 +319,14 @@ static void output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
         if (a->stages[i].wide->id == shuffle) task_of(s, a->first_stage + i, map)->done = false;
 }
 
-/* One output, or all that the shuffle has there, where nobody answered. */
+/* One output, or all that the shuffle has there: where nobody answers, or not for the first time.
+ */
 static void heard_fetch_failed(struct sim *s, const struct message *m)
 {
     struct fetch_fault f;
     struct glint_error error = {.code = GLINT_OK};
     if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &error) != 0) abort();
+    s->counts.unreachable += f.unreachable;
     const struct seen_shuffle *sh = &s->oracle->shuffles[f.shuffle];
     assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL);
     for (uint32_t map = 0; map < sh->maps; map++) {

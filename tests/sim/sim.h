@@ -130,7 +130,7 @@ struct sim_counts {
     uint32_t crashes, stops, cuts, peer_cuts, duplicates, drops, flips, full_disks, slow_nodes,
         slow_disks, jumps, drains, children, lost_messages;
     uint32_t joins, losses, tasks, twins, fetch_failures, own_failures, blamed, set_aside, outputs,
-        actions;
+        actions, unreachable, lies;
 };
 
 /* What is wrong for the whole run, or befalls the job and not a node. At most one of a seed. */
