@@ -129,8 +129,8 @@ static void send_block(struct link *l, struct value *v, uint32_t block, uint64_t
     }
     *sending = (struct sending){l, s};
     l->sending_bytes += s->bytes.size;
-    conn_send_data(l->data, request, (struct glint_slice){s->bytes.data, s->bytes.size}, on_sent,
-                   sending);
+    struct glint_slice bytes = {s->bytes.data, s->bytes.size};
+    if (!conn_send_data(l->data, request, bytes, on_sent, sending)) on_sent(sending, false);
 }
 
 int broadcasts_on_get(struct link *l, const struct frame *f, struct glint_slice payload,

@@ -170,10 +170,12 @@ static void answer_size(struct answer *a, uint64_t size)
     a->size = size;
 }
 
-static void send_bytes(struct answer *a, struct glint_slice bytes)
+/* Where it cannot be sent the connection ends; *why is for who holds the answer. */
+static void send_bytes(struct answer *a, struct glint_slice bytes, struct glint_error *why)
 {
     answer_size(a, bytes.size);
-    conn_send_data(a->client->conn, a->request, bytes, on_sent, a);
+    if (conn_send_data(a->client->conn, a->request, bytes, on_sent, a)) return;
+    error_set(why, GLINT_E_CONNECTION, NULL, "the connection ends");
 }
 
 static void send_gone(struct client *c, uint64_t request, const struct glint_error *why)
@@ -206,15 +208,15 @@ static void on_read(uv_work_t *work, int status)
     struct client *c = a->client;
     struct glint_error why = {.code = GLINT_OK};
     if (status == 0 && a->read == (int64_t)a->size && c->conn != NULL) {
-        send_bytes(a, (struct glint_slice){a->block->bytes, a->size});
-        return;
-    }
-    if (status != 0 || a->read < 0)
+        send_bytes(a, (struct glint_slice){a->block->bytes, a->size}, &why);
+        if (why.code == GLINT_OK) return;
+    } else if (status != 0 || a->read < 0) {
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
                   a->run->path, uv_strerror(status != 0 ? status : (int)a->read));
-    else
+    } else {
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
                   "%s: the file ends early", a->run->path);
+    }
     if (c->conn != NULL) send_gone(c, a->request, &why);
     on_sent(a, false);
 }
@@ -251,7 +253,8 @@ static void send_parts(struct answer *a, const struct get *g, struct glint_error
     if (why->code == GLINT_OK && a->bytes.size > DATA_FRAME_BYTES_MAX)
         error_set(why, GLINT_E_PLAN_LIMIT, NULL, "places of %u map outputs are too many",
                   g->map_count);
-    if (why->code == GLINT_OK) send_bytes(a, (struct glint_slice){a->bytes.data, a->bytes.size});
+    if (why->code == GLINT_OK)
+        send_bytes(a, (struct glint_slice){a->bytes.data, a->bytes.size}, why);
 }
 
 static int send_output(struct answer *a, const struct get *g, struct glint_error *why)
@@ -269,7 +272,7 @@ static int send_output(struct answer *a, const struct get *g, struct glint_error
         return 0;
     }
     if (run->source.memory != NULL) {
-        send_bytes(a, (struct glint_slice){run->source.memory + g->offset, g->size});
+        send_bytes(a, (struct glint_slice){run->source.memory + g->offset, g->size}, why);
         return 0;
     }
     a->block = take_block(s);
@@ -299,7 +302,7 @@ static void send_result(struct answer *a, const struct get *g, struct glint_erro
     }
     a->held = HELD_RESULT;
     if (inside(g, bytes.size, DATA_FRAME_BYTES_MAX))
-        send_bytes(a, (struct glint_slice){bytes.data + g->offset, g->size});
+        send_bytes(a, (struct glint_slice){bytes.data + g->offset, g->size}, why);
     else
         error_set(why, GLINT_E_PROTOCOL, NULL, "bytes beyond a result's end were asked for");
 }
@@ -314,7 +317,7 @@ static void send_value(struct answer *a, const struct get *g, struct glint_error
         return;
     }
     a->held = HELD_VALUE;
-    send_bytes(a, sealed);
+    send_bytes(a, sealed, why);
 }
 
 /* ---- Clients */

@@ -152,9 +152,7 @@ static void ignore_pipe_signal(void)
 struct conn *conn_create(struct net *net, bool dialling, struct glint_error *error)
 {
     struct conn *c = mem_zalloc(sizeof *c);
-    if (c != NULL) c->spare = mem_alloc(sizeof *c->spare);
-    if (c == NULL || c->spare == NULL) {
-        mem_free(c);
+    if (c == NULL) {
         error_no_memory(error);
         return NULL;
     }

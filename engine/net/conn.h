@@ -3,8 +3,8 @@
  *   DIALLING -> SECURING [tcp connected or accepted]   SECURING -> GREETING [tls_ready]
  *   GREETING -> OPEN     [both hellos fit]             any -> CLOSED [conn_close, error, deadline]
  *
- * Loop thread only. Callbacks come from the loop, never from inside a call (one exception:
- * conn_send_data); they may call whatever is here. After `closed` returns the conn is gone. Where
+ * Loop thread only. Callbacks come from the loop, never from inside a call; they may call whatever
+ * is here. After `closed` returns the conn is gone. Where
  * writing fails, what the other side had still sent is read first. SIGPIPE is ignored from the
  * first connection on. */
 #ifndef GLINT_NET_CONN_H
@@ -54,11 +54,11 @@ struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum ch
  * (NULL: no payload). False without memory, or when CONN_QUEUE_BYTES_MAX wait to be sent: the
  * connection then ends by itself; or where it ends already. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
-/* Queues a DATA frame whose bytes are borrowed until `sent` is called (also when the connection
- * ends; then with ok false, before `closed`), which is always. Without TLS they go to the socket
- * from where they are. Without memory the connection ends; `sent` is then called from inside if
- * this happens for the second time. */
-void conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
+/* Queues a DATA frame whose bytes are borrowed until `sent` is called, which is always (when the
+ * connection ends: with ok false, before `closed`). Without TLS they go to the socket from where
+ * they are. False, and `sent` will not be called: without memory, the connection then ends by
+ * itself; or where it ends already. */
+bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
                     void (*sent)(void *arg, bool ok), void *arg);
 /* What waits to be sent. A sender of much data keeps it below a window of its own. */
 uint64_t conn_queued(const struct conn *c);

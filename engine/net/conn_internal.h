@@ -64,7 +64,6 @@ struct conn {
     uint32_t unproved;     /* bytes fed to TLS before it was ready */
     /* Writing (conn_write.c): `first` to `last` wait; `writing` are with the kernel. */
     struct out_frame *first, *last, *writing;
-    struct out_frame *spare; /* so that conn_send_data never lacks one */
     uint64_t taken;          /* bytes of `first`, header included, that are encrypted */
     struct buffer encrypted; /* with the kernel */
     uint64_t queued, queued_control;

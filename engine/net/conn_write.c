@@ -55,10 +55,9 @@ void conn_write_fini(struct conn *c)
     assert(c->state == CONN_CLOSED && !c->busy);
     c->writing = NULL;
     frames_free(c, writing, false);
-    while (c->first != NULL) conn_drop_queue(c); /* `sent` may have queued more */
+    conn_drop_queue(c);
+    assert(c->first == NULL); /* what has ended takes no more */
     buffer_fini(&c->encrypted);
-    mem_free(c->spare);
-    c->spare = NULL;
 }
 
 /* ---- Writing */
@@ -261,6 +260,11 @@ bool conn_queue(struct conn *c, enum frame_type type, uint64_t request, struct b
     return true;
 }
 
+static bool takes_frames(const struct conn *c)
+{
+    return c->state != CONN_CLOSED && !c->ending && !c->broken;
+}
+
 static int may_send(const struct conn *c, enum frame_type type, uint64_t size,
                     struct glint_error *why)
 {
@@ -277,7 +281,7 @@ static int may_send(const struct conn *c, enum frame_type type, uint64_t size,
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
     struct glint_error why = {.code = GLINT_OK};
-    bool alive = c->state != CONN_CLOSED && !c->ending && !c->broken;
+    bool alive = takes_frames(c);
     if (alive && may_send(c, type, payload != NULL ? payload->size : 0, &why) == 0) {
         if (conn_queue(c, type, request, payload)) {
             conn_flush(c);
@@ -290,30 +294,21 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
     return false;
 }
 
-/* The spare one is for the frame that finds no memory: its connection ends, and tells later. */
-static struct out_frame *data_frame(struct conn *c)
-{
-    struct out_frame *f = mem_alloc(sizeof *f);
-    if (f != NULL) return f;
-    struct glint_error why = {.code = GLINT_OK};
-    error_no_memory(&why);
-    conn_fail(c, &why);
-    f = c->spare;
-    c->spare = NULL;
-    return f;
-}
-
-void conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
+bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
                     void (*sent)(void *arg, bool ok), void *arg)
 {
+    struct glint_error why = {.code = GLINT_OK};
     assert(sent != NULL && bytes.size <= DATA_FRAME_BYTES_MAX);
-    struct out_frame *f = data_frame(c);
+    if (!takes_frames(c)) return false;
+    struct out_frame *f = mem_alloc(sizeof *f);
     if (f == NULL) {
-        sent(arg, false);
-        return;
+        error_no_memory(&why);
+        conn_fail(c, &why);
+        return false;
     }
     *f = (struct out_frame){.bytes = bytes, .sent = sent, .arg = arg};
     frame_encode(&(struct frame){FRAME_DATA, (uint32_t)bytes.size, 0, request}, NULL, f->header);
     enqueue(c, f);
     conn_flush(c);
+    return true;
 }

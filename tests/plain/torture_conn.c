@@ -36,8 +36,8 @@ static void use(struct side *s, struct conn *c, enum moment at)
         gave_up = true;
     }
     for (unsigned i = 0; i < DATAS; i++) {
-        data_queued[s == &world.client]++;
-        conn_send_data(c, i, (struct glint_slice){data, DATA_BYTES}, world_on_sent, s);
+        struct glint_slice bytes = {data, DATA_BYTES};
+        data_queued[s == &world.client] += conn_send_data(c, i, bytes, world_on_sent, s);
     }
 }
 
