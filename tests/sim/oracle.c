@@ -247,11 +247,27 @@ static void sent_outputs(struct sim *s, const struct sim_executor *e, const stru
     *told(s, e, (uint32_t)m->id) = sh->version + 1;
 }
 
+/* Of an attempt that runs there. */
+static void sent_kill(struct sim *s, const struct sim_executor *e, const struct message *m)
+{
+    const struct oracle *o = s->oracle;
+    bool found = false;
+    for (uint32_t i = 0; i < o->running_count; i++) {
+        const struct seen_attempt *r = &o->running[i];
+        found = found || (r->executor == e->number && r->stage == m->stage && r->task == m->task &&
+                          r->number == m->attempt);
+    }
+    s->counts.kills++;
+    if (!found)
+        sim_fail(s, "attempt %u of task %u is killed, and does not run", m->attempt, m->task);
+}
+
 void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     new_action(s);
     if (m->type == MSG_TASK) sent_task(s, e, m);
     if (m->type == MSG_OUTPUTS) sent_outputs(s, e, m);
+    if (m->type == MSG_KILL) sent_kill(s, e, m);
 }
 
 /* ---- What executors say */
@@ -486,6 +502,8 @@ void oracle_judge(struct sim *s, const struct glint_error *error,
     if (error->code == GLINT_OK && (o->losses > LOSSES_MAX || s->deserted || o->fatal != GLINT_OK))
         sim_fail(s, "ended well after %u losses%s%s", o->losses, s->deserted ? ", deserted" : "",
                  o->fatal != GLINT_OK ? ", with an error that no attempt can change" : "");
+    if (error->code == GLINT_OK && s->interrupted_at != 0)
+        sim_fail(s, "ended well, and was interrupted before");
     if (s->faults == 0) judge_lasting(s, error);
     if (s->faults == 0 && s->lasting == LASTING_NOTHING) judge_quiet(s, summary);
     uint64_t told_at = s->interrupted_at != 0 ? s->interrupted_at : s->config.timeout_ns;

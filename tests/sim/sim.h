@@ -126,11 +126,41 @@ struct sim_options {
     bool trace, quiet; /* quiet: nothing goes wrong */
 };
 
+/* What has happened: all of it does in a thousand seeds, or nothing was tested. */
+#define SIM_COUNTS(X)                                                                              \
+    X(actions, "actions")                                                                          \
+    X(tasks, "tasks")                                                                              \
+    X(twins, "twins")                                                                              \
+    X(outputs, "map outputs")                                                                      \
+    X(fetch_failures, "failed fetches")                                                            \
+    X(unreachable, "of unreachable executors")                                                     \
+    X(own_failures, "failures of tasks")                                                           \
+    X(blamed, "by blame")                                                                          \
+    X(kills, "kills")                                                                              \
+    X(set_aside, "nodes set aside")                                                                \
+    X(joins, "joins")                                                                              \
+    X(losses, "losses")                                                                            \
+    X(silences, "silences")                                                                        \
+    X(crashes, "crashes")                                                                          \
+    X(children, "killed children")                                                                 \
+    X(drains, "drains")                                                                            \
+    X(stops, "stops")                                                                              \
+    X(cuts, "cuts")                                                                                \
+    X(peer_cuts, "cuts between executors")                                                         \
+    X(drops, "resets")                                                                             \
+    X(lost_messages, "lost messages")                                                              \
+    X(duplicates, "duplicates")                                                                    \
+    X(lies, "lies")                                                                                \
+    X(flips, "flipped bytes")                                                                      \
+    X(full_disks, "full disks")                                                                    \
+    X(slow_disks, "slow disks")                                                                    \
+    X(slow_nodes, "slow nodes")                                                                    \
+    X(jumps, "clock jumps")
+
 struct sim_counts {
-    uint32_t crashes, stops, cuts, peer_cuts, duplicates, drops, flips, full_disks, slow_nodes,
-        slow_disks, jumps, drains, children, lost_messages;
-    uint32_t joins, losses, tasks, twins, fetch_failures, own_failures, blamed, set_aside, outputs,
-        actions, unreachable, lies;
+#define SIM_COUNT(name, text) uint32_t name;
+    SIM_COUNTS(SIM_COUNT)
+#undef SIM_COUNT
 };
 
 /* What is wrong for the whole run, or befalls the job and not a node. At most one of a seed. */

@@ -60,6 +60,7 @@ static void set_silent(struct sim *s, struct sim_executor *e, bool silent)
 {
     if (e->silent == silent || !e->connected) return;
     e->silent = silent;
+    s->counts.silences += silent;
     s->heard = true;
     driver_on_silent(s->driver, e->number, silent);
 }

@@ -123,13 +123,28 @@ static struct glint_rdd *ratings(const struct plan *p)
     return glint_map(glint_text_file(p->g, "in.tsv"), "sim.row", args);
 }
 
-/* Four actions over one shuffle, which is made once and again only where it was lost. */
+struct stop {
+    uint64_t *digest;
+    int left;
+};
+
+static int stop_row(void *arg, const struct glint_record *r)
+{
+    struct stop *stop = arg;
+    digest_bytes(stop->digest, r->key.bytes.data, r->key.bytes.size);
+    return --stop->left == 0;
+}
+
+/* Six actions over one shuffle, which is made once and again only where it was lost; one of them
+ * ends while its tasks still run. */
 static void plan_again(const struct plan *p)
 {
     struct glint_rdd *sums = glint_reduce_by_key(ratings(p), "sim.sum", NULL);
     struct glint_rows rows = {0}, some = {0}, found = {0};
     union glint_value key = {.bytes = {(const uint8_t *)"5.9", 3}};
     int64_t n = 0;
+    struct stop stop = {p->digest, 3};
+    glint_collect_each(sums, stop_row, &stop);
     glint_count(sums, &n);
     digest_bytes(p->digest, &n, sizeof n);
     digest_rows(p->digest, &rows, glint_collect(sums, &rows));
@@ -359,6 +374,31 @@ void works_run(struct sim *s)
     }
 }
 
+struct listing {
+    uint32_t parts, others;
+};
+
+static int list_entry(void *arg, const char *name)
+{
+    struct listing *l = arg;
+    uint32_t number;
+    char rest = '\0';
+    bool part = sscanf(name, "part-%5u%c", &number, &rest) >= 1;
+    if (part && (rest != '.' || strstr(name, ".attempt-") == NULL))
+        l->parts++;
+    else if (strcmp(name, "_SUCCESS") != 0)
+        l->others++;
+    return 0;
+}
+
+/* Parts and the mark that it is whole, nothing else. */
+static bool is_tidy(const char *output)
+{
+    struct listing l = {0, 0};
+    return env_real()->list(env_real(), output, list_entry, &l) == 0 && l.parts > 0 &&
+           l.others == 0;
+}
+
 static void check_outputs(struct sim *s, const struct sim_work *work, bool well)
 {
     const struct expected *e = expected_of(s, work);
@@ -368,6 +408,8 @@ static void check_outputs(struct sim *s, const struct sim_work *work, bool well)
         struct output found = output_read(n.names[i]);
         if (well && !output_same(&found, &e->outputs[i]))
             sim_fail(s, "%s: %s has wrong bytes", works_name(work), n.names[i]);
+        if (well && !is_tidy(n.names[i]))
+            sim_fail(s, "%s: something else stands in %s", works_name(work), n.names[i]);
         if (!well && found.data != NULL)
             sim_fail(s, "%s: a job that failed has left %s", works_name(work), n.names[i]);
         output_free(&found);

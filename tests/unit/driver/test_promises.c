@@ -349,6 +349,42 @@ Test(promises, outputs_lost_between_actions_are_made_again)
     world_close(&w);
 }
 
+/* The first result is enough; meanwhile the other reducer does not find map output 1. */
+static void lose_at_the_end(struct world *w, const struct task *t)
+{
+    const struct active *a = w->driver->active;
+    const struct outputs *o = a->stages[0].outputs;
+    struct fetch_fault fault = {.shuffle = o->shuffle,
+                                .map = 1,
+                                .executor = o->places[1].executor,
+                                .attempt = o->places[1].attempt};
+    if (w->state == 0 && t->stage == a->first_stage + 1 && t->number == 1)
+        fetch_failed(w, t, &fault);
+    else
+        done(w, t, "", 0);
+}
+
+static int one_is_enough(void *arg, uint32_t partition, struct glint_slice result)
+{
+    (void)arg, (void)partition, (void)result;
+    return 77;
+}
+
+Test(promises, outputs_lost_while_an_action_ends_are_made_again)
+{
+    struct world w;
+    world_open(&w, lose_at_the_end);
+    struct glint_rdd *rdd = sums(&w);
+    struct action a = {
+        .op = registry_op(&w.config, "count"), .rdd = rdd, .on_result = one_is_enough};
+    cr_expect_eq(action_run(&a), 77);
+    w.state = 1;
+    cr_expect_eq(act(rdd, NULL), 0);
+    cr_expect_eq(runs(&w, 3), 1);
+    cr_expect_eq(runs(&w, 4), REDUCES);
+    world_close(&w);
+}
+
 /* ---- Nodes */
 
 static void go_silent(struct world *w, const struct task *t)

@@ -1,0 +1,41 @@
+"""What Spark promises of clusters that lose nodes again and again (the table of all promises:
+tests/unit/driver/test_promises.c)."""
+import os
+import signal
+
+from cluster import until
+from faults import FaultTest
+
+
+class Rounds(FaultTest):
+    """Three times over, the process that runs a task is killed from outside, and each time a new one comes."""
+
+    def in_each_round(self, call, what):
+        """Kills each new process of e1 in the first such call. e2 stands in one all the time, so that there is
+        something to do."""
+        hooks = [self.hook(call, what, 1, "hold") for _ in range(3)]
+        held = self.hook(call, what, 1, "hold")
+        e1 = self.executor("e1", hooks=hooks)
+        self.executor("e2", hooks=[held])
+        job = self.begin()
+        held.until_hit()
+        for hook in hooks:
+            hook.until_hit()
+            child = self.child(e1)
+            os.kill(child, signal.SIGKILL)
+            self.until_gone(child)
+            hook.go()
+        held.go()
+        self.ends_well(job)
+        until(lambda: len([e for e in self.events("executor") if e.state == "lost"]) == 3, "three losses")
+        self.assertEqual(job.err.count("killed by signal 9"), 3, job.err)
+        return job
+
+    def test_in_the_map_stage(self):
+        self.in_each_round("open", "ratings-")
+        self.assertGreaterEqual(len(self.map_attempts("executor lost")), 3)
+        self.serves_the_next()
+
+    def test_in_the_result_stage(self):
+        self.in_each_round("change", ".attempt-")
+        self.serves_the_next()
