@@ -144,21 +144,18 @@ static int run_active(struct driver *d)
     return r;
 }
 
-/* What only running can tell, before the stages are cut: the bounds of sorts. Each preparation may
- * itself run an action, whose shuffles then exist. */
+/* What only running can tell, before the stages are cut: the bounds of sorts, the first indexes of
+ * partitions. Each preparation may itself run an action, whose shuffles then exist. */
 static int prepare(const struct action *action)
 {
     struct glint_rdd **wides = NULL;
     uint32_t count = 0;
     int r = plan_shuffles(action->rdd, false, &wides, &count);
-    for (uint32_t i = 0; i < count && r == 0; i++) {
-        int (*f)(struct glint_rdd *) = wides[i]->prepare;
-        if (f == NULL || wides[i]->shuffled) continue;
-        wides[i]->prepare = NULL;
-        r = f(wides[i]);
-    }
+    for (uint32_t i = 0; i < count && r == 0; i++)
+        if (!wides[i]->shuffled) r = stage_prepare(wides[i]);
     mem_free(wides);
-    return r;
+    if (r != 0 || action->rdd->op->kind == OP_WIDE) return r;
+    return stage_prepare(action->rdd);
 }
 
 int driver_run(struct runner *runner, const struct action *action)

@@ -37,8 +37,9 @@ struct glint_rdd {
     /* Known once `counted`. */
     uint32_t partitions, partitions_wish;
     bool counted;
-    /* Wide: called once before its map stage is cut, to find out what only running can tell (the
-     * bounds of a sort). 0 or the context's code. NULL: nothing to do. */
+    /* Called once before its stage is cut (of a wide node: its map stage), to find out what only
+     * running can tell: the bounds of a sort. It may run an action of its own. 0 or the context's
+     * code. NULL: nothing to do. */
     int (*prepare)(struct glint_rdd *rdd);
     bool shuffled; /* wide: its map outputs exist */
     /* The last node of a transformation that is made of several: the one among them that shuffles,

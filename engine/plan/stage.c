@@ -77,6 +77,22 @@ static int by_id(const void *a, const void *b)
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
+int stage_prepare(struct glint_rdd *rdd)
+{
+    struct walk w = {NULL, 0, 0};
+    int r = walk_stage(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
+    if (r == 0)
+        qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
+    for (uint32_t i = 0; i < w.count && r == 0; i++) {
+        int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
+        if (prepare == NULL || (w.items[i]->op->kind == OP_WIDE && w.items[i] != rdd)) continue;
+        w.items[i]->prepare = NULL;
+        r = prepare(w.items[i]);
+    }
+    mem_free(w.items);
+    return r;
+}
+
 int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide,
                     const char *output)
 {

@@ -51,5 +51,8 @@ int stage_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition, str
 /* Calls `visit` for each wide RDD that the plan above `rdd` (itself included) reads directly. */
 int stage_shuffles(struct glint_rdd *rdd, int (*visit)(void *arg, struct glint_rdd *wide),
                    void *arg);
+/* Prepares what the stage that ends in `rdd` consists of, `rdd` included, parents first; what it
+ * reads from shuffles is left alone or was prepared before. 0 or the context's code. */
+int stage_prepare(struct glint_rdd *rdd);
 
 #endif
