@@ -3,10 +3,11 @@
 
 #include <assert.h>
 
-static struct glint_column compact_column(struct compact_column *c, const struct glint_column *from,
-                                          const uint16_t *rows, uint32_t count)
+struct glint_column compact_take(struct compact_column *c, const struct glint_column *from,
+                                 const uint16_t *rows, uint32_t count)
 {
     struct glint_column to = *from;
+    assert(count <= BATCH_ROWS_MAX);
     if (from->type == GLINT_I64) {
         for (uint32_t i = 0; i < count; i++) c->i64[i] = from->i64[rows[i]];
         to.i64 = c->i64;
@@ -33,8 +34,8 @@ enum flow compact_emit(struct compact *c, const struct glint_batch *batch, const
     } else if (count > 0) {
         struct glint_batch kept = *batch;
         kept.rows = count;
-        kept.key = compact_column(&c->key, &batch->key, rows, count);
-        kept.value = compact_column(&c->value, &batch->value, rows, count);
+        kept.key = compact_take(&c->key, &batch->key, rows, count);
+        kept.value = compact_take(&c->value, &batch->value, rows, count);
         glint_emit_batch(out, &kept);
     }
     return out->flow;

@@ -16,6 +16,10 @@ struct compact {
     struct compact_column key, value;
 };
 
+/* Rows of a column by their numbers, in any order, also more than once: by reference, offsets and
+ * numbers in `c`. */
+struct glint_column compact_take(struct compact_column *c, const struct glint_column *from,
+                                 const uint16_t *rows, uint32_t count);
 /* Emits rows[0..count) of the batch, ascending row numbers, by reference. */
 enum flow compact_emit(struct compact *c, const struct glint_batch *batch, const uint16_t *rows,
                        uint32_t count, struct glint_emitter *out);

@@ -28,6 +28,50 @@ static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
+/* Bits of any value: marks that were seen. */
+static int or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                  const union glint_value *value)
+{
+    (void)task, (void)state;
+    acc->value.i64 |= value->i64;
+    return 0;
+}
+
+static void or_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) acc[slot[i]] |= value[i];
+}
+
+static int64_t or_i64_repeat(int64_t acc, int64_t value, uint64_t times)
+{
+    return times > 0 ? acc | value : acc;
+}
+
+/* A sum that is -1 for good once a negative number was in it. */
+static int64_t count_both(int64_t a, int64_t b)
+{
+    return a < 0 || b < 0 ? -1 : (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int count_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
+{
+    (void)task, (void)state;
+    acc->value.i64 = count_both(acc->value.i64, value->i64);
+    return 0;
+}
+
+static void count_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) acc[slot[i]] = count_both(acc[slot[i]], value[i]);
+}
+
+static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
+{
+    if (times == 0) return acc;
+    return value < 0 ? -1 : count_both(acc, (int64_t)((uint64_t)value * times));
+}
+
 static const struct glint_function fn_sum_i64 = {.name = "glint.sum_i64",
                                                  .form = GLINT_REDUCE,
                                                  .in = {GLINT_ANY, GLINT_I64},
@@ -42,6 +86,24 @@ static const struct glint_function fn_sum_f64 = {.name = "glint.sum_f64",
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .merge = sum_f64};
 
-static const struct glint_function *const functions[] = {&fn_sum_i64, &fn_sum_f64, NULL};
+static const struct glint_function fn_or_i64 = {.name = "glint.or_i64",
+                                                .form = GLINT_REDUCE,
+                                                .in = {GLINT_ANY, GLINT_I64},
+                                                .out = {GLINT_SAME, GLINT_SAME},
+                                                .merge = or_i64,
+                                                .merge_i64 = or_i64_rows,
+                                                .repeat_i64 = or_i64_repeat};
+
+static const struct glint_function fn_count_unless_negative = {.name =
+                                                                   "glint.count_unless_negative",
+                                                               .form = GLINT_REDUCE,
+                                                               .in = {GLINT_ANY, GLINT_I64},
+                                                               .out = {GLINT_SAME, GLINT_SAME},
+                                                               .merge = count_merge,
+                                                               .merge_i64 = count_rows,
+                                                               .repeat_i64 = count_repeat};
+
+static const struct glint_function *const functions[] = {&fn_sum_i64, &fn_sum_f64, &fn_or_i64,
+                                                         &fn_count_unless_negative, NULL};
 
 const struct glint_module ops_module = {"glint", functions};

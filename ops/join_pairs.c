@@ -194,7 +194,7 @@ static enum flow join_push(void *state, const struct glint_batch *batch, struct 
         struct glint_slice key = codec_encode(s->group.type, &r.key, scratch), value;
         enum side side;
         enum flow flow = FLOW_MORE;
-        if (!sides_take(s->task, r.value.bytes, &side, &value)) return FLOW_FAIL;
+        if (sides_take(s->task, r.value.bytes, &side, &value) < 0) return FLOW_FAIL;
         if (!side_group_has(&s->group, key)) flow = begin_group(s, key, &r.key, out);
         if (flow == FLOW_MORE) flow = add_value(s, side, value, out);
         if (flow != FLOW_MORE) return flow;

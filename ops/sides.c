@@ -32,7 +32,7 @@ static int side_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a side's parameters do not parse");
 }
 
-/* Rows [first, first + rows) of a column, by reference. */
+/* The column from row `first` on, by reference. */
 static struct glint_column column_part(const struct glint_column *c, uint32_t first)
 {
     struct glint_column part = *c;
@@ -124,16 +124,15 @@ const struct op op_side = {.name = "side",
 
 /* ---- Behind the shuffle */
 
-bool sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
-                struct glint_slice *out_value)
+int sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
+               struct glint_slice *out_value)
 {
-    if (pair.size <= SIDE_HEAD_BYTES || pair.data[0] != MSGPACK_PAIR || pair.data[1] > SIDE_RIGHT) {
-        error_set(&task->error, GLINT_E_RUN_CORRUPT, NULL, "a record of a join does not parse");
-        return false;
-    }
+    if (pair.size <= SIDE_HEAD_BYTES || pair.data[0] != MSGPACK_PAIR || pair.data[1] > SIDE_RIGHT)
+        return error_set(&task->error, GLINT_E_RUN_CORRUPT, NULL,
+                         "a record of two sides does not parse");
     *out_side = (enum side)pair.data[1];
     *out_value = (struct glint_slice){pair.data + SIDE_HEAD_BYTES, pair.size - SIDE_HEAD_BYTES};
-    return true;
+    return 0;
 }
 
 bool side_group_has(const struct side_group *g, struct glint_slice key)

@@ -25,10 +25,10 @@ struct sides_spec {
  * theirs are of two types. */
 struct glint_rdd *sides_rdd(const struct sides_spec *spec);
 
-/* Takes [side, value] apart; *out_value is msgpack that lies in it. False: the task's error is set,
- * since a shuffle gave something else. */
-bool sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
-                struct glint_slice *out_value);
+/* Takes [side, value] apart; *out_value is msgpack that lies in it. 0, or a negative code with the
+ * task's error set, since a shuffle gave something else. */
+int sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
+               struct glint_slice *out_value);
 
 /* The key of the group that streams by. Zeros before the first. */
 struct side_group {

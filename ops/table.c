@@ -32,11 +32,20 @@
     X(right_outer_join)                                                                            \
     X(full_outer_join)                                                                             \
     X(join_pairs)                                                                                  \
-    X(distinct_pack)                                                                               \
+    X(cogroup)                                                                                     \
+    X(subtract_by_key)                                                                             \
+    X(subtract_by_key_left)                                                                        \
     X(distinct)                                                                                    \
-    X(distinct_unpack)                                                                             \
+    X(intersection)                                                                                \
+    X(intersection_both)                                                                           \
+    X(subtract)                                                                                    \
+    X(subtract_left)                                                                               \
+    X(record_pack)                                                                                 \
+    X(record_unpack)                                                                               \
+    X(zip_with_index)                                                                              \
     X(partition_by)                                                                                \
     X(repartition)                                                                                 \
+    X(repartition_and_sort_within_partitions)                                                      \
     X(sort_by_key)                                                                                 \
     X(key_sample)                                                                                  \
     X(collect)                                                                                     \

@@ -16,7 +16,7 @@ const struct world worlds[] = {{.name = "one slot", .slots = 1},
                                {.name = NULL}};
 
 static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
-                                                     NULL};
+                                                     &test_two, NULL};
 
 static char folder[64];
 

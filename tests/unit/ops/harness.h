@@ -20,8 +20,9 @@ struct world {
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
 extern const struct world worlds[];
 
-/* Functions of the tests (functions.c; those that merge, group and count: reducers.c). */
-extern const struct glint_module test_functions, test_reducers;
+/* Functions of the tests (functions.c; those that merge, group and count: reducers.c; those over
+ * two sides: two_functions.c). */
+extern const struct glint_module test_functions, test_reducers, test_two;
 
 struct glint *world_open(const struct world *w);
 /* Ends the job, which must answer `code`. */

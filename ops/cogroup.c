@@ -1,0 +1,14 @@
+/* cogroup: the records of a key from both sides stand together, those of the left side first.
+ * Nothing is collected: whoever comes next sees [side, value] stream by. */
+#include "ops/sides.h"
+
+extern const struct op op_cogroup;
+
+struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right)
+{
+    struct sides_spec sides = {
+        .wide = &op_cogroup, .left = left, .right = right, .first = SIDE_LEFT, .grouped = true};
+    return sides_rdd(&sides);
+}
+
+const struct op op_cogroup = {.name = "cogroup", .kind = OP_WIDE};

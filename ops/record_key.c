@@ -1,0 +1,300 @@
+/* See record_key.h. */
+#include "ops/record_key.h"
+
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+
+#include <assert.h>
+
+#define SIZE_BYTES 4
+
+static bool is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
+/* What is the key of the shuffle as it stands: the other column is empty. */
+static bool is_single(struct glint_shape shape)
+{
+    return shape.key == GLINT_NONE || shape.value == GLINT_NONE;
+}
+
+/* ---- Before the shuffle */
+
+struct pack_state {
+    struct glint_task *task;
+    char name[NAME_BYTES_MAX]; /* of the operator, for errors */
+    struct glint_shape in;
+    struct glint_column value; /* of every batch: nothing, or the mark */
+    uint32_t rows;
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    int64_t marks[BATCH_ROWS_MAX];
+    struct buffer bytes;
+};
+
+static int pack_open(void *state, const struct op_open *o)
+{
+    struct pack_state *s = state;
+    struct unpacker u;
+    s->task = o->task;
+    s->in = o->in;
+    unpacker_init(&u, o->params);
+    unpack_text(&u, s->name, sizeof s->name);
+    int64_t mark = unpack_i64(&u);
+    bool sound = unpack_done(&u) && o->out.value == (mark == 0 ? GLINT_NONE : GLINT_I64);
+    unpacker_fini(&u);
+    if (!sound) return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a mark does not parse");
+    for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) s->marks[i] = mark;
+    s->value = (struct glint_column){.type = o->out.value, .i64 = mark != 0 ? s->marks : NULL};
+    return 0;
+}
+
+static enum flow pack_flush(struct pack_state *s, struct glint_emitter *out)
+{
+    struct glint_batch batch = {.rows = s->rows,
+                                .key = {.type = GLINT_BYTES,
+                                        .base = s->bytes.data,
+                                        .start = s->start,
+                                        .end = s->end,
+                                        .size = s->bytes.size},
+                                .value = s->value};
+    if (s->bytes.size > BATCH_BYTES_MAX) batch.key.start = batch.key.end = NULL; /* a large row */
+    assert(s->rows == 1 || batch.key.start != NULL);
+    glint_emit_batch(out, &batch);
+    s->rows = 0;
+    s->bytes.size = 0;
+    return out->flow;
+}
+
+static bool pack_row(struct pack_state *s, struct glint_slice key, struct glint_slice value)
+{
+    uint32_t size = (uint32_t)key.size;
+    uint64_t start = s->bytes.size;
+    assert(s->rows < BATCH_ROWS_MAX && start <= BATCH_BYTES_MAX);
+    if (!buffer_append(&s->bytes, key.data, key.size) ||
+        !buffer_append(&s->bytes, value.data, value.size) ||
+        (is_bytes(s->in.key) && !buffer_append(&s->bytes, &size, SIZE_BYTES)))
+        return false;
+    s->start[s->rows] = (uint32_t)start;
+    s->end[s->rows] = (uint32_t)s->bytes.size;
+    s->rows++;
+    return true;
+}
+
+static enum flow pack_pairs(struct pack_state *s, const struct glint_batch *batch,
+                            struct glint_emitter *out)
+{
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
+        struct glint_record r = glint_batch_record(batch, row);
+        struct glint_slice key = codec_encode(s->in.key, &r.key, key_number);
+        struct glint_slice value = codec_encode(s->in.value, &r.value, value_number);
+        uint64_t size = key.size + value.size + SIZE_BYTES;
+        if (size > KEY_BYTES_MAX) {
+            error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
+                      "%s: a record of %llu bytes is over the limit of %llu", s->name,
+                      (unsigned long long)size, (unsigned long long)KEY_BYTES_MAX);
+            return FLOW_FAIL;
+        }
+        bool full = s->rows > 0 && s->bytes.size + size > BATCH_BYTES_MAX;
+        if (full && pack_flush(s, out) != FLOW_MORE) return out->flow;
+        if (pack_row(s, key, value)) continue;
+        error_no_memory(&s->task->error);
+        return FLOW_FAIL;
+    }
+    return pack_flush(s, out);
+}
+
+static enum flow pack_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct pack_state *s = state;
+    if (!is_single(s->in)) return pack_pairs(s, batch, out);
+    struct glint_batch moved = *batch;
+    if (s->in.key == GLINT_NONE) moved.key = batch->value;
+    moved.value = s->value;
+    glint_emit_batch(out, &moved);
+    return out->flow;
+}
+
+static void pack_close(void *state)
+{
+    buffer_fini(&((struct pack_state *)state)->bytes);
+}
+
+const struct op op_record_pack = {.name = "record.pack",
+                                  .kind = OP_NARROW,
+                                  .state_size = sizeof(struct pack_state),
+                                  .open = pack_open,
+                                  .push = pack_push,
+                                  .close = pack_close};
+
+/* ---- Behind it */
+
+struct unpack_column {
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    union {
+        int64_t i64[BATCH_ROWS_MAX];
+        double f64[BATCH_ROWS_MAX];
+    };
+};
+
+struct unpack_state {
+    struct glint_task *task;
+    struct glint_shape out;
+    struct unpack_column key, value;
+};
+
+static int unpack_open(void *state, const struct op_open *o)
+{
+    struct unpack_state *s = state;
+    s->task = o->task;
+    s->out = o->out;
+    return 0;
+}
+
+/* Cell `row` is `cell`, which lies in `packed`. False: its size does not fit the type. */
+static bool unpack_cell(struct unpack_column *c, enum glint_type type, uint32_t row,
+                        struct glint_slice cell, const struct glint_column *packed)
+{
+    union glint_value v = {.i64 = 0};
+    if (!codec_decode(type, cell, &v)) return false;
+    if (type == GLINT_I64) {
+        c->i64[row] = v.i64;
+    } else if (type == GLINT_F64) {
+        c->f64[row] = v.f64;
+    } else {
+        c->start[row] = (uint32_t)(cell.data - packed->base);
+        c->end[row] = (uint32_t)(cell.data + cell.size - packed->base);
+    }
+    return true;
+}
+
+static bool unpack_row(struct unpack_state *s, const struct glint_column *packed, uint32_t row)
+{
+    struct glint_slice all = glint_column_slice(packed, row);
+    uint32_t size = CODEC_NUMBER_BYTES;
+    if (is_bytes(s->out.key)) {
+        if (all.size < SIZE_BYTES) return false;
+        all.size -= SIZE_BYTES;
+        memcpy(&size, all.data + all.size, SIZE_BYTES);
+    }
+    if (size > all.size) return false;
+    struct glint_slice key = {all.data, size}, value = {all.data + size, all.size - size};
+    return unpack_cell(&s->key, s->out.key, row, key, packed) &&
+           unpack_cell(&s->value, s->out.value, row, value, packed);
+}
+
+static struct glint_column unpacked(const struct unpack_column *c, enum glint_type type,
+                                    const struct glint_column *packed)
+{
+    struct glint_column out = {.type = type};
+    if (type == GLINT_I64) {
+        out.i64 = c->i64;
+    } else if (type == GLINT_F64) {
+        out.f64 = c->f64;
+    } else {
+        out.base = packed->base;
+        out.size = packed->size;
+        out.start = c->start;
+        out.end = c->end;
+    }
+    return out;
+}
+
+static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *batch,
+                              struct glint_emitter *out)
+{
+    const struct glint_column *packed = &batch->key;
+    assert(packed->size <= UINT32_MAX); /* KEY_BYTES_MAX, or a batch */
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        if (unpack_row(s, packed, row)) continue;
+        error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL, "a record as a key does not parse");
+        return FLOW_FAIL;
+    }
+    struct glint_batch pairs = {.rows = batch->rows,
+                                .key = unpacked(&s->key, s->out.key, packed),
+                                .value = unpacked(&s->value, s->out.value, packed)};
+    glint_emit_batch(out, &pairs);
+    return out->flow;
+}
+
+static enum flow unpack_push(void *state, const struct glint_batch *batch,
+                             struct glint_emitter *out)
+{
+    struct unpack_state *s = state;
+    if (!is_single(s->out)) return unpack_pairs(s, batch, out);
+    struct glint_batch moved = *batch;
+    if (s->out.key == GLINT_NONE) {
+        moved.key = batch->value;
+        moved.value = batch->key;
+    }
+    glint_emit_batch(out, &moved);
+    return out->flow;
+}
+
+const struct op op_record_unpack = {.name = "record.unpack",
+                                    .kind = OP_NARROW,
+                                    .state_size = sizeof(struct unpack_state),
+                                    .open = unpack_open,
+                                    .push = unpack_push};
+
+/* ---- The plan */
+
+static struct glint_shape packed_shape(struct glint_shape shape, int64_t mark)
+{
+    enum glint_type key = shape.key == GLINT_NONE ? shape.value : shape.key;
+    if (!is_single(shape)) key = GLINT_BYTES;
+    return (struct glint_shape){key, mark == 0 ? GLINT_NONE : GLINT_I64};
+}
+
+struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark)
+{
+    if (rdd == NULL) return NULL;
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_text(&p, name);
+    pack_i64(&p, mark);
+    struct rdd_spec spec = {.op = &op_record_pack,
+                            .parents = {rdd},
+                            .params = {p.out.data, p.out.size},
+                            .shape = packed_shape(rdd->shape, mark)};
+    struct glint_rdd *out = NULL;
+    if (p.failed)
+        error_no_memory(&rdd->g->error);
+    else
+        out = rdd_create(rdd->g, &spec);
+    packer_fini(&p);
+    return out;
+}
+
+struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_shape shape,
+                                    struct glint_rdd *shuffle)
+{
+    if (packed == NULL) return NULL;
+    assert(shuffle->op->kind == OP_WIDE && packed->shape.value == GLINT_NONE);
+    struct rdd_spec spec = {.op = &op_record_unpack, .parents = {packed}, .shape = shape};
+    struct glint_rdd *out = rdd_create(packed->g, &spec);
+    if (out != NULL) out->shuffle = shuffle;
+    return out;
+}
+
+struct glint_rdd *record_key_marks(const struct op *wide, struct glint_rdd *a, int64_t a_mark,
+                                   struct glint_rdd *b, int64_t b_mark, const char *function)
+{
+    if (a == NULL || b == NULL) return NULL;
+    if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
+        return rdd_fail(a, GLINT_E_PLAN_TYPE, "%s of (%s, %s) and (%s, %s)", wide->name,
+                        codec_type_name(a->shape.key), codec_type_name(a->shape.value),
+                        codec_type_name(b->shape.key), codec_type_name(b->shape.value));
+    assert(a_mark != 0 && b_mark != 0);
+    struct glint_rdd *both =
+        glint_union(record_key_pack(a, wide->name, a_mark), record_key_pack(b, wide->name, b_mark));
+    if (both == NULL) return NULL;
+    struct rdd_spec spec = {.op = wide,
+                            .parents = {both},
+                            .function = function,
+                            .shape = both->shape,
+                            .wide = {.combine = COMBINE_REDUCE}};
+    return rdd_create(both->g, &spec);
+}

@@ -1,0 +1,22 @@
+/* repartitionAndSortWithinPartitions: by hash of the key, and sorted by it. The shuffle's runs are
+ * sorted anyway, so it costs what partitionBy does; here the order is a promise. */
+#include "ops/ops.h"
+
+extern const struct op op_repartition_and_sort_within_partitions;
+
+struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd *rdd,
+                                                               uint32_t partitions, bool ascending)
+{
+    const struct op *op = &op_repartition_and_sort_within_partitions;
+    if (rdd == NULL) return NULL;
+    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
+    struct rdd_spec spec = {.op = op,
+                            .parents = {rdd},
+                            .shape = rdd->shape,
+                            .key_partitioned = true,
+                            .wide = {.descending = !ascending}};
+    return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
+}
+
+const struct op op_repartition_and_sort_within_partitions = {
+    .name = "repartitionAndSortWithinPartitions", .kind = OP_WIDE};

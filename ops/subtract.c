@@ -1,0 +1,62 @@
+/* subtract: the records that the other side has not, as often as they were. Equal records become a
+ * count, before the shuffle already, and one of the other side makes it less than 0 for good. */
+#include "ops/compact.h"
+#include "ops/record_key.h"
+
+#include <assert.h>
+
+struct left_state {
+    uint32_t rows; /* gathered, not yet pushed */
+    uint64_t weight;
+    uint16_t row[BATCH_ROWS_MAX];
+    struct compact_column key;
+};
+
+static enum flow left_flush(struct left_state *s, const struct glint_batch *batch,
+                            struct glint_emitter *out)
+{
+    struct glint_batch left = {.rows = s->rows,
+                               .key = compact_take(&s->key, &batch->key, s->row, s->rows),
+                               .value = {.type = GLINT_NONE}};
+    glint_emit_batch(out, &left);
+    s->rows = 0;
+    s->weight = 0;
+    return out->flow;
+}
+
+/* Each record as often as it is counted, by reference; a batch is small in sum all the same. */
+static enum flow left_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct left_state *s = state;
+    bool numbers = batch->key.type == GLINT_I64 || batch->key.type == GLINT_F64;
+    assert(s->rows == 0 && batch->value.type == GLINT_I64);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t size = numbers ? 0 : glint_column_slice(&batch->key, row).size;
+        for (int64_t n = batch->value.i64[row]; n > 0; n--) {
+            bool full = s->rows == BATCH_ROWS_MAX || s->weight + size > EMIT_BUFFER_BYTES;
+            if (s->rows > 0 && full && left_flush(s, batch, out) != FLOW_MORE) return out->flow;
+            s->row[s->rows++] = (uint16_t)row;
+            s->weight += size;
+        }
+    }
+    return left_flush(s, batch, out);
+}
+
+const struct op op_subtract_left = {.name = "subtract.left",
+                                    .kind = OP_NARROW,
+                                    .state_size = sizeof(struct left_state),
+                                    .push = left_push};
+
+/* ---- The plan */
+
+const struct op op_subtract = {.name = "subtract", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};
+
+struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
+{
+    struct glint_rdd *counts =
+        record_key_marks(&op_subtract, rdd, 1, other, -1, "glint.count_unless_negative");
+    if (counts == NULL) return NULL;
+    struct rdd_spec spec = {
+        .op = &op_subtract_left, .parents = {counts}, .shape = {counts->shape.key, GLINT_NONE}};
+    return record_key_unpack(rdd_create(counts->g, &spec), rdd->shape, counts);
+}

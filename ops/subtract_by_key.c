@@ -1,0 +1,145 @@
+/* subtractByKey: records whose key the other side has not. In the shuffle the other side's keys
+ * come first, so a group's first record decides about it, and nothing is held. */
+#include "ops/sides.h"
+
+#include "engine/data/codec.h"
+#include "ops/compact.h"
+
+#include <assert.h>
+
+struct subtract_state {
+    struct glint_task *task;
+    enum glint_type type; /* of the values that come out */
+    struct side_group group;
+    bool dropped, kept;      /* what the group at hand has had: a right value, only left ones */
+    struct glint_slice last; /* bytes of the last value that was put */
+    uint16_t rows[BATCH_ROWS_MAX];
+    struct compact_column value; /* by row of the batch at hand */
+    struct compact compact;
+};
+
+static int subtract_open(void *state, const struct op_open *o)
+{
+    struct subtract_state *s = state;
+    s->task = o->task;
+    s->type = o->out.value;
+    s->group.type = o->in.key;
+    if (o->in.value == GLINT_MSGPACK && o->in.key == o->out.key) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "subtractByKey has other types");
+}
+
+static int corrupt(struct subtract_state *s, const char *what)
+{
+    return error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL, "subtractByKey: %s", what);
+}
+
+/* The cell of row `row`, back in its own type; bytes stay where they are. */
+static int put_value(struct subtract_state *s, const struct glint_column *in, uint32_t row,
+                     struct glint_slice msgpack)
+{
+    union glint_value v = {.i64 = 0};
+    if (!glint_unpack(msgpack, s->type, &v)) return corrupt(s, "a value is of another type");
+    if (s->type == GLINT_I64) {
+        s->value.i64[row] = v.i64;
+    } else if (s->type == GLINT_F64) {
+        s->value.f64[row] = v.f64;
+    } else if (s->type != GLINT_NONE) {
+        s->last = v.bytes;
+        s->value.start[row] = (uint32_t)(v.bytes.data - in->base);
+        s->value.end[row] = s->value.start[row] + (uint32_t)v.bytes.size;
+    }
+    return 0;
+}
+
+/* 1: the row is kept, its value put; 0: not; negative: the task's error is set. */
+static int take_row(struct subtract_state *s, const struct glint_batch *batch, uint32_t row)
+{
+    struct glint_record r = glint_batch_record(batch, row);
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    struct glint_slice key = codec_encode(s->group.type, &r.key, scratch), value;
+    enum side side;
+    int e = sides_take(s->task, r.value.bytes, &side, &value);
+    if (e < 0) return e;
+    if (!side_group_has(&s->group, key)) {
+        s->kept = s->dropped = false;
+        if (!side_group_begin(&s->group, key)) return error_no_memory(&s->task->error);
+    }
+    if (side == SIDE_RIGHT && s->kept) return corrupt(s, "the sides came in the wrong order");
+    s->dropped = s->dropped || side == SIDE_RIGHT;
+    s->kept = !s->dropped;
+    if (s->dropped) return 0;
+    e = put_value(s, &batch->value, row, value);
+    return e < 0 ? e : 1;
+}
+
+/* The values of the batch's rows, as they were before the shuffle. */
+static struct glint_column value_column(const struct subtract_state *s,
+                                        const struct glint_column *in)
+{
+    struct glint_column c = {.type = s->type};
+    if (s->type == GLINT_I64) {
+        c.i64 = s->value.i64;
+    } else if (s->type == GLINT_F64) {
+        c.f64 = s->value.f64;
+    } else if (in->start == NULL) { /* one row, which may be larger than offsets can say */
+        c.base = s->last.data;
+        c.size = s->last.size;
+    } else if (s->type != GLINT_NONE) {
+        c.base = in->base;
+        c.size = in->size;
+        c.start = s->value.start;
+        c.end = s->value.end;
+    }
+    return c;
+}
+
+static enum flow subtract_push(void *state, const struct glint_batch *batch,
+                               struct glint_emitter *out)
+{
+    struct subtract_state *s = state;
+    uint32_t count = 0;
+    assert(batch->rows <= BATCH_ROWS_MAX);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        int keep = take_row(s, batch, row);
+        if (keep < 0) return FLOW_FAIL;
+        if (keep > 0) s->rows[count++] = (uint16_t)row;
+    }
+    if (count == 0) return FLOW_MORE;
+    struct glint_batch values = {
+        .rows = batch->rows, .key = batch->key, .value = value_column(s, &batch->value)};
+    return compact_emit(&s->compact, &values, s->rows, count, out);
+}
+
+static void subtract_close(void *state)
+{
+    buffer_fini(&((struct subtract_state *)state)->group.key);
+}
+
+const struct op op_subtract_by_key_left = {.name = "subtractByKey.left",
+                                           .kind = OP_NARROW,
+                                           .state_size = sizeof(struct subtract_state),
+                                           .open = subtract_open,
+                                           .push = subtract_push,
+                                           .close = subtract_close};
+
+/* ---- The plan */
+
+const struct op op_subtract_by_key = {.name = "subtractByKey", .kind = OP_WIDE};
+
+struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other)
+{
+    struct sides_spec sides = {.wide = &op_subtract_by_key,
+                               .left = rdd,
+                               .right = other,
+                               .first = SIDE_RIGHT,
+                               .keys_only = true};
+    struct glint_rdd *groups = sides_rdd(&sides);
+    if (groups == NULL) return NULL;
+    struct rdd_spec spec = {.op = &op_subtract_by_key_left,
+                            .parents = {groups},
+                            .shape = rdd->shape,
+                            .key_partitioned = true};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL) out->shuffle = groups;
+    return out;
+}

@@ -1,0 +1,123 @@
+/* zipWithIndex: each element becomes (element, index). Where a partition's indexes begin is known
+ * once the partitions before it are counted, which an action of its own does when an action first
+ * needs it; the last partition is not counted, and a single one not either. */
+#include "engine/base/little.h"
+#include "engine/data/codec.h"
+#include "engine/data/pack.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+
+#define INDEX_BYTES 8 /* of a partition's first index, little-endian */
+
+struct zip_state {
+    int64_t next;
+    int64_t index[BATCH_ROWS_MAX];
+};
+
+static int zip_open(void *state, const struct op_open *o)
+{
+    struct zip_state *s = state;
+    struct unpacker u;
+    unpacker_init(&u, o->params);
+    struct glint_slice firsts = unpack_bytes(&u);
+    bool sound = unpack_done(&u) && firsts.size / INDEX_BYTES > o->task->partition &&
+                 o->out.key == o->in.value;
+    if (sound) s->next = (int64_t)little_get64(firsts.data + INDEX_BYTES * o->task->partition);
+    unpacker_fini(&u);
+    if (sound) return 0;
+    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "zipWithIndex: no first index");
+}
+
+static enum flow zip_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct zip_state *s = state;
+    assert(batch->key.type == GLINT_NONE && batch->rows <= BATCH_ROWS_MAX);
+    for (uint32_t row = 0; row < batch->rows; row++) s->index[row] = s->next++;
+    struct glint_batch zipped = {.rows = batch->rows,
+                                 .key = batch->value,
+                                 .value = {.type = GLINT_I64, .i64 = s->index},
+                                 .origin = batch->origin};
+    glint_emit_batch(out, &zipped);
+    return out->flow;
+}
+
+const struct op op_zip_with_index = {.name = "zipWithIndex",
+                                     .kind = OP_NARROW,
+                                     .state_size = sizeof(struct zip_state),
+                                     .open = zip_open,
+                                     .push = zip_push};
+
+/* ---- The driver's half */
+
+extern const struct op op_count;
+
+struct counting {
+    struct glint *g;
+    uint8_t *firsts; /* INDEX_BYTES for each partition */
+    uint64_t rows;   /* so far */
+};
+
+static int zip_take(void *arg, uint32_t partition, struct glint_slice result)
+{
+    struct counting *c = arg;
+    uint64_t rows;
+    unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
+    if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
+        return result_damaged(c->g, &op_count);
+    c->rows += rows;
+    little_put64(c->firsts + INDEX_BYTES * ((uint64_t)partition + 1), c->rows);
+    return 0;
+}
+
+/* Counts all partitions but the last. */
+static int count_partitions(struct glint_rdd *in, struct counting *c)
+{
+    uint32_t count = in->partitions - 1;
+    uint32_t *partitions = mem_alloc(sizeof *partitions * in->partitions);
+    if (partitions == NULL) return error_no_memory(&c->g->error);
+    for (uint32_t p = 0; p < count; p++) partitions[p] = p;
+    struct action a = {.op = &op_count,
+                       .rdd = in,
+                       .partitions = partitions,
+                       .partition_count = count,
+                       .internal = true,
+                       .on_result = zip_take,
+                       .arg = c};
+    int r = action_run(&a);
+    mem_free(partitions);
+    return r;
+}
+
+static int zip_prepare(struct glint_rdd *rdd)
+{
+    struct glint *g = rdd->g;
+    uint64_t size = INDEX_BYTES * (uint64_t)rdd->partitions;
+    struct counting c = {.g = g, .firsts = mem_zalloc(size + 1)};
+    assert(rdd->counted && rdd->partitions == rdd->parents[0]->partitions);
+    if (c.firsts == NULL) return error_no_memory(&g->error);
+    int r = rdd->partitions > 1 ? count_partitions(rdd->parents[0], &c) : 0;
+    if (r == 0) {
+        struct packer p;
+        packer_init(&p);
+        pack_array(&p, 1);
+        pack_bytes(&p, (struct glint_slice){c.firsts, size});
+        rdd->params = context_copy(g, (struct glint_slice){p.out.data, p.out.size});
+        r = p.failed ? error_no_memory(&g->error) : g->error.code;
+        packer_fini(&p);
+    }
+    mem_free(c.firsts);
+    return r;
+}
+
+struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
+{
+    if (rdd == NULL) return NULL;
+    if (rdd_is_pair(rdd))
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements, these are pairs");
+    struct rdd_spec spec = {
+        .op = &op_zip_with_index, .parents = {rdd}, .shape = {rdd->shape.value, GLINT_I64}};
+    struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    if (out != NULL) out->prepare = zip_prepare;
+    return out;
+}

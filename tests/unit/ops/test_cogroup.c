@@ -1,0 +1,177 @@
+/* cogroup and subtractByKey against nested loops; what a GROUP function sees of two sides. */
+#include "tests/unit/ops/join_model.h"
+
+#include <stdio.h>
+
+TestSuite(cogroup, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
+                                        GLINT_I64,  GLINT_F64,   GLINT_MSGPACK};
+
+static struct table cogroup_model(const struct sides *s)
+{
+    const union glint_value sides[] = {number(0), number(1)};
+    struct table t = {.shape = {s->left.shape.key, GLINT_MSGPACK}};
+    for (int side = 0; side < 2; side++) {
+        const struct table *from = side == 0 ? &s->left : &s->right;
+        for (uint64_t i = 0; i < from->count; i++)
+            add_pair(&t, &from->rows[i].key, GLINT_I64, &sides[side], from->shape.value,
+                     &from->rows[i].value);
+    }
+    table_by_hash(&t, s->partitions);
+    return t;
+}
+
+static struct table subtract_by_key_model(const struct sides *s)
+{
+    struct table t = {.shape = s->left.shape};
+    for (uint64_t i = 0; i < s->left.count; i++)
+        if (count_key(&s->right, &s->left.rows[i].key) == 0)
+            table_add(&t, s->left.rows[i].key, s->left.rows[i].value);
+    table_by_hash(&t, s->partitions);
+    return t;
+}
+
+static void expect_both(struct sides *s)
+{
+    struct table groups = cogroup_model(s), rest = subtract_by_key_model(s);
+    s->op = glint_cogroup;
+    plan_expect(sides_make, s, NULL, &groups);
+    s->op = glint_subtract_by_key;
+    plan_expect(sides_make, s, NULL, &rest);
+    table_free(&groups);
+    table_free(&rest);
+}
+
+Test(cogroup, every_type)
+{
+    for (int k = 1; k < 6; k++)
+        for (int v = 0; v < 6; v++) {
+            const struct glint_shape left = {types[k], types[v]},
+                                     right = {types[k], types[(v + k) % 6]};
+            struct sides s = sides_random(left, right, 300, (uint64_t)(10 * k + v));
+            expect_both(&s);
+            sides_free(&s);
+        }
+}
+
+Test(cogroup, partitions_and_empty_sides)
+{
+    const struct glint_shape left = {GLINT_TEXT, GLINT_F64}, right = {GLINT_TEXT, GLINT_NONE};
+    struct sides s = sides_random(left, right, 2000, 5);
+    for (s.left_maps = 1; s.left_maps < 150; s.left_maps += 140)
+        for (s.right_maps = 1; s.right_maps < 150; s.right_maps += 140)
+            for (s.partitions = 1; s.partitions < 12; s.partitions += 10) expect_both(&s);
+    const struct table all_left = s.left, all_right = s.right;
+    s.right = (struct table){.shape = right};
+    expect_both(&s);
+    s.left = (struct table){.shape = left};
+    expect_both(&s);
+    s.right = all_right;
+    expect_both(&s);
+    s.left = all_left;
+    sides_free(&s);
+}
+
+/* Values larger than an emitter's buffer and than a batch, between small ones. */
+Test(cogroup, large_values)
+{
+    const uint64_t sizes[] = {10, 300000, 700000, 1300000};
+    char *memory = mem_alloc(2 * MIB);
+    cr_assert_not_null(memory);
+    memset(memory, 'x', 2 * MIB);
+    struct sides s = {.left = {.shape = {GLINT_TEXT, GLINT_TEXT}},
+                      .right = {.shape = {GLINT_TEXT, GLINT_BYTES}},
+                      .left_maps = 3,
+                      .right_maps = 2,
+                      .partitions = 2};
+    char key[8];
+    for (int i = 0; i < 24; i++) {
+        memory[0] = (char)('a' + i);
+        snprintf(key, sizeof key, "%d", i % 5);
+        table_add(i % 2 == 0 || i % 5 == 4 ? &s.left : &s.right, text(key),
+                  bytes(memory, sizes[i % 4]));
+    }
+    expect_both(&s);
+    for (int i = 0; i < 4; i++) { /* keys of that size, too */
+        memory[0] = (char)('a' + i / 2);
+        table_add(i % 2 == 0 ? &s.left : &s.right, bytes(memory, sizes[2 + i / 2]),
+                  bytes(memory, 3));
+    }
+    expect_both(&s);
+    mem_free(memory);
+    sides_free(&s);
+}
+
+/* ---- What a GROUP function sees */
+
+static struct glint_rdd *make_groups(struct glint *g, void *arg)
+{
+    return glint_map_values(sides_make(g, arg), "two.sides", NULL);
+}
+
+/* The function writes "1,2|3" for the left values 1, 2 and the right value 3. */
+static struct table groups_model(const struct sides *s)
+{
+    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    char out[4096];
+    for (int side = 0; side < 2; side++) {
+        const struct table *keys = side == 0 ? &s->left : &s->right;
+        for (uint64_t i = 0; i < keys->count; i++) {
+            if (count_key(&t, &keys->rows[i].key) > 0) continue;
+            size_t size = 0;
+            for (int from = 0; from < 2; from++) {
+                const struct table *in = from == 0 ? &s->left : &s->right;
+                size += (size_t)snprintf(out + size, sizeof out - size, "%s", from ? "|" : "");
+                for (uint64_t j = 0; j < in->count; j++)
+                    if (same_key(GLINT_TEXT, &in->rows[j].key, &keys->rows[i].key))
+                        size += (size_t)snprintf(out + size, sizeof out - size, "%lld,",
+                                                 (long long)in->rows[j].value.i64);
+            }
+            table_add(&t, keys->rows[i].key, bytes(out, size));
+        }
+    }
+    table_by_hash(&t, s->partitions);
+    return t;
+}
+
+Test(cogroup, group_function)
+{
+    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
+    struct sides s = sides_random(shape, shape, 400, 9);
+    struct table expected = groups_model(&s);
+    s.op = glint_cogroup;
+    plan_expect(make_groups, &s, NULL, &expected);
+    table_free(&expected);
+    sides_free(&s);
+}
+
+/* One key with very many values on the left, so that its group spans batches. */
+Test(cogroup, group_over_many_batches)
+{
+    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_I64}},
+                      .right = {.shape = {GLINT_I64, GLINT_TEXT}},
+                      .left_maps = 3,
+                      .right_maps = 3,
+                      .partitions = 2};
+    for (int i = 0; i < 10000; i++) table_add(&s.left, number(i % 3), number(i));
+    for (int i = 0; i < 5000; i++) table_add(&s.right, number(i % 2), text("right"));
+    expect_both(&s);
+    sides_free(&s);
+}
+
+Test(cogroup, wrong_types)
+{
+    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_I64}},
+                      .right = {.shape = {GLINT_F64, GLINT_I64}},
+                      .op = glint_cogroup};
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
+                      "cogroup of keys of type i64 and keys of type f64");
+    s.op = glint_subtract_by_key;
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
+                      "subtractByKey of keys of type i64 and keys of type f64");
+    s.left.shape.key = GLINT_NONE;
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE, "subtractByKey needs keys");
+    cr_assert_null(glint_cogroup(NULL, NULL));
+    cr_assert_null(glint_subtract_by_key(NULL, NULL));
+}

@@ -1,0 +1,215 @@
+/* intersection and subtract against nested loops, for every shape; and laws between them. */
+#include "tests/unit/ops/join_model.h"
+
+#include <math.h>
+#include <stdio.h>
+
+TestSuite(sets, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
+                                        GLINT_I64,  GLINT_F64,   GLINT_MSGPACK};
+
+static uint64_t count_record(const struct table *t, const struct glint_record *r)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < t->count; i++) n += record_compare(t->shape, &t->rows[i], r) == 0;
+    return n;
+}
+
+/* Sorted by record. */
+static struct table model(const struct sides *s, bool intersection)
+{
+    struct table t = {.shape = s->left.shape};
+    for (uint64_t i = 0; i < s->left.count; i++) {
+        const struct glint_record *r = &s->left.rows[i];
+        const bool in_right = count_record(&s->right, r) > 0;
+        if (intersection ? in_right && count_record(&t, r) == 0 : !in_right)
+            table_add(&t, r->key, r->value);
+    }
+    table_by_record(&t);
+    return t;
+}
+
+static int run_sorted(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_take_ordered(sides_make(g, arg), 1000000, out);
+}
+
+/* The records are right, and their order is the same in every world. */
+static void expect_both(struct sides *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct table expected = model(s, i == 0), first;
+        s->op = i == 0 ? glint_intersection : glint_subtract;
+        action_expect(run_sorted, s, NULL, &expected);
+        struct glint *g = world_open(&worlds[0]);
+        table_collect(sides_make(g, s), &first);
+        world_close(g, GLINT_OK);
+        plan_expect(sides_make, s, NULL, &first);
+        table_free(&first);
+        table_free(&expected);
+    }
+}
+
+/* Elements, or pairs of few different values: each record stands there several times. */
+static struct sides random_sides(struct glint_shape shape, uint64_t rows, uint64_t seed)
+{
+    struct sides s = sides_random(shape, shape, rows, seed);
+    if (shape.key == GLINT_NONE || shape.value == GLINT_NONE) return s;
+    for (int side = 0; side < 2; side++) { /* a third of the rows of the other side */
+        const struct table *from = side == 0 ? &s.left : &s.right;
+        for (uint64_t i = 0; i < rows; i += 3)
+            table_add(side == 0 ? &s.right : &s.left, from->rows[i].key, from->rows[i].value);
+    }
+    for (uint64_t i = 0; i < rows; i += 5)
+        table_add(&s.left, s.left.rows[i].key, s.left.rows[i].value);
+    return s;
+}
+
+Test(sets, every_shape)
+{
+    for (int k = 0; k < 6; k++)
+        for (int v = 0; v < 6; v++) {
+            if (k == 0 && v == 0) continue;
+            const struct glint_shape shape = {types[k], types[v]};
+            struct sides s = random_sides(shape, 150, (uint64_t)(10 * k + v));
+            expect_both(&s);
+            sides_free(&s);
+        }
+}
+
+Test(sets, partitions_and_empty_sides)
+{
+    const struct glint_shape shape = {GLINT_NONE, GLINT_TEXT};
+    struct sides s = random_sides(shape, 500, 3);
+    for (s.left_maps = 1; s.left_maps < 150; s.left_maps += 140)
+        for (s.partitions = 1; s.partitions < 12; s.partitions += 10) expect_both(&s);
+    const struct table left = s.left;
+    s.left = (struct table){.shape = shape};
+    expect_both(&s);
+    table_free(&s.right);
+    s.right = s.left;
+    expect_both(&s);
+    s.left = left;
+    expect_both(&s);
+    sides_free(&s);
+}
+
+/* What is left, with duplicates, and what is in both are apart and make up the left side. */
+Test(sets, subtract_and_intersection_are_apart)
+{
+    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        struct sides s = random_sides(shape, 200, seed);
+        struct table parts[2];
+        for (int i = 0; i < 2; i++) {
+            struct glint *g = world_open(&worlds[0]);
+            s.op = i == 0 ? glint_intersection : glint_subtract;
+            table_collect(sides_make(g, &s), &parts[i]);
+            world_close(g, GLINT_OK);
+        }
+        for (uint64_t i = 0; i < s.left.count; i++) {
+            const uint64_t in = count_record(&parts[0], &s.left.rows[i]);
+            const uint64_t out = count_record(&parts[1], &s.left.rows[i]);
+            cr_expect(in == 1 ? out == 0 : out == count_record(&s.left, &s.left.rows[i]));
+        }
+        table_free(&parts[0]);
+        table_free(&parts[1]);
+        sides_free(&s);
+    }
+}
+
+/* -0.0 is 0.0, and one NaN is as good as another. */
+Test(sets, doubles)
+{
+    struct sides s = {.left = {.shape = {GLINT_NONE, GLINT_F64}},
+                      .right = {.shape = {GLINT_NONE, GLINT_F64}},
+                      .left_maps = 1,
+                      .right_maps = 1,
+                      .partitions = 1};
+    const double left[] = {0.0, NAN, 1.5, INFINITY}, right[] = {-0.0, -NAN, 2.5};
+    for (int i = 0; i < 4; i++) table_add(&s.left, none(), real(left[i]));
+    for (int i = 0; i < 3; i++) table_add(&s.right, none(), real(right[i]));
+    struct table both = model(&s, true);
+    cr_assert_eq(both.count, 2);
+    expect_both(&s);
+    table_free(&both);
+    sides_free(&s);
+}
+
+/* Records larger than an emitter's buffer and than a batch, several times each. */
+Test(sets, large_records)
+{
+    const uint64_t sizes[] = {10, 200000, 700000, 1300000};
+    char *memory = mem_alloc(2 * MIB);
+    cr_assert_not_null(memory);
+    memset(memory, 'x', 2 * MIB);
+    for (int k = 0; k < 2; k++) {
+        struct sides s = {.left_maps = 2, .right_maps = 2, .partitions = 3};
+        s.left.shape = (struct glint_shape){k == 0 ? GLINT_NONE : GLINT_I64, GLINT_TEXT};
+        s.right.shape = s.left.shape;
+        for (int i = 0; i < 24; i++) {
+            memory[0] = (char)('a' + i % 4);
+            table_add(i % 7 == 6 ? &s.right : &s.left, number(i % 2), bytes(memory, sizes[i % 4]));
+        }
+        expect_both(&s);
+        sides_free(&s);
+    }
+    mem_free(memory);
+}
+
+/* One record counted far beyond a batch. */
+Test(sets, many_equal_records)
+{
+    struct sides s = {.left = {.shape = {GLINT_NONE, GLINT_TEXT}},
+                      .right = {.shape = {GLINT_NONE, GLINT_TEXT}},
+                      .left_maps = 3,
+                      .right_maps = 1,
+                      .partitions = 2,
+                      .op = glint_subtract};
+    for (int i = 0; i < 6000; i++) table_add(&s.left, none(), text(i % 3 == 0 ? "there" : "here"));
+    table_add(&s.right, none(), text("there"));
+    struct table expected = {.shape = s.left.shape};
+    for (int i = 0; i < 4000; i++) table_add(&expected, none(), text("here"));
+    plan_expect(sides_make, &s, NULL, &expected);
+    /* Equal records are counted before the shuffle: each of four tasks has at most two. */
+    struct glint *g = world_open(&worlds[0]);
+    int64_t n;
+    cr_assert_eq(glint_count(sides_make(g, &s), &n), 0);
+    cr_assert_eq(n, 4000);
+    cr_assert_eq(glint_counter_value(g, "map output records"), 7);
+    world_close(g, GLINT_OK);
+    table_free(&expected);
+    sides_free(&s);
+}
+
+Test(sets, wrong_types)
+{
+    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_TEXT}},
+                      .right = {.shape = {GLINT_NONE, GLINT_TEXT}},
+                      .op = glint_intersection};
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
+                      "intersection of (i64, text) and (none, text)");
+    s.op = glint_subtract;
+    s.right.shape = (struct glint_shape){GLINT_I64, GLINT_BYTES};
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
+                      "subtract of (i64, text) and (i64, bytes)");
+    cr_assert_null(glint_subtract(NULL, NULL));
+    cr_assert_null(glint_intersection(NULL, NULL));
+}
+
+Test(sets, record_over_the_limit)
+{
+    struct sides s = {.left = {.shape = {GLINT_TEXT, GLINT_TEXT}},
+                      .right = {.shape = {GLINT_TEXT, GLINT_TEXT}},
+                      .left_maps = 1,
+                      .right_maps = 1,
+                      .partitions = 1,
+                      .op = glint_subtract};
+    char *memory = mem_zalloc(KEY_BYTES_MAX);
+    cr_assert_not_null(memory);
+    table_add(&s.right, text("k"), bytes(memory, KEY_BYTES_MAX));
+    plan_expect_error(sides_make, &s, NULL, GLINT_E_VALUE_LIMIT, "subtract: a record of");
+    mem_free(memory);
+    sides_free(&s);
+}

@@ -1,0 +1,204 @@
+/* zipWithIndex: indexes go on over partitions, whatever they were made of; and
+ * repartitionAndSortWithinPartitions. */
+#include "engine/data/codec.h"
+#include "tests/unit/ops/actions.h"
+
+TestSuite(zip_with_index, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+static struct glint_rdd *make_zip(struct glint *g, void *arg)
+{
+    return glint_zip_with_index(input_rdd(g, arg));
+}
+
+static struct table zip_model(const struct table *t)
+{
+    struct table zipped = {.shape = {t->shape.value, GLINT_I64}};
+    for (uint64_t i = 0; i < t->count; i++)
+        table_add(&zipped, t->rows[i].value, number((int64_t)i));
+    return zipped;
+}
+
+Test(zip_with_index, every_type)
+{
+    static const enum glint_type types[] = {GLINT_BYTES, GLINT_TEXT, GLINT_I64, GLINT_F64,
+                                            GLINT_MSGPACK};
+    for (int v = 0; v < 5; v++) {
+        struct table t = {.shape = {GLINT_NONE, types[v]}};
+        for (int i = 0; i < 3000; i++) {
+            const uint8_t byte = (uint8_t)(i % 100);
+            const bool is_bytes = types[v] != GLINT_I64 && types[v] != GLINT_F64;
+            table_add(&t, none(), is_bytes ? bytes(&byte, 1) : number(i));
+        }
+        struct table expected = zip_model(&t);
+        struct input in = {.table = &t};
+        for (in.maps = 1; in.maps < 40; in.maps = in.maps * 3 + 1)
+            plan_expect(make_zip, &in, NULL, &expected);
+        table_free(&expected);
+        table_free(&t);
+    }
+}
+
+/* More partitions than rows: some are empty, at either end and between. */
+static struct glint_rdd *make_with_holes(struct glint *g, void *arg)
+{
+    struct input *in = arg, none_at_all = *in;
+    struct table empty = {.shape = in->table->shape};
+    none_at_all.table = &empty;
+    struct glint_rdd *hole = input_rdd(g, &none_at_all), *rows = input_rdd(g, in);
+    return glint_zip_with_index(glint_union(glint_union(hole, rows), glint_union(hole, rows)));
+}
+
+Test(zip_with_index, empty_partitions)
+{
+    struct table t = make_numbers(7, 1), twice = make_numbers(7, 1);
+    for (uint64_t i = 0; i < t.count; i++) table_add(&twice, none(), t.rows[i].value);
+    struct table expected = zip_model(&twice), empty = {.shape = {GLINT_I64, GLINT_I64}};
+    struct input in = {.table = &t, .maps = 20};
+    plan_expect(make_with_holes, &in, NULL, &expected);
+    t.count = 0;
+    plan_expect(make_zip, &in, NULL, &empty);
+    plan_expect(make_with_holes, &in, NULL, &empty);
+    table_free(&t);
+    table_free(&twice);
+    table_free(&expected);
+}
+
+/* Behind a shuffle, before a sort, and twice in one stage: each is prepared, parents first. */
+static struct glint_rdd *make_deep(struct glint *g, void *arg)
+{
+    struct input *in = arg;
+    struct glint_rdd *set = glint_with_partitions(glint_distinct(input_rdd(g, in)), 5);
+    struct glint_rdd *once = glint_values(glint_zip_with_index(set));
+    struct glint_rdd *all = glint_union(once, once);
+    struct glint_rdd *twice = glint_zip_with_index(glint_coalesce(all, 4));
+    struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(twice, false), 3);
+    return glint_zip_with_index(glint_values(sorted));
+}
+
+Test(zip_with_index, prepared_in_order)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    for (int i = 0; i < 1000; i++) table_add(&t, none(), number(i));
+    struct table expected = {.shape = {GLINT_I64, GLINT_I64}};
+    for (int64_t i = 0; i < 2000; i++) /* n stands at n and at 1000 + n; sorted, largest first */
+        table_add(&expected, number(999 - i / 2 + i % 2 * 1000), number(i));
+    struct input in = {.table = &t, .maps = 6};
+    plan_expect(make_deep, &in, NULL, &expected);
+    table_free(&expected);
+    table_free(&t);
+}
+
+/* Counting is no part of what the job counts, and is not done where nobody needs it. */
+Test(zip_with_index, counts_once)
+{
+    struct table t = make_numbers(1000, 3);
+    struct input in = {.table = &t, .maps = 4};
+    struct glint_rows rows;
+    struct glint *g = world_open(&worlds[0]);
+    struct glint_rdd *visited = glint_map_partitions(input_rdd(g, &in), "two.count_rows", NULL);
+    struct glint_rdd *zipped = glint_zip_with_index(visited);
+    cr_assert_eq(glint_collect(zipped, &rows), 0);
+    cr_assert_eq(glint_counter_value(g, "counted rows"), 1000);
+    glint_rows_free(&rows);
+    cr_assert_eq(glint_take(zipped, 3, &rows), 0);
+    cr_assert_eq(rows.count, 3);
+    glint_rows_free(&rows);
+    world_close(g, GLINT_OK);
+    table_free(&t);
+}
+
+static struct glint_rdd *make_of_pairs(struct glint *g, void *arg)
+{
+    return glint_zip_with_index(glint_key_by(input_rdd(g, arg), "red.modulo", NULL));
+}
+
+static struct glint_rdd *make_failing(struct glint *g, void *arg)
+{
+    return glint_zip_with_index(glint_flat_map(input_rdd(g, arg), "two.refuses", NULL));
+}
+
+Test(zip_with_index, misuse_and_errors)
+{
+    struct table t = make_numbers(50, 5);
+    struct input in = {.table = &t, .maps = 3};
+    plan_expect_error(make_of_pairs, &in, NULL, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements");
+    plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+    cr_assert_null(glint_zip_with_index(NULL));
+    table_free(&t);
+}
+
+/* ---- repartitionAndSortWithinPartitions */
+
+struct sorting {
+    struct input in;
+    bool ascending;
+};
+
+static struct glint_rdd *make_sorted(struct glint *g, void *arg)
+{
+    struct sorting *s = arg;
+    return glint_repartition_and_sort_within_partitions(input_rdd(g, &s->in), s->in.partitions,
+                                                        s->ascending);
+}
+
+/* Partition by partition, each the other way round, rows of one key as they were. */
+static struct table reversed(const struct table *t, uint32_t partitions)
+{
+    struct table out = {.shape = t->shape};
+    struct table sorted = table_part(t, 0, t->count);
+    table_by_hash(&sorted, 1);
+    for (uint64_t end = sorted.count; end > 0;) { /* by key alone, descending */
+        uint64_t first = end - 1;
+        while (first > 0 &&
+               codec_compare(sorted.rows[first - 1].key.bytes, sorted.rows[end - 1].key.bytes) == 0)
+            first--;
+        for (uint64_t i = first; i < end; i++)
+            table_add(&out, sorted.rows[i].key, sorted.rows[i].value);
+        end = first;
+    }
+    table_free(&sorted);
+    cr_assert(out.count == t->count && partitions == 1);
+    return out;
+}
+
+Test(zip_with_index, repartition_and_sort)
+{
+    struct table t = make_pairs(3000, 200, 9), by_hash = table_part(&t, 0, t.count);
+    struct table down = reversed(&t, 1);
+    struct sorting s = {{.table = &t, .maps = 4}, true};
+    for (s.in.partitions = 1; s.in.partitions < 20; s.in.partitions += 6) {
+        table_by_hash(&by_hash, s.in.partitions);
+        plan_expect(make_sorted, &s, NULL, &by_hash);
+        table_free(&by_hash);
+        by_hash = table_part(&t, 0, t.count);
+    }
+    s.ascending = false;
+    s.in.partitions = 1;
+    plan_expect(make_sorted, &s, NULL, &down);
+    struct table elements = make_numbers(10, 1);
+    s.in.table = &elements;
+    plan_expect_error(make_sorted, &s, NULL, GLINT_E_PLAN_TYPE,
+                      "repartitionAndSortWithinPartitions needs keys");
+    table_free(&elements);
+    table_free(&down);
+    table_free(&by_hash);
+    table_free(&t);
+}
+
+static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
+{
+    return glint_lookup(make_sorted(g, arg), text("k7"), out);
+}
+
+Test(zip_with_index, lookup_in_the_partition_of_the_key)
+{
+    struct table t = make_pairs(1000, 50, 2), expected = {.shape = {GLINT_NONE, GLINT_I64}};
+    for (uint64_t i = 0; i < t.count; i++)
+        if (codec_compare(t.rows[i].key.bytes, text("k7").bytes) == 0)
+            table_add(&expected, none(), t.rows[i].value);
+    struct sorting s = {{.table = &t, .maps = 4, .partitions = 9}, false};
+    cr_assert_gt(expected.count, 0);
+    action_expect(run_lookup, &s, NULL, &expected);
+    table_free(&expected);
+    table_free(&t);
+}
