@@ -391,7 +391,7 @@ uint8_t *link_into(struct peer_link *l, const struct frame *f)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct flight *flight = flight_of(l, f->request);
-    progressed(l);
+    l->progress_ns = now(l); /* a connection that can no more than begin is not dialled forever */
     if (flight == NULL || flight->arriving) return NULL;
     struct fetch_request *r = flight->request;
     uint8_t *place = r != NULL ? place_for(r, f, &why) : NULL;

@@ -1,12 +1,29 @@
 /* See block_plane.h. */
 #include "tests/support/block_plane.h"
 
+#include "engine/net/conn_internal.h"
+
 #include <assert.h>
 #include <signal.h>
 
 #define RECORDS_MAX 30u
 
 /* ---- Serving */
+
+/* A DATA frame as long as what was asked for, of which only the first bytes leave. Without TLS. */
+static void answer_half(struct conn *c, const struct frame *f, struct glint_slice payload)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct get get;
+    uint8_t bytes[FRAME_HEADER_BYTES + 1] = {0};
+    uv_buf_t buf = uv_buf_init((char *)bytes, sizeof bytes);
+    if (get_decode(payload, &get, &error) != 0) abort();
+    uint32_t size = get.kind == GET_OUTPUT ? (uint32_t)get.size : 1000;
+    get_fini(&get);
+    frame_encode(&(struct frame){FRAME_DATA, size, 0, f->request}, NULL, bytes);
+    if (uv_try_write((uv_stream_t *)&c->tcp, &buf, 1) != sizeof bytes) abort();
+    conn_close(c, false);
+}
 
 static int server_frame(void *arg, struct conn *c, const struct frame *f,
                         struct glint_slice payload, struct glint_error *error)
@@ -18,6 +35,10 @@ static int server_frame(void *arg, struct conn *c, const struct frame *f,
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cut");
     if (s->fault == PLANE_CUTS && number >= s->fault_at)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cut");
+    if (s->fault == PLANE_TEARS && number >= s->fault_at) {
+        answer_half(c, f, payload);
+        return 0;
+    }
     if (s->fault == PLANE_SILENT && number >= s->fault_at) return 0;
     return serve_on_get(s->serve, c, f, payload, error);
 }

@@ -72,6 +72,21 @@ Test(peers, one_that_always_breaks_is_named, .timeout = 100)
     }
 }
 
+/* What begins and never comes whole is no progress: it is not asked for again and again. */
+Test(peers, one_whose_answers_always_break_is_named, .timeout = 100)
+{
+    for (uint64_t at = 0; at < 8; at += 7) {
+        cr_assert(plane_open(&p, false, 60000, 100000));
+        p.servers[2].fault = PLANE_TEARS;
+        p.servers[2].fault_at = at;
+        plane_start(&p, 2, 5, 0);
+        plane_run(&p);
+        expect_lost(3, "e3 (127.0.0.1:");
+        cr_expect_gt(p.servers[2].gets, at);
+        cr_expect(plane_close(&p));
+    }
+}
+
 Test(peers, one_that_says_nothing_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
