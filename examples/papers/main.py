@@ -1,0 +1,67 @@
+"""Runs experiments and writes their report; `run` beside it sets everything up first."""
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import experiments
+import report
+from lab import Failure, Lab
+
+
+def load():
+    """The experiments, in the order of their numbers: every module in experiments/."""
+    found = [importlib.import_module(f"experiments.{module.name}")
+             for module in pkgutil.iter_modules(experiments.__path__)]
+    return sorted(found, key=lambda experiment: experiment.ORDER)
+
+
+def arguments(known):
+    parser = argparse.ArgumentParser(prog="examples/papers/run", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments; none, or all: all")
+    parser.add_argument("--data", metavar="RATINGS", help="a table instead of the made-up one")
+    parser.add_argument("--out", metavar="DIR", help="where the report goes")
+    parser.add_argument("--quick", action="store_true", help="less data, fewer repeats")
+    parser.add_argument("--list", action="store_true", help="list the experiments and stop")
+    parser.add_argument("--default-out", default="build/papers", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    unknown = [name for name in args.names if name != "all" and name not in known]
+    if unknown:
+        parser.error(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    if args.data is not None and not os.access(args.data, os.R_OK):
+        parser.error(f"cannot read {args.data}")
+    return args
+
+
+def main():
+    table = {experiment.NAME: experiment for experiment in load()}
+    args = arguments(table)
+    if args.list:
+        for name, experiment in table.items():
+            print(f"{name:16} {experiment.TITLE}")
+        return 0
+    wanted = list(table) if not args.names or "all" in args.names else args.names
+    lab = Lab(os.path.abspath(args.out or args.default_out), args.data, args.quick)
+    print("experiments:", flush=True)
+    for name in wanted:
+        begin = time.monotonic()
+        with lab.experiment(name, table[name].TITLE):
+            table[name].run(lab)
+        print(f"  {name:34} {time.monotonic() - begin:8.3f} s", flush=True)
+    page = report.write(lab)
+    good, bad = lab.checked()
+    print(f"\nreport: {page}\n{good} checks hold, {bad} do not")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        print(f"\n{failure}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
