@@ -1,7 +1,7 @@
 /* Torture of what jobs do not reach with a few rows: spilling and merging, sorting with its
- * sampling action before the real one, results that come back, two outputs of which one replaces an
- * old one. For every n the n-th allocation fails, or the n-th call to the world, or the n-th
- * removal.
+ * sampling action before the real one, joins that hold values on disk, results that come back, two
+ * outputs of which one replaces an old one. For every n the n-th allocation fails, or the n-th call
+ * to the world, or the n-th removal.
  *
  * Whatever fails, the plan ends with its right bytes, or with a fitting error and what was there
  * before: no output, no leftovers, no memory, no open file. (torture_jobs does the same to the
@@ -117,6 +117,30 @@ static int run_replace(struct glint *g)
     struct glint_rdd *pairs = glint_map(local_numbers(g, 100, 3), FN_MAP, NULL);
     glint_save_as_text_file(local_counts(pairs), "out");
     glint_save_as_msgpack_file(pairs, "old");
+    return glint_error(g)->code;
+}
+
+/* Of each key there are more values than a join holds in memory. */
+static int run_join(struct glint *g)
+{
+    struct glint_rdd *left = glint_map(local_numbers(g, 20, 1), FN_LARGE, NULL);
+    struct glint_rdd *right = glint_map(local_numbers(g, 55, 1), FN_LARGE, NULL);
+    struct glint_rdd *joined = glint_with_partitions(glint_join(left, right), 1);
+    glint_save_as_text_file(glint_map(joined, FN_FIRSTS, NULL), "out");
+    if (glint_error(g)->code == GLINT_OK && glint_counter_value(g, "spills") < 10)
+        glint_abort(g, GLINT_E_PROTOCOL, NULL, "each key's values were to spill");
+    return glint_error(g)->code;
+}
+
+/* All that takes two RDDs, and an action before the action. */
+static int run_sides(struct glint *g)
+{
+    struct glint_rdd *pairs = glint_map(local_numbers(g, 40, 2), FN_MAP, NULL);
+    struct glint_rdd *few = glint_map(local_numbers(g, 15, 1), FN_MAP, NULL);
+    struct glint_rdd *indexed = glint_zip_with_index(local_numbers(g, 8, 2));
+    struct glint_rdd *rest = glint_subtract(pairs, glint_intersection(pairs, few));
+    struct glint_rdd *outer = glint_full_outer_join(glint_subtract_by_key(rest, indexed), indexed);
+    glint_save_as_msgpack_file(glint_cogroup(outer, few), "out");
     return glint_error(g)->code;
 }
 
@@ -284,6 +308,8 @@ int main(void)
          .outputs = {"out", "old"},
          .before = {{NULL, 0}, {old, sizeof old - 1}}},
         {.name = "spill", .plan = run_spills, .outputs = {"out"}, .skips = true},
+        {.name = "join", .plan = run_join, .outputs = {"out"}, .skips = true},
+        {.name = "sides", .plan = run_sides, .outputs = {"out"}, .skips = true},
     };
     scratch_open();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) torture(&trials[i]);

@@ -95,6 +95,21 @@ static int first_each(struct glint_task *task, void *state, const struct glint_r
     return 0;
 }
 
+static int firsts_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)state;
+    struct glint_slice left, right;
+    union glint_value l, r;
+    if (!glint_pair(in->value.bytes, &left, &right) || !glint_unpack(left, GLINT_BYTES, &l) ||
+        !glint_unpack(right, GLINT_BYTES, &r))
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "this is no pair of bytes");
+    assert(l.bytes.size == LOCAL_LARGE_BYTES && r.bytes.size == LOCAL_LARGE_BYTES);
+    struct glint_record sum = {.key = in->key, .value.i64 = 10 * l.bytes.data[0] + r.bytes.data[0]};
+    glint_emit(out, &sum);
+    return 0;
+}
+
 static const struct glint_function large = {.name = FN_LARGE,
                                             .form = GLINT_MAP,
                                             .in = {GLINT_NONE, GLINT_I64},
@@ -106,6 +121,12 @@ static const struct glint_function first = {.name = FN_FIRST,
                                             .in = {GLINT_I64, GLINT_BYTES},
                                             .out = {GLINT_I64, GLINT_I64},
                                             .each = first_each};
+
+static const struct glint_function firsts = {.name = FN_FIRSTS,
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_I64, GLINT_MSGPACK},
+                                             .out = {GLINT_I64, GLINT_I64},
+                                             .each = firsts_each};
 
 #define FUNCTION(name_, form_, each_)                                                              \
     {                                                                                              \
@@ -121,7 +142,7 @@ static const struct glint_function endless = FUNCTION(FN_ENDLESS, GLINT_FLAT_MAP
 static const struct glint_function silent = FUNCTION(FN_SILENT, GLINT_MAP, silent_each);
 static const struct glint_function sly = FUNCTION(FN_SLY, GLINT_MAP, sly_each);
 static const struct glint_function *const functions[] = {&map, &flaky, &picky, &endless, &silent,
-                                                         &sly, &large, &first, NULL};
+                                                         &sly, &large, &first, &firsts,  NULL};
 static const struct glint_module module = {"local", functions};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 

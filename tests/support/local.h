@@ -24,6 +24,9 @@
 #define FN_LARGE          "local.large"
 #define FN_FIRST          "local.first"
 #define LOCAL_LARGE_BYTES (250u * 1000)
+/* A pair of two such values, as joins make them -> ten times the first byte of the left one, and
+ * that of the right one. */
+#define FN_FIRSTS "local.firsts"
 
 extern atomic_int local_failures;
 extern atomic_int local_started; /* calls of endless */
