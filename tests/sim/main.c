@@ -126,7 +126,7 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     const struct glint_error error = *glint_error(g);
     g->runner->summarize(g->runner, &summary);
     uint64_t end = s.now;
-    oracle_judge(&s, &error, &summary);
+    judge(&s, &error, &summary);
     works_check(&s, error.code, &summary);
     check_executors(&s);
     g->runner->destroy(g->runner);

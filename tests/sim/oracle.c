@@ -44,10 +44,6 @@ struct oracle {
     uint32_t action, failures_in_row[NODES_MAX];
     char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
     uint32_t accepted_count, part_count;
-    /* What may end the job. */
-    enum glint_code exhausted, fatal;
-    bool rounds_exhausted;
-    uint32_t losses;
 };
 
 void oracle_create(struct sim *s)
@@ -320,7 +316,7 @@ static void count_failure(struct sim *s, const struct seen_attempt *r, enum glin
     if (t->failures < TASK_ATTEMPTS_MAX)
         t->failed_on[t->failures] = s->executors[r->executor]->node;
     if (++t->failures == TASK_ATTEMPTS_MAX) {
-        s->oracle->exhausted = code;
+        s->seen.exhausted = code;
         doom_others(s->oracle, r->stage, r->task);
     }
 }
@@ -364,12 +360,12 @@ static void heard_failed(struct sim *s, const struct sim_executor *e, const stru
         heard_fetch_failed(s, m);
         if (r->round != stage->round) return;
         stage->round++;
-        if (++stage->rounds_failed >= STAGE_ATTEMPTS_MAX) o->rounds_exhausted = true;
+        if (++stage->rounds_failed >= STAGE_ATTEMPTS_MAX) s->seen.rounds_exhausted = true;
     } else if (error_may_retry(code)) {
         if (++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
         count_failure(s, r, code);
     } else {
-        o->fatal = code;
+        s->seen.fatal = code;
     }
 }
 
@@ -398,7 +394,9 @@ void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
 {
     struct oracle *o = s->oracle;
     new_action(s);
-    o->losses += loss != LOSS_DRAINED;
+    const struct active *a = s->driver->active;
+    s->seen.losses += loss != LOSS_DRAINED;
+    if (s->seen.losses > LOSSES_MAX && a != NULL && !a->over) s->seen.too_many_losses = true;
     bool blame = loss == LOSS_CHILD && running_on(o, e->number) > 0;
     if (blame && ++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
     for (uint32_t i = o->running_count; i-- > 0;) {
@@ -428,87 +426,4 @@ void oracle_kept(struct sim *s, const char *from, const char *to)
         known = known || strcmp(o->accepted[i], full) == 0;
     if (!known) sim_fail(s, "%s becomes a part, and was not the first", full);
     remember(s, o->parts, &o->part_count, to, strlen(to));
-}
-
-/* ---- The end */
-
-/* What has been seen leads to this code, and to no other. */
-static bool justified(const struct sim *s, enum glint_code code)
-{
-    const struct oracle *o = s->oracle;
-    switch (code) {
-    case GLINT_E_TOO_MANY_LOSSES: return o->losses > LOSSES_MAX;
-    case GLINT_E_FETCH_FAILED: return o->rounds_exhausted;
-    case GLINT_E_NO_EXECUTORS: return s->deserted;
-    case GLINT_E_INTERRUPTED: return s->interrupted_at != 0;
-    case GLINT_E_TIMEOUT: return s->config.timeout_ns > 0 && s->now >= s->config.timeout_ns;
-    case GLINT_E_OUTPUT_FULL: return o->fatal == code && s->output_refused > 0;
-    case GLINT_E_FUNCTION_FAILED: return o->fatal == code && s->lasting == LASTING_BAD_ROW;
-    case GLINT_E_EXECUTOR_LOST: return o->exhausted == code;
-    case GLINT_E_SPILL_FULL: return o->exhausted == code && s->counts.full_disks > 0;
-    case GLINT_E_SYSTEM: return o->exhausted == code && s->lasting == LASTING_BAD_NODES;
-    default: return false;
-    }
-}
-
-/* Where nothing else is wrong, what is wrong for good decides how it must end. */
-static void judge_lasting(struct sim *s, const struct glint_error *error)
-{
-    uint32_t bad = 0, rotten = 0;
-    enum glint_code code = error->code, wanted = code;
-    for (uint32_t n = 0; n < s->node_count; n++) {
-        bad += s->nodes[n].bad;
-        rotten += s->nodes[n].rotten;
-    }
-    switch (s->lasting) {
-    case LASTING_POISON:
-        wanted = s->poison_done < TASK_ATTEMPTS_MAX ? GLINT_OK : GLINT_E_EXECUTOR_LOST;
-        if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
-            sim_fail(s, "%u processes died of one task", s->poison_done);
-        break;
-    case LASTING_BAD_NODES: /* all nodes are there from the beginning */
-        if (bad < TASK_ATTEMPTS_MAX && bad < s->node_count) wanted = GLINT_OK;
-        if (bad == s->node_count) wanted = GLINT_E_SYSTEM;
-        break;
-    case LASTING_ROTTEN:
-        if (rotten == s->node_count && s->counts.flips > 0) wanted = GLINT_E_FETCH_FAILED;
-        break;
-    case LASTING_BAD_ROW: wanted = GLINT_E_FUNCTION_FAILED; break;
-    case LASTING_NOTHING:
-    case LASTING_LEAVING: wanted = GLINT_OK; break;
-    default: break; /* it may come before or behind the end, or matter to nobody */
-    }
-    if (code != wanted)
-        sim_fail(s, "ended with %s, and must end with %s", error_name(code), error_name(wanted));
-}
-
-/* Nobody had to do anything twice. */
-static void judge_quiet(struct sim *s, const struct glint_summary *summary)
-{
-    if (summary->retries > 0 || s->counts.losses > 0 || s->counts.own_failures > 0 ||
-        s->counts.fetch_failures > 0)
-        sim_fail(s, "%u retries, %u losses, %u failures, %u failed fetches without any fault",
-                 summary->retries, s->counts.losses, s->counts.own_failures,
-                 s->counts.fetch_failures);
-}
-
-void oracle_judge(struct sim *s, const struct glint_error *error,
-                  const struct glint_summary *summary)
-{
-    const struct oracle *o = s->oracle;
-    if (error->code != GLINT_OK && !justified(s, error->code))
-        sim_fail(s, "failed, and no fault explains it: %s %s; %s", error_name(error->code),
-                 error->cause, error->effect);
-    if (error->code == GLINT_OK && (o->losses > LOSSES_MAX || s->deserted || o->fatal != GLINT_OK))
-        sim_fail(s, "ended well after %u losses%s%s", o->losses, s->deserted ? ", deserted" : "",
-                 o->fatal != GLINT_OK ? ", with an error that no attempt can change" : "");
-    if (error->code == GLINT_OK && s->interrupted_at != 0)
-        sim_fail(s, "ended well, and was interrupted before");
-    if (s->faults == 0) judge_lasting(s, error);
-    if (s->faults == 0 && s->lasting == LASTING_NOTHING) judge_quiet(s, summary);
-    uint64_t told_at = s->interrupted_at != 0 ? s->interrupted_at : s->config.timeout_ns;
-    bool told_to = error->code == GLINT_E_INTERRUPTED || error->code == GLINT_E_TIMEOUT;
-    if (told_to && s->now > told_at + 11 * SECOND)
-        sim_fail(s, "it took %llu ms to end the job",
-                 (unsigned long long)((s->now - told_at) / MILLI));
 }

@@ -8,7 +8,8 @@
  *   transport.c  the driver's side: a struct transport whose `wait` lets the events happen
  *   faults.c     what goes wrong, and when
  *   works.c      what the driver is to do, and what one process makes of it
- *   oracle.c     what the driver may say, as an executor could check it; which end is justified
+ *   oracle.c     what the driver may say, by books of its own
+ *   judge.c      which end of a job is justified
  *   main.c       seeds, and what must hold at the end */
 #ifndef GLINT_TESTS_SIM_H
 #define GLINT_TESTS_SIM_H
@@ -178,6 +179,15 @@ enum lasting {
     LASTING_KINDS,
 };
 
+/* What may end the job, as the oracle has seen it. */
+struct sim_seen {
+    enum glint_code exhausted; /* all attempts of a task failed, the last one so */
+    enum glint_code fatal;     /* no other attempt could end otherwise */
+    bool rounds_exhausted;     /* of fetching */
+    bool too_many_losses;      /* while there was something to do */
+    uint32_t losses;
+};
+
 /* A piece of the job: one of the program's jobs, or a plan of works.c. */
 struct sim_work {
     uint32_t kind, step; /* step: its place among the seed's works */
@@ -215,6 +225,7 @@ struct sim {
     struct sim_work works[WORKS_MAX];
     uint64_t digests[WORKS_MAX]; /* of what came back to the driver */
     struct oracle *oracle;
+    struct sim_seen seen;
     char folder[PATH_MAX];
     struct sim_counts counts;
 };
@@ -288,8 +299,9 @@ void oracle_heard(struct sim *s, const struct sim_executor *e, const struct mess
 void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss);
 /* An attempt's file becomes a part. */
 void oracle_kept(struct sim *s, const char *from, const char *to);
+
+/* judge.c */
 /* How the job ended: is that what its faults lead to? */
-void oracle_judge(struct sim *s, const struct glint_error *error,
-                  const struct glint_summary *summary);
+void judge(struct sim *s, const struct glint_error *error, const struct glint_summary *summary);
 
 #endif
