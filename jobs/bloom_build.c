@@ -109,13 +109,13 @@ static void build_partials(const struct plan *p, struct glint_rdd *lines, struct
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct plan p = {.g = g, .paths = args->positional};
-    enum bloom_scheme scheme;
+    struct bloom_sizing sizing;
     double probability;
     if (sizes_probability(g, p.paths[0], &probability) != 0 ||
-        sizes_scheme(g, args, &scheme) != 0 || fields_options(g, args, &p.fields) != 0)
+        sizes_sizing(g, args, probability, &sizing) != 0 || fields_options(g, args, &p.fields) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
-    int r = sizes_read(g, p.paths[2], &p.fields, scheme, probability, &p.sizes);
+    int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, glint_job_option(args, "strategy"), lines);
     if (r == 0) {
         struct glint_args *function = function_args(&p);
@@ -131,8 +131,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
 static const char *const positional[] = {"P", "INPUT", "COUNTS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    {"scheme", "NAME", "spark",
-     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide"},
+    SIZES_OPTIONS,
     {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials"},
     {NULL, NULL, NULL, NULL}};
 

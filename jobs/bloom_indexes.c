@@ -93,7 +93,7 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     struct bloom_rows rows;
     int r = bloom_input_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
-    bool wide = s->set.scheme == BLOOM_WIDE;
+    bool wide = s->set.wide;
     if (wide)
         bloom_index_rows_wide(&s->set, &rows, s->indexes);
     else
@@ -197,7 +197,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
 static uint64_t fill_some(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
-    bool wide = s->params->scheme == BLOOM_WIDE;
+    bool wide = s->target.wide;
     uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
     for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
         size = wide ? get_wide(at, end, &s->indexes[count]) : get_narrow(at, &narrow[count]);

@@ -233,6 +233,7 @@ struct collecting {
     struct glint *g;
     const char *path;
     struct sizes *sizes;
+    double probability;
     bool begun;
     uint8_t *blob;
     uint64_t blob_size;
@@ -245,17 +246,22 @@ static int filter_fail(const struct collecting *c, enum glint_code code, const c
                        "%s: the filter of key %s: %s", c->path, key, what);
 }
 
-static int blob_begin(struct collecting *c, enum bloom_scheme scheme)
+/* The filters' own scheme and layout size the keys anew. */
+static int blob_begin(struct collecting *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
-    for (uint32_t i = 0; i < s->count; i++) s->params[i].scheme = scheme;
+    struct bloom_sizing sizing;
+    enum bloom_result result =
+        bloom_sizing_for_rate(kind->scheme, kind->layout, c->probability, &sizing);
+    if (result != BLOOM_OK) return sizes_fail(c->g, result, c->path);
+    if (sizes_apply(c->g, s, &sizing) != 0) return glint_error(c->g)->code;
     c->blob_size = bloom_blob_size(s->params, s->count);
     c->blob = glint_alloc(c->g, c->blob_size);
     if (c->blob == NULL) return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
     assert(!c->begun && s->count > 0);
     c->begun = true;
-    enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
+    result = bloom_blob_begin(c->blob, s->params, s->count);
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
 }
 
@@ -275,19 +281,20 @@ static int take_filter(void *arg, const struct glint_record *record)
         bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
     if (result != BLOOM_OK)
         return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
-    if (!c->begun && blob_begin(c, filter.params.scheme) != 0) return glint_error(c->g)->code;
+    if (!c->begun && blob_begin(c, &filter.params) != 0) return glint_error(c->g)->code;
     uint32_t number = sizes_find_any(s, &record->key);
     if (number == SIZES_NONE)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
     const struct bloom_params *want = &s->params[number], *have = &filter.params;
-    text_format(
-        what, sizeof what,
-        "it has scheme %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, %llu, %llu, %u",
-        bloom_scheme_name(have->scheme), (unsigned long long)have->n, (unsigned long long)have->m,
-        have->k, bloom_scheme_name(want->scheme), (unsigned long long)want->n,
-        (unsigned long long)want->m, want->k);
-    if (have->scheme != want->scheme || have->m != want->m || have->k != want->k ||
-        s->present[number])
+    text_format(what, sizeof what,
+                "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, "
+                "%s, %llu, %llu, %u",
+                bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
+                (unsigned long long)have->n, (unsigned long long)have->m, have->k,
+                bloom_scheme_name(want->scheme), bloom_layout_name(want->layout),
+                (unsigned long long)want->n, (unsigned long long)want->m, want->k);
+    if (have->scheme != want->scheme || have->layout != want->layout || have->m != want->m ||
+        have->k != want->k || s->present[number])
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
                            s->present[number] ? "it stands there twice" : what);
     assert(number < s->count && filter.params.m == want->m);
@@ -297,13 +304,14 @@ static int take_filter(void *arg, const struct glint_record *record)
 }
 
 /* All filters of FILTERS in one broadcast; which keys have one is noted in the sizes. */
-static struct glint_broadcast *collect_filters(struct glint *g, const char *path,
+static struct glint_broadcast *collect_filters(struct glint *g, const char *path, double p,
                                                struct sizes *sizes, bool *out_java)
 {
-    struct collecting c = {.g = g, .path = path, .sizes = sizes};
+    struct collecting c = {.g = g, .path = path, .sizes = sizes, .probability = p};
+    struct bloom_params widest = {.scheme = BLOOM_WIDE};
     struct glint_shape shape = {sizes->text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     int r = glint_collect_each(glint_msgpack_file(g, path, shape), take_filter, &c);
-    if (r == 0 && !c.begun) r = blob_begin(&c, BLOOM_SPARK); /* no filters: every row has none */
+    if (r == 0 && !c.begun) r = blob_begin(&c, &widest); /* no filters: every row has none */
     if (r != 0 || glint_error(g)->code != GLINT_OK) {
         glint_free(c.blob);
         return NULL;
@@ -323,9 +331,11 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     if (sizes_probability(g, paths[0], &probability) != 0 || fields_options(g, args, &fields) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, paths[1]);
-    /* Bounds of the widest scheme; the filters name theirs, and are checked against it. */
-    int r = sizes_read(g, paths[3], &fields, BLOOM_WIDE, probability, &sizes);
-    struct glint_broadcast *filters = r == 0 ? collect_filters(g, paths[2], &sizes, &java) : NULL;
+    /* One bit per id, for now: the filters say how they were sized. */
+    struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
+    int r = sizes_read(g, paths[3], &fields, &sizing, &sizes);
+    struct glint_broadcast *filters =
+        r == 0 ? collect_filters(g, paths[2], probability, &sizes, &java) : NULL;
     if (filters != NULL) {
         struct glint_args *function = glint_args(g);
         fields_args(function, &fields);

@@ -62,16 +62,17 @@ static void print_table(const struct info *info)
     for (uint64_t i = 0; i < info->count; i++)
         if (info->rows[i].key.size < 40 && (int)info->rows[i].key.size > width)
             width = (int)info->rows[i].key.size;
-    printf("%-*s %12s %13s %3s  %-10s %13s %7s  %s\n", width, title, "N", "M", "K", "SCHEME",
-           "BITS SET", "FILL", "EXPECTED RATE");
+    printf("%-*s %12s %13s %3s  %-10s  %-11s %13s %7s  %s\n", width, title, "N", "M", "K", "SCHEME",
+           "LAYOUT", "BITS SET", "FILL", "EXPECTED RATE");
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
         int gap = width > (int)row->key.size ? width - (int)row->key.size : 0;
         print_safe(stdout, row->key.text, " ");
-        printf("%*s %12llu %13llu %3u  %-10s %13llu %6.2f%%  %.6g\n", gap, "",
+        printf("%*s %12llu %13llu %3u  %-10s  %-11s %13llu %6.2f%%  %.6g\n", gap, "",
                (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
-               bloom_scheme_name(row->params.scheme), (unsigned long long)row->bits_set,
-               100 * fill_of(row), bloom_expected_rate(&row->params));
+               bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
+               (unsigned long long)row->bits_set, 100 * fill_of(row),
+               bloom_expected_rate(&row->params));
     }
 }
 
@@ -88,6 +89,8 @@ static void put_row(struct json *j, const struct info_row *row)
     json_u64(j, row->params.k);
     json_name(j, "scheme");
     json_chars(j, bloom_scheme_name(row->params.scheme));
+    json_name(j, "layout");
+    json_chars(j, bloom_layout_name(row->params.layout));
     json_name(j, "bits_set");
     json_u64(j, row->bits_set);
     json_name(j, "fill");
@@ -127,7 +130,7 @@ static int info_run(const struct cli_program *program, int argc, char **argv)
         .summary = "Lists filters: size, scheme, fill, expected rate.",
         .help =
             "PATH is a folder that bloom-build wrote, or one of its files. The expected rate of "
-            "false positives is (1 - e^(-kn/m))^k.",
+            "false positives is (1 - e^(-kn/m))^k, in layouts of blocks the mean of the blocks'.",
         .arguments = "PATH...",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY,

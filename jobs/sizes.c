@@ -11,16 +11,17 @@
 
 /* The broadcast's bytes: counts and native-endian columns (driver and executors are one build).
  *
- *     u32 count, text, scheme, k;  count x {u64 n, m, present, key};  text: the keys' bytes
+ *     u32 count, text, scheme, layout, k, 0;  count x {u64 n, m, present, key};  text: the keys'
+ * bytes
  *
  * `key` is the i64, or of text the offset of its bytes; text i ends where text i + 1 begins. */
 struct blob_row {
     uint64_t n, m, present, key;
 };
 struct blob_head {
-    uint32_t count, text, scheme, k;
+    uint32_t count, text, scheme, layout, k, zero;
 };
-static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 16, "no padding");
+static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 24, "no padding");
 static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
 
 static int compare_text(const void *a, const void *b)
@@ -249,24 +250,37 @@ static int sort_keys(struct reading *r)
     return 0;
 }
 
-static int size_filters(struct reading *r, enum bloom_scheme scheme, double p)
+int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing)
+{
+    s->bits_bytes = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t n = s->params[i].n;
+        enum bloom_result result = bloom_sizing_params(sizing, n, &s->params[i]);
+        if (result != BLOOM_OK) {
+            char key[256], about[320];
+            sizes_key_text(s, i, key, sizeof key);
+            snprintf(about, sizeof about, "the filter of key %s, n = %llu", key,
+                     (unsigned long long)n);
+            return sizes_fail(g, result, about);
+        }
+        s->bits_bytes += bloom_bytes(s->params[i].m);
+    }
+    assert(s->bits_bytes > 0);
+    return 0;
+}
+
+static int size_filters(struct reading *r, const struct bloom_sizing *sizing)
 {
     struct sizes *s = r->sizes;
     s->params = glint_alloc(r->g, sizeof *s->params * (s->count + 1));
     s->present = glint_alloc(r->g, s->count + 1);
     if (s->params == NULL || s->present == NULL) return glint_error(r->g)->code;
     for (uint32_t i = 0; i < s->count; i++) {
-        enum bloom_result result = bloom_params_for(scheme, r->n[i], p, &s->params[i]);
-        char key[256], about[320];
-        sizes_key_text(s, i, key, sizeof key);
-        snprintf(about, sizeof about, "the filter of key %s, n = %llu", key,
-                 (unsigned long long)r->n[i]);
-        if (result != BLOOM_OK) return sizes_fail(r->g, result, about);
+        s->params[i] = (struct bloom_params){.n = r->n[i]};
         s->present[i] = true;
-        s->bits_bytes += bloom_bytes(s->params[i].m);
         s->rows += r->n[i];
     }
-    return 0;
+    return sizes_apply(r->g, s, sizing);
 }
 
 int sizes_fail(struct glint *g, enum bloom_result result, const char *about)
@@ -278,7 +292,7 @@ int sizes_fail(struct glint *g, enum bloom_result result, const char *about)
 }
 
 int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
-               enum bloom_scheme scheme, double p, struct sizes *out)
+               const struct bloom_sizing *sizing, struct sizes *out)
 {
     memset(out, 0, sizeof *out);
     out->text = fields->key == FIELDS_TEXT;
@@ -288,7 +302,7 @@ int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
         answer = glint_abort(g, GLINT_E_COUNTS_INVALID, "run count-keys on the same input first",
                              "%s has no counts", counts);
     if (answer == 0) answer = sort_keys(&r);
-    if (answer == 0) answer = size_filters(&r, scheme, p);
+    if (answer == 0) answer = size_filters(&r, sizing);
     glint_free(r.n);
     out->memory = r.text;
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
@@ -313,7 +327,8 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
     uint64_t size = sizeof(struct blob_head) + rows + text;
     uint8_t *blob = glint_alloc(g, size);
     if (blob == NULL) return NULL;
-    struct blob_head head = {s->count, s->text, s->params[0].scheme, s->params[0].k};
+    struct blob_head head = {s->count,       s->text, s->params[0].scheme, s->params[0].layout,
+                             s->params[0].k, 0};
     memcpy(blob, &head, sizeof head);
     uint64_t offset = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -358,7 +373,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     if (blob.size >= sizeof head) memcpy(&head, blob.data, sizeof head);
     uint64_t rows_end = sizeof head + (uint64_t)head.count * sizeof(struct blob_row);
     if (blob.size < sizeof head || head.count == 0 || head.count > BLOOM_SET_MAX ||
-        rows_end > blob.size || head.scheme >= BLOOM_SCHEMES)
+        rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the broadcast sizes do not parse");
     out->text = head.text != 0;
     out->count = head.count;
@@ -368,8 +383,11 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     for (uint32_t i = 0; i < head.count; i++) {
         struct blob_row row;
         memcpy(&row, blob.data + sizeof head + sizeof row * i, sizeof row);
-        out->params[i] =
-            (struct bloom_params){(enum bloom_scheme)head.scheme, row.n, row.m, head.k};
+        out->params[i] = (struct bloom_params){.scheme = (enum bloom_scheme)head.scheme,
+                                               .n = row.n,
+                                               .m = row.m,
+                                               .k = head.k,
+                                               .layout = (enum bloom_layout)head.layout};
         out->present[i] = row.present != 0;
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;
@@ -385,13 +403,33 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     return 0;
 }
 
-int sizes_scheme(struct glint *g, const struct glint_job_args *args, enum bloom_scheme *out)
+/* The scheme of --scheme; nothing named: the layout's own. */
+static int parse_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
 {
-    const char *name = glint_job_option(args, "scheme");
-    if (bloom_scheme_parse(name, strlen(name), out) == BLOOM_OK) return 0;
+    const char *layout = glint_job_option(args, "layout"),
+               *scheme = glint_job_option(args, "scheme");
+    if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
+        return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512 or split-block",
+                           "--layout \"%s\" is no layout", layout);
+    out->scheme = bloom_layout_scheme(out->layout);
+    if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
+        return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE,
-                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random or wide",
-                       "--scheme \"%s\" is no scheme", name);
+                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide or xxh64",
+                       "--scheme \"%s\" is no scheme", scheme);
+}
+
+int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
+                 struct bloom_sizing *out)
+{
+    struct bloom_sizing kind;
+    char about[128];
+    if (parse_kind(g, args, &kind) != 0) return glint_error(g)->code;
+    enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
+    if (result == BLOOM_OK) return 0;
+    snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
+             bloom_layout_name(kind.layout));
+    return sizes_fail(g, result, about);
 }
 
 int sizes_probability(struct glint *g, const char *text, double *out)

@@ -12,7 +12,7 @@ struct sizes {
     bool text; /* keys are text, else i64 */
     uint32_t count;
     union glint_value *keys;       /* sorted */
-    struct bloom_params *params;   /* one scheme and one k */
+    struct bloom_params *params;   /* one scheme, one layout and one k */
     bool *present;                 /* has a filter: bloom-test */
     uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
     uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
@@ -22,10 +22,12 @@ struct sizes {
     uint64_t rows;       /* the sum of all counts */
 };
 
-/* Driver: reads COUNTS (`key TAB count` lines) and sizes a filter per key for probability p.
- * COUNTS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+/* Driver: reads COUNTS (`key TAB count` lines) and sizes a filter per key. COUNTS_INVALID,
+ * FILTER_LIMIT. sizes_fini after, in any case. */
 int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
-               enum bloom_scheme scheme, double p, struct sizes *out);
+               const struct bloom_sizing *sizing, struct sizes *out);
+/* Driver: sizes the same keys in another way. 0 or FILTER_LIMIT. */
+int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
 void sizes_fini(struct sizes *s);
 struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
 
@@ -40,8 +42,16 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages: cut at `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
-/* --scheme as an enum; 0 or the context's code. */
-int sizes_scheme(struct glint *g, const struct glint_job_args *args, enum bloom_scheme *out);
+/* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
+int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
+                 struct bloom_sizing *out);
+#define SIZES_OPTIONS                                                                              \
+    {"scheme", "NAME", NULL,                                                                       \
+     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide; of blocks: xxh64, "  \
+     "wide (spark, of blocks xxh64)"},                                                             \
+    {                                                                                              \
+        "layout", "NAME", "classic", "where an id's bits lie: classic, block512, split-block"      \
+    }
 /* P as the user gave it. */
 int sizes_probability(struct glint *g, const char *text, double *out);
 /* The library's answer as the context's error. */

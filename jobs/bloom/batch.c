@@ -28,9 +28,13 @@ void bloom_adder_rows(struct bloom_adder *adder, const struct bloom_rows *rows)
 
 void bloom_adder_flush(struct bloom_adder *adder)
 {
-    bool wide = adder->set->scheme == BLOOM_WIDE;
+    bool wide = adder->set->wide;
     for (; adder->done < adder->hashed; adder->done++) {
         const struct bloom_hashed *group = &adder->ring[adder->done % BLOOM_RING];
+        if (bloom_has_blocks(adder->set->layout)) {
+            bloom_block_drain(adder->set, group);
+            continue;
+        }
         for (uint32_t row = 0; row < group->rows; row++)
             hashed_set(group, row, adder->set->k, wide);
     }
@@ -46,7 +50,7 @@ void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_row
 void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                       uint32_t *out_indexes)
 {
-    assert(set->scheme != BLOOM_WIDE);
+    assert(!set->wide);
     assert(filters_exist(set, rows));
     set->kernel->indexes(set, rows, out_indexes);
 }

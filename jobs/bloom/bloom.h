@@ -1,9 +1,10 @@
-/* Bloom filters, pure: sizes, index schemes, add, contains, union, read, write, and batches of all
- * of these. Knows no engine and can be used alone; needs libxxhash and libcrypto (MD5).
+/* Bloom filters, pure: sizes, index schemes, layouts, add, contains, union, read, write, and
+ * batches of all of these. What the jobs see; programs of others include <glint/bloom.h>. Knows no
+ * engine and needs no library.
  *
- * A filter is m bits of which every id sets k; which k is the scheme's rule, made from the raw
- * bytes of the id, so filters of different schemes cannot be converted. Bit i is bit (i mod 8) of
- * byte i / 8. docs/filter-format.md pictures the file.
+ * A filter is m bits of which every id sets k; which k is the rule of its scheme and layout, made
+ * from the raw bytes of the id, so filters of different rules cannot be converted. Bit i is bit
+ * (i mod 8) of byte i / 8. docs/filter-format.md pictures the file.
  *
  * Three layers, each usable without the next:
  *   struct bloom_filter   one filter, one id at a time
@@ -21,6 +22,8 @@
 
 enum {
     BLOOM_K_MAX = 64,      /* hashes per id */
+    BLOOM_K_MAX_512 = 24,  /* in the layout block512 */
+    BLOOM_K_SPLIT = 8,     /* in the layout split-block */
     BLOOM_SET_MAX = 4096,  /* filters in a set */
     BLOOM_HEADER_MAX = 96, /* bytes before the bits in a file */
     BLOOM_ID_SLACK = 64,   /* readable bytes that every id of a batch has behind its end */
@@ -49,7 +52,13 @@ enum bloom_result {
     BLOOM_ERR_UNUSED = -14,   /* a bit at or behind m is set */
     BLOOM_ERR_CHECKSUM = -15, /* the bytes are not those that were written */
     BLOOM_ERR_COUNT = -16,    /* no filter, or over BLOOM_SET_MAX of them */
-    BLOOM_ERR_DIGEST = -17,   /* the crypto library refuses MD5 */
+    /* -17 was an error of a library that is no longer used */
+    BLOOM_ERR_LAYOUT = -18,   /* no layout of that name */
+    BLOOM_ERR_PAIR = -19,     /* the layout does not take the scheme */
+    BLOOM_ERR_BLOCKS = -20,   /* m is not a whole number of blocks */
+    BLOOM_ERR_K_LAYOUT = -21, /* not a number of hashes for the layout */
+    BLOOM_ERR_P_LAYOUT = -22, /* the layout cannot reach so small a p */
+    BLOOM_ERR_BITS = -23,     /* under 1 bit per id, or not a number */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -63,36 +72,84 @@ enum bloom_scheme {
     BLOOM_POLY_MOD, /* h = (R[i] * h + unit) mod m over UTF-16 units; 5 seeds */
     BLOOM_MD5_RANDOM, /* java.util.Random(first 48 bits of MD5(id)), nextInt(m) k times */
     BLOOM_WIDE,       /* (low64 + i * (high64 | 1) mod 2^64) mod m of XXH3-128(id) */
+    BLOOM_XXH64,      /* XXH64(id, seed 0), for the layouts of blocks only */
     BLOOM_SCHEMES,    /* how many there are */
 };
 
-/* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide". */
+/* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide", "xxh64". */
 const char *bloom_scheme_name(enum bloom_scheme scheme);
 enum bloom_result bloom_scheme_parse(const char *name, uint64_t size,
                                      enum bloom_scheme *out_scheme);
+
+/* Where the k bits of an id lie. The layouts of blocks take one 64-bit hash h: XXH64 under xxh64,
+ * low64 of XXH3-128 under wide; other schemes have none. With b blocks the block is
+ * (h >> 32) * b >> 32, and x = h mod 2^32 gives the bits. */
+enum bloom_layout {
+    BLOOM_CLASSIC,  /* anywhere in the filter: the scheme's k indexes */
+    BLOOM_BLOCK512, /* in a block of 512 bits, one cache line: (x * 0x9e3779b9^i mod 2^32) >> 23 */
+    BLOOM_SPLIT_BLOCK, /* in a block of 256 bits, one in each of its 8 words, as in Parquet:
+                        * (x * SALT[i] mod 2^32) >> 27 */
+    BLOOM_LAYOUTS,     /* how many there are */
+};
+
+/* "classic", "block512", "split-block". */
+const char *bloom_layout_name(enum bloom_layout layout);
+enum bloom_result bloom_layout_parse(const char *name, uint64_t size,
+                                     enum bloom_layout *out_layout);
+uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1 */
+/* The scheme that a layout has when nobody names one: spark, xxh64. */
+enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout);
 
 struct bloom_params {
     enum bloom_scheme scheme;
     uint64_t n; /* ids the filter is made for; at least 1 */
     uint64_t m; /* bits */
     uint32_t k; /* hashes per id */
+    enum bloom_layout layout;
 };
 
-/* m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p / ln 2), in IEEE doubles, as Python computes them.
- */
+/* How filters are sized, of which only n differs; so filters of one sizing have one k. */
+struct bloom_sizing {
+    enum bloom_scheme scheme;
+    enum bloom_layout layout;
+    uint32_t k;
+    double p;    /* classic: for m; else 0 */
+    double bits; /* per id, where p is 0 */
+};
+
+/* For a false positive rate of p.
+ * classic: m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p / ln 2), in IEEE doubles, as Python
+ * computes them. Layouts of blocks: the fewest bits, and for block512 the k, with which
+ * bloom_expected_rate is at most p, the uneven load of the blocks included. */
+enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
+                                        double p, struct bloom_sizing *out_sizing);
+/* For a number of bits per id, at least 1. The k is the best one: round(bits * ln 2), at least 1;
+ * block512: that of the lowest rate; split-block: 8; never more than the scheme has seeds. */
+enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
+                                        double bits, struct bloom_sizing *out_sizing);
+/* The params of n ids. m is rounded up to whole blocks. */
+enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_t n,
+                                      struct bloom_params *out_params);
+/* Both at once, classic. */
 enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double p,
                                    struct bloom_params *out_params);
 
 /* Bounds: n >= 1; 1 <= k <= BLOOM_K_MAX, <= 8 for poly-abs, <= 5 for poly-mod; 1 <= m, m < 2^31 for
  * the 32-bit schemes, m <= BLOOM_M_MAX for wide. poly-mod also refuses m from where R * h + unit
  * can pass 2^31 - 1 for the largest R that k uses: there the published arithmetic wraps into
- * negative indexes (k = 5: m <= 32,735). */
+ * negative indexes (k = 5: m <= 32,735). Layouts of blocks: scheme xxh64 or wide, m whole blocks
+ * and at most BLOOM_M_MAX, k at most BLOOM_K_MAX_512 or exactly BLOOM_K_SPLIT. */
 enum bloom_result bloom_params_check(const struct bloom_params *params);
 
 uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
 
-/* (1 - e^(-kn/m))^k, and (bits_set / m)^k: what a filter of n ids should and does admit. */
+/* Whether indexes are 64 bits wide, here and in batches: wide and the layouts of blocks. */
+bool bloom_indexes_are_wide(const struct bloom_params *params);
+
+/* What a filter of n ids should admit. classic: (1 - e^(-kn/m))^k. Layouts of blocks: the mean of a
+ * block's rate over its load, which is Poisson distributed (sizing.c). */
 double bloom_expected_rate(const struct bloom_params *params);
+/* (bits_set / m)^k: what a classic filter does admit. */
 double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set);
 
 /* ---- one filter ---- */
@@ -116,10 +173,18 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX]);
 
-/* ORs `from` into `into`; scheme, m and k must be equal. n stays that of `into`. */
+/* ORs `from` into `into`; scheme, layout, m and k must be equal. n stays that of `into`. */
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
 uint64_t bloom_bits_set(const struct bloom_filter *filter);
+
+/* What this filter admits of ids that are not in it, from its bits: (bits set / m)^k, in layouts of
+ * blocks the mean over the blocks, for a split block of the product over its words. */
+double bloom_rate_from_bits(const struct bloom_filter *filter);
+
+/* How many ids `bits_set` bits came from (Swamidass and Baldi, 2007: -m/k ln(1 - bits_set/m), in
+ * layouts of blocks by the same derivation); infinity when all are set. */
+double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set);
 
 /* ---- one filter as bytes ---- */
 
@@ -131,6 +196,9 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
  * bloom_fini. Everything is checked before it is believed; no allocation. On an error the view is
  * zeroed. */
 enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_filter *out_view);
+/* The same where more may follow: `*out_size` is what the filter takes of `data`. */
+enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
+                                     struct bloom_filter *out_view, uint64_t *out_size);
 
 /* ---- batches ---- */
 
@@ -153,8 +221,10 @@ struct bloom_table;  /* what is known per filter, as columns */
 
 struct bloom_set {
     enum bloom_scheme scheme;
+    enum bloom_layout layout;
     uint32_t k;
     uint32_t count;
+    bool wide;      /* see bloom_indexes_are_wide */
     uint8_t *bits;  /* all filters, one behind the other; each begins at a multiple of 64 */
     uint64_t bytes; /* of that area, padding included */
     struct bloom_table *table;
@@ -163,8 +233,8 @@ struct bloom_set {
     bool read_only; /* and must not be written */
 };
 
-/* A set of `count` empty filters; all have the scheme and k of params[0]. The best
- * level is taken. */
+/* A set of `count` empty filters; all have the scheme, k and layout of params[0]. The best level is
+ * taken. */
 enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count);
 /* The same, holding copies of the bits of `filters`. */
@@ -178,13 +248,14 @@ enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_param
 void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
 
 /* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector
- * form stay scalar: other schemes than spark, hadoop and plain, m = 1, an area of 8 GiB or more. */
+ * form stay scalar: classic ones of other schemes than spark, hadoop and plain, with m = 1, or of
+ * 8 GiB or more. */
 void bloom_force_level(struct bloom_set *set, enum bloom_level level);
 
 /* Filter `f` as a borrowed view, to write or to look at; valid until bloom_set_fini. */
 struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f);
 
-/* ORs all filters; both sets must have equal scheme, k, count and every m. */
+/* ORs all filters; both sets must have equal scheme, layout, k, count and every m. */
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from);
 
 /* One blob of the whole set, for sending it: all executors of one job have one version, so it is
@@ -193,7 +264,8 @@ uint64_t bloom_set_pack_size(const struct bloom_set *set);
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
 /* The same blob made in place, without a set: begin writes its head and zeroes the bits, the caller
  * writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal makes it whole. `out`
- * has bloom_blob_size bytes; all params have the scheme and k of the first, checked by begin. */
+ * has bloom_blob_size bytes; all params have the scheme, layout and k of the first, checked by
+ * begin. */
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count);
 enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count);
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f);
@@ -206,7 +278,8 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
 
 enum { BLOOM_GROUP = 16, BLOOM_RING = 4 };
 
-/* A group of rows, hashed and not yet in the filters. All fields are private to the kernels. */
+/* A group of rows, hashed and not yet in the filters. All fields are private to the kernels. In
+ * layouts of blocks `base` is the row's block and index.narrow[0] the lower half of its hash. */
 struct bloom_hashed {
     uint32_t rows; /* <= BLOOM_GROUP */
     uint8_t *base[BLOOM_GROUP];
@@ -234,8 +307,8 @@ void bloom_adder_flush(struct bloom_adder *adder); /* may be followed by more ro
 void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                              uint8_t *out_hit);
 
-/* out_indexes[i * k + j] = index j of row i in its filter. The first for the 32-bit schemes, the
- * second for any. */
+/* out_indexes[i * k + j] = index j of row i in its filter. The first where indexes are not wide,
+ * the second for any. */
 void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                       uint32_t *out_indexes);
 void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,

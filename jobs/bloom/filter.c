@@ -24,6 +24,10 @@ void bloom_fini(struct bloom_filter *filter)
 
 void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
 {
+    if (bloom_has_blocks(filter->params.layout)) {
+        bloom_block_add(filter, id, size);
+        return;
+    }
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
@@ -34,6 +38,7 @@ void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
 
 bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t size)
 {
+    if (bloom_has_blocks(filter->params.layout)) return bloom_block_contains(filter, id, size);
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
@@ -46,7 +51,8 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
 {
     const struct bloom_params *a = &into->params, *b = &from->params;
-    if (a->scheme != b->scheme || a->m != b->m || a->k != b->k) return BLOOM_ERR_MISMATCH;
+    if (a->scheme != b->scheme || a->layout != b->layout || a->m != b->m || a->k != b->k)
+        return BLOOM_ERR_MISMATCH;
     uint64_t bytes = bloom_bytes(a->m);
     uint8_t *to = into->bits;
     const uint8_t *with = from->bits;
@@ -54,15 +60,21 @@ enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filt
     return BLOOM_OK;
 }
 
-uint64_t bloom_bits_set(const struct bloom_filter *filter)
+uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size)
 {
-    uint64_t bytes = bloom_bytes(filter->params.m), total = 0, at = 0;
-    for (; at + 8 <= bytes; at += 8) {
+    uint64_t total = 0, at = 0;
+    for (; at + 8 <= size; at += 8) {
         uint64_t word;
-        memcpy(&word, filter->bits + at, sizeof word);
+        memcpy(&word, bytes + at, sizeof word);
         total += (uint64_t)__builtin_popcountll(word);
     }
-    for (; at < bytes; at++) total += (uint64_t)__builtin_popcount(filter->bits[at]);
+    for (; at < size; at++) total += (uint64_t)__builtin_popcount(bytes[at]);
+    return total;
+}
+
+uint64_t bloom_bits_set(const struct bloom_filter *filter)
+{
+    uint64_t total = bloom_count_bits(filter->bits, bloom_bytes(filter->params.m));
     assert(total <= filter->params.m);
     return total;
 }

@@ -4,6 +4,7 @@
 
 #include "jobs/bloom/murmur.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* mmh3.hash(id, i) % m: the hash is signed, and Python's modulo is never negative. */
@@ -48,6 +49,7 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
     case BLOOM_POLY_MOD: bloom_poly_mod(id, size, m, k, out_indexes); return;
     case BLOOM_MD5_RANDOM: bloom_md5_random(id, size, m, k, out_indexes); return;
     case BLOOM_WIDE:
+    case BLOOM_XXH64:
     case BLOOM_SCHEMES: break;
     }
     assert(!"a narrow scheme");
@@ -65,6 +67,10 @@ void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint6
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX])
 {
+    if (bloom_has_blocks(params->layout)) {
+        bloom_indexes_in_block(params, id, size, out_indexes);
+        return;
+    }
     if (params->scheme == BLOOM_WIDE) {
         bloom_indexes_wide(params, id, size, out_indexes);
         return;

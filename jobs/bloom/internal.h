@@ -21,20 +21,40 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words must be little-e
 enum { BLOOM_POLY_ABS_SEEDS = 8, BLOOM_POLY_MOD_SEEDS = 5 };
 extern const uint32_t bloom_poly_mod_seeds[BLOOM_POLY_MOD_SEEDS]; /* ascending */
 
-bool bloom_md5_works(void);
+enum { BLOOM_MD5_BYTES = 16 };
+void bloom_md5(const void *data, uint64_t size, uint8_t out[BLOOM_MD5_BYTES]);
+
+uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* seeds; 0: no classic filters */
+enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout);
+uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
 
 /* ---- one id (index.c, strings.c) ---- */
 
-/* The k indexes under any scheme but wide. */
+/* The k indexes under any classic scheme but wide. */
 void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
                           uint32_t *out_indexes);
-/* The k indexes under wide. */
+/* The k indexes under wide, classic. */
 void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
                         uint64_t *out_indexes);
 
 void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
 void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
 void bloom_md5_random(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+
+/* ---- layouts of blocks (block.h, blocks.c) ---- */
+
+/* The k indexes in a layout of blocks. */
+void bloom_indexes_in_block(const struct bloom_params *params, const void *id, uint64_t size,
+                            uint64_t *out_indexes);
+void bloom_block_add(struct bloom_filter *filter, const void *id, uint64_t size);
+bool bloom_block_contains(const struct bloom_filter *filter, const void *id, uint64_t size);
+/* Sets the bits of a group whose turn in the ring has not come. */
+void bloom_block_drain(const struct bloom_set *set, const struct bloom_hashed *group);
+
+static inline bool bloom_has_blocks(enum bloom_layout layout)
+{
+    return layout != BLOOM_CLASSIC;
+}
 
 /* ---- memory (memory.c) ---- */
 
@@ -49,11 +69,20 @@ static inline uint64_t bloom_round_up(uint64_t bytes, uint64_t unit)
 
 /* ---- sets (set.c) ---- */
 
+/* Of a filter in the area of a set. */
+static inline uint64_t bloom_area_bytes(uint64_t m)
+{
+    return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
+}
+
 struct bloom_slot {
     uint64_t n, m;
     uint64_t offset; /* of the filter in the set's area, bytes */
-    uint64_t magic;  /* for bloom_mod */
+    uint64_t magic;  /* for bloom_mod; layouts of blocks: how many blocks */
 };
+
+/* The unit of columns that say where a filter's bits are, in layouts of blocks. */
+enum { BLOOM_BLOCK_UNIT = 32 };
 
 /* slot[] for scalar code; the columns for SIMD: padded with zeros to a multiple of 16 entries and
  * aligned to 64, so that up to 16 filters are one vector register per column. */
@@ -61,10 +90,10 @@ struct bloom_table {
     bool lanes; /* the columns are valid: SIMD may be used */
     bool small; /* all bits fit a near cache */
     struct bloom_slot *slot;
-    uint32_t *m;
+    uint32_t *m;     /* layouts of blocks: blocks */
     uint32_t *magic; /* see lanes_mod_31 and lanes_mod_32 */
     uint32_t *shift; /* ceil(log2 m) - 1 */
-    uint32_t *word;  /* slot.offset / 4 */
+    uint32_t *word;  /* slot.offset / 4; layouts of blocks: / BLOOM_BLOCK_UNIT */
 };
 
 /* n mod m without a division; magic = bloom_mod_magic(m). Exact for all 32-bit n and m > 0 (Lemire,
@@ -85,10 +114,11 @@ struct bloom_kernel {
     void (*add)(struct bloom_adder *adder, const struct bloom_rows *rows);
     void (*contains)(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit);
     void (*indexes)(const struct bloom_set *set, const struct bloom_rows *rows,
-                    uint32_t *out_indexes);
+                    uint32_t *out_indexes); /* NULL where indexes are wide */
 };
 
 extern const struct bloom_kernel bloom_kernel_scalar;
+extern const struct bloom_kernel bloom_blocks_scalar;
 
 /* `add` plus the k indexes of one row, `stride` apart, for vector kernels that cannot do a row. */
 void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t row,
@@ -97,6 +127,8 @@ void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *row
 #if BLOOM_LANES
 extern const struct bloom_kernel bloom_kernel_avx2;
 extern const struct bloom_kernel bloom_kernel_avx512;
+extern const struct bloom_kernel bloom_blocks_avx2;
+extern const struct bloom_kernel bloom_blocks_avx512;
 #endif
 
 #endif

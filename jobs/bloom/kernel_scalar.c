@@ -82,7 +82,7 @@ static void rows_indexes(const struct bloom_set *set, const struct bloom_rows *r
 void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t row,
                        uint32_t add, uint32_t *out, uint32_t stride)
 {
-    assert(set->scheme != BLOOM_WIDE && row < rows->rows);
+    assert(!set->wide && row < rows->rows);
     rows_indexes(set, rows, row, 1, out, 0, stride);
     for (uint32_t i = 0; i < set->k; i++) out[i * stride] += add;
 }

@@ -1,7 +1,7 @@
 /* A whole set as one blob, as a broadcast carries it: little-endian, read in place.
  *
  *     0   "glntset1"
- *     8   u32 scheme, u32 k, u32 count, u32 0
+ *     8   u32 scheme, u32 k, u32 count, u32 layout
  *     24  u64 checksum: XXH3-64 of all behind it, seeded with XXH3-64 of bytes 0..23
  *     32  count x { u64 n, u64 m }
  *         zeros up to a multiple of 64
@@ -10,13 +10,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum {
     AT_SCHEME = 8,
     AT_K = 12,
     AT_COUNT = 16,
-    AT_ZERO = 20,
+    AT_LAYOUT = 20,
     AT_CHECKSUM = 24,
     AT_PARAMS = 32,
     PARAMS_BYTES = 16
@@ -70,6 +71,7 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
     put32(out + AT_SCHEME, set->scheme);
     put32(out + AT_K, set->k);
     put32(out + AT_COUNT, set->count);
+    put32(out + AT_LAYOUT, set->layout);
     for (uint32_t f = 0; f < set->count; f++) {
         put64(out + AT_PARAMS + f * PARAMS_BYTES, set->table->slot[f].n);
         put64(out + AT_PARAMS + f * PARAMS_BYTES + 8, set->table->slot[f].m);
@@ -78,15 +80,10 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
     put64(out + AT_CHECKSUM, checksum_of(out, head + set->bytes));
 }
 
-static uint64_t area_bytes(uint64_t m)
-{
-    return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
-}
-
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
 {
     uint64_t size = head_bytes(count);
-    for (uint32_t f = 0; f < count; f++) size += area_bytes(params[f].m);
+    for (uint32_t f = 0; f < count; f++) size += bloom_area_bytes(params[f].m);
     return size;
 }
 
@@ -96,7 +93,8 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
     for (uint32_t f = 0; f < count; f++) {
         enum bloom_result result = bloom_params_check(&params[f]);
         if (result != BLOOM_OK) return result;
-        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k)
+        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k ||
+            params[f].layout != params[0].layout)
             return BLOOM_ERR_MISMATCH;
     }
     memset(out, 0, bloom_blob_size(params, count));
@@ -104,6 +102,7 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
     put32(out + AT_SCHEME, params[0].scheme);
     put32(out + AT_K, params[0].k);
     put32(out + AT_COUNT, count);
+    put32(out + AT_LAYOUT, params[0].layout);
     for (uint32_t f = 0; f < count; f++) {
         put64(out + AT_PARAMS + f * PARAMS_BYTES, params[f].n);
         put64(out + AT_PARAMS + f * PARAMS_BYTES + 8, params[f].m);
@@ -116,7 +115,7 @@ static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
 {
     uint64_t at = head_bytes(get32(blob + AT_COUNT));
     for (uint32_t i = 0; i < f; i++)
-        at += area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
+        at += bloom_area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
     return at;
 }
 
@@ -163,13 +162,16 @@ static enum bloom_result read_params(const uint8_t *data, uint32_t count,
                                      struct bloom_params *params)
 {
     uint32_t scheme = get32(data + AT_SCHEME);
+    uint32_t layout = get32(data + AT_LAYOUT);
     if (scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
+    if (layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
     for (uint32_t f = 0; f < count; f++) {
         const uint8_t *at = data + AT_PARAMS + f * PARAMS_BYTES;
         params[f] = (struct bloom_params){.scheme = (enum bloom_scheme)scheme,
                                           .n = get64(at),
                                           .m = get64(at + 8),
-                                          .k = get32(data + AT_K)};
+                                          .k = get32(data + AT_K),
+                                          .layout = (enum bloom_layout)layout};
     }
     return BLOOM_OK;
 }
@@ -181,7 +183,6 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     if (memcmp(data, magic, sizeof magic) != 0) return BLOOM_ERR_FORMAT;
     uint32_t count = get32(data + AT_COUNT);
     if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
-    if (get32(data + AT_ZERO) != 0) return BLOOM_ERR_FORMAT;
     if (size < head_bytes(count)) return BLOOM_ERR_TRUNCATED;
     struct bloom_params *params = malloc(count * sizeof *params);
     if (params == NULL) return BLOOM_ERR_MEMORY;

@@ -1,8 +1,6 @@
-/* Schemes by name, the sizes of a filter and their bounds, and every result as a sentence. */
+/* Schemes and layouts by name, the bounds of a filter, and every result as a sentence. */
 #include "jobs/bloom/internal.h"
 
-#include <assert.h>
-#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -16,6 +14,17 @@ static const struct {
     [BLOOM_POLY_MOD] = {"poly-mod", BLOOM_POLY_MOD_SEEDS},
     [BLOOM_MD5_RANDOM] = {"md5-random", BLOOM_K_MAX},
     [BLOOM_WIDE] = {"wide", BLOOM_K_MAX},
+    [BLOOM_XXH64] = {"xxh64", 0},
+};
+
+static const struct {
+    const char *name;
+    enum bloom_scheme scheme;
+    uint32_t block_bits;
+} layouts[BLOOM_LAYOUTS] = {
+    [BLOOM_CLASSIC] = {"classic", BLOOM_SPARK, 1},
+    [BLOOM_BLOCK512] = {"block512", BLOOM_XXH64, 512},
+    [BLOOM_SPLIT_BLOCK] = {"split-block", BLOOM_XXH64, 256},
 };
 
 const char *bloom_strerror(enum bloom_result result)
@@ -38,7 +47,15 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_UNUSED: return "a bit behind the last one of the filter is set";
     case BLOOM_ERR_CHECKSUM: return "the checksum is wrong: the bytes are not those written";
     case BLOOM_ERR_COUNT: return "a set holds 1 to 4096 filters";
-    case BLOOM_ERR_DIGEST: return "the crypto library refuses to compute MD5";
+    case BLOOM_ERR_LAYOUT: return "there is no layout of that name";
+    case BLOOM_ERR_PAIR:
+        return "the layout does not take the scheme: block512 and split-block take xxh64 and wide, "
+               "classic takes all but xxh64";
+    case BLOOM_ERR_BLOCKS: return "the number of bits is not a whole number of blocks";
+    case BLOOM_ERR_K_LAYOUT:
+        return "the layout takes another number of hashes: block512 1 to 24, split-block 8";
+    case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach so small a probability";
+    case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
 }
@@ -60,22 +77,44 @@ enum bloom_result bloom_scheme_parse(const char *name, uint64_t size, enum bloom
     return BLOOM_ERR_SCHEME;
 }
 
-/* Operation by operation what Python evaluates, so that no m differs by one. The formula is that of
- * Bloom (1970): the m that is smallest for n and p, and the k that goes with it. */
-enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double p,
-                                   struct bloom_params *out_params)
+const char *bloom_layout_name(enum bloom_layout layout)
 {
-    if (n == 0) return BLOOM_ERR_N;
-    if (!(p > 0 && p < 1)) return BLOOM_ERR_P;
-    const double ln2 = log(2);
-    double m = ceil(-(double)n * log(p) / (ln2 * ln2));
-    double k = ceil(-log(p) / ln2);
-    assert(m >= 1 && k >= 1);
-    if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
-    if (k > BLOOM_K_MAX) return BLOOM_ERR_K;
-    *out_params =
-        (struct bloom_params){.scheme = scheme, .n = n, .m = (uint64_t)m, .k = (uint32_t)k};
-    return bloom_params_check(out_params);
+    assert((unsigned)layout < BLOOM_LAYOUTS);
+    return layouts[layout].name;
+}
+
+enum bloom_result bloom_layout_parse(const char *name, uint64_t size, enum bloom_layout *out_layout)
+{
+    for (unsigned i = 0; i < BLOOM_LAYOUTS; i++) {
+        if (strlen(layouts[i].name) == size && memcmp(layouts[i].name, name, size) == 0) {
+            *out_layout = (enum bloom_layout)i;
+            return BLOOM_OK;
+        }
+    }
+    return BLOOM_ERR_LAYOUT;
+}
+
+uint32_t bloom_block_bits(enum bloom_layout layout)
+{
+    assert((unsigned)layout < BLOOM_LAYOUTS);
+    return layouts[layout].block_bits;
+}
+
+enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout)
+{
+    assert((unsigned)layout < BLOOM_LAYOUTS);
+    return layouts[layout].scheme;
+}
+
+uint32_t bloom_scheme_k_max(enum bloom_scheme scheme)
+{
+    assert((unsigned)scheme < BLOOM_SCHEMES);
+    return schemes[scheme].k_max;
+}
+
+bool bloom_indexes_are_wide(const struct bloom_params *params)
+{
+    return params->scheme == BLOOM_WIDE || bloom_has_blocks(params->layout);
 }
 
 static uint64_t m_max(const struct bloom_params *params)
@@ -86,31 +125,42 @@ static uint64_t m_max(const struct bloom_params *params)
     return ((uint64_t)INT32_MAX - UINT16_MAX) / largest;
 }
 
-enum bloom_result bloom_params_check(const struct bloom_params *params)
+enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout)
 {
-    if ((unsigned)params->scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
-    if (params->n == 0) return BLOOM_ERR_N;
+    if ((unsigned)scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
+    if ((unsigned)layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
+    bool fits = bloom_has_blocks(layout) ? scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE
+                                         : scheme != BLOOM_XXH64;
+    return fits ? BLOOM_OK : BLOOM_ERR_PAIR;
+}
+
+static enum bloom_result check_classic(const struct bloom_params *params)
+{
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
     if (params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
-    if (params->m == 0 || params->m > m_max(params)) return BLOOM_ERR_M;
-    if (params->scheme == BLOOM_MD5_RANDOM && !bloom_md5_works()) return BLOOM_ERR_DIGEST;
-    return BLOOM_OK;
+    return params->m > m_max(params) ? BLOOM_ERR_M : BLOOM_OK;
+}
+
+static enum bloom_result check_blocks(const struct bloom_params *params)
+{
+    bool split = params->layout == BLOOM_SPLIT_BLOCK;
+    if (params->k < (split ? BLOOM_K_SPLIT : 1) ||
+        params->k > (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512))
+        return BLOOM_ERR_K_LAYOUT;
+    if (params->m > BLOOM_M_MAX) return BLOOM_ERR_M;
+    return params->m % layouts[params->layout].block_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
+}
+
+enum bloom_result bloom_params_check(const struct bloom_params *params)
+{
+    enum bloom_result result = bloom_pair_check(params->scheme, params->layout);
+    if (result != BLOOM_OK) return result;
+    if (params->n == 0) return BLOOM_ERR_N;
+    if (params->m == 0) return BLOOM_ERR_M;
+    return bloom_has_blocks(params->layout) ? check_blocks(params) : check_classic(params);
 }
 
 uint64_t bloom_bytes(uint64_t m)
 {
     return m / 8 + (m % 8 != 0);
-}
-
-double bloom_expected_rate(const struct bloom_params *params)
-{
-    assert(params->m > 0);
-    double fill = 1 - exp(-(double)params->k * (double)params->n / (double)params->m);
-    return pow(fill, params->k);
-}
-
-double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set)
-{
-    assert(params->m > 0 && bits_set <= params->m);
-    return pow((double)bits_set / (double)params->m, params->k);
 }

@@ -52,21 +52,29 @@ static struct bloom_table *table_create(uint32_t count)
     return table;
 }
 
-static uint64_t area_of(uint64_t m)
+/* The columns of layouts of blocks. */
+static void table_fill_blocks(struct bloom_set *set)
 {
-    return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
+    struct bloom_table *table = set->table;
+    for (uint32_t f = 0; f < set->count; f++) {
+        struct bloom_slot *slot = &table->slot[f];
+        slot->magic = slot->m / bloom_block_bits(set->layout);
+        assert(slot->magic <= UINT32_MAX && slot->offset / BLOOM_BLOCK_UNIT <= UINT32_MAX);
+        table->m[f] = (uint32_t)slot->magic;
+        table->word[f] = (uint32_t)(slot->offset / BLOOM_BLOCK_UNIT);
+    }
 }
 
 /* Lays the filters out and fills the columns; set->bytes becomes the size of the area. */
 static void table_fill(struct bloom_set *set, const struct bloom_params *params)
 {
     struct bloom_table *table = set->table;
-    table->lanes = scheme_has_lanes(set->scheme);
+    table->lanes = scheme_has_lanes(set->scheme) && !bloom_has_blocks(set->layout);
     for (uint32_t f = 0; f < set->count; f++) {
         uint64_t m = params[f].m;
         table->slot[f] = (struct bloom_slot){
             .n = params[f].n, .m = m, .offset = set->bytes, .magic = bloom_mod_magic(m)};
-        set->bytes += area_of(m);
+        set->bytes += bloom_area_bytes(m);
         table->lanes = table->lanes && m >= 2;
     }
     table->small = set->bytes <= SMALL_SET;
@@ -78,6 +86,7 @@ static void table_fill(struct bloom_set *set, const struct bloom_params *params)
         table->shift[f] = log2_up(slot->m) - 1;
         table->word[f] = (uint32_t)(slot->offset / 4);
     }
+    if (bloom_has_blocks(set->layout)) table_fill_blocks(set);
 }
 
 bool bloom_level_available(enum bloom_level level)
@@ -98,8 +107,11 @@ bool bloom_level_available(enum bloom_level level)
 void bloom_force_level(struct bloom_set *set, enum bloom_level level)
 {
     assert(bloom_level_available(level));
-    set->kernel = &bloom_kernel_scalar;
+    bool blocks = bloom_has_blocks(set->layout);
+    set->kernel = blocks ? &bloom_blocks_scalar : &bloom_kernel_scalar;
 #if BLOOM_LANES
+    if (blocks && level == BLOOM_AVX2) set->kernel = &bloom_blocks_avx2;
+    if (blocks && level == BLOOM_AVX512) set->kernel = &bloom_blocks_avx512;
     if (set->table->lanes && level == BLOOM_AVX2) set->kernel = &bloom_kernel_avx2;
     if (set->table->lanes && level == BLOOM_AVX512) set->kernel = &bloom_kernel_avx512;
 #endif
@@ -114,12 +126,15 @@ static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_
     for (uint32_t f = 0; f < count; f++) {
         enum bloom_result result = bloom_params_check(&params[f]);
         if (result != BLOOM_OK) return result;
-        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k)
+        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k ||
+            params[f].layout != params[0].layout)
             return BLOOM_ERR_MISMATCH;
     }
     set->table = table_create(count);
     if (set->table == NULL) return BLOOM_ERR_MEMORY;
     set->scheme = params[0].scheme;
+    set->layout = params[0].layout;
+    set->wide = bloom_indexes_are_wide(&params[0]);
     set->k = params[0].k;
     set->count = count;
     table_fill(set, params);
@@ -179,14 +194,18 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
 {
     assert(f < set->count);
     const struct bloom_slot *slot = &set->table->slot[f];
-    return (struct bloom_filter){
-        .params = {.scheme = set->scheme, .n = slot->n, .m = slot->m, .k = set->k},
-        .bits = set->bits + slot->offset};
+    return (struct bloom_filter){.params = {.scheme = set->scheme,
+                                            .n = slot->n,
+                                            .m = slot->m,
+                                            .k = set->k,
+                                            .layout = set->layout},
+                                 .bits = set->bits + slot->offset};
 }
 
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from)
 {
-    if (into->scheme != from->scheme || into->k != from->k || into->count != from->count)
+    if (into->scheme != from->scheme || into->layout != from->layout || into->k != from->k ||
+        into->count != from->count)
         return BLOOM_ERR_MISMATCH;
     for (uint32_t f = 0; f < into->count; f++)
         if (into->table->slot[f].m != from->table->slot[f].m) return BLOOM_ERR_MISMATCH;

@@ -3,7 +3,6 @@
  * U+FFFD as in OpenJDK: one per maximal subpart of a character, and one per encoded surrogate. */
 #include "jobs/bloom/internal.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 
 enum { REPLACEMENT = 0xFFFD };
@@ -105,24 +104,11 @@ static uint32_t random_below(uint64_t *state, uint32_t m)
     }
 }
 
-static bool md5(const void *data, uint64_t size, uint8_t out[EVP_MAX_MD_SIZE])
-{
-    return EVP_Digest(data, size, out, NULL, EVP_md5(), NULL) == 1;
-}
-
-bool bloom_md5_works(void)
-{
-    uint8_t digest[EVP_MAX_MD_SIZE];
-    return md5("", 0, digest);
-}
-
 void bloom_md5_random(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes)
 {
     assert(m > 0 && m <= INT32_MAX);
-    uint8_t digest[EVP_MAX_MD_SIZE];
-    bool digested = md5(id, size, digest); /* worked when the filter's params were checked */
-    assert(digested);
-    (void)digested;
+    uint8_t digest[BLOOM_MD5_BYTES];
+    bloom_md5(id, size, digest);
     uint64_t seed = 0;
     memcpy(&seed, digest, 6);
     uint64_t state = seed ^ 0x5DEECE66Du; /* below 2^48 already */

