@@ -177,6 +177,9 @@ void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t s
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
 uint64_t bloom_bits_set(const struct bloom_filter *filter);
+/* How many the union would have; MISMATCH as there. */
+enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struct bloom_filter *b,
+                                       uint64_t *out_bits);
 
 /* What this filter admits of ids that are not in it, from its bits: (bits set / m)^k, in layouts of
  * blocks the mean over the blocks, for a split block of the product over its words. */
@@ -188,6 +191,8 @@ double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set);
 
 /* ---- one filter as bytes ---- */
 
+/* What stands before the bits in a file, bytes. */
+uint32_t bloom_header_size(const struct bloom_params *params);
 /* Writes what stands before the bits and returns its size; the file is that and then bloom_bytes(m)
  * bytes at filter->bits, so the bits are never copied. Reads all bits once (checksum). */
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX]);

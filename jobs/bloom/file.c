@@ -62,6 +62,13 @@ static uint8_t *put_name(uint8_t *out, const char *name)
     return out + size;
 }
 
+uint32_t bloom_header_size(const struct bloom_params *params)
+{
+    uint64_t names = 1 + strlen(bloom_scheme_name(params->scheme));
+    if (params->layout != BLOOM_CLASSIC) names += 1 + strlen(bloom_layout_name(params->layout));
+    return (uint32_t)(1 + MAGIC_SIZE + 1 + names + 9 + 9 + 5 + 9 + 5);
+}
+
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX])
 {
     const struct bloom_params *params = &filter->params;
@@ -78,7 +85,7 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
     at = put(at, UINT32, params->k, 4);
     at = put(at, UINT64, checksum_of(out, (uint64_t)(at - out), filter->bits, params->m), 8);
     at = put(at, BIN32, bloom_bytes(params->m), 4);
-    assert(at - out <= BLOOM_HEADER_MAX);
+    assert(at - out == bloom_header_size(params) && at - out <= BLOOM_HEADER_MAX);
     return (uint32_t)(at - out);
 }
 

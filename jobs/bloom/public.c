@@ -1,0 +1,269 @@
+/* The functions of <glint/bloom.h> about filters: checks what comes from outside, then calls the
+ * library that the jobs use. Its enums are the same numbers. */
+#include "jobs/bloom/public.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 && BLOOM_XXH64 + 1 == BLOOM_SCHEMES,
+              "schemes have the same numbers");
+static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
+                  BLOOM_SPLIT_BLOCK + 1 == BLOOM_LAYOUTS,
+              "layouts have the same numbers");
+static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
+                  (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS,
+              "results have the same numbers");
+
+const char *glint_bloom_strerror(int result)
+{
+    switch (result) {
+    case GLINT_BLOOM_ERR_IO: return "the system refused to read or write the file";
+    case GLINT_BLOOM_ERR_READ_ONLY: return "the filter can only be read";
+    case GLINT_BLOOM_ERR_ROOM: return "the buffer is too small for the filter";
+    case GLINT_BLOOM_ERR_KEY: return "a key is neither a text nor a number";
+    default: return bloom_strerror((enum bloom_result)result);
+    }
+}
+
+const char *glint_bloom_scheme_name(enum glint_bloom_scheme scheme)
+{
+    return (unsigned)scheme < BLOOM_SCHEMES ? bloom_scheme_name((enum bloom_scheme)scheme) : NULL;
+}
+
+const char *glint_bloom_layout_name(enum glint_bloom_layout layout)
+{
+    return (unsigned)layout < BLOOM_LAYOUTS ? bloom_layout_name((enum bloom_layout)layout) : NULL;
+}
+
+int glint_bloom_scheme_named(const char *name, enum glint_bloom_scheme *out_scheme)
+{
+    enum bloom_scheme scheme = BLOOM_SPARK;
+    int result = bloom_scheme_parse(name, strlen(name), &scheme);
+    *out_scheme = (enum glint_bloom_scheme)scheme;
+    return result;
+}
+
+int glint_bloom_layout_named(const char *name, enum glint_bloom_layout *out_layout)
+{
+    enum bloom_layout layout = BLOOM_CLASSIC;
+    int result = bloom_layout_parse(name, strlen(name), &layout);
+    *out_layout = (enum glint_bloom_layout)layout;
+    return result;
+}
+
+/* ---- sizes ---- */
+
+static struct bloom_params inside(const struct glint_bloom_params *params)
+{
+    return (struct bloom_params){.scheme = (enum bloom_scheme)params->scheme,
+                                 .n = params->ids,
+                                 .m = params->bits,
+                                 .k = params->hashes,
+                                 .layout = (enum bloom_layout)params->layout};
+}
+
+static struct glint_bloom_params outside(const struct bloom_params *params)
+{
+    return (struct glint_bloom_params){.scheme = (enum glint_bloom_scheme)params->scheme,
+                                       .layout = (enum glint_bloom_layout)params->layout,
+                                       .ids = params->n,
+                                       .bits = params->m,
+                                       .hashes = params->k};
+}
+
+/* Sizes `ids` ids if there is a sizing. */
+static int size_of(int result, const struct bloom_sizing *sizing, uint64_t ids,
+                   struct glint_bloom_params *out_params)
+{
+    struct bloom_params params = {0};
+    if (result == 0) result = bloom_sizing_params(sizing, ids, &params);
+    *out_params = result == 0 ? outside(&params) : (struct glint_bloom_params){0};
+    return result;
+}
+
+int glint_bloom_size_by_rate(enum glint_bloom_scheme scheme, enum glint_bloom_layout layout,
+                             uint64_t ids, double rate, struct glint_bloom_params *out_params)
+{
+    struct bloom_sizing sizing;
+    int result =
+        bloom_sizing_for_rate((enum bloom_scheme)scheme, (enum bloom_layout)layout, rate, &sizing);
+    return size_of(result, &sizing, ids, out_params);
+}
+
+int glint_bloom_size_by_bits(enum glint_bloom_scheme scheme, enum glint_bloom_layout layout,
+                             uint64_t ids, double bits_per_id,
+                             struct glint_bloom_params *out_params)
+{
+    struct bloom_sizing sizing;
+    int result = bloom_sizing_for_bits((enum bloom_scheme)scheme, (enum bloom_layout)layout,
+                                       bits_per_id, &sizing);
+    return size_of(result, &sizing, ids, out_params);
+}
+
+int glint_bloom_check(const struct glint_bloom_params *params)
+{
+    struct bloom_params checked = inside(params);
+    return bloom_params_check(&checked);
+}
+
+double glint_bloom_expected_rate(const struct glint_bloom_params *params)
+{
+    struct bloom_params checked = inside(params);
+    return bloom_params_check(&checked) == BLOOM_OK ? bloom_expected_rate(&checked) : (double)NAN;
+}
+
+/* ---- a filter ---- */
+
+int bloom_public_make(const struct bloom_filter *view, glint_bloom **out_filter)
+{
+    *out_filter = malloc(sizeof **out_filter);
+    if (*out_filter == NULL) return GLINT_BLOOM_ERR_MEMORY;
+    **out_filter = (struct glint_bloom){.filter = *view};
+    return GLINT_BLOOM_OK;
+}
+
+int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **out_filter)
+{
+    struct bloom_filter filter;
+    struct bloom_params checked = inside(params);
+    *out_filter = NULL;
+    int result = bloom_init(&filter, &checked);
+    if (result != 0) return result;
+    result = bloom_public_make(&filter, out_filter);
+    if (result != 0) bloom_fini(&filter);
+    return result;
+}
+
+int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter)
+{
+    struct glint_bloom_params params = outside(&filter->filter.params);
+    int result = glint_bloom_create(&params, out_filter);
+    if (result == 0)
+        memcpy((*out_filter)->filter.bits, filter->filter.bits, bloom_bytes(params.bits));
+    return result;
+}
+
+void glint_bloom_destroy(glint_bloom *filter)
+{
+    if (filter == NULL) return;
+    bloom_fini(&filter->filter);
+    free(filter);
+}
+
+static bool read_only(const glint_bloom *filter)
+{
+    return filter->filter.owned == 0;
+}
+
+int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
+{
+    if (read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    bloom_add(&filter->filter, id, size);
+    return GLINT_BLOOM_OK;
+}
+
+int glint_bloom_clear(glint_bloom *filter)
+{
+    if (read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    memset(filter->filter.bits, 0, bloom_bytes(filter->filter.params.m));
+    return GLINT_BLOOM_OK;
+}
+
+bool glint_bloom_contains(const glint_bloom *filter, const void *id, size_t size)
+{
+    return bloom_contains(&filter->filter, id, size);
+}
+
+struct glint_bloom_params glint_bloom_params_of(const glint_bloom *filter)
+{
+    return outside(&filter->filter.params);
+}
+
+uint64_t glint_bloom_bits_set(const glint_bloom *filter)
+{
+    return bloom_bits_set(&filter->filter);
+}
+
+double glint_bloom_rate(const glint_bloom *filter)
+{
+    return bloom_rate_from_bits(&filter->filter);
+}
+
+double glint_bloom_ids(const glint_bloom *filter)
+{
+    return bloom_ids_estimate(&filter->filter.params, bloom_bits_set(&filter->filter));
+}
+
+const uint8_t *glint_bloom_bits(const glint_bloom *filter, size_t *out_bytes)
+{
+    *out_bytes = bloom_bytes(filter->filter.params.m);
+    return filter->filter.bits;
+}
+
+/* ---- two filters ---- */
+
+int glint_bloom_unite(glint_bloom *into, const glint_bloom *from)
+{
+    if (read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
+    return bloom_union(&into->filter, &from->filter);
+}
+
+int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids)
+{
+    uint64_t bits_set;
+    *out_ids = 0;
+    int result = bloom_union_bits_set(&a->filter, &b->filter, &bits_set);
+    if (result == 0) *out_ids = bloom_ids_estimate(&a->filter.params, bits_set);
+    return result;
+}
+
+/* |A and B| = |A| + |B| - |A or B|, of estimates; they may come out below 0. */
+int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids)
+{
+    double either;
+    int result = glint_bloom_union_ids(a, b, &either);
+    *out_ids = 0;
+    if (result != 0) return result;
+    if (isinf(either)) {
+        *out_ids = either;
+        return result;
+    }
+    double both = glint_bloom_ids(a) + glint_bloom_ids(b) - either;
+    *out_ids = both > 0 ? both : 0;
+    return result;
+}
+
+/* ---- bytes ---- */
+
+size_t glint_bloom_encoded_size(const glint_bloom *filter)
+{
+    return bloom_header_size(&filter->filter.params) + bloom_bytes(filter->filter.params.m);
+}
+
+int glint_bloom_encode(const glint_bloom *filter, void *out, size_t capacity)
+{
+    if (capacity < glint_bloom_encoded_size(filter)) return GLINT_BLOOM_ERR_ROOM;
+    uint8_t header[BLOOM_HEADER_MAX];
+    uint32_t size = bloom_encode_header(&filter->filter, header);
+    assert(size == bloom_header_size(&filter->filter.params));
+    memcpy(out, header, size);
+    memcpy((uint8_t *)out + size, filter->filter.bits, bloom_bytes(filter->filter.params.m));
+    return GLINT_BLOOM_OK;
+}
+
+int glint_bloom_view(const void *data, size_t size, glint_bloom **out_filter)
+{
+    struct bloom_filter view;
+    *out_filter = NULL;
+    int result = bloom_decode(data, size, &view);
+    return result == 0 ? bloom_public_make(&view, out_filter) : result;
+}
+
+int glint_bloom_decode(const void *data, size_t size, glint_bloom **out_filter)
+{
+    struct glint_bloom view = {.filter = {.bits = NULL}};
+    *out_filter = NULL;
+    int result = bloom_decode(data, size, &view.filter);
+    return result == 0 ? glint_bloom_copy(&view, out_filter) : result;
+}
