@@ -36,7 +36,8 @@ static void judge_lasting(struct sim *s, const struct glint_error *error)
     assert(s->faults == 0 && s->node_count > 0);
     switch (s->lasting) {
     case LASTING_POISON:
-        wanted = s->poison_done < TASK_ATTEMPTS_MAX ? GLINT_OK : GLINT_E_EXECUTOR_LOST;
+        wanted = s->seen.exhausted; /* OK, if it was not, while it was waited for */
+        if (s->poison_done < TASK_ATTEMPTS_MAX) wanted = GLINT_OK;
         if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
             sim_fail(s, "%u processes died of one task", s->poison_done);
         break;
