@@ -19,6 +19,8 @@
 
 #define BACKLOG     1024
 #define FILES_SPARE 8u /* of the process, left for others */
+#define TELL_MS     10000u
+#define FILES_HINT  "raise the limit on open files (ulimit -n, or LimitNOFILE of the service)"
 
 struct gate {
     struct net *net;
@@ -35,6 +37,7 @@ struct gate {
     struct conn *pending, **pending_end; /* on their way, oldest first */
     uint32_t pending_count;
     uint32_t pending_max; /* fewer than GATE_PENDING_MAX while descriptors are few */
+    uint64_t told_ms;     /* when the log heard last of a lack; 0: never */
 };
 
 /* ---- On their way */
@@ -109,6 +112,16 @@ static int listen_again(struct gate *g)
     return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_connection);
 }
 
+/* A lack that lasts is a line every ten seconds. */
+static void tell_lack(struct gate *g, const char *what, int code)
+{
+    uint64_t now_ms = uv_now(g->net->loop);
+    if (g->told_ms != 0 && now_ms - g->told_ms < TELL_MS) return;
+    g->told_ms = now_ms;
+    log_line(LOG_WARN, NULL, "cannot %s on port %u: %s; " FILES_HINT, what, g->port,
+             uv_strerror(code));
+}
+
 static void rest(struct gate *g);
 
 static void on_rested(uv_timer_t *timer)
@@ -121,7 +134,7 @@ static void on_rested(uv_timer_t *timer)
     g->resting = false;
     r = listen_again(g);
     if (r == 0) return;
-    log_line(LOG_WARN, NULL, "cannot listen on port %u again: %s", g->port, uv_strerror(r));
+    tell_lack(g, "listen again", r);
     rest(g);
 }
 
@@ -171,8 +184,7 @@ static void on_connection(uv_stream_t *stream, int status)
     struct gate *g = stream->data;
     struct glint_error error = {.code = GLINT_OK};
     if (status != 0) {
-        log_line(LOG_WARN, NULL, "cannot accept a connection: %s; raise the limit on open files",
-                 uv_strerror(status));
+        tell_lack(g, "accept a connection", status);
         if (!g->resting) rest(g);
         return;
     }
@@ -192,7 +204,7 @@ static void on_connection(uv_stream_t *stream, int status)
     assert(g->pending_count <= g->pending_max && g->pending_max <= GATE_PENDING_MAX);
     if (files_are_few(c)) {
         if (g->pending_count > 1) g->pending_max = g->pending_count - 1;
-        drop_oldest(g, "few file descriptors are left; raise the limit on open files (ulimit -n)");
+        drop_oldest(g, "few file descriptors are left; " FILES_HINT);
     }
     if (c->state != CONN_CLOSED) conn_begin(c);
 }
