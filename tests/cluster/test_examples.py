@@ -1,0 +1,107 @@
+"""The examples, as a person runs them: in a copy of their folder, with the program under test."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+from cluster import DEADLINE_S, GLINT, ClusterTest, until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+ROWS = "1000000"
+
+
+class ExampleTest(ClusterTest):
+    executors = {}  # the examples have their own
+
+    def setUp(self):
+        super().setUp()
+        self.tree = os.path.join(self.folder, "tree")
+        for name in ("examples", ".ci"):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.tree, name))
+        self.env["GLINT"] = os.path.abspath(GLINT)
+
+    def example(self, *words):
+        """In a process group of its own, as at a terminal."""
+        out = open(os.path.join(self.folder, "example.out"), "w+", encoding="utf-8")
+        self.addCleanup(out.close)
+        example = subprocess.Popen(
+            [os.path.join(self.tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
+            stdout=out, stderr=subprocess.STDOUT, cwd=self.folder, env=self.env, start_new_session=True)
+        self.addCleanup(self.end, example)
+        return example, out
+
+    def end(self, example):
+        if example.poll() is None:
+            os.killpg(example.pid, signal.SIGKILL)
+            example.wait()
+
+    def printed(self, out):
+        out.seek(0)
+        return out.read()
+
+    def run_example(self, *words, expected=0):
+        example, out = self.example(*words)
+        code = example.wait(4 * DEADLINE_S)
+        self.assertEqual(code, expected, self.printed(out))
+        return self.printed(out)
+
+    def readme(self, begin):
+        """The block of README.md that has this line."""
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"^```\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+        return next(b for b in blocks if begin in b)
+
+
+class Quickstart(ExampleTest):
+    def test_prints_what_the_readme_shows(self):
+        text = self.run_example("quickstart")
+        table = self.readme("one Bloom filter per rating")
+        self.assertIn(table[table.index("one Bloom filter per rating"):], text)
+
+    def test_takes_a_table_of_ones_own(self):
+        with open(os.path.join(self.folder, "mine.tsv"), "w", encoding="ascii") as file:
+            file.write("id\trating\n")
+            file.writelines(f"x{i}\t{i % 10 + 1}.0\n" for i in range(5000))
+            file.write("bad row\n")
+        text = self.run_example("quickstart", "mine.tsv")
+        self.assertRegex(text, r"count-keys skipped: a column is missing +1")
+        self.assertRegex(text, r"(?m)^ +10 +\d+ +\d+ +7 ")
+
+    def test_wrong_words(self):
+        self.assertIn("examples/quickstart RATINGS", self.run_example("quickstart", "--what", expected=64))
+        self.assertIn("cannot read", self.run_example("quickstart", "nowhere", expected=66))
+        self.assertEqual(os.listdir(self.tree), sorted(["examples", ".ci"], reverse=True))
+
+
+class Cluster(ExampleTest):
+    def test_the_outputs_are_the_same_though_one_is_killed(self):
+        text = self.run_example("cluster", ROWS)
+        self.assertEqual(len(re.findall(r"(?m)^  \w+ +([0-9a-f]{16})  \1  same$", text)), 5, text)
+        self.assertNotIn("DIFFERENT", text)
+        self.assertRegex(text, r"(?m)^e2 .* unreachable ")
+        self.assertRegex(text, r"(?m)^note: executor e2 .* lost: ")
+        self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
+        again = self.run_example("cluster", ROWS)
+        self.assertIn("same", again)
+
+    def test_interrupt_ends_all_of_it(self):
+        """Whatever it is doing at the moment."""
+        for moment in (r"the four jobs in one process", r"start three executors", r"submit count-keys"):
+            with self.subTest(moment):
+                example, out = self.example("cluster", ROWS)
+                until(lambda o=out, m=moment: re.search(m, self.printed(o)), f"it says {moment}")
+                os.killpg(example.pid, signal.SIGINT)
+                self.assertEqual(example.wait(DEADLINE_S), 130, self.printed(out))
+                until(lambda: not self.left_processes(), "no process is left")
+                self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
+
+    def test_wrong_words(self):
+        for words in (("--what",), ("10",), ("1000000", "2")):
+            self.assertIn("examples/cluster ROWS", self.run_example("cluster", *words, expected=64))
+
+
+if __name__ == "__main__":
+    unittest.main()
