@@ -120,7 +120,7 @@ struct bloom_sizing {
 /* For a false positive rate of p.
  * classic: m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p / ln 2), in IEEE doubles, as Python
  * computes them. Layouts of blocks: the fewest bits, and for block512 the k, with which
- * bloom_expected_rate is at most p, the uneven load of the blocks included. */
+ * bloom_expected_rate is at most p, the uneven load of the blocks included; p at least 1e-10. */
 enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double p, struct bloom_sizing *out_sizing);
 /* For a number of bits per id, at least 1. The k is the best one: round(bits * ln 2), at least 1;

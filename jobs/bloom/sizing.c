@@ -80,12 +80,14 @@ static double load_for_rate(const struct mixture *mix, double p, double least, d
 
 /* Between a block per id and over a hundred ids per bit, where the rate is 1 in a double. */
 enum { LOAD_MIN = 1, LOAD_MAX = 1 << 16 };
+#define RATE_MIN 1e-10
 
 static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
 {
     uint32_t block = bloom_block_bits(sizing->layout);
     bool split = sizing->layout == BLOOM_SPLIT_BLOCK;
     double best = 0;
+    if (sizing->p < RATE_MIN) return BLOOM_ERR_P_LAYOUT;
     for (uint32_t k = split ? BLOOM_K_SPLIT : 1; k <= (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512);
          k++) {
         struct mixture mix = mixture_of(sizing->layout, k);

@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* m is rounded up to whole blocks. */
+static void set_in(struct bloom_set *set, enum bloom_layout layout, enum bloom_scheme scheme,
+                   uint32_t k, const uint64_t *m, uint32_t count)
+{
+    struct bloom_params *params = calloc(count, sizeof *params);
+    uint32_t block = bloom_block_bits(layout);
+    cr_assert_not_null(params);
+    for (uint32_t f = 0; f < count; f++)
+        params[f] =
+            (struct bloom_params){scheme, 10 + f, (m[f] + block - 1) / block * block, k, layout};
+    cr_assert_eq(bloom_set_init(set, params, count), BLOOM_OK);
+    free(params);
+}
+
 static void set_of(struct bloom_set *set, enum bloom_scheme scheme, uint32_t k, const uint64_t *m,
                    uint32_t count)
 {
-    struct bloom_params *params = calloc(count, sizeof *params);
-    cr_assert_not_null(params);
-    for (uint32_t f = 0; f < count; f++)
-        params[f] = (struct bloom_params){.scheme = scheme, .n = 10 + f, .m = m[f], .k = k};
-    cr_assert_eq(bloom_set_init(set, params, count), BLOOM_OK);
-    free(params);
+    set_in(set, BLOOM_CLASSIC, scheme, k, m, count);
 }
 
 static const uint64_t some_m[] = {2,    3,     64,   65,    1000, 1024, 1 << 20, 4097, 777, 31,
@@ -89,7 +98,7 @@ static void check_indexes(const struct bloom_set *set, const struct sample *samp
     uint32_t *narrow = calloc((uint64_t)sample->rows.rows * set->k, sizeof *narrow);
     uint64_t *wide = calloc((uint64_t)sample->rows.rows * set->k, sizeof *wide);
     cr_assert(narrow && wide);
-    if (set->scheme != BLOOM_WIDE) bloom_index_rows(set, &sample->rows, narrow);
+    if (!set->wide) bloom_index_rows(set, &sample->rows, narrow);
     bloom_index_rows_wide(set, &sample->rows, wide);
     for (uint32_t r = 0; r < sample->rows.rows; r++) {
         struct bloom_filter filter = bloom_set_filter(set, sample->filter[r]);
@@ -98,8 +107,7 @@ static void check_indexes(const struct bloom_set *set, const struct sample *samp
         uint32_t size = sample->end[r] - sample->start[r];
         bloom_indexes(&filter.params, id, size, indexes);
         for (uint32_t i = 0; i < set->k; i++) {
-            if (set->scheme != BLOOM_WIDE)
-                cr_assert_eq(narrow[(uint64_t)r * set->k + i], indexes[i]);
+            if (!set->wide) cr_assert_eq(narrow[(uint64_t)r * set->k + i], indexes[i]);
             cr_assert_eq(wide[(uint64_t)r * set->k + i], indexes[i]);
             if (set->scheme <= BLOOM_PLAIN)
                 cr_assert_eq(indexes[i], oracle_index(&filter.params, id, size, i));
@@ -109,20 +117,21 @@ static void check_indexes(const struct bloom_set *set, const struct sample *samp
     free(wide);
 }
 
-static void check_levels(enum bloom_scheme scheme, uint32_t k, const uint64_t *m, uint32_t filters,
-                         uint32_t size_min, uint32_t size_max)
+static void check_levels_in(enum bloom_layout layout, enum bloom_scheme scheme, uint32_t k,
+                            const uint64_t *m, uint32_t filters, uint32_t size_min,
+                            uint32_t size_max)
 {
     struct sample in, out;
     uint64_t seed = k * 1000 + filters + size_max;
     sample_init(&in, 1500, size_min, size_max, filters, seed);
     sample_init(&out, 1500, size_min, size_max, filters, seed + 1);
     struct bloom_set expected;
-    set_of(&expected, scheme, k, m, filters);
+    set_in(&expected, layout, scheme, k, m, filters);
     expect_set(&expected, &in);
     for (int level = 0; level < BLOOM_LEVELS; level++) {
         if (!bloom_level_available((enum bloom_level)level)) continue;
         struct bloom_set set;
-        set_of(&set, scheme, k, m, filters);
+        set_in(&set, layout, scheme, k, m, filters);
         bloom_force_level(&set, (enum bloom_level)level);
         add_in_pieces(&set, &in, seed);
         cr_assert_eq(set.bytes, expected.bytes);
@@ -138,6 +147,12 @@ static void check_levels(enum bloom_scheme scheme, uint32_t k, const uint64_t *m
     sample_fini(&out);
 }
 
+static void check_levels(enum bloom_scheme scheme, uint32_t k, const uint64_t *m, uint32_t filters,
+                         uint32_t size_min, uint32_t size_max)
+{
+    check_levels_in(BLOOM_CLASSIC, scheme, k, m, filters, size_min, size_max);
+}
+
 Test(batches, every_level_and_scheme_gives_the_same)
 {
     for (int scheme = 0; scheme < BLOOM_XXH64; scheme++) {
@@ -148,6 +163,27 @@ Test(batches, every_level_and_scheme_gives_the_same)
             check_levels((enum bloom_scheme)scheme, 5, m, filters, 8, 11);
             check_levels((enum bloom_scheme)scheme, 4, m, filters, 0, 70);
             check_levels((enum bloom_scheme)scheme, 1, m, filters, 0, 13);
+        }
+    }
+}
+
+Test(batches, every_level_and_layout_gives_the_same)
+{
+    static const uint64_t large[] = {40000000, 12345678, 30000001};
+    for (int scheme = BLOOM_WIDE; scheme <= BLOOM_XXH64; scheme++) {
+        for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
+            bool split = layout == BLOOM_SPLIT_BLOCK;
+            for (uint32_t k = split ? 8 : 1; k <= (split ? 8 : BLOOM_K_MAX_512); k += 5) {
+                for (uint32_t filters = 1; filters <= 20; filters += filters == 1 ? 15 : 4) {
+                    enum bloom_layout in = (enum bloom_layout)layout;
+                    enum bloom_scheme by = (enum bloom_scheme)scheme;
+                    check_levels_in(in, by, k, some_m, filters, 8, 11);
+                    check_levels_in(in, by, k, some_m, filters, 8, 15);
+                    check_levels_in(in, by, k, some_m, filters, 0, 70);
+                }
+                check_levels_in((enum bloom_layout)layout, (enum bloom_scheme)scheme, k, large, 3,
+                                6, 12);
+            }
         }
     }
 }
