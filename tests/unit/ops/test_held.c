@@ -33,7 +33,7 @@ Test(held, again_and_again)
                 cr_assert(held_next(&h, &v) == 1 && v.size == size && v.data[0] == (uint8_t)i);
             cr_assert_eq(held_next(&h, &v), 0);
         }
-        cr_expect_eq(h.count, count);
+        cr_expect_eq(h.count, (uint64_t)count);
         held_clear(&h);
     }
     cr_expect_eq(t.task.counters.values[COUNT_SPILLS], 3);
