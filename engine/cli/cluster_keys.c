@@ -41,7 +41,7 @@ const struct cluster_key cluster_keys[CLUSTER_KEYS] = {
      .flag = "launch-command",
      .kind = KEY_WORDS,
      .preset = "[\"ssh\", \"-o\", \"BatchMode=yes\", \"{host}\", \"glint\", \"executor\", "
-               "\"--cluster\", \"{config}\", \"--id\", \"{id}\"]",
+               "\"--cluster\", \"{config}\", \"--id\", \"{id}\", \"--launched\"]",
      .help = "with `launch = \"ssh\"`: program and arguments that start one executor; `{host}`, "
              "`{id}` and `{config}` stand for its host, its id and the path of this file",
      FIELD(cluster, launch_command)},

@@ -34,7 +34,8 @@ static const struct glint_job_option own_rows[] = {
      "with --join: where other executors reach it (default: any port; beyond loopback, of every "
      "address)"},
     {"log-format", "FORMAT", "text", "lines on standard error: text or json"},
-    {"launched", NULL, NULL, NULL},
+    {"launched", NULL, NULL,
+     "end `dead` after the last job, or where none comes within `start`: for launch_command"},
     {"child", NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL}};
 

@@ -69,7 +69,8 @@ Test(cluster_file, presets)
     cr_expect_eq(c->launch, LAUNCH_NONE);
     cr_expect_str_eq(c->launch_command[0], "ssh");
     cr_expect_str_eq(c->launch_command[9], "{id}");
-    cr_expect_null(c->launch_command[10]);
+    cr_expect_str_eq(c->launch_command[10], "--launched");
+    cr_expect_null(c->launch_command[11]);
     cr_expect_str_eq(c->log_dir, "/state/glint/log/glint");
     cr_expect_eq(c->log_bytes_max, 16 * MIB);
     cr_expect_eq(c->drivers_max, 1);
