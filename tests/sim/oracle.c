@@ -311,8 +311,9 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
 
 static void count_failure(struct sim *s, const struct seen_attempt *r, enum glint_code code)
 {
+    const struct active *a = s->driver->active;
+    if (a == NULL || a->over) return; /* nobody waits for it any more */
     struct seen_task *t = task_of(s, r->stage, r->task);
-    if (s->driver->active->over) return; /* nobody waits for it any more */
     s->counts.own_failures++;
     if (t->failures < TASK_ATTEMPTS_MAX)
         t->failed_on[t->failures] = s->executors[r->executor]->node;
