@@ -5,9 +5,8 @@
  * of a key are concatenated, the filter is filled from them partials  each partition fills a filter
  * per key, the filters of a key are ORed The first moves about k indexes per row between the
  * stages, the second a set of filters per task. */
-#include "jobs/bloom_functions.h"
+#include "jobs/bloom_chain.h"
 #include "jobs/jobs.h"
-#include "jobs/sizes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,6 +18,7 @@ struct plan {
     const char *const *paths; /* P INPUT COUNTS OUTPUT */
     struct fields fields;
     struct sizes sizes;
+    enum bloom_way lists; /* what strategy indexes is */
     bool partials;
 };
 
@@ -36,16 +36,11 @@ struct estimate {
 static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *lines)
 {
     const struct sizes *s = &p->sizes;
-    struct estimate e = {.partials_memory = s->bits_bytes * 2};
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t varint = 1;
-        for (uint64_t m = s->params[i].m >> 7; m > 0; m >>= 7) varint++;
-        e.indexes += s->params[i].n * s->params[i].k * varint;
-    }
     assert(s->bits_bytes > 0 && s->rows > 0);
-    uint64_t split = partial_split_bytes(s), tasks = 1 + glint_input_bytes(lines) / (split + 1);
-    e.partials = tasks * s->bits_bytes;
-    return e;
+    uint64_t tasks = 1 + glint_input_bytes(lines) / (partial_split_bytes(s) + 1);
+    return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
+                             .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
+                             .partials_memory = s->bits_bytes * 2};
 }
 
 static int choose_strategy(struct plan *p, const char *name, struct glint_rdd *lines)
@@ -78,32 +73,13 @@ static int choose_strategy(struct plan *p, const char *name, struct glint_rdd *l
                        (unsigned long long)e.partials_memory, (unsigned long long)memory);
 }
 
-static struct glint_args *function_args(const struct plan *p)
+/* --coding: how strategy indexes writes an index. */
+static int choose_coding(struct plan *p, const char *name)
 {
-    assert(p->sizes.count > 0);
-    struct glint_args *args = glint_args(p->g);
-    fields_args(args, &p->fields);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(p->g, &p->sizes));
-    return args;
-}
-
-static void build_indexes(const struct plan *p, struct glint_rdd *lines, struct glint_args *args)
-{
-    const char *index = p->sizes.text ? "bloom.text_indexes" : "bloom.rating_indexes";
-    struct glint_rdd *indexes = glint_map(lines, index, args);
-    struct glint_rdd *merged = glint_reduce_by_key(indexes, "bloom.extend", NULL);
-    struct glint_rdd *filters = glint_map_values(merged, "bloom.fill", args);
-    glint_save_as_msgpack_file(filters, p->paths[3]);
-}
-
-static void build_partials(const struct plan *p, struct glint_rdd *lines, struct glint_args *args)
-{
-    const char *fill = p->sizes.text ? "bloom.text_partials" : "bloom.rating_partials";
-    lines = glint_with_split_bytes(lines, partial_split_bytes(&p->sizes));
-    struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
-    struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
-    struct glint_rdd *filters = glint_map_values(merged, "bloom.seal", args);
-    glint_save_as_msgpack_file(filters, p->paths[3]);
+    bool fixed = strcmp(name, "fixed") == 0;
+    p->lists = fixed ? BLOOM_LISTS_FIXED : BLOOM_LISTS_VARINT;
+    if (fixed || strcmp(name, "varint") == 0) return 0;
+    return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint or fixed", "--coding \"%s\" is none", name);
 }
 
 static int build_run(struct glint *g, const struct glint_job_args *args)
@@ -112,17 +88,17 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     struct bloom_sizing sizing;
     double probability;
     if (sizes_probability(g, p.paths[0], &probability) != 0 ||
-        sizes_sizing(g, args, probability, &sizing) != 0 || fields_options(g, args, &p.fields) != 0)
+        sizes_sizing(g, args, probability, &sizing) != 0 ||
+        fields_options(g, args, &p.fields) != 0 ||
+        choose_coding(&p, glint_job_option(args, "coding")) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
     int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, glint_job_option(args, "strategy"), lines);
     if (r == 0) {
-        struct glint_args *function = function_args(&p);
-        if (p.partials)
-            build_partials(&p, lines, function);
-        else
-            build_indexes(&p, lines, function);
+        if (p.partials) lines = glint_with_split_bytes(lines, partial_split_bytes(&p.sizes));
+        enum bloom_way way = p.partials ? BLOOM_PARTIALS : p.lists;
+        glint_save_as_msgpack_file(bloom_chain(lines, &p.sizes, way, &p.fields), p.paths[3]);
     }
     sizes_fini(&p.sizes);
     return glint_error(g)->code;
@@ -133,6 +109,7 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
     {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials"},
+    {"coding", "NAME", "varint", "how strategy indexes writes an index: varint, fixed"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_build_job = {

@@ -7,8 +7,13 @@
 
 #include "jobs/sizes.h"
 
-/* Rows parsed, their ids and the numbers of their filters, as the library wants them. Rows whose
- * key has no count are bad rows, left out if they are skipped. */
+/* The counter of what map tasks give to reduce tasks, values only, before it is packed for the way.
+ */
+#define BLOOM_BETWEEN "bytes between stages"
+
+/* Rows parsed, their ids and the numbers of their filters, as the library wants
+ * them. Rows whose key has no count are bad rows, left out if they are skipped.
+ */
 struct bloom_input {
     struct fields fields;
     struct sizes sizes;
@@ -21,9 +26,16 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
 /* The number of a key that must have a filter. 0 or a code. */
 int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
                        const union glint_value *key, uint32_t *out);
-/* Emits (key, the filter as its file value), the bits standing BLOOM_HEADER_MAX behind `memory`. */
+/* Emits (key, the filter as its file value), the bits standing BLOOM_HEADER_MAX
+ * behind `memory`. */
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out);
+
+/* What a look-up of rows counts, per key: the value that bloom.test_* emit and
+ * bloom.add_tallies adds up. */
+struct bloom_tally {
+    uint64_t hits, rows;
+};
 
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;

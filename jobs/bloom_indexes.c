@@ -52,11 +52,19 @@ static uint32_t get_wide(const uint8_t *at, const uint8_t *end, uint64_t *out)
 
 /* ---- bloom.rating_indexes, bloom.text_indexes */
 
+/* Of an index that is not coded: native-endian, driver and executors are one build. */
+static inline uint32_t fixed_bytes(const struct bloom_set *set)
+{
+    return set->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
 struct indexes_state {
     struct bloom_input input;
     struct bloom_set set; /* the parameters; its bits are never touched */
     uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     uint8_t *bytes;
+    int64_t fixed; /* indexes as they are in memory, without coding */
+    int between;   /* counter */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
 
@@ -64,7 +72,9 @@ static int indexes_open(struct glint_task *task, void *state)
 {
     struct indexes_state *s = state;
     int r = bloom_input_open(task, &s->input);
+    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
     if (r != 0) return r;
+    s->between = glint_counter(task, BLOOM_BETWEEN);
     enum bloom_result result =
         bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
     if (result != BLOOM_OK)
@@ -72,18 +82,41 @@ static int indexes_open(struct glint_task *task, void *state)
     uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * s->set.k;
     s->indexes = glint_scratch(task, cells * sizeof *s->indexes);
     s->bytes = glint_scratch(task, cells * VARINT_MAX + sizeof(uint64_t));
-    return s->indexes != NULL && s->bytes != NULL ? 0 : GLINT_E_NO_MEMORY;
+    return s->indexes != NULL && s->bytes != NULL && s->between >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static uint32_t encode_row(const struct indexes_state *s, uint32_t row, bool wide, uint8_t *out)
+static uint32_t encode_row(const struct indexes_state *s, uint32_t row, uint8_t *out)
 {
     const uint32_t k = s->set.k, *narrow = (const uint32_t *)s->indexes + (uint64_t)row * k;
     uint32_t used = 0;
-    if (wide)
+    if (s->set.wide)
         for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[row * k + i]);
     else
         for (uint32_t i = 0; i < k; i++) used += put_narrow(out + used, narrow[i]);
     return used;
+}
+
+/* The rows' lists one behind the other, in varints. Answers their bytes. */
+static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
+{
+    uint32_t used = 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        s->start[row] = used;
+        used += encode_row(s, row, s->bytes + used);
+        s->end[row] = used;
+    }
+    return used;
+}
+
+/* The same where lists are as they are in memory. */
+static uint32_t cut_rows(struct indexes_state *s, uint32_t rows)
+{
+    const uint32_t bytes = s->set.k * fixed_bytes(&s->set);
+    for (uint32_t row = 0; row < rows; row++) {
+        s->start[row] = row * bytes;
+        s->end[row] = s->start[row] + bytes;
+    }
+    return rows * bytes;
 }
 
 static int indexes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -93,22 +126,17 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     struct bloom_rows rows;
     int r = bloom_input_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
-    bool wide = s->set.wide;
-    if (wide)
+    if (s->set.wide)
         bloom_index_rows_wide(&s->set, &rows, s->indexes);
     else
         bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
-    uint32_t used = 0;
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
-    for (uint32_t row = 0; row < rows.rows; row++) {
-        s->start[row] = used;
-        used += encode_row(s, row, wide, s->bytes + used);
-        s->end[row] = used;
-    }
+    const uint32_t used = s->fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
+    glint_count_add(task, s->between, used);
     struct glint_batch batch = {.rows = rows.rows,
                                 .key = fields_key_column(&s->input.fields),
                                 .value = {.type = GLINT_BYTES,
-                                          .base = s->bytes,
+                                          .base = s->fixed ? (uint8_t *)s->indexes : s->bytes,
                                           .size = used,
                                           .start = s->start,
                                           .end = s->end},
@@ -157,6 +185,7 @@ struct fill_state {
     const struct bloom_params *params; /* of the key at hand */
     uint8_t *memory; /* BLOOM_HEADER_MAX, then the bits; as large as the largest filter */
     uint64_t size;
+    int64_t fixed;
     struct bloom_set target; /* one filter over the bits in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
@@ -168,6 +197,7 @@ static int fill_open(struct glint_task *task, void *state)
 {
     struct fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
+    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
     for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
@@ -193,27 +223,42 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
 }
 
+static bool set_bits(struct fill_state *s, uint32_t count)
+{
+    return s->target.wide ? bloom_set_bits_wide(&s->target, 0, s->indexes, count)
+                          : bloom_set_bits(&s->target, 0, (const uint32_t *)s->indexes, count);
+}
+
 /* Decodes up to FILL_INDEXES indexes and sets their bits. Answers the bytes read, 0: damaged. */
-static uint64_t fill_some(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
-    bool wide = s->target.wide;
+    const bool wide = s->target.wide;
     uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
     for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
         size = wide ? get_wide(at, end, &s->indexes[count]) : get_narrow(at, &narrow[count]);
-    bool fits = wide ? bloom_set_bits_wide(&s->target, 0, s->indexes, count)
-                     : bloom_set_bits(&s->target, 0, narrow, count);
-    return size > 0 && at <= end && fits ? (uint64_t)(at - from) : 0;
+    return size > 0 && at <= end && set_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
-/* A piece ends where a row's list ends, so no varint is cut. */
+/* The same where they are not coded. */
+static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+{
+    const uint64_t width = fixed_bytes(&s->target), left = (uint64_t)(end - from) / width;
+    const uint32_t count = left < FILL_INDEXES ? (uint32_t)left : FILL_INDEXES;
+    assert(from < end && count * width <= sizeof s->indexes);
+    memcpy(s->indexes, from, count * width);
+    return set_bits(s, count) ? count * width : 0;
+}
+
+/* A piece ends where a row's list ends, so no index is cut. */
 static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
     (void)out;
+    struct fill_state *s = state;
     const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
     while (at < end) {
-        uint64_t read = fill_some(state, at, end);
+        uint64_t read = s->fixed ? fill_fixed(s, at, end) : fill_varints(s, at, end);
         if (read == 0)
             return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
         at += read;

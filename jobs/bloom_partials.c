@@ -8,7 +8,8 @@ struct partial_state {
     struct bloom_input input;
     struct bloom_set set;
     struct bloom_adder adder;
-    bool *used; /* per filter */
+    bool *used;  /* per filter */
+    int between; /* counter */
 };
 
 static int partial_open(struct glint_task *task, void *state)
@@ -17,7 +18,8 @@ static int partial_open(struct glint_task *task, void *state)
     int r = bloom_input_open(task, &s->input);
     if (r != 0) return r;
     s->used = glint_scratch(task, s->input.sizes.count);
-    if (s->used == NULL) return GLINT_E_NO_MEMORY;
+    s->between = glint_counter(task, BLOOM_BETWEEN);
+    if (s->used == NULL || s->between < 0) return GLINT_E_NO_MEMORY;
     memset(s->used, 0, s->input.sizes.count);
     enum bloom_result result = bloom_set_init(&s->set, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
@@ -43,7 +45,6 @@ static int partial_batch(struct glint_task *task, void *state, const struct glin
 
 static int partial_end(struct glint_task *task, void *state, struct glint_emitter *out)
 {
-    (void)task;
     struct partial_state *s = state;
     bloom_adder_flush(&s->adder);
     for (uint32_t f = 0; f < s->set.count; f++) {
@@ -51,6 +52,7 @@ static int partial_end(struct glint_task *task, void *state, struct glint_emitte
         struct bloom_filter view = bloom_set_filter(&s->set, f);
         struct glint_record record = {.key = s->input.sizes.keys[f],
                                       .value.bytes = {view.bits, bloom_bytes(view.params.m)}};
+        glint_count_add(task, s->between, (int64_t)record.value.bytes.size);
         glint_emit(out, &record);
     }
     return 0;

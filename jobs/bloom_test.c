@@ -14,16 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-struct tally {
-    uint64_t hits, rows;
-};
-
 /* ---- bloom.test_rating, bloom.test_text */
 
 struct test_state {
     struct bloom_input input;
     struct bloom_set set;
-    struct tally *tallies;
+    struct bloom_tally *tallies;
     int no_filter;
     uint8_t hit[FIELDS_ROWS_MAX];
 };
@@ -76,7 +72,7 @@ static int test_batch(struct glint_task *task, void *state, const struct glint_b
     bloom_set_contains_rows(&s->set, &rows, s->hit);
     assert(f->rows <= in->rows);
     for (uint32_t row = 0; row < f->rows; row++) {
-        struct tally *t = &s->tallies[s->input.filter[row]];
+        struct bloom_tally *t = &s->tallies[s->input.filter[row]];
         t->hits += s->hit[row];
         t->rows++;
     }
@@ -119,7 +115,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
                      const union glint_value *value)
 {
     (void)state;
-    struct tally a, b;
+    struct bloom_tally a, b;
     if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
     memcpy(&a, acc->value.bytes.data, sizeof a);
@@ -142,7 +138,7 @@ static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
 static int report(struct glint_task *task, const struct glint_record *in, struct glint_emitter *out,
                   struct glint_slice key, bool java)
 {
-    struct tally t;
+    struct bloom_tally t;
     char rate[TEXT_NUMBER_MAX], tail[128];
     if (in->value.bytes.size != sizeof t)
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
