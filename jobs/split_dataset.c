@@ -3,6 +3,7 @@
  *
  *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
+#include "jobs/ratio.h"
 
 #include <assert.h>
 #include <string.h>
@@ -49,8 +50,7 @@ static const struct glint_function differs = {.name = "split.differs",
 static const struct glint_function *const functions[] = {&differs, NULL};
 const struct glint_module split_dataset_module = {"split", functions};
 
-/* "60/40" as two weights. */
-static int ratio_parse(struct glint *g, const char *text, double out[2])
+int ratio_parse(struct glint *g, const char *text, double out[2])
 {
     const char *slash = strchr(text, '/');
     struct glint_slice a = {(const uint8_t *)text, slash != NULL ? (uint64_t)(slash - text) : 0};

@@ -1,4 +1,5 @@
-/* Every job and every module of functions. A new one is a file and a line here. */
+/* Every job and every module of functions. A new one is a file and a line here.
+ */
 #include "jobs/jobs.h"
 
 extern const struct glint_module ops_module;
@@ -8,6 +9,9 @@ extern const struct glint_module ops_module;
     X(count_keys)                                                                                  \
     X(bloom_build)                                                                                 \
     X(bloom_test)                                                                                  \
+    X(params)                                                                                      \
+    X(fpr_table)                                                                                   \
+    X(fpr_check)                                                                                   \
     X(empty_tasks)
 
 #define DECLARE(name)                                                                              \
