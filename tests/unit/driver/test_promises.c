@@ -1,42 +1,52 @@
 /* What Spark promises of its driver, as tests of ours: executors are fakes here, which answer each
- * task as the test says. Where a promise is shown elsewhere already, the table names the test. Not
- * ours: caches, unpersist, the external shuffle service, closures.
+ * task as the test says. Where a promise is shown elsewhere already, the table names the test. */
+
+/* clang-format off */
+/* One task fails
+ *   once: it alone runs again               promises.a_map_task_fails_once, a_result_task_fails_once
+ *   each time: four runs, then the job ends promises.a_task_that_always_fails_ends_the_job
+ *   and the job fails again when run again  the same
+ *   its last cause reaches whoever waits    promises.the_last_cause_reaches_the_driver
+ *   what it says cannot be read             remote_bytes.*, remote_loss.nonsense_ends_it
+ *   result too large, function unknown      unit ops/test_result_limit, fuzz_stage
+ *   a later error does not hide the first   error.the_first_one_stays, local.the_first_error_sticks
+ *   by killing its process, each time       cluster test_faults.Poison
+ * Nodes are lost
+ *   one, in the map or the result stage     cluster test_faults.KilledInMap, KilledAfterMap
+ *   three times over, in either stage       cluster test_promises.Rounds
+ *   one silent, the others not              promises.silence_of_one_concerns_no_other, liveness.*
+ *   who was given up comes back as new      remote_loss.another_process_comes_under_another_number
+ *   and there are as many as before         cluster test_faults.All, Stopped
+ *   outputs of a process, of its daemon     cluster test_faults.KilledAfterMap (child, daemon)
+ * Values
+ *   counters: each task once, sum of 55     promises.counters_add_up_to_55
+ *   a broadcast is what it was when sent    values.*; glint_broadcast takes it from the job
+ *   variables reach executors               launch.what_options_said_comes_before_the_environment
+ *   groups beyond what may be in flight     fetch.large_parts_through_a_small_window
+ * Shuffles
+ *   201 reducers for 4 keys                 local_promises.many_reducers_for_few_keys
+ *   compressed and not                      run.compresses_what_can_be, run.round_trips
+ *   lost between two actions                promises.outputs_lost_between_actions_are_made_again,
+ *                                           promises.outputs_lost_while_an_action_ends_...
+ *   as many records read as written         local_promises.records_read_are_records_written
+ *   two attempts at a time                  tests/sim (twins), promises_commit.one_attempt_is_kept
+ * Stages
+ *   many failed fetches are one failure     sched_fetch.many_tasks_that_cannot_fetch_...
+ *   four in a row end the job               sched_fetch.four_attempts_in_a_row_...
+ *   two and two in two stages do not        sched_fetch.failures_of_two_stages_do_not_add_up
+ *   a loss drops its outputs once           sched_fetch.an_executor_lost_while_others_fetch_...
+ *   no partitions at all                    sched.a_stage_without_tasks_is_done, local.inputs_...
+ *   thirty levels that each meet twice      local_promises.thirty_levels_are_planned_at_once
+ *   a cancelled job says why                cluster test_executor, local.endless_tasks_end_...
+ *   all tables are empty at the end         tests/sim (memory, stages, tasks)
+ * Commit
+ *   of two attempts one, never a failed one promises_commit.one_attempt_is_kept
+ *   the loser's file goes                   commit.attempts_that_lost_are_removed
+ *   attempts of two tries are two           sched.the_attempt_that_counts_is_known
+ *   none can be kept: no output             promises_commit.what_cannot_be_kept_ends_the_job
  *
- *   One task fails
- *     once: it alone runs again               promises.a_map_task_fails_once,
- * a_result_task_fails_once each time: four runs, then the job ends
- * promises.a_task_that_always_fails_ends_the_job and the job fails again when run again  the same
- *     its last cause reaches whoever waits    promises.the_last_cause_reaches_the_driver
- *     what it says cannot be read             remote_bytes.*, remote_loss.nonsense_ends_it
- *     result too large, function unknown      result_limit, fuzz_stage: errors, and nothing hangs
- *     a later error does not hide the first   error.the_first_one_stays,
- * local.the_first_error_sticks by killing its process, each time       cluster
- * test_faults.Row.test_kills_no_more_than_its_job Nodes are lost one, in the map or the result
- * stage     cluster test_faults.KilledInMap, KilledAfterMap three times over, in either stage
- * cluster test_promises.Rounds one silent, the others not
- * promises.silence_of_one_concerns_no_other, test_liveness who was given up comes back as new
- * remote_loss.another_process_comes_under_another_number and there are as many as before cluster
- * test_faults.AllKilled, Stopped outputs of a process, of its daemon     cluster
- * test_faults.KilledAfterMap (child, daemon) Values counters: each task once, sum of 55
- * promises.counters_add_up_to_55 a broadcast is what it was when sent    it is given away with
- * glint_broadcast; test_values variables reach executors
- * launch.what_options_said_comes_before_the_environment groups beyond what may be in flight
- * fetch.large_parts_through_a_small_window Shuffles 201 reducers for 4 keys
- * local_promises.many_reducers_for_few_keys compressed and not run.compresses_what_can_be,
- * run.round_trips lost between two actions promises.outputs_lost_between_actions_are_made_again as
- * many records read as written         local_promises.records_read_are_records_written two attempts
- * at a time                  tests/sim (twins), promises.one_attempt_is_kept Stages many failed
- * fetches are one failure     sched_fetch.many_tasks_that_cannot_fetch_... four in a row end the
- * job               sched_fetch.four_attempts_in_a_row_... two and two in two stages do not
- * sched_fetch.failures_of_two_stages_do_not_add_up a loss drops its outputs once
- * sched_fetch.an_executor_lost_while_others_fetch_... no partitions at all
- * sched.a_stage_without_tasks_is_done, local.inputs_... thirty levels that each meet twice
- * local_promises.thirty_levels_are_planned_at_once a cancelled job says why                cluster
- * test_executor (cancel), local.endless_tasks_... all tables are empty at the end         tests/sim
- * (memory, stages, tasks) Commit of two attempts one promises.one_attempt_is_kept,
- * commit.attempts_that_lost_... never one that has failed promises.one_attempt_is_kept attempts of
- * two tries are two           sched.the_attempt_that_counts_is_known none can be kept: no output
- * promises.what_cannot_be_kept_ends_the_job */
+ * Not ours: caches, unpersist, the external shuffle service, closures. */
+/* clang-format on */
 #include "engine/driver/internal.h"
 #include "engine/executor/executor.h"
 #include "engine/net/cluster.h"
