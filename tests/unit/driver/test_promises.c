@@ -3,9 +3,8 @@
 
 /* clang-format off */
 /* One task fails
- *   once: it alone runs again               promises.a_map_task_fails_once, a_result_task_fails_once
- *   each time: four runs, then the job ends promises.a_task_that_always_fails_ends_the_job
- *   and the job fails again when run again  the same
+ *   once: it alone runs again               promises.a_map_task_fails_once, a_result_...
+ *   each time: four runs, and again so      promises.a_task_that_always_fails_ends_the_job
  *   its last cause reaches whoever waits    promises.the_last_cause_reaches_the_driver
  *   what it says cannot be read             remote_bytes.*, remote_loss.nonsense_ends_it
  *   result too large, function unknown      unit ops/test_result_limit, fuzz_stage
@@ -14,7 +13,7 @@
  * Nodes are lost
  *   one, in the map or the result stage     cluster test_faults.KilledInMap, KilledAfterMap
  *   three times over, in either stage       cluster test_promises.Rounds
- *   one silent, the others not              promises.silence_of_one_concerns_no_other, liveness.*
+ *   one silent, the others not              promises.silence_of_one_..., liveness.*
  *   who was given up comes back as new      remote_loss.another_process_comes_under_another_number
  *   and there are as many as before         cluster test_faults.All, Stopped
  *   outputs of a process, of its daemon     cluster test_faults.KilledAfterMap (child, daemon)
@@ -26,8 +25,7 @@
  * Shuffles
  *   201 reducers for 4 keys                 local_promises.many_reducers_for_few_keys
  *   compressed and not                      run.compresses_what_can_be, run.round_trips
- *   lost between two actions                promises.outputs_lost_between_actions_are_made_again,
- *                                           promises.outputs_lost_while_an_action_ends_...
+ *   lost between two actions                promises.outputs_lost_between_..., ..._while_an_...
  *   as many records read as written         local_promises.records_read_are_records_written
  *   two attempts at a time                  tests/sim (twins), promises_commit.one_attempt_is_kept
  * Stages
@@ -40,11 +38,9 @@
  *   a cancelled job says why                cluster test_executor, local.endless_tasks_end_...
  *   all tables are empty at the end         tests/sim (memory, stages, tasks)
  * Commit
- *   of two attempts one, never a failed one promises_commit.one_attempt_is_kept
- *   the loser's file goes                   commit.attempts_that_lost_are_removed
+ *   of two attempts one, never a failed one promises_commit.one_..., commit.attempts_that_lost_...
  *   attempts of two tries are two           sched.the_attempt_that_counts_is_known
  *   none can be kept: no output             promises_commit.what_cannot_be_kept_ends_the_job
- *
  * Not ours: caches, unpersist, the external shuffle service, closures. */
 /* clang-format on */
 #include "engine/driver/internal.h"
