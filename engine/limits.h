@@ -82,7 +82,8 @@ static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
 static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
 static_assert(PARTITIONS_MAX * 36 + KIB <= DATA_FRAME_BYTES_MAX, "one DATA answers such a GET");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
-static_assert(VALUE_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX, "a block is one frame");
+static_assert(VALUE_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX,
+              "a block is one frame");
 static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");
 static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX, "a frame may wait");
 static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fills no more than a batch");

@@ -137,7 +137,7 @@ static bool input_text(struct driver *d, uint32_t stage, uint32_t partition, cha
     const struct active_stage *s = &d->active->stages[stage];
     struct glint_rdd *top = s->wide != NULL ? s->wide->parents[0] : d->active->action->rdd;
     struct buffer splits = {NULL, 0, 0};
-    struct arena arena = {NULL};
+    struct arena arena = {.first = NULL};
     struct unpacker u;
     struct split split;
     struct glint_error ignored = {.code = GLINT_OK};
