@@ -18,11 +18,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_BYTES   32u
-#define KEY_LABEL   "glint peer 1"
-#define SUITE       "TLS_AES_128_GCM_SHA256"
-#define SUITE_BYTES "\x13\x01"
-#define GROUP       "X25519"
+#define KEY_BYTES    32u
+#define KEY_LABEL    "glint peer 1"
+#define SUITE        "TLS_AES_128_GCM_SHA256"
+#define SUITE_BYTES  "\x13\x01"
+#define GROUP        "X25519"
+#define RECORD_EXTRA (SSL3_RT_HEADER_LENGTH + 1 + EVP_GCM_TLS_TAG_LEN) /* a record's, at most */
 
 static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "a record of TLS");
 
@@ -188,6 +189,13 @@ void tls_context_destroy(struct tls_context *c)
 
 /* ---- A session */
 
+/* OpenSSL's calls want an empty queue of errors. Looking is cheaper than clearing: it is done for
+ * each record. */
+static void forget_errors(void)
+{
+    if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 static bool session_set_up(struct tls *t, const struct tls_context *c)
 {
     t->ssl = SSL_new(c->ssl);
@@ -204,7 +212,7 @@ static int handshake(struct tls *t, struct glint_error *error);
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error)
 {
     struct tls *t = mem_zalloc(sizeof *t);
-    ERR_clear_error();
+    forget_errors();
     if (t == NULL || !session_set_up(t, c)) {
         ERR_clear_error();
         tls_close(t);
@@ -265,7 +273,7 @@ int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error)
     assert(t->in.size == 0 && in.size <= INT_MAX);
     t->in = in;
     if (t->ready) return 0;
-    ERR_clear_error();
+    forget_errors();
     int r = handshake(t, error);
     assert(r != 0 || t->ready || t->in.size == 0);
     return r;
@@ -275,7 +283,7 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
 {
     assert(t->ready && capacity > 0);
     size_t n = 0;
-    ERR_clear_error();
+    forget_errors();
     int answer = SSL_read_ex(t->ssl, out, capacity, &n);
     if (answer == 1) return (int64_t)n;
     int r = failure(t, answer, error);
@@ -285,8 +293,10 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
 
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
 {
+    uint64_t records = in.size / TLS_RECORD_BYTES + 1;
     assert(t->ready);
-    ERR_clear_error();
+    if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
+    forget_errors();
     while (in.size > 0) {
         size_t n = 0;
         int answer = SSL_write_ex(t->ssl, in.data, in.size, &n);
