@@ -30,8 +30,9 @@ uint8_t *peers_into(struct peers *p, struct conn *c, const struct frame *f);
 void peers_on_data(struct peers *p, struct conn *c, const struct frame *f);
 void peers_on_closed(struct peers *p, struct conn *c);
 struct fetcher peers_fetcher(struct peers *p);
-/* All requests end with *why; no connection is left. `closed` is called when the loop has let go of
- * everything, and the memory is freed. */
+/* All requests end with *why, also those submitted from now on; no connection is left. `closed` is
+ * called when the loop has let go of everything, and the memory is freed: no task may use the
+ * fetcher then, so its tasks end before, or ask for nothing more. */
 void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(void *arg),
                  void *arg);
 

@@ -336,7 +336,6 @@ Test(gate, few_descriptors_are_not_taken_by_strangers)
 
 static void stop_counting(uv_timer_t *timer)
 {
-    *(bool *)timer->data = true;
     uv_close((uv_handle_t *)timer, NULL);
 }
 
@@ -344,13 +343,14 @@ static void stop_counting(uv_timer_t *timer)
 static unsigned count_turns(uint64_t ms)
 {
     static uv_timer_t timer;
-    bool over = false;
     unsigned turns = 0;
     uv_timer_init(&world.loop, &timer);
-    timer.data = &over;
     uv_update_time(&world.loop);
     uv_timer_start(&timer, stop_counting, ms, 0);
-    for (; !over; turns++) uv_run(&world.loop, UV_RUN_ONCE);
+    while (uv_is_active((uv_handle_t *)&timer)) {
+        uv_run(&world.loop, UV_RUN_ONCE);
+        turns++;
+    }
     return turns;
 }
 
