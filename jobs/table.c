@@ -12,6 +12,8 @@ extern const struct glint_module ops_module;
     X(params)                                                                                      \
     X(fpr_table)                                                                                   \
     X(fpr_check)                                                                                   \
+    X(constructions)                                                                               \
+    X(membership)                                                                                  \
     X(empty_tasks)
 
 #define DECLARE(name)                                                                              \

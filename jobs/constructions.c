@@ -1,0 +1,207 @@
+/* constructions: what the ways to build filters cost, over probabilities and numbers of map tasks.
+ *
+ *     per p, mappers and way: rows in so many partitions -> lists or partial filters -> filters
+ *
+ * The multi-set paper counts k n v bytes for lists of indexes and mappers x sum of m / 8 for
+ * partial filters. Beside these formulas stand the bytes that were made, those that moved (packed,
+ * with keys), and times. Nothing is saved but the table. */
+#include "engine/base/text.h"
+#include "jobs/bloom_chain.h"
+#include "jobs/bloom_functions.h"
+#include "jobs/jobs.h"
+#include "jobs/lists.h"
+#include "jobs/sizes_from.h"
+#include "jobs/text_table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPEATS_MAX = 25, MAPPERS_MAX = 10000 };
+
+struct samples {
+    uint32_t count;
+    double items[REPEATS_MAX];
+};
+
+struct measured {
+    uint64_t formula, between, moved, records;
+    struct samples wall, cpu; /* milliseconds */
+};
+
+struct comparison {
+    struct glint *g;
+    struct fields fields;
+    struct sizes sizes;
+    const char *input;
+    int64_t repeats;
+    struct text_table table;
+    struct measured ways[BLOOM_WAYS]; /* at the p and mappers at hand */
+};
+
+static double clock_ms(clockid_t clock)
+{
+    struct timespec t;
+    int r = clock_gettime(clock, &t);
+    assert(r == 0);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(struct samples *s)
+{
+    assert(s->count > 0 && s->count <= REPEATS_MAX);
+    qsort(s->items, s->count, sizeof *s->items, compare_double);
+    const uint32_t half = s->count / 2;
+    return s->count % 2 == 1 ? s->items[half] : (s->items[half - 1] + s->items[half]) / 2;
+}
+
+static uint64_t counted(const struct comparison *c, const char *name)
+{
+    return (uint64_t)glint_counter_value(c->g, name);
+}
+
+static int count_rows(struct comparison *c)
+{
+    struct glint_args *columns = glint_args(c->g);
+    fields_args(columns, &c->fields);
+    const bool text = fields_key_type(&c->fields) == GLINT_TEXT;
+    struct glint_rdd *lines = glint_text_file(c->g, c->input);
+    struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
+    return sizes_from_counts(glint_reduce_by_key(ones, "glint.sum_i64", NULL), text, &c->sizes);
+}
+
+/* Builds all filters once; they are counted, not kept. */
+static int build(const struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+{
+    int64_t filters = 0;
+    int r = glint_count(bloom_chain(lines, &c->sizes, way, &c->fields), &filters);
+    assert(r != 0 || filters == c->sizes.count);
+    return r;
+}
+
+/* Once for the bytes, and to warm up; then for the times. */
+static int measure(struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+{
+    struct measured *m = &c->ways[way];
+    *m = (struct measured){.formula = bloom_way_bytes(&c->sizes, way, glint_partitions(lines))};
+    const uint64_t records = counted(c, "map output records"),
+                   moved = counted(c, "map output bytes"), between = counted(c, BLOOM_BETWEEN);
+    int r = build(c, lines, way);
+    m->records = counted(c, "map output records") - records;
+    m->moved = counted(c, "map output bytes") - moved;
+    m->between = counted(c, BLOOM_BETWEEN) - between;
+    for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
+        double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+        r = build(c, lines, way);
+        m->wall.items[m->wall.count++] = clock_ms(CLOCK_MONOTONIC) - wall;
+        m->cpu.items[m->cpu.count++] = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    }
+    return r;
+}
+
+static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloom_way way)
+{
+    struct measured *m = &c->ways[way];
+    char times[128] = "";
+    if (c->repeats > 0) {
+        double wall = median(&m->wall), cpu = median(&m->cpu); /* sorted now */
+        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f", wall, m->wall.items[0],
+                    m->wall.items[m->wall.count - 1], cpu);
+    }
+    text_table_add(&c->table, "%.9g\t%u\t%s\t%llu\t%u\t%u\t%llu\t%llu\t%llu\t%llu\t%d%s", p,
+                   mappers, bloom_way_names[way], (unsigned long long)c->sizes.rows, c->sizes.count,
+                   c->sizes.params[0].k, (unsigned long long)m->formula,
+                   (unsigned long long)m->between, (unsigned long long)m->moved,
+                   (unsigned long long)m->records,
+                   way == bloom_way_choose(c->g, &c->sizes, mappers), times);
+}
+
+/* The rows in `mappers` partitions, whatever the files are. */
+static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
+{
+    const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
+    return glint_coalesce(glint_n_line_text_file(c->g, c->input, lines), (uint32_t)mappers);
+}
+
+static int check_memory(const struct comparison *c)
+{
+    const uint64_t need = 2 * c->sizes.bits_bytes, have = glint_slot_memory(c->g);
+    if (need <= have) return 0;
+    return glint_abort(c->g, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                       "partial filters need %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)have);
+}
+
+static int compare_ways(struct comparison *c, const struct list_f64 *p,
+                        const struct list_i64 *mappers, enum bloom_scheme scheme)
+{
+    int r = count_rows(c);
+    for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
+        const double probability = p->items[at % p->count];
+        struct glint_rdd *lines = cut_rows(c, mappers->items[at / p->count]);
+        struct bloom_sizing sizing;
+        enum bloom_result result =
+            bloom_sizing_for_rate(scheme, BLOOM_CLASSIC, probability, &sizing);
+        r = result == BLOOM_OK ? sizes_apply(c->g, &c->sizes, &sizing)
+                               : sizes_fail(c->g, result, "--scheme");
+        if (r == 0) r = check_memory(c);
+        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
+        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
+            add_line(c, probability, glint_partitions(lines), way);
+    }
+    return r;
+}
+
+static int constructions_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
+    struct list_f64 p;
+    struct list_i64 mappers;
+    struct list_schemes scheme;
+    c.repeats = glint_job_i64(g, args, "repeats", 0, REPEATS_MAX);
+    if (fields_options(g, args, &c.fields) != 0 || list_probabilities(g, args, "p", &p) != 0 ||
+        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
+        list_schemes(g, args, "scheme", &scheme) != 0)
+        return glint_error(g)->code;
+    text_table_add(
+        &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
+        c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
+    if (compare_ways(&c, &p, &mappers, scheme.items[0]) == 0)
+        text_table_save(&c.table, args->positional[1]);
+    text_table_fini(&c.table);
+    sizes_fini(&c.sizes);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module constructions_module = {"constructions", functions};
+
+static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS,
+    {"p", "P,...", "0.01", "false positive probabilities"},
+    {"mappers", "N,...", "1,4,16,64", "map tasks; fewer where INPUT has fewer rows"},
+    {"scheme", "NAME", "spark", "index rule: spark, hadoop, plain, md5-random, wide, ..."},
+    {"repeats", "N", "0", "how often to measure times; 0: only bytes, the same in every run"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job constructions_job = {
+    .name = "constructions",
+    .summary = "what the ways to build filters cost",
+    .help =
+        "Builds the filters of INPUT's keys by lists of indexes, of fixed size and as varints, "
+        "and by partial filters, and saves a line per P, mappers and way: the bytes between the "
+        "stages by formula (k n v; mappers x sum of m / 8), as they are made, and as they move, "
+        "packed and with their keys; records; whether bloom-build's auto would take the way "
+        "with so many tasks; and with --repeats the median, least and greatest wall time and "
+        "the CPU time of this process, which on a cluster is the driver's.",
+    .positional = positional,
+    .options = options,
+    .run = constructions_run};
