@@ -26,7 +26,7 @@ static bool member_begin(struct member *m, uint32_t stage_count)
 {
     assert(m->plan_told == NULL && m->outputs_told == NULL);
     if (m->lost) return true;
-    m->set_aside = false; /* each action begins with no node set aside */
+    m->set_aside = m->loses_outputs = false; /* each action begins without suspicion */
     m->plan_told = mem_zalloc(sizeof *m->plan_told * stage_count);
     m->outputs_told = mem_zalloc(sizeof *m->outputs_told * stage_count);
     return m->plan_told != NULL && m->outputs_told != NULL;

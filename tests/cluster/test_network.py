@@ -107,15 +107,12 @@ class BetweenExecutors(CountingTest):
         self.let_go()
         self.assert_names_the_pair(job)
 
-    def test_a_third_one_that_reaches_both_may_help(self):
+    def test_a_third_one_that_reaches_both_helps(self):
         job, *_ = self.start_all(3)
         cut(self.node("e1"), self.node("e2"))
         self.let_go()
-        if job.wait() == 0:
-            self.assert_done(job)
-            self.assertRegex(job.err, r"tasks, \d+ retried")
-        else:
-            self.assert_names_the_pair(job)
+        self.assert_done(job)
+        self.assertRegex(job.err, r"tasks, \d+ retried")
 
     def test_a_short_cut_is_waited_for_or_worked_around(self):
         self.write_cluster(connect="20s", fetch="20s")

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHUFFLES_MAX = 64, STAGES_MAX = 256, NAMES_MAX = 512 };
+enum { SHUFFLES_MAX = 256, STAGES_MAX = 1024, NAMES_MAX = 512 };
 
 struct seen_task {
     uint32_t next_attempt, failures;
@@ -41,6 +41,7 @@ struct oracle {
     uint32_t running_count, running_capacity;
     struct seen_shuffle shuffles[SHUFFLES_MAX];
     uint32_t told[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1 */
+    bool loses_outputs[EXECUTORS_SIM_MAX]; /* in this action */
     uint32_t action, failures_in_row[NODES_MAX];
     char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
     uint32_t accepted_count, part_count;
@@ -120,6 +121,7 @@ static void new_action(struct sim *s)
     o->action = a->number;
     s->counts.actions++;
     memset(o->failures_in_row, 0, sizeof o->failures_in_row);
+    memset(o->loses_outputs, 0, sizeof o->loses_outputs);
     o->running_count = 0; /* what may still run of the one before is nobody's */
 }
 
@@ -342,10 +344,12 @@ static void heard_fetch_failed(struct sim *s, const struct message *m)
     if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &error) != 0) abort();
     s->counts.unreachable += f.unreachable;
     const struct seen_shuffle *sh = &s->oracle->shuffles[f.shuffle];
-    assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL);
+    assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL && f.executor < s->executor_count);
+    bool all = f.unreachable || s->oracle->loses_outputs[f.executor];
+    s->oracle->loses_outputs[f.executor] = true;
     for (uint32_t map = 0; map < sh->maps; map++) {
         bool named = map == f.map && sh->places[map].attempt == f.attempt;
-        bool near = map != f.map && f.unreachable;
+        bool near = map != f.map && all;
         if (sh->there[map] && sh->places[map].executor == f.executor && (named || near))
             output_lost(s, (uint32_t)f.shuffle, map);
     }
