@@ -81,9 +81,10 @@ class Programs:
         self.simd = self._simd()
         bloom = self._library()
         shared = [BASELINE / f for f in ("rows.c", "files.c", "die.c")]
-        filters = shared + [BASELINE / "filters.c", bloom, "-lxxhash", "-lcrypto"]
+        filters = shared + [BASELINE / "filters.c", bloom]
         self.count = self._program("baseline_count", shared)
         self.build = self._program("baseline_build", filters)
+        self.blocks = self._program("baseline_blocks", filters)
         self.test = self._program("baseline_test", filters)
         small = [BASELINE / "die.c"]
         self.measure = self._program("measure", small)

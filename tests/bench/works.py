@@ -162,6 +162,15 @@ def build_large(row, bench):
     return build(row, bench, "large", "partials")[0]
 
 
+@work("build-blocks", "bloom-build in split blocks, large, local[1]",
+      f"<= {SAME_SPEED}x hand-written")
+def build_blocks(row, bench):
+    table, counts = bench.table("large"), bench.counts("large")
+    return against_hand(row, bench, "large", [bench.programs.blocks, P, table, counts],
+                        lambda out: bench.submit("bloom-build", P, table, counts, out,
+                                                 "--layout", "split-block"), filters_by_key)[0]
+
+
 @work("build-indexes", "bloom-build indexes, small, local[1]", "<= 80 ns/row")
 def build_indexes(row, bench):
     if not bench.glint:

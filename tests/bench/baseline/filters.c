@@ -57,6 +57,26 @@ void filters_create(struct filters *filters, const char *counts_path, double p)
     memset(filters->words, 0, filters->area_bytes);
 }
 
+/* Sizes are part of the format: how many bits per id meet p is the library's to say. */
+void filters_create_split(struct filters *filters, const char *counts_path, double p)
+{
+    struct bloom_sizing sizing;
+    struct bloom_params params;
+    memset(filters, 0, sizeof *filters);
+    counts_read(counts_path, filters->n);
+    enum bloom_result result = bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &sizing);
+    for (int key = 0; key < KEYS_MAX && result == BLOOM_OK; key++) {
+        if (filters->n[key] == 0) continue;
+        result = bloom_sizing_params(&sizing, filters->n[key], &params);
+        filters->m[key] = params.m;
+    }
+    if (result != BLOOM_OK) die("%s", bloom_strerror(result));
+    filters->k = sizing.k;
+    filters->split = true;
+    filters_lay_out(filters);
+    memset(filters->words, 0, filters->area_bytes);
+}
+
 void filters_destroy(struct filters *filters)
 {
     free(filters->words);
@@ -67,6 +87,10 @@ static struct bloom_filter filter_view(const struct filters *filters, int key)
 {
     struct bloom_params params = {
         .scheme = BLOOM_SPARK, .n = filters->n[key], .m = filters->m[key], .k = filters->k};
+    if (filters->split) {
+        params.scheme = BLOOM_XXH64;
+        params.layout = BLOOM_SPLIT_BLOCK;
+    }
     assert(key >= 0 && key < KEYS_MAX && filters->base[key] % BITS_PER_LINE == 0);
     uint8_t *bits = (uint8_t *)filters->words + filters->base[key] / 8;
     return (struct bloom_filter){.params = params, .bits = bits};

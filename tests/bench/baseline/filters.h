@@ -1,5 +1,6 @@
 /* The filters of a job: one area of bits for all keys, and the file they are saved in (scheme
- * "spark"). The file's format belongs to jobs/bloom, whose encoder and decoder are used. */
+ * "spark", or xxh64 in split blocks). The file's format belongs to jobs/bloom, whose encoder and
+ * decoder are used. */
 #ifndef BASELINE_FILTERS_H
 #define BASELINE_FILTERS_H
 
@@ -11,12 +12,16 @@ struct filters {
     uint64_t *words;
     uint64_t area_bytes;
     uint32_t k;
+    bool split;     /* in blocks of 256 bits */
     bool lanes_fit; /* all bit numbers have 32 bits and all m are 2 or more */
     struct divisors divisors;
 };
 
 /* Empty filters for the rows per key in the folder `counts_path`. */
 void filters_create(struct filters *filters, const char *counts_path, double p);
+
+/* The same in the layout split-block; m is whole blocks and k is 8. */
+void filters_create_split(struct filters *filters, const char *counts_path, double p);
 
 /* The filters saved in `path`, which must be those of the counts. */
 void filters_read(struct filters *filters, const char *path, const char *counts_path);
