@@ -241,7 +241,7 @@ class Lab:
                  f"name '{unique}'\nset output {quoted(path)}\nset encoding utf8\n"
                  f"set datafile separator '\\t'\nset datafile commentschars ''\n{styles}\n"
                  "set border 3 lc rgb '#555555'\nset tics nomirror\n"
-                 "set grid lc rgb '#dddddd' lw 1 dt 1\nset key outside right top\n"
+                 "set grid lc rgb '#dddddd' lw 1 dt 1\nset pointintervalbox 0\nset key outside right top\n"
                  f"{script}\n")
         done = subprocess.run(["gnuplot", "-"], input=whole, capture_output=True, text=True,
                               check=False)

@@ -14,13 +14,15 @@ def run(lab):
     path = lab.table("rates", list(rows[0]), [row.values() for row in rows],
                      f"Means over the keys, averaged over {samples} samples.")
     all_keys = lab.table("keys", list(keys[0]), [row.values() for row in keys], shown=0)
-    lab.plot("rates", "set xlabel 'p'\nset ylabel 'false positive rate'\nset xrange [0.03:0.22]\n"
-             "set yrange [0.03:0.23]\nset key inside top left\n"
-             f"plot x title 'p' lc rgb '#999999' dt 2, "
-             f"'{path}' skip 1 using 1:9 with linespoints lt 2 title 'formula', "
-             f"'{path}' skip 1 using 1:5:6 with yerrorbars lt 1 title 'measured, one standard deviation'",
-             "The formula is above p where k, a whole number, is not the best one.", size=(640, 440))
-    lab.plot("keys", "set xlabel 'ids looked up, per filter and sample'\nset logscale x\n"
+    lab.plot("rates", "set xlabel 'p'\nset ylabel 'rate / p'\nset xrange [0.03:0.22]\n"
+             "set yrange [0.95:1.09]\nset key inside bottom right\n"
+             f"plot 1 title 'p' lc rgb '#999999' dt 2, "
+             f"'{path}' skip 1 using 1:($9/$1) with linespoints lt 2 title 'formula', "
+             f"'{path}' skip 1 using ($1+0.001):($5/$1):($6/$1) with yerrorbars lt 1 "
+             "title 'measured, and its standard deviation'",
+             "The formula is above p where k, rounded up to a whole number, is far from the best one.",
+             size=(760, 400))
+    lab.plot("keys", "set xlabel 'ids looked up, per filter and sample'\nset logscale x\nset xrange [300:300000]\nset key inside top right\n"
              "set ylabel 'measured / from the bits'\nset yrange [0.5:1.5]\n"
              f"plot 1 lc rgb '#999999' notitle, '{all_keys}' skip 1 using 7:($9/$10) with points lt 1 "
              "pt 7 ps 0.4 title 'one filter', "

@@ -39,12 +39,12 @@ def run(lab):
     lab.table("per-rating", columns, [row.values() for row in keys if row["p"] == 0.01],
               "The filters with p = 0.01; all others are in rates.tsv.")
     panels = "\n".join(
-        f"set title 'p = {p}'\nplot {p} lc rgb '#999999' dt 2 title 'p', " +
+        f"set title 'p = {p}'\nset yrange [0:{2.2 * float(p):g}]\nplot {p} lc rgb '#999999' dt 2 title 'p', " +
         ", ".join(panel(path, p, scheme, at) for scheme, at in zip(SCHEMES, (-0.15, 0.15)))
         for p in PROBABILITIES)
     lab.plot("rates", "set xrange [0.3:10.7]\nset xtics 1\nset xlabel 'rating'\n"
              "set ylabel 'false positive rate'\nset key inside top center horizontal\n"
-             "set yrange [0:*]\nset multiplot layout 1,3\n" + panels + "\nunset multiplot",
+             "set multiplot layout 1,3\n" + panels + "\nunset multiplot",
              "Measured rates with bars of two standard errors. The first rating has few rows, so its "
              "bar is long.", size=(1100, 400))
     worst = max(keys, key=lambda row: abs(row["rate"] - row["from bits"]) / standard_error(row))

@@ -39,7 +39,7 @@ def run(lab):
     lab.table("keys", list(keys[0]), [row.values() for row in keys],
               "Of the ids that are in a filter: what each filter answers.")
     lab.plot("counts", "set style fill solid 0.7 noborder\nset boxwidth 0.35\nset logscale y\n"
-             "set yrange [0.5:*]\nset xtics 1\nset xlabel 'keys that may hold the id'\nset ylabel 'ids'\n"
+             "set yrange [0.5:*]\nset xtics 1\nset xrange [-0.6:5.6]\nset xlabel 'keys that may hold the id'\nset ylabel 'ids'\n"
              "set key inside top right\nset multiplot layout 1,2\n" + "\n".join(
                  f"set title '{title}'\nplot '{file}' skip 1 using ($1-0.2):($2 > 0 ? $2 : NaN) with boxes "
                  f"lt 1 title 'measured', '{file}' skip 1 using ($1+0.2):($3 > 0.5 ? $3 : NaN) with boxes "
