@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNNAMED     FOLDER_LOCK_NAME ".new"
@@ -29,10 +30,21 @@ static int lock_folder(struct env *env, const char *folder)
     return r;
 }
 
-int folder_make(struct env *env, const char *folder, bool only_owner)
+/* Other digits at the end: whoever sweeps may still be at the folder that has the old ones. */
+static void rename_digits(char *folder)
+{
+    size_t size = strlen(folder);
+    assert(size > NAME_DIGITS);
+    char *digits = folder + size - NAME_DIGITS;
+    uint64_t number = strtoull(digits, NULL, 16) + UINT64_C(0x9e3779b97f4a7c15);
+    text_format(digits, NAME_DIGITS + 1, "%016llx", (unsigned long long)number);
+}
+
+int folder_make(struct env *env, char *folder, bool only_owner)
 {
     int file = -EWOULDBLOCK;
     for (int i = 0; i < MAKE_TRIES && (file == -EWOULDBLOCK || file == -ENOENT); i++) {
+        if (i > 0) rename_digits(folder);
         int r = env->make_folder(env, folder, only_owner);
         if (r != 0) return r;
         file = lock_folder(env, folder);

@@ -12,9 +12,10 @@
 
 #define FOLDER_LOCK_NAME ".lock"
 
-/* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it. Answers the
- * open file, to be closed to unlock, or a negative errno, after which nothing is left. */
-int folder_make(struct env *env, const char *folder, bool only_owner);
+/* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it; the digits are
+ * others afterwards if somebody took it for a leftover before it was locked. Answers the open file,
+ * to be closed to unlock, or a negative errno, after which nothing is left. */
+int folder_make(struct env *env, char *folder, bool only_owner);
 /* Removes such a folder with `depth` levels of folders inside it. 0 or a negative errno. */
 int folder_remove(struct env *env, const char *folder, unsigned depth);
 /* Removes folders `parent`/`prefix`* whose lock nobody holds, `depth` levels of folders inside

@@ -75,7 +75,10 @@ static int make_hidden(struct commit *c, const char *folder, struct glint_error 
                          "cannot create %s: there is no folder %s", c->out, folder);
     if (r >= 0) {
         c->state = COMMIT_OPEN;
-        r = c->env->make_folder(c->env, c->output, false);
+        r = text_format(c->output, sizeof c->output, "%s/output", c->hidden) &&
+                    text_format(c->attempts, sizeof c->attempts, "%s/attempts", c->hidden)
+                ? c->env->make_folder(c->env, c->output, false)
+                : -ENAMETOOLONG;
         if (r == 0) r = c->env->make_folder(c->env, c->attempts, false);
         if (r == 0) return 0;
         commit_discard(c);
@@ -112,9 +115,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
                 trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
-                            (unsigned long long)job) &&
-                text_format(c->output, sizeof c->output, "%s/output", c->hidden) &&
-                text_format(c->attempts, sizeof c->attempts, "%s/attempts", c->hidden);
+                            (unsigned long long)job);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);

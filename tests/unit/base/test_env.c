@@ -173,15 +173,40 @@ Test(env, removing_a_tree_follows_no_link)
 
 Test(env, a_folder_is_locked_once)
 {
-    int lock = folder_make(env, "mine-1", false);
+    char name[] = "mine-0123456789abcdef", missing[] = "missing/mine-0123456789abcdef";
+    int lock = folder_make(env, name, false);
     cr_assert_geq(lock, 0);
-    cr_expect_eq(folder_make(env, "mine-1", false), -EEXIST);
+    cr_expect_str_eq(name, "mine-0123456789abcdef");
+    cr_expect_eq(folder_make(env, name, false), -EEXIST);
     folder_remove_unlocked(env, ".", "mine-", 1);
-    cr_expect_eq(access("mine-1/.lock", F_OK), 0);
+    cr_expect_eq(access("mine-0123456789abcdef/.lock", F_OK), 0);
     env->close(env, lock);
     folder_remove_unlocked(env, ".", "mine-", 1);
-    cr_expect_neq(access("mine-1", F_OK), 0);
-    cr_expect_eq(folder_make(env, "missing/mine-1", false), -ENOENT);
+    cr_expect_neq(access(name, F_OK), 0);
+    cr_expect_eq(folder_make(env, missing, false), -ENOENT);
+}
+
+static int locks;
+
+static int lock_is_taken_twice(struct env *e, int file)
+{
+    (void)e;
+    return locks++ < 2 ? -EWOULDBLOCK : env->lock(env, file);
+}
+
+/* Somebody sweeps it before it is locked, and may not be through: another name is taken. */
+Test(env, a_folder_that_is_swept_is_made_again_elsewhere)
+{
+    char name[] = "mine-ffffffffffffffff";
+    struct env swept = *env_real();
+    swept.lock = lock_is_taken_twice;
+    int lock = folder_make(&swept, name, false);
+    cr_assert_geq(lock, 0);
+    cr_expect_eq(locks, 3);
+    cr_expect_str_eq(name, "mine-3c6ef372fe94f829");
+    cr_expect_eq(access("mine-3c6ef372fe94f829/.lock", F_OK), 0);
+    cr_expect_neq(access("mine-ffffffffffffffff", F_OK), 0);
+    env->close(env, lock);
 }
 
 Test(env, a_folder_whose_maker_died_at_once_is_removed)
