@@ -28,6 +28,13 @@ class Shapes(ClusterTest):
                    "0.01", train, out("counts"), out(strategy))
             yield ("bloom-test", "--split-size", "70K", "0.01", tested, out(strategy), out("counts"),
                    out(f"tested-{strategy}"))
+        yield "params", "--p", "0.05", train, out("params")
+        yield "fpr-table", "--p", "0.01,0.1", train, tested, out("fpr-table")
+        yield ("fpr-check", "--bad-rows", "skip", "--samples", "2", "--p", "0.1", "--keys",
+               out("fpr-keys"), table, out("fpr-check"))
+        yield "constructions", "--mappers", "1,5", train, out("constructions")
+        yield ("membership", "--counts", out("how-many"), "--sets", out("sets"), train,
+               out("partials"), out("membership"))
 
     def table(self):
         path = os.path.join(self.folder, "table.tsv")
