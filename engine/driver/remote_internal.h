@@ -96,12 +96,13 @@ struct post {
     enum post_state state;
     struct conn *conn; /* to its daemon; still there for a moment after RESTING */
     struct liveness liveness;
-    struct link *link; /* the process that it gave us */
-    uint64_t due_ns;   /* RESTING: when to dial */
-    uint32_t tries;    /* since one of its processes joined */
-    uint64_t place;    /* in its queue, 0: in none */
-    bool noted;        /* a person knows that it is not there */
-    bool drained;      /* it was asked to end: not to be started again */
+    struct link *link;           /* the process that it gave us */
+    uint64_t due_ns;             /* RESTING: when to dial */
+    uint32_t tries;              /* since one of its processes joined */
+    uint64_t place, place_noted; /* in its queue, 0: in none; the one that a person knows */
+    uint64_t queued_ns;          /* since when */
+    bool noted;                  /* a person knows that it is not there */
+    bool drained;                /* it was asked to end: not to be started again */
     struct launch_process *process;
     uint32_t launches;
     bool spent;             /* what was launched ended, and would again */

@@ -14,6 +14,7 @@
 
 #define PAUSE_NS_MIN    (10 * MS_NS)
 #define PAUSE_NS_MAX    (1000 * MS_NS)
+#define QUEUE_NOTE_NS   UINT64_C(500000000)
 #define LAUNCHES_MAX    3u
 #define LAUNCH_GRACE_MS 5000u
 
@@ -39,7 +40,7 @@ static void post_rest(struct post *p)
     if (p->conn != NULL) conn_close(p->conn, true);
     if (p->state == POST_REFUSED) return;
     p->state = POST_RESTING;
-    p->place = 0;
+    p->place = p->place_noted = 0;
     p->due_ns = remote_now(p->r) + jitter(p->r, pause_ns(p));
     p->tries++;
     remote_due(p->r, p->due_ns);
@@ -122,7 +123,7 @@ static int post_on_admitted(struct post *p, struct glint_slice payload, struct g
     int r = admitted_decode(payload, &a, error);
     if (r != 0) return r;
     p->state = POST_ADMITTED;
-    p->place = 0;
+    p->place = p->place_noted = 0;
     return link_dial(p, &a, error);
 }
 
@@ -141,10 +142,10 @@ static int post_on_ended(struct post *p, struct glint_slice payload, struct glin
 
 static void post_on_queued(struct post *p, uint64_t place)
 {
-    if (place == p->place || p->state != POST_ASKED) return;
+    if (p->state != POST_ASKED) return;
+    if (p->place == 0) p->queued_ns = remote_now(p->r);
     p->place = place;
-    inbox_note(p->r, "executor %s (%s:%u) is busy; place %llu in its queue", p->at->id, p->at->host,
-               p->at->port, (unsigned long long)place);
+    remote_due(p->r, p->queued_ns + QUEUE_NOTE_NS);
 }
 
 static int post_on_frame(void *arg, struct conn *c, const struct frame *f,
@@ -260,11 +261,24 @@ static uint64_t post_beat(struct post *p, uint64_t now)
     return next;
 }
 
+/* The process of the job before may just be ending: that is nothing to tell. */
+static uint64_t post_note_place(struct post *p, uint64_t now)
+{
+    if (p->place == p->place_noted) return UINT64_MAX;
+    if (now < p->queued_ns + QUEUE_NOTE_NS) return p->queued_ns + QUEUE_NOTE_NS;
+    p->place_noted = p->place;
+    inbox_note(p->r, "executor %s (%s:%u) is busy; place %llu in its queue", p->at->id, p->at->host,
+               p->at->port, (unsigned long long)p->place);
+    return UINT64_MAX;
+}
+
 uint64_t post_look(struct post *p, uint64_t now)
 {
     struct remote *r = p->r;
-    if (p->conn != NULL && (p->state == POST_ASKED || p->state == POST_ADMITTED))
-        return post_beat(p, now);
+    if (p->conn != NULL && (p->state == POST_ASKED || p->state == POST_ADMITTED)) {
+        uint64_t note = post_note_place(p, now), beat = post_beat(p, now);
+        return note < beat ? note : beat;
+    }
     if (p->state != POST_RESTING || p->conn != NULL || p->link != NULL || r->deserted)
         return UINT64_MAX;
     if (now < p->due_ns) return p->due_ns;
