@@ -52,9 +52,11 @@ def table(columns, rows, count, caption, path):
 
 
 def figure(path, caption):
+    """The SVG without its XML head; gnuplot names its symbols alike in each, a page needs them apart."""
     with open(path, encoding="utf-8") as file:
         svg = file.read()
-    svg = svg[svg.index("<svg"):]  # without the XML head
+    own = os.path.relpath(path, os.path.dirname(os.path.dirname(path))).replace("/", "-")[:-len("svg")]
+    svg = re.sub(r"""(\bid=['"]|href=['"]#|url\(#)""", rf"\1{own}", svg[svg.index("<svg"):])
     return f"<figure>\n{svg}\n<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
 
 

@@ -107,7 +107,7 @@ def over_p(lab, main):
               "The number of mappers from which lists are the smaller.")
     at16 = wide_table(lab, "over-p", [row for row in rows if row["mappers"] == 16], "p",
                       ["formula bytes", MOVED])
-    lab.plot("over-p", "set logscale x\nset xlabel 'p'\nset ylabel 'MB between the stages'\nset yrange [0:*]\n"
+    lab.plot("over-p", "set logscale x\nset xrange [0.0008:0.13]\nset xlabel 'p'\nset ylabel 'MB between the stages'\nset yrange [0:*]\n"
              "plot " + lines(at16, 2, 1, scale="1e6") + ", "
              + lines(at16, 2, 0, style="lines", scale="1e6", title=False, dash=3),
              "16 mappers. Both ways follow -log p: the choice depends on the mappers, hardly on p.",
@@ -143,7 +143,8 @@ def over_n(lab):
     for n in sizes:
         rows += measure(lab, lab.generate(n), [0.01], [16], lab.repeats(3))
     path = wide_table(lab, "over-n", rows, "n", [MOVED, WALL])
-    lab.plot("over-n", "set logscale xy\nset xlabel 'n, ids in all'\nset multiplot layout 1,2\nset key inside top left\n"
+    lab.plot("over-n", f"set logscale xy\nset xrange [{0.8 * sizes[0]}:{1.25 * sizes[-1]}]\nset format x '%.0s%c'\n"
+             "set xlabel 'n, ids in all'\nset multiplot layout 1,2\nset key inside top left\n"
              "set ylabel 'MB between the stages'\nplot " + lines(path, 2, 0, scale="1e6")
              + "\nset ylabel 'wall time, ms'\nplot " + lines(path, 2, 1, scale="1") + "\nunset multiplot",
              "16 mappers, p = 0.01. Everything grows with n.", size=(1000, 380))

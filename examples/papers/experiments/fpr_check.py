@@ -22,7 +22,7 @@ def run(lab):
              "title 'measured, and its standard deviation'",
              "The formula is above p where k, rounded up to a whole number, is far from the best one.",
              size=(760, 400))
-    lab.plot("keys", "set xlabel 'ids looked up, per filter and sample'\nset logscale x\nset xrange [300:300000]\nset key inside top right\n"
+    lab.plot("keys", "set xlabel 'ids looked up, per filter and sample'\nset logscale x\nset xrange [300:300000]\nset format x '%.0s%c'\nset key inside top right\n"
              "set ylabel 'measured / from the bits'\nset yrange [0.5:1.5]\n"
              f"plot 1 lc rgb '#999999' notitle, '{all_keys}' skip 1 using 7:($9/$10) with points lt 1 "
              "pt 7 ps 0.4 title 'one filter', "
