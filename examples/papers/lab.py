@@ -237,7 +237,7 @@ class Lab:
         unique = f"{self.current.name}_{name}".replace("-", "_")  # of the ids inside the SVG
         styles = "\n".join(f"set linetype {i} lc rgb '{color}' lw 2 pt 7 ps 0.6"
                            for i, color in enumerate(COLORS, 1))
-        whole = (f"set terminal svg size {size[0]},{size[1]} dynamic font 'Helvetica,13' "
+        whole = (f"set terminal svg size {size[0]},{size[1]} dynamic font 'sans-serif,13' "
                  f"name '{unique}'\nset output {quoted(path)}\nset encoding utf8\n"
                  f"set datafile separator '\\t'\nset datafile commentschars ''\n{styles}\n"
                  "set border 3 lc rgb '#555555'\nset tics nomirror\n"

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 58rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff }
 h1 { font-size: 1.7rem } h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem }
 h3 { font-size: 1rem; margin: 1.2rem 0 0.2rem } p { margin: 0.3rem 0 0.8rem }
@@ -25,7 +25,7 @@ pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto; font-size: 
 def shown(value):
     """A number as a reader wants it."""
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -91,8 +91,8 @@ def run(lab):
                          f"lt {i + 1} notitle" for i in range(3))
              + "\nset title 'CPU time of all slots'\nplot " + lines(path, 6, 5, scale="1")
              + "\nunset multiplot", "Filters are built and counted, not saved.", size=(1000, 400))
-    over_p(lab, main)
     over_n(lab)
+    over_p(lab, main)
 
 
 def over_p(lab, main):
