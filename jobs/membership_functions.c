@@ -1,5 +1,4 @@
-/* Ids against all filters at once. A batch of ids goes through one filter after the other, so that
- * the library's batches have work and no branch depends on an id. */
+/* Ids against all filters at once, a batch of them at a time. */
 #include "engine/base/text.h"
 #include "jobs/membership.h"
 
@@ -13,7 +12,6 @@ struct look_up {
     struct sizes sizes;
     struct bloom_set set;
     int64_t members;                    /* the key column says whose each id is */
-    uint16_t same[FIELDS_ROWS_MAX];     /* the filter at hand, for every row */
     uint16_t own[FIELDS_ROWS_MAX];      /* the filter of the row's own key, or SIZES_NONE */
     uint16_t positive[FIELDS_ROWS_MAX]; /* how many filters may hold the row's id */
     uint8_t *hit;                       /* [filters][ROW_STRIDE] */
@@ -48,11 +46,10 @@ static int look_up_rows(struct look_up *l, struct glint_task *task, const struct
     else
         memset(l->own, 0xff, sizeof l->own);
     memset(l->positive, 0, sizeof l->positive);
-    const struct bloom_rows rows = {f->base, f->id_start, f->id_end, l->same, f->rows};
+    const struct bloom_rows rows = {f->base, f->id_start, f->id_end, NULL, f->rows};
+    bloom_set_contains_all(&l->set, &rows, l->hit, ROW_STRIDE);
     for (uint32_t i = 0; i < l->set.count; i++) {
-        uint8_t *hit = l->hit + (uint64_t)i * ROW_STRIDE;
-        for (uint32_t row = 0; row < f->rows; row++) l->same[row] = (uint16_t)i;
-        bloom_set_contains_rows(&l->set, &rows, hit);
+        const uint8_t *hit = l->hit + (uint64_t)i * ROW_STRIDE;
         for (uint32_t row = 0; row < f->rows; row++) l->positive[row] += hit[row];
     }
     return 0;

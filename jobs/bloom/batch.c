@@ -47,6 +47,36 @@ void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_row
     set->kernel->contains(set, rows, out_hit);
 }
 
+/* One filter after the other. */
+static void contains_each(const struct bloom_set *set, const struct bloom_rows *rows,
+                          uint8_t *out_hit, uint64_t stride)
+{
+    uint16_t filter[BLOOM_ALL_ROWS];
+    struct bloom_rows same = *rows;
+    same.filter = filter;
+    assert(rows->rows <= BLOOM_ALL_ROWS);
+    for (uint32_t f = 0; f < set->count; f++) {
+        for (uint32_t i = 0; i < rows->rows; i++) filter[i] = (uint16_t)f;
+        set->kernel->contains(set, &same, out_hit + f * stride);
+    }
+}
+
+void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
+                            uint8_t *out_hit, uint64_t stride)
+{
+    static const uint16_t none[BLOOM_ALL_ROWS]; /* read, and of no account */
+    const struct bloom_kernel *kernel = set->kernel;
+    assert(stride >= rows->rows && set->count > 0);
+    for (uint32_t first = 0; first < rows->rows; first += BLOOM_ALL_ROWS) {
+        uint32_t left = rows->rows - first;
+        struct bloom_rows part = {rows->base, rows->start + first, rows->end + first, none,
+                                  left < BLOOM_ALL_ROWS ? left : BLOOM_ALL_ROWS};
+        if (kernel->contains_all == NULL ||
+            !kernel->contains_all(set, &part, out_hit + first, stride))
+            contains_each(set, &part, out_hit + first, stride);
+    }
+}
+
 void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                       uint32_t *out_indexes)
 {

@@ -312,6 +312,11 @@ void bloom_adder_flush(struct bloom_adder *adder); /* may be followed by more ro
 void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                              uint8_t *out_hit);
 
+/* Every row in every filter: out_hit[f * stride + i] = 1 when filter f may hold row i, else 0.
+ * rows->filter is not read; stride >= rows->rows. */
+void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
+                            uint8_t *out_hit, uint64_t stride);
+
 /* out_indexes[i * k + j] = index j of row i in its filter. The first where indexes are not wide,
  * the second for any. */
 void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,

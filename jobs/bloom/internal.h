@@ -110,9 +110,15 @@ static inline uint32_t bloom_mod(uint32_t n, uint64_t magic, uint32_t m)
 
 /* ---- kernels (kernel_*.c) ---- */
 
+enum { BLOOM_ALL_ROWS = 512 };
+
 struct bloom_kernel {
     void (*add)(struct bloom_adder *adder, const struct bloom_rows *rows);
     void (*contains)(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit);
+    /* Every row in every filter, see bloom_set_contains_all; at most BLOOM_ALL_ROWS rows. False:
+     * it cannot, and nothing is written; NULL: it never can. */
+    bool (*contains_all)(const struct bloom_set *set, const struct bloom_rows *rows,
+                         uint8_t *out_hit, uint64_t stride);
     void (*indexes)(const struct bloom_set *set, const struct bloom_rows *rows,
                     uint32_t *out_indexes); /* NULL where indexes are wide */
 };

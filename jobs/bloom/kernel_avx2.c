@@ -196,8 +196,11 @@ LANES_FN void l_words(const uint8_t *base, const uint32_t *start, uint32_t offse
 }
 
 #include "jobs/bloom/lanes.h"
+#include "jobs/bloom/lanes_all.h"
 
-const struct bloom_kernel bloom_kernel_avx2 = {
-    .add = lanes_add, .contains = lanes_contains, .indexes = lanes_indexes};
+const struct bloom_kernel bloom_kernel_avx2 = {.add = lanes_add,
+                                               .contains = lanes_contains,
+                                               .contains_all = lanes_contains_all,
+                                               .indexes = lanes_indexes};
 
 #endif

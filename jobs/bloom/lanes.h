@@ -180,14 +180,23 @@ LANES_FN lanes mod_32(lanes n, const struct divisors *by)
     return l_sub(n, l_mul(quotient, by->m));
 }
 
-LANES_FN lanes index_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
-                           const struct divisors *by, bool two)
+LANES_FN lanes hash_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed, bool two)
 {
-    if (scheme == BLOOM_HADOOP) return mod_31(l_abs(murmur2(ids, seed, two)), by);
-    lanes h = murmur3(ids, seed, two);
+    return scheme == BLOOM_HADOOP ? murmur2(ids, seed, two) : murmur3(ids, seed, two);
+}
+
+LANES_FN lanes index_of(enum bloom_scheme scheme, lanes h, const struct divisors *by)
+{
+    if (scheme == BLOOM_HADOOP) return mod_31(l_abs(h), by);
     if (scheme == BLOOM_PLAIN) return mod_32(h, by);
     lanes sign = l_signs(h); /* floor modulo of a negative h is m - 1 - (~h mod m) */
     return l_add(l_xor(mod_31(l_xor(h, sign), by), sign), l_and(sign, by->m));
+}
+
+LANES_FN lanes index_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
+                           const struct divisors *by, bool two)
+{
+    return index_of(scheme, hash_under(scheme, ids, seed, two), by);
 }
 
 /* ---- add and indexes ---- */

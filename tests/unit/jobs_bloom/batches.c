@@ -93,6 +93,27 @@ static void check_hits(const struct bloom_set *set, const struct sample *sample)
     free(hits);
 }
 
+/* Every row in every filter, with a gap behind each filter's hits that must stay as it is. */
+static void check_all_hits(const struct bloom_set *set, const struct sample *sample)
+{
+    const uint32_t rows = sample->rows.rows, stride = rows + 3;
+    uint8_t *hits = malloc((uint64_t)stride * set->count);
+    cr_assert_not_null(hits);
+    memset(hits, 7, (uint64_t)stride * set->count);
+    struct bloom_rows any = sample->rows;
+    any.filter = NULL;
+    bloom_set_contains_all(set, &any, hits, stride);
+    for (uint32_t f = 0; f < set->count; f++) {
+        struct bloom_filter filter = bloom_set_filter(set, f);
+        const uint8_t *hit = hits + (uint64_t)f * stride;
+        for (uint32_t r = 0; r < rows; r++)
+            cr_assert_eq(hit[r], bloom_contains(&filter, sample->data + sample->start[r],
+                                                sample->end[r] - sample->start[r]));
+        for (uint32_t r = rows; r < stride; r++) cr_assert_eq(hit[r], 7);
+    }
+    free(hits);
+}
+
 static void check_indexes(const struct bloom_set *set, const struct sample *sample)
 {
     uint32_t *narrow = calloc((uint64_t)sample->rows.rows * set->k, sizeof *narrow);
@@ -138,7 +159,9 @@ static void check_levels_in(enum bloom_layout layout, enum bloom_scheme scheme, 
         cr_assert_arr_eq(set.bits, expected.bits, set.bytes, "%s level %d k %u filters %u ids %u",
                          bloom_scheme_name(scheme), level, k, filters, size_max);
         check_hits(&set, &in);
+        check_all_hits(&set, &in);
         check_hits(&set, &out);
+        check_all_hits(&set, &out);
         check_indexes(&set, &in);
         bloom_set_fini(&set);
     }
@@ -260,6 +283,7 @@ Test(batches, a_set_beyond_32_bit_bit_numbers)
                                      sample.end[r] - sample.start[r]));
         }
         check_hits(&set, &sample);
+        check_all_hits(&set, &sample);
         bloom_set_fini(&set);
     }
     sample_fini(&sample);

@@ -1,0 +1,104 @@
+/* Every row in every filter, for any vector; included behind lanes.h.
+ *
+ * The first hashes of a row are the same for all filters and so are made once, each filter only
+ * divides them. What survives them, a quarter of the rows where half of the bits are set, goes
+ * through the sieve of the filter at hand. */
+
+enum { SHARED = 2 }; /* hashes that are made once */
+static_assert((int)BLOCK == (int)BLOOM_ALL_ROWS, "a call is one block");
+
+struct shared {
+    struct survivors rows; /* all of them, with filter 0 */
+    uint32_t hash[SHARED][BLOCK + LANES];
+};
+
+/* False: an id is not two words and a tail. */
+LANES_FN bool shared_load(enum bloom_scheme scheme, struct shared *shared,
+                          const struct bloom_rows *rows)
+{
+    shared->rows.count = 0;
+    for (uint32_t at = 0; at < rows->rows; at += LANES) {
+        struct lane_rows lane;
+        struct ids ids;
+        lane_rows_load(&lane, rows, at);
+        if (!all_have_two_words(lane.size)) return false;
+        ids_load_two(scheme, &ids, rows->base, &lane);
+        lane.filter = l_set(0);
+        survivors_start(&shared->rows, at, &ids, &lane);
+        for (uint32_t s = 0; s < SHARED; s++)
+            l_store(shared->hash[s] + at, hash_under(scheme, &ids, s, true));
+    }
+    return true;
+}
+
+/* Of the rows at `from`, those of `mask` go to `alive` at `to`. Answers how many. */
+LANES_FN uint32_t shared_keep(const struct survivors *rows, uint32_t from, lanes filter,
+                              lanes_mask mask, struct survivors *alive, uint32_t to)
+{
+    l_pack(alive->who + to, l_add(l_load(rows->who + from), filter), mask);
+    l_pack(alive->tail + to, l_load(rows->tail + from), mask);
+    l_pack(alive->mixed[0] + to, l_load(rows->mixed[0] + from), mask);
+    l_pack(alive->mixed[1] + to, l_load(rows->mixed[1] + from), mask);
+    return l_count(mask);
+}
+
+/* Those of all rows whose first two bits are set in filter `f`. Between the two, what is left is
+ * packed: a gather costs the same whether its lanes are wanted or not. */
+LANES_FN void shared_sieve(enum bloom_scheme scheme, const struct bloom_set *set,
+                           const struct shared *shared, uint32_t f, struct survivors *alive)
+{
+    const struct bloom_table *table = set->table;
+    const struct divisors by = {l_set(table->m[f]), l_set(table->magic[f]), l_set(table->shift[f])};
+    const lanes word = l_set(table->word[f]), filter = l_set(f << WHO_FILTER);
+    const struct survivors *all = &shared->rows;
+    uint32_t kept = 0, count = 0;
+    for (uint32_t at = 0; at < all->count; at += LANES) {
+        lanes index = index_of(scheme, l_load(shared->hash[0] + at), &by);
+        lanes_mask mask = bits_are_set(set, index, word, l_first(all->count - at));
+        l_pack(alive->index + count, l_load(shared->hash[1] + at), mask);
+        count += shared_keep(all, at, filter, mask, alive, count);
+    }
+    for (uint32_t at = 0; at < count && set->k > 1; at += LANES) {
+        lanes index = index_of(scheme, l_load(alive->index + at), &by);
+        lanes_mask mask = bits_are_set(set, index, word, l_first(count - at));
+        kept += shared_keep(alive, at, l_set(0), mask, alive, kept);
+    }
+    alive->count = set->k > 1 ? kept : count;
+}
+
+LANES_FN bool all_under(enum bloom_scheme scheme, const struct bloom_set *set,
+                        const struct bloom_rows *rows, uint8_t *out_hit, uint64_t stride)
+{
+    struct shared shared;
+    struct survivors alive;
+    const bool few = set->count <= 16;
+    assert(rows->rows <= BLOCK);
+    if (!shared_load(scheme, &shared, rows)) return false;
+    for (uint32_t f = 0; f < set->count; f++) {
+        uint8_t *hit = out_hit + f * stride;
+        shared_sieve(scheme, set, &shared, f, &alive);
+        for (uint32_t i = SHARED; i < set->k && alive.count > 0; i++) {
+            if (few)
+                sieve_near(scheme, set, &alive, i, true);
+            else
+                sieve_near(scheme, set, &alive, i, false);
+        }
+        memset(hit, 0, rows->rows);
+        for (uint32_t i = 0; i < alive.count; i++) hit[alive.who[i] & ((1u << WHO_SIZE) - 1)] = 1;
+    }
+    return true;
+}
+
+/* Only where the bits are near: the far ones want to be prefetched, as contains does it. */
+LANES_KERNEL bool lanes_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
+                                     uint8_t *out_hit, uint64_t stride)
+{
+    if (!set->table->small) return false;
+    switch (set->scheme) {
+    case BLOOM_SPARK: return all_under(BLOOM_SPARK, set, rows, out_hit, stride);
+    case BLOOM_HADOOP: return all_under(BLOOM_HADOOP, set, rows, out_hit, stride);
+    default:
+        assert(set->scheme == BLOOM_PLAIN);
+        return all_under(BLOOM_PLAIN, set, rows, out_hit, stride);
+    }
+}
