@@ -139,8 +139,20 @@ static int check_memory(const struct comparison *c)
                        (unsigned long long)need, (unsigned long long)have);
 }
 
+/* Of the first p and number of mappers. */
+static int explain(const struct comparison *c, struct glint_rdd *lines, const char *output)
+{
+    int r = 0;
+    for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
+        glint_note(c->g, "%s, which are counted and not saved:", bloom_way_names[way]);
+        r = glint_save_as_msgpack_file(bloom_chain(lines, &c->sizes, way, &c->fields), output);
+    }
+    return r;
+}
+
 static int compare_ways(struct comparison *c, const struct list_f64 *p,
-                        const struct list_i64 *mappers, enum bloom_scheme scheme)
+                        const struct list_i64 *mappers, enum bloom_scheme scheme,
+                        const char *output)
 {
     int r = count_rows(c);
     for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
@@ -152,6 +164,7 @@ static int compare_ways(struct comparison *c, const struct list_f64 *p,
         r = result == BLOOM_OK ? sizes_apply(c->g, &c->sizes, &sizing)
                                : sizes_fail(c->g, result, "--scheme");
         if (r == 0) r = check_memory(c);
+        if (r == 0 && glint_explaining(c->g)) return explain(c, lines, output);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
             add_line(c, probability, glint_partitions(lines), way);
@@ -173,7 +186,8 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     text_table_add(
         &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
         c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
-    if (compare_ways(&c, &p, &mappers, scheme.items[0]) == 0)
+    if (compare_ways(&c, &p, &mappers, scheme.items[0], args->positional[1]) == 0 &&
+        !glint_explaining(g))
         text_table_save(&c.table, args->positional[1]);
     text_table_fini(&c.table);
     sizes_fini(&c.sizes);

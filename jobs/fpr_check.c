@@ -91,7 +91,7 @@ static void take_trial(struct check *c, uint32_t at, int64_t sample)
 }
 
 static int run_sample(struct check *c, struct glint_rdd *lines, const double weights[2],
-                      int64_t sample)
+                      int64_t sample, const char *output)
 {
     struct trial *t = &c->trial;
     struct glint_rdd *parts[2];
@@ -102,8 +102,9 @@ static int run_sample(struct check *c, struct glint_rdd *lines, const double wei
         struct bloom_sizing sizing;
         enum bloom_result result =
             bloom_sizing_for_rate(c->scheme, BLOOM_CLASSIC, c->p.items[i], &sizing);
-        r = result == BLOOM_OK ? trial_run(t, &sizing, parts[0], parts[1])
-                               : sizes_fail(t->g, result, "--scheme");
+        if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
+        if (r == 0 && glint_explaining(t->g)) return trial_explain(t, &sizing, parts[0], output);
+        if (r == 0) r = trial_run(t, &sizing, parts[0], parts[1]);
         if (r == 0) take_trial(c, i, sample);
     }
     trial_fini(t);
@@ -150,8 +151,10 @@ static int check_run(struct check *c, const struct glint_job_args *args)
                        "textbook");
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
     int r = glint_error(g)->code;
-    for (int64_t sample = 0; r == 0 && sample < c->samples; sample++)
-        r = run_sample(c, lines, weights, sample);
+    for (int64_t sample = 0; r == 0 && sample < c->samples; sample++) {
+        r = run_sample(c, lines, weights, sample, args->positional[1]);
+        if (glint_explaining(g)) return r;
+    }
     return r == 0 ? save(c, args->positional[1], keys) : r;
 }
 

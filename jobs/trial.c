@@ -36,6 +36,12 @@ static int take_tally(void *arg, const struct glint_record *record)
     return 0;
 }
 
+static struct glint_rdd *chain(const struct trial *t, struct glint_rdd *train)
+{
+    enum bloom_way way = bloom_way_choose(t->g, &t->sizes, glint_partitions(train));
+    return bloom_chain(train, &t->sizes, way, &t->fields);
+}
+
 /* The filters as a broadcast, what their bits say into the keys. */
 static struct glint_broadcast *build(struct trial *t, struct glint_rdd *train)
 {
@@ -46,9 +52,7 @@ static struct glint_broadcast *build(struct trial *t, struct glint_rdd *train)
     if (bits_set != NULL && rate != NULL) {
         memset(bits_set, 0, sizeof *bits_set * count);
         memset(rate, 0, sizeof *rate * count);
-        enum bloom_way way = bloom_way_choose(t->g, &t->sizes, glint_partitions(train));
-        filters = filters_gather(bloom_chain(train, &t->sizes, way, &t->fields), &t->sizes,
-                                 "the filters", bits_set, rate);
+        filters = filters_gather(chain(t, train), &t->sizes, "the filters", bits_set, rate);
     }
     for (uint32_t i = 0; filters != NULL && i < count; i++)
         t->keys[i] = (struct trial_key){.bits_set = bits_set[i], .rate_from_bits = rate[i]};
@@ -75,6 +79,15 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
     int r = glint_collect_each(sums, take_tally, t);
     t->no_filter = (uint64_t)glint_counter_value(t->g, "no filter") - before;
     return r != 0 ? r : glint_error(t->g)->code;
+}
+
+int trial_explain(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
+                  const char *output)
+{
+    assert(glint_explaining(t->g));
+    if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
+    glint_note(t->g, "the filters of the first of the trials; they are not saved but broadcast");
+    return glint_save_as_msgpack_file(chain(t, train), output);
 }
 
 void trial_fini(struct trial *t)
