@@ -53,12 +53,27 @@ static void check_cell(enum glint_type type, const union glint_value *v, const m
     if (!same) abort();
 }
 
+/* Bytes of a record. A pair is looked at cell by cell: each may be as deep as a value may. */
+static uint64_t record_size(const struct oracle *o)
+{
+    const uint8_t *p = o->data + o->at, *end = o->data + o->size;
+    int cells = 1;
+    if (o->shape.key != GLINT_NONE) {
+        struct scan_head pair;
+        if (!scan_head(p, (uint64_t)(end - p), &pair)) abort();
+        p += pair.head_size;
+        cells = 2;
+    }
+    for (uint64_t size; cells > 0; cells--, p += size)
+        if (!scan_msgpack(p, (uint64_t)(end - p), &size)) abort();
+    return (uint64_t)(p - o->data) - o->at;
+}
+
 static void check_record(struct oracle *o, const struct glint_record *r)
 {
     msgpack_unpacked unpacked;
-    uint64_t whole;
+    const uint64_t whole = record_size(o);
     size_t size = 0;
-    if (!scan_msgpack(o->data + o->at, o->size - o->at, &whole)) abort();
     msgpack_unpacked_init(&unpacked);
     if (msgpack_unpack_next(&unpacked, (const char *)o->data + o->at, whole, &size) !=
         MSGPACK_UNPACK_SUCCESS)
