@@ -23,6 +23,8 @@
 #define UPLOADS_MAX     2u /* from one executor: one is sent while the next is asked for */
 #define DRIVER_SENDS    2u /* from the driver */
 #define DRIVER_SENDS_TO 2u /* from the driver to one executor */
+#define SMALL_BLOCKS    4u /* a value of so few is sent to four by the driver itself: */
+#define SMALL_SENDS     4u /* to connect to each other would take them longer */
 #define AVOID_MAX       8u /* sources that failed an executor, as many as it remembers */
 static_assert(FLIGHTS_MAX <= TRACK_BLOCKS_MAX, "an answer has room for all flights");
 
@@ -280,6 +282,11 @@ static bool only_driver_has(const struct tracker *t, const struct receiver *r, u
     return true;
 }
 
+static bool may_send_again(const struct tracker *t)
+{
+    return t->blocks <= SMALL_BLOCKS && t->driver_blocks < SMALL_SENDS * t->blocks;
+}
+
 /* The holder with the least to send; TRACK_DRIVER: none is free. */
 static uint32_t pick_source(struct tracker *t, const struct receiver *r, uint32_t block)
 {
@@ -305,7 +312,7 @@ static bool pick(struct tracker *t, const struct receiver *r, struct tracked_blo
     for (uint32_t i = 0; i < t->blocks; i++) {
         uint32_t b = (start + i) % t->blocks;
         if (has(r->here, b) || has(r->asked, b)) continue;
-        if (only_driver_has(t, r, b)) {
+        if (may_send_again(t) || only_driver_has(t, r, b)) {
             if (!driver) continue;
             *out = (struct tracked_block){b, TRACK_DRIVER};
             return true;
