@@ -1,11 +1,11 @@
 /* Who has which blocks of a broadcast, and who should fetch which from whom. Pure.
  *
- * The driver gives each block out about once (of a small value four times); executors get the rest
- * from one another. An
- * executor asks for blocks (TRACK) and is told which to fetch from where (TRACKED): a block
- * that only the driver has goes to one executor at a time; one that executors have is fetched from
- * the one with the least to send. What it failed to get it is offered from somewhere else, in
- * the end from the driver again, so that it always gets all blocks while the driver lives. */
+ * The driver gives each block out about once, of a small value four times; executors get the rest
+ * from one another. An executor asks for blocks (TRACK) and is told which to fetch from where
+ * (TRACKED): a block that only the driver has goes to one executor at a time; one that executors
+ * have is fetched from the one with the least to send. What it failed to get it is offered from
+ * somewhere else, in the end from the driver again, so that it always gets all blocks while the
+ * driver lives. */
 #ifndef GLINT_DRIVER_TRACKER_H
 #define GLINT_DRIVER_TRACKER_H
 
