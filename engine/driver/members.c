@@ -130,9 +130,9 @@ static void note_loss(struct driver *d, uint32_t executor, const struct glint_er
         for (uint32_t i = 0; i < o->maps; i++)
             outputs += o->there[i] && o->places[i].executor == executor;
     glint_note(d->g,
-               "executor %s (%s) lost: %s; %u running tasks and %u map outputs to be made again",
+               "executor %s (%s) lost: %s; %u running task%s and %u map output%s to be made again",
                m->name, m->host, why->cause[0] != '\0' ? why->cause : "no cause is known", running,
-               outputs);
+               running == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s");
 }
 
 /* It may turn out to be what ends the job. */
