@@ -125,6 +125,8 @@ int fields_parse_row(const struct fields *f, struct glint_task *task, struct gli
         key->bytes = text;
         return 1;
     }
+    key->i64 = 0;
+    if (f->key == FIELDS_NONE) return 1;
     const char *reason = key_parse(f, text, &key->i64);
     return reason == NULL ? 1 : glint_bad_row(task, row, reason);
 }
@@ -230,13 +232,13 @@ enum glint_type fields_key_type(const struct fields *f)
     return f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_I64;
 }
 
-int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
 {
     memset(out, 0, sizeof *out);
     out->id_column = (uint32_t)glint_job_i64(g, args, "id-column", 1, FIELDS_COLUMN_MAX) - 1;
-    out->key_column = (uint32_t)glint_job_i64(g, args, "key-column", 1, FIELDS_COLUMN_MAX) - 1;
+    out->key_column = out->id_column;
+    out->key = FIELDS_NONE;
     const char *delimiter = glint_job_option(args, "delimiter");
-    const char *key = glint_job_option(args, "key");
     if (strcmp(delimiter, "\\t") == 0)
         out->delimiter = '\t';
     else if (strlen(delimiter) == 1 && delimiter[0] != '\n')
@@ -244,6 +246,15 @@ int fields_options(struct glint *g, const struct glint_job_args *args, struct fi
     else
         glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
                     "--delimiter \"%s\" is not one byte", delimiter);
+    return glint_error(g)->code;
+}
+
+int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+{
+    int r = fields_id_options(g, args, out);
+    const char *key = glint_job_option(args, "key");
+    if (r != 0 || strcmp(key, "none") == 0) return r;
+    out->key_column = (uint32_t)glint_job_i64(g, args, "key-column", 1, FIELDS_COLUMN_MAX) - 1;
     if (strcmp(key, "rating") == 0)
         out->key = FIELDS_RATING;
     else if (strcmp(key, "int") == 0)
@@ -251,9 +262,14 @@ int fields_options(struct glint *g, const struct glint_job_args *args, struct fi
     else if (strcmp(key, "text") == 0)
         out->key = FIELDS_TEXT;
     else
-        glint_abort(g, GLINT_E_BAD_VALUE, "rating, text or int", "--key \"%s\" is no kind of key",
-                    key);
+        glint_abort(g, GLINT_E_BAD_VALUE, "rating, text, int or none",
+                    "--key \"%s\" is no kind of key", key);
     return glint_error(g)->code;
+}
+
+struct fields fields_of_lines(void)
+{
+    return (struct fields){.delimiter = '\n', .key = FIELDS_NONE};
 }
 
 void fields_args(struct glint_args *args, const struct fields *f)
@@ -274,7 +290,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     if (r != 0) return r;
     if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
         key_column >= FIELDS_COLUMN_MAX || delimiter < 0 || delimiter > 255 || key < 0 ||
-        key > FIELDS_TEXT)
+        key > FIELDS_NONE)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
                           "the table's columns are out of range");
     f->id_column = (uint32_t)id_column;
@@ -282,6 +298,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->delimiter = (uint8_t)delimiter;
     f->key = (enum fields_key)key;
     f->ids = ids;
+    memset(f->number, 0, sizeof f->number); /* what every row has where no key is read */
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
     f->kernel = fields_kernel_best(f);
     return 0;

@@ -16,6 +16,7 @@ enum fields_key {
     FIELDS_RATING, /* a number from 0 to 10; the key is floor(x + 0.5) */
     FIELDS_INT,    /* an i64 */
     FIELDS_TEXT,   /* the bytes as they are */
+    FIELDS_NONE,   /* no key column is read; the key of every row is 0 */
 };
 
 struct fields_kernel; /* fields_kernel.h */
@@ -44,12 +45,23 @@ struct fields {
         {"key-column", "N", "2", "column of the key, from 1"},                                     \
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
-        "key", "rating|text|int", "rating",                                                        \
-            "what the key column holds; rating: 0 to 10, rounded half up"                          \
+        "key", "rating|text|int|none", "rating",                                                   \
+            "what the key column holds; rating: 0 to 10, rounded half up; none: all rows are of "  \
+            "one key, 0"                                                                           \
+    }
+
+/* Options of jobs that read ids only. */
+#define FIELDS_ID_OPTIONS                                                                          \
+    {"id-column", "N", "1", "column of the id, from 1"},                                           \
+    {                                                                                              \
+        "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
 
 /* The driver's side: reads the options; 0 or the context's code. */
 int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+/* Ids that are whole lines, whatever stands in them. */
+struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);
 enum glint_type fields_key_type(const struct fields *f);
 

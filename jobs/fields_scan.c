@@ -80,7 +80,7 @@ static bool scan_block(struct scan *s, const uint8_t *text, uint32_t chunks)
     if (f->key == FIELDS_RATING)
         s->key_starts += k->ratings(b, b->marks[f->key_column], f->key_column > 0, f->delimiter,
                                     f->number, s->key_starts, s->odd);
-    else
+    else if (f->key != FIELDS_NONE)
         store_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end, &s->key_ends);
     if (f->ids) store_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);
     s->lines_found += found;
@@ -120,7 +120,7 @@ bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t ro
 {
     struct scan s; /* large: only what is read is set */
     assert(rows > 0 && rows <= FIELDS_ROWS_MAX && lines->start != NULL && f->kernel != NULL);
-    const bool key_spans = f->key != FIELDS_RATING;
+    const bool key_spans = f->key == FIELDS_INT || f->key == FIELDS_TEXT;
     s.f = f;
     s.lines = lines;
     s.rows = rows;

@@ -94,7 +94,8 @@ static const char *plain_row(const struct fields *f, uint32_t row, uint32_t at)
     e->text_end[at] = table.start[row] + end;
     e->id_start[at] = table.start[row] + id_start;
     e->id_end[at] = table.start[row] + id_end;
-    if (f->key == FIELDS_TEXT) return NULL;
+    e->number[at] = 0;
+    if (f->key == FIELDS_TEXT || f->key == FIELDS_NONE) return NULL;
     return plain_number(data + start, end - start, f->key, &e->number[at]);
 }
 
@@ -287,6 +288,7 @@ static void check_table(const struct shape *s, uint32_t key_column, uint32_t id_
     memset(&f, 0xa5, sizeof f);
     f.delimiter = s->delimiter;
     f.key = s->key;
+    if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;
     f.id_column = id_column;
     plain_parse(&f);
@@ -310,7 +312,7 @@ Test(fields, random_tables)
     for (uint32_t turn = 0; turn < 1500; turn++) {
         seed = 0x9e3779b97f4a7c15u * (turn + 1);
         struct shape s = {.layout = (enum layout)below(LAYOUTS),
-                          .key = (enum fields_key)below(3),
+                          .key = (enum fields_key)below(4),
                           .delimiter = delimiters[below(4) > 0 ? 0 : below(sizeof delimiters)],
                           .columns = 1 + below(8),
                           .rows = 1 + below(below(4) == 0 ? FIELDS_ROWS_MAX : 60),
@@ -328,7 +330,7 @@ Test(fields, random_tables)
  * end. */
 Test(fields, chunk_borders)
 {
-    for (uint32_t key = FIELDS_RATING; key <= FIELDS_TEXT; key++)
+    for (uint32_t key = FIELDS_RATING; key <= FIELDS_NONE; key++)
         for (uint32_t before = 0; before < 64; before++)
             for (uint32_t text_max = 1; text_max < 80; text_max += 13) {
                 seed = 1 + before * 1000 + text_max;
