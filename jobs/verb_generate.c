@@ -8,6 +8,7 @@
 #include "engine/limits.h"
 #include "jobs/beside.h"
 #include "jobs/generate/ratings.h"
+#include "jobs/generate/words.h"
 #include "jobs/verbs.h"
 
 #include <assert.h>
@@ -18,7 +19,22 @@
 
 #define CHUNK_ROWS 32768u
 
+/* What can be made: rows that follow from (seed, row), as jobs/generate has them. */
+struct table {
+    uint64_t rows_max;
+    uint32_t row_bytes_max;
+    size_t (*header)(uint8_t *out, size_t capacity); /* NULL: there is none */
+    size_t (*format)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                     size_t capacity);
+};
+
+static const struct table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_MAX, ratings_header,
+                                           ratings_format};
+static const struct table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL, words_format};
+static const struct table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL, urls_format};
+
 struct generate {
+    const struct table *table;
     struct env *env;
     uint64_t rows, seed;
     bool header, overwrite;
@@ -39,14 +55,14 @@ static int write_out(struct generate *g, const uint8_t *data, uint64_t size)
 
 static int write_rows(struct generate *g)
 {
-    const uint64_t capacity = (uint64_t)CHUNK_ROWS * RATINGS_ROW_BYTES_MAX;
+    const uint64_t capacity = (uint64_t)CHUNK_ROWS * g->table->row_bytes_max;
     uint8_t *chunk = mem_alloc(capacity);
     if (chunk == NULL) return error_no_memory(&g->error);
     int code = GLINT_OK;
-    if (g->header) code = write_out(g, chunk, ratings_header(chunk, capacity));
+    if (g->header) code = write_out(g, chunk, g->table->header(chunk, capacity));
     for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
         uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
-        code = write_out(g, chunk, ratings_format(g->seed, row, rows, chunk, capacity));
+        code = write_out(g, chunk, g->table->format(g->seed, row, rows, chunk, capacity));
         enum glint_code stop = signals_pending();
         if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
     }
@@ -109,34 +125,28 @@ static bool read_number(const struct cli_line *line, const char *name, uint64_t 
     return false;
 }
 
-static int ratings_run(const struct cli_program *program, int argc, char **argv)
+#define TABLE_OPTIONS                                                                              \
+    {"rows", "N", "1250000", "rows of the table"},                                                 \
+        {"seed", "S", "1", "another seed gives another table of the same kind"},                   \
+    {                                                                                              \
+        "overwrite", NULL, NULL, "replace OUTPUT if it is a file"                                  \
+    }
+#define TABLE_HELP                                                                                 \
+    "Without OUTPUT, or for -, rows go to standard output. The same rows and seed give the same "  \
+    "bytes, always."
+
+static int table_run(const struct table *table, const struct cli_syntax *syntax, int argc,
+                     char **argv)
 {
-    (void)program;
-    static const struct glint_job_option options[] = {
-        {"rows", "N", "1250000", "rows of the table"},
-        {"seed", "S", "1", "another seed gives another table of the same kind"},
-        {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
-        {"overwrite", NULL, NULL, "replace OUTPUT if it is a file"},
-        {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint generate ratings",
-        .summary = "Writes a made-up table of ratings: id, average rating, votes.",
-        .help =
-            "Without OUTPUT, or for -, rows go to standard output. The same rows and seed give the "
-            "same bytes, always.",
-        .arguments = "[OUTPUT]",
-        .arguments_min = 0,
-        .arguments_max = 1,
-        .own = options};
     struct cli_line line;
-    struct generate g = {.env = env_real(), .file = STDOUT_FILENO};
+    struct generate g = {.table = table, .env = env_real(), .file = STDOUT_FILENO};
     int status;
-    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    if (!cli_line_open(&line, syntax, argc, argv, &status)) return status;
     if (line.argument_count > 0 && strcmp(line.arguments[0], "-") != 0)
         g.output = line.arguments[0];
-    g.header = !cli_line_switch(&line, "no-header");
+    g.header = table->header != NULL && !cli_line_switch(&line, "no-header");
     g.overwrite = cli_line_switch(&line, "overwrite");
-    if (read_number(&line, "rows", RATINGS_ROWS_MAX, &g.rows, &g.error) &&
+    if (read_number(&line, "rows", table->rows_max, &g.rows, &g.error) &&
         read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
         int code = g.output != NULL ? write_file(&g) : write_rows(&g);
         assert((code == 0) == (g.error.code == GLINT_OK));
@@ -146,20 +156,72 @@ static int ratings_run(const struct cli_program *program, int argc, char **argv)
     return status;
 }
 
+static int ratings_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        TABLE_OPTIONS,
+        {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint generate ratings",
+        .summary = "Writes a made-up table of ratings: id, average rating, votes.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = options};
+    return table_run(&ratings_table, &syntax, argc, argv);
+}
+
+static const struct glint_job_option text_options[] = {TABLE_OPTIONS, {NULL, NULL, NULL, NULL}};
+
+static int words_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate words",
+        .summary = "Writes made-up words of 30 letters, one a line, no word twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&words_table, &syntax, argc, argv);
+}
+
+static int urls_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate urls",
+        .summary = "Writes made-up URLs with a number each: URL TAB NUMBER, no URL twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&urls_table, &syntax, argc, argv);
+}
+
 static const struct cli_verb generate_ratings = {.name = "ratings",
                                                  .summary =
                                                      "a table of ratings, as IMDb's is spread",
                                                  .usage = "[OUTPUT]",
                                                  .run = ratings_run};
+static const struct cli_verb generate_words = {.name = "words",
+                                               .summary = "words of 30 letters that one can say",
+                                               .usage = "[OUTPUT]",
+                                               .run = words_run};
+static const struct cli_verb generate_urls = {
+    .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
 
 static int generate_run(const struct cli_program *program, int argc, char **argv)
 {
-    static const struct cli_verb *const verbs[] = {&generate_ratings, NULL};
+    static const struct cli_verb *const verbs[] = {&generate_ratings, &generate_words,
+                                                   &generate_urls, NULL};
     return cli_dispatch(program, "glint generate", "Makes input to try things out with.", verbs,
                         argc, argv);
 }
 
 const struct cli_verb verb_generate = {.name = "generate",
                                        .summary = "make input to try things out with",
-                                       .usage = "ratings [OUTPUT]",
+                                       .usage = "ratings|words|urls [OUTPUT]",
                                        .run = generate_run};

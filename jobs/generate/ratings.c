@@ -1,7 +1,8 @@
-/* The table of ratings, row by row. Integers only: a floating-point logarithm may differ in the
- * last bit between machines, and the bytes must not. Randomness is splitmix64 used as a counter
- * (draw 2r and 2r + 1 for row r), so no state runs from row to row. */
+/* The table of ratings, row by row: draws 2r and 2r + 1 are those of row r, so no state runs from
+ * row to row. */
 #include "jobs/generate/ratings.h"
+
+#include "jobs/generate/draw.h"
 
 #include <assert.h>
 #include <string.h>
@@ -28,19 +29,6 @@ static const char DIGIT_PAIRS[] = "000102030405060708091011121314151617181920212
                                   "6465666768697071727374757677787980818283848586878889909192939495"
                                   "96979899";
 static_assert(sizeof DIGIT_PAIRS == 201, "a hundred pairs");
-
-/* Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014. */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static uint64_t draw(uint64_t stream, uint64_t counter)
-{
-    return mix(stream + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15));
-}
 
 /* 10..100, in tenths. The upper half of `random` picks the class, the lower the place in it. */
 static uint32_t rating_tenths(uint64_t random)
@@ -119,8 +107,7 @@ size_t ratings_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t 
 {
     assert(first_row <= RATINGS_ROWS_MAX && rows <= RATINGS_ROWS_MAX - first_row);
     assert(capacity / RATINGS_ROW_BYTES_MAX >= rows);
-    /* The seed is mixed too: otherwise the tables of nearby seeds would be shifts of each other. */
-    uint64_t stream = mix(seed + UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t stream = draw_stream(seed);
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) at = put_row(at, stream, row);
     assert((size_t)(at - out) <= capacity);

@@ -1,0 +1,35 @@
+/* Made-up texts for filters over plain lists: words, and URLs with a value.
+ *
+ *     kewexunepesakukujoteyukarugoco \n                                word of row 0, seed 1
+ *     https://kugifeme.example/comidemoba-bovecijoye \t 815500 \n        URL of row 0, seed 2
+ *
+ * A word is 15 syllables, a consonant and a vowel each: 30 letters that one can say. A row follows
+ * from (seed, row) alone, so any range can be made anywhere, in any order, and the bytes of a
+ * (seed, row) never change. All rows of one seed are different: five syllables are the row's number
+ * under a permutation. Rows of two seeds are different but for chance, less than 10^-25 for a pair.
+ *
+ * Pure functions: any thread, no allocation, no errors. */
+#ifndef GLINT_JOBS_GENERATE_WORDS_H
+#define GLINT_JOBS_GENERATE_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* As many as five syllables can number. */
+#define WORDS_ROWS_MAX UINT64_C(10000000000)
+
+enum {
+    WORDS_LETTERS = 30,
+    WORDS_ROW_BYTES = WORDS_LETTERS + 1,
+    /* "https://", 8 letters, ".example/", 10 letters, "-", 10 letters, tab, 6 digits, newline */
+    URLS_ROW_BYTES_MAX = 8 + 8 + 9 + 10 + 1 + 10 + 1 + 6 + 1,
+};
+
+/* Write the rows first_row .. first_row + rows - 1 of a seed into `out`, which must hold rows times
+ * the greatest bytes of a row; return the bytes written. Rows count from 0, and first_row + rows is
+ * at most WORDS_ROWS_MAX. */
+size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                    size_t capacity);
+size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity);
+
+#endif

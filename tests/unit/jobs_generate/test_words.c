@@ -1,0 +1,132 @@
+/* Made-up words and URLs: their form, that none is there twice, and above all their bytes, which
+ * may never change: the digests were computed by a second, separately written program. */
+#include "jobs/generate/words.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+typedef size_t (*format_fn)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                            size_t capacity);
+
+struct table {
+    uint8_t *bytes;
+    size_t length;
+};
+
+static struct table make_rows(format_fn format, uint64_t seed, uint64_t first_row, uint64_t rows)
+{
+    struct table table = {.length = 0};
+    const size_t capacity = (size_t)rows * URLS_ROW_BYTES_MAX;
+    table.bytes = malloc(capacity + 1);
+    cr_assert_not_null(table.bytes);
+    table.length = format(seed, first_row, rows, table.bytes, capacity);
+    table.bytes[table.length] = '\0';
+    return table;
+}
+
+static void expect_digest(format_fn format, uint64_t seed, uint64_t first_row, uint64_t rows,
+                          uint64_t digest)
+{
+    struct table table = make_rows(format, seed, first_row, rows);
+    uint64_t got = XXH64(table.bytes, table.length, 0);
+    cr_expect_eq(got, digest, "seed %llu, row %llu: digest 0x%016llx", (unsigned long long)seed,
+                 (unsigned long long)first_row, (unsigned long long)got);
+    free(table.bytes);
+}
+
+Test(words, bytes_never_change)
+{
+    expect_digest(words_format, 1, 0, 20000, UINT64_C(0x81b4eb611ccab70a));
+    expect_digest(words_format, UINT64_MAX, 0, 1000, UINT64_C(0x2ce2261e30e6a506));
+    expect_digest(words_format, 7, WORDS_ROWS_MAX - 1000, 1000, UINT64_C(0xdc7043ae55bb510e));
+    expect_digest(urls_format, 1, 0, 20000, UINT64_C(0x244c59670dee3f3e));
+    expect_digest(urls_format, UINT64_MAX, 0, 1000, UINT64_C(0xb4f6a1a08f338153));
+    expect_digest(urls_format, 7, WORDS_ROWS_MAX - 1000, 1000, UINT64_C(0xd3eb2268195374e4));
+}
+
+Test(words, first_lines)
+{
+    struct table words = make_rows(words_format, 1, 0, 2), urls = make_rows(urls_format, 2, 0, 2);
+    cr_expect_str_eq((char *)words.bytes, "kewexunepesakukujoteyukarugoco\n"
+                                          "bunipezuvivoxohezacavitukeyewu\n");
+    cr_expect_str_eq((char *)urls.bytes,
+                     "https://kugifeme.example/comidemoba-bovecijoye\t815500\n"
+                     "https://wugidana.example/patesalohi-jarayejaca\t921128\n");
+    free(words.bytes);
+    free(urls.bytes);
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return memcmp(a, b, WORDS_ROW_BYTES);
+}
+
+Test(words, each_can_be_said_and_none_is_there_twice)
+{
+    enum { ROWS = 100000 };
+    struct table table = make_rows(words_format, 5, 0, ROWS);
+    cr_assert_eq(table.length, (size_t)ROWS * WORDS_ROW_BYTES);
+    for (size_t i = 0; i < table.length; i++) {
+        const size_t letter = i % WORDS_ROW_BYTES;
+        const char *of = letter == WORDS_LETTERS ? "\n"
+                         : letter % 2 == 0       ? "bcdfghjklmnprstvwxyz"
+                                                 : "aeiou";
+        cr_assert_not_null(strchr(of, table.bytes[i]), "byte %zu: %c", i, table.bytes[i]);
+    }
+    qsort(table.bytes, ROWS, WORDS_ROW_BYTES, compare_words);
+    for (size_t row = 1; row < ROWS; row++) {
+        const uint8_t *word = table.bytes + row * WORDS_ROW_BYTES;
+        cr_assert_neq(compare_words(word - WORDS_ROW_BYTES, word), 0, "%.30s", (const char *)word);
+    }
+    free(table.bytes);
+}
+
+/* The five syllables that number the rows, alone, over rows that stand far apart. */
+Test(words, numbers_are_a_permutation)
+{
+    enum { ROWS = 4096, AT = 10, BYTES = 10 };
+    static uint8_t numbers[ROWS * WORDS_ROW_BYTES];
+    for (uint64_t i = 0; i < ROWS; i++) {
+        uint8_t row[WORDS_ROW_BYTES];
+        words_format(3, i * (WORDS_ROWS_MAX / ROWS), 1, row, sizeof row);
+        memset(numbers + i * WORDS_ROW_BYTES, 0, WORDS_ROW_BYTES);
+        memcpy(numbers + i * WORDS_ROW_BYTES, row + AT, BYTES);
+    }
+    qsort(numbers, ROWS, WORDS_ROW_BYTES, compare_words);
+    for (size_t i = 1; i < ROWS; i++)
+        cr_assert_neq(
+            memcmp(numbers + (i - 1) * WORDS_ROW_BYTES, numbers + i * WORDS_ROW_BYTES, BYTES), 0,
+            "%.10s is there twice", (const char *)numbers + i * WORDS_ROW_BYTES);
+}
+
+static void expect_ranges(format_fn format)
+{
+    struct table whole = make_rows(format, 3, 0, 500);
+    size_t at = 0;
+    for (uint64_t row = 0, rows = 1; row < 500; row += rows, rows = 1 + row % 97) {
+        if (rows > 500 - row) rows = 500 - row;
+        struct table part = make_rows(format, 3, row, rows);
+        cr_assert_leq(at + part.length, whole.length);
+        cr_expect_arr_eq(part.bytes, whole.bytes + at, part.length);
+        at += part.length;
+        free(part.bytes);
+    }
+    cr_expect_eq(at, whole.length);
+    free(whole.bytes);
+}
+
+Test(words, any_range_equals_its_part_of_the_whole)
+{
+    expect_ranges(words_format);
+    expect_ranges(urls_format);
+}
+
+Test(words, no_rows_no_bytes)
+{
+    uint8_t nothing = 0x5a;
+    cr_expect_eq(words_format(1, 0, 0, &nothing, 1), 0);
+    cr_expect_eq(urls_format(1, WORDS_ROWS_MAX, 0, &nothing, 1), 0);
+    cr_expect_eq(nothing, 0x5a);
+}
