@@ -42,18 +42,41 @@ static int get(struct values_net *net, uint32_t node, struct glint_error *error)
     return r;
 }
 
-Test(values, come_once_from_the_driver_and_then_from_others)
+/* Six blocks: more than the driver sends to everybody. */
+static struct glint_slice large_value(void)
+{
+    static uint8_t large[5 * VALUE_BLOCK_BYTES_MIN + 7];
+    for (uint64_t i = 0; i < sizeof large; i++) large[i] = (uint8_t)(i * 31 + i / 65536);
+    return (struct glint_slice){large, sizeof large};
+}
+
+Test(values, small_ones_come_from_the_driver)
 {
     struct values_net net;
     struct glint_error error;
     net_open(&net, 3, ID, value(), 1000, 1);
     for (uint32_t n = 0; n < 3; n++) cr_assert_eq(announce(&net, n), 0);
+    while (net_step(&net)) {
+    }
+    for (uint32_t n = 0; n < 3; n++) cr_expect_eq(get(&net, n, &error), 0);
+    cr_expect_eq(net.driver_blocks, 9);
+    cr_expect_eq(net.peer_blocks, 0);
+    net_close(&net);
+    cr_expect_eq(mem_live(), 0);
+}
+
+Test(values, come_once_from_the_driver_and_then_from_others)
+{
+    struct values_net net;
+    struct glint_error error;
+    net_open(&net, 3, ID, large_value(), 1000, 1);
+    for (uint32_t n = 0; n < 3; n++) cr_assert_eq(announce(&net, n), 0);
     cr_assert_eq(announce(&net, 0), 0, "the second time it is known");
     while (net_step(&net)) {
     }
     for (uint32_t n = 0; n < 3; n++) cr_expect_eq(get(&net, n, &error), 0);
-    cr_expect_eq(net.driver_blocks, 3);
-    cr_expect_eq(net.peer_blocks, 6);
+    cr_expect_eq(net.driver_blocks, 6);
+    cr_expect_eq(net.peer_blocks, 12);
     cr_expect_leq(net.requests_most, 3 * 4);
     net_close(&net);
     cr_expect_eq(mem_live(), 0);
