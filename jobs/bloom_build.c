@@ -11,8 +11,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PARTIAL_SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
-
 struct plan {
     struct glint *g;
     const char *const *paths; /* P INPUT COUNTS OUTPUT */
@@ -21,12 +19,6 @@ struct plan {
     enum bloom_way lists; /* what strategy indexes is */
     bool partials;
 };
-
-/* Splits of the partials strategy: few enough that the filters they ship stay small beside them. */
-static uint64_t partial_split_bytes(const struct sizes *s)
-{
-    return s->bits_bytes * PARTIAL_SPLIT_FACTOR;
-}
 
 /* Bytes between the stages, and what a slot must hold. */
 struct estimate {
@@ -37,7 +29,7 @@ static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *li
 {
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
-    uint64_t tasks = 1 + glint_input_bytes(lines) / (partial_split_bytes(s) + 1);
+    uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1);
     return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
                              .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
                              .partials_memory = s->bits_bytes * 2};
@@ -96,7 +88,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, glint_job_option(args, "strategy"), lines);
     if (r == 0) {
-        if (p.partials) lines = glint_with_split_bytes(lines, partial_split_bytes(&p.sizes));
+        if (p.partials) lines = glint_with_split_bytes(lines, bloom_split_bytes(&p.sizes));
         enum bloom_way way = p.partials ? BLOOM_PARTIALS : p.lists;
         glint_save_as_msgpack_file(bloom_chain(lines, &p.sizes, way, &p.fields), p.paths[3]);
     }

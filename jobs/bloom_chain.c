@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+enum { SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
+
 const char *const bloom_way_names[BLOOM_WAYS] = {"lists-fixed", "lists-varint", "partials"};
 
 static uint64_t varint_bytes(uint64_t m)
@@ -25,9 +27,28 @@ uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tas
     return bytes;
 }
 
+static uint64_t partials_memory(const struct sizes *s)
+{
+    return 2 * s->bits_bytes;
+}
+
+int bloom_check_memory(struct glint *g, const struct sizes *s)
+{
+    const uint64_t need = partials_memory(s), have = glint_slot_memory(g);
+    if (need <= have) return 0;
+    return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                       "partial filters need %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)have);
+}
+
+uint64_t bloom_split_bytes(const struct sizes *s)
+{
+    return s->bits_bytes * SPLIT_FACTOR;
+}
+
 enum bloom_way bloom_way_choose(const struct glint *g, const struct sizes *s, uint64_t tasks)
 {
-    bool fits = 2 * s->bits_bytes <= glint_slot_memory(g);
+    bool fits = partials_memory(s) <= glint_slot_memory(g);
     return fits && bloom_way_bytes(s, BLOOM_PARTIALS, tasks) <=
                        bloom_way_bytes(s, BLOOM_LISTS_VARINT, tasks)
                ? BLOOM_PARTIALS

@@ -21,6 +21,11 @@ uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tas
  * memory. */
 enum bloom_way bloom_way_choose(const struct glint *g, const struct sizes *s, uint64_t tasks);
 
+/* 0 where a slot can hold the partial filters of a task, or MEMORY_LIMIT. */
+int bloom_check_memory(struct glint *g, const struct sizes *s);
+/* How large a split should be at least, so that partial filters stay small beside it. */
+uint64_t bloom_split_bytes(const struct sizes *s);
+
 /* (key, filter as msgpack): the filters of the rows in `lines`. NULL in, NULL
  * out. */
 struct glint_rdd *bloom_chain(struct glint_rdd *lines, const struct sizes *s, enum bloom_way way,

@@ -68,6 +68,18 @@ int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
     return glint_fail(task, GLINT_E_COUNTS_INVALID, NULL, "a key of the shuffle has no count");
 }
 
+int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
+{
+    struct glint_slice blob;
+    assert(out->table == NULL);
+    int r = glint_arg_broadcast(task, "filters", &blob);
+    if (r != 0) return r;
+    enum bloom_result result = bloom_set_attach(out, blob.data, blob.size);
+    if (result == BLOOM_OK) return 0;
+    return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
+                      bloom_strerror(result));
+}
+
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out)
 {

@@ -26,6 +26,9 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
 /* The number of a key that must have a filter. 0 or a code. */
 int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
                        const union glint_value *key, uint32_t *out);
+/* The filters of the broadcast argument "filters", for reading; bloom_set_fini after, in any case.
+ * 0 or a code. */
+int bloom_open_filters(struct glint_task *task, struct bloom_set *out);
 /* Emits (key, the filter as its file value), the bits standing BLOOM_HEADER_MAX
  * behind `memory`. */
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,

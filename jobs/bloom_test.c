@@ -27,15 +27,9 @@ struct test_state {
 static int test_open(struct glint_task *task, void *state)
 {
     struct test_state *s = state;
-    struct glint_slice blob;
-    assert(s->set.table == NULL);
     int r = bloom_input_open(task, &s->input);
-    if (r == 0) r = glint_arg_broadcast(task, "filters", &blob);
+    if (r == 0) r = bloom_open_filters(task, &s->set);
     if (r != 0) return r;
-    enum bloom_result result = bloom_set_attach(&s->set, blob.data, blob.size);
-    if (result != BLOOM_OK)
-        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
-                          bloom_strerror(result));
     assert(s->set.count == s->input.sizes.count);
     s->no_filter = glint_counter(task, "no filter");
     s->tallies = glint_scratch(task, sizeof *s->tallies * s->set.count);

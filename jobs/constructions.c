@@ -12,22 +12,16 @@
 #include "jobs/lists.h"
 #include "jobs/sizes_from.h"
 #include "jobs/text_table.h"
+#include "jobs/times.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { REPEATS_MAX = 25, MAPPERS_MAX = 10000 };
-
-struct samples {
-    uint32_t count;
-    double items[REPEATS_MAX];
-};
+enum { MAPPERS_MAX = 10000 };
 
 struct measured {
     uint64_t formula, between, moved, records;
-    struct samples wall, cpu; /* milliseconds */
+    struct times wall, cpu; /* milliseconds */
 };
 
 struct comparison {
@@ -39,28 +33,6 @@ struct comparison {
     struct text_table table;
     struct measured ways[BLOOM_WAYS]; /* at the p and mappers at hand */
 };
-
-static double clock_ms(clockid_t clock)
-{
-    struct timespec t;
-    int r = clock_gettime(clock, &t);
-    assert(r == 0);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(struct samples *s)
-{
-    assert(s->count > 0 && s->count <= REPEATS_MAX);
-    qsort(s->items, s->count, sizeof *s->items, compare_double);
-    const uint32_t half = s->count / 2;
-    return s->count % 2 == 1 ? s->items[half] : (s->items[half - 1] + s->items[half]) / 2;
-}
 
 static uint64_t counted(const struct comparison *c, const char *name)
 {
@@ -98,10 +70,10 @@ static int measure(struct comparison *c, struct glint_rdd *lines, enum bloom_way
     m->moved = counted(c, "map output bytes") - moved;
     m->between = counted(c, BLOOM_BETWEEN) - between;
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
-        double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+        double wall = times_wall_ms(), cpu = times_cpu_ms();
         r = build(c, lines, way);
-        m->wall.items[m->wall.count++] = clock_ms(CLOCK_MONOTONIC) - wall;
-        m->cpu.items[m->cpu.count++] = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        times_add(&m->wall, times_wall_ms() - wall);
+        times_add(&m->cpu, times_cpu_ms() - cpu);
     }
     return r;
 }
@@ -111,7 +83,7 @@ static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloo
     struct measured *m = &c->ways[way];
     char times[128] = "";
     if (c->repeats > 0) {
-        double wall = median(&m->wall), cpu = median(&m->cpu); /* sorted now */
+        double wall = times_median(&m->wall), cpu = times_median(&m->cpu); /* sorted now */
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f", wall, m->wall.items[0],
                     m->wall.items[m->wall.count - 1], cpu);
     }
@@ -128,15 +100,6 @@ static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
 {
     const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
     return glint_coalesce(glint_n_line_text_file(c->g, c->input, lines), (uint32_t)mappers);
-}
-
-static int check_memory(const struct comparison *c)
-{
-    const uint64_t need = 2 * c->sizes.bits_bytes, have = glint_slot_memory(c->g);
-    if (need <= have) return 0;
-    return glint_abort(c->g, GLINT_E_MEMORY_LIMIT, "raise --memory",
-                       "partial filters need %llu bytes per slot, --memory gives %llu",
-                       (unsigned long long)need, (unsigned long long)have);
 }
 
 /* Of the first p and number of mappers. */
@@ -163,7 +126,7 @@ static int compare_ways(struct comparison *c, const struct list_f64 *p,
             bloom_sizing_for_rate(scheme, BLOOM_CLASSIC, probability, &sizing);
         r = result == BLOOM_OK ? sizes_apply(c->g, &c->sizes, &sizing)
                                : sizes_fail(c->g, result, "--scheme");
-        if (r == 0) r = check_memory(c);
+        if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
         if (r == 0 && glint_explaining(c->g)) return explain(c, lines, output);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
@@ -178,7 +141,7 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct list_f64 p;
     struct list_i64 mappers;
     struct list_schemes scheme;
-    c.repeats = glint_job_i64(g, args, "repeats", 0, REPEATS_MAX);
+    c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
     if (fields_options(g, args, &c.fields) != 0 || list_probabilities(g, args, "p", &p) != 0 ||
         list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
         list_schemes(g, args, "scheme", &scheme) != 0)

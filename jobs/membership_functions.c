@@ -1,5 +1,6 @@
 /* Ids against all filters at once, a batch of them at a time. */
 #include "engine/base/text.h"
+#include "jobs/bloom_functions.h"
 #include "jobs/membership.h"
 
 #include <assert.h>
@@ -19,17 +20,11 @@ struct look_up {
 
 static int look_up_open(struct glint_task *task, struct look_up *l)
 {
-    struct glint_slice blob;
-    assert(l->set.table == NULL);
     int r = fields_open(task, &l->fields, true);
     if (r == 0) r = sizes_open(task, &l->sizes);
     if (r == 0) r = glint_arg_i64(task, "members", &l->members);
-    if (r == 0) r = glint_arg_broadcast(task, "filters", &blob);
+    if (r == 0) r = bloom_open_filters(task, &l->set);
     if (r != 0) return r;
-    enum bloom_result result = bloom_set_attach(&l->set, blob.data, blob.size);
-    if (result != BLOOM_OK)
-        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
-                          bloom_strerror(result));
     assert(l->set.count == l->sizes.count);
     l->hit = glint_scratch(task, (uint64_t)l->set.count * ROW_STRIDE);
     return l->hit != NULL ? 0 : GLINT_E_NO_MEMORY;

@@ -403,8 +403,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     return 0;
 }
 
-/* The scheme of --scheme; nothing named: the layout's own. */
-static int parse_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
+int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
 {
     const char *layout = glint_job_option(args, "layout"),
                *scheme = glint_job_option(args, "scheme");
@@ -424,7 +423,7 @@ int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
 {
     struct bloom_sizing kind;
     char about[128];
-    if (parse_kind(g, args, &kind) != 0) return glint_error(g)->code;
+    if (sizes_kind(g, args, &kind) != 0) return glint_error(g)->code;
     enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
     if (result == BLOOM_OK) return 0;
     snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),

@@ -42,6 +42,8 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages: cut at `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
+/* Only scheme and layout of SIZES_OPTIONS; no scheme named: the layout's own. */
+int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out);
 /* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
 int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
                  struct bloom_sizing *out);
