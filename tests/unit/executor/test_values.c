@@ -164,13 +164,14 @@ Test(values, damaged_blocks_are_asked_for_again)
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct values_net net;
         struct glint_error error;
-        net_open(&net, 5, ID, value(), 1000, seed);
+        net_open(&net, 5, ID, large_value(), 1000, seed);
         net.corrupt_share = net.fail_share = 60;
         for (uint32_t n = 0; n < 5; n++) cr_assert_eq(announce(&net, n), 0);
         while (net_step(&net)) {
         }
         for (uint32_t n = 0; n < 5; n++) cr_expect_eq(get(&net, n, &error), 0);
-        cr_expect_leq(net.driver_blocks, 3 * 5, "the driver never sends a block twice to one");
+        cr_expect_leq(net.driver_blocks, 6 * 5, "the driver never sends a block twice to one");
+        cr_expect_gt(net.peer_blocks, 0, "others send, too, and what they send is damaged");
         repeats += (unsigned)net.failures;
         net_close(&net);
     }
@@ -181,7 +182,7 @@ Test(values, what_is_damaged_every_time_ends_the_value)
 {
     struct values_net net;
     struct glint_error error;
-    net_open(&net, 1, ID, value(), 1000, 1);
+    net_open(&net, 1, ID, large_value(), 1000, 1);
     net.corrupt_always = true;
     net.corrupt_share = 256;
     cr_assert_eq(announce(&net, 0), 0);
@@ -196,7 +197,7 @@ Test(values, a_driver_that_is_gone_ends_the_wait)
 {
     struct values_net net;
     struct glint_error error;
-    net_open(&net, 1, ID, value(), 60000, 1);
+    net_open(&net, 1, ID, large_value(), 60000, 1);
     cr_assert_eq(announce(&net, 0), 0);
     cr_assert(net_step(&net) && net_step(&net));
     cr_assert_gt(net.requests_out, 0);
@@ -212,10 +213,10 @@ Test(values, no_progress_has_an_end)
 {
     struct values_net net;
     struct glint_error error;
-    net_open(&net, 1, ID, value(), 1, 1);
+    net_open(&net, 1, ID, large_value(), 1, 1);
     cr_assert_eq(announce(&net, 0), 0);
     cr_expect_eq(get(&net, 0, &error), (int)GLINT_E_CONNECTION);
-    cr_expect(strstr(error.cause, "0 of 3 blocks") != NULL, "%s", error.cause);
+    cr_expect(strstr(error.cause, "0 of 6 blocks") != NULL, "%s", error.cause);
     while (net_step(&net)) {
     }
     cr_expect_eq(get(&net, 0, &error), 0, "it came after all");
