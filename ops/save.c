@@ -24,7 +24,7 @@ static int save_write(void *arg, const void *data, uint64_t size)
     int r = env_write_all(s->task->env, s->file, data, size);
     if (r == 0) return 0;
     save_path(s, path, sizeof path);
-    return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, r, "write", path);
+    return error_set_write(&s->task->error, GLINT_E_OUTPUT_IO, r, path, s->bytes - size, size);
 }
 
 /* Everything that stands in the buffer goes to the file, or through the compressor. */
@@ -55,7 +55,7 @@ int save_open(struct save *s, const struct op_open *o, const char *suffix)
     if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
         return error_no_memory(&s->task->error);
     int file = s->task->env->open(s->task->env, path, ENV_PUBLIC);
-    if (file < 0) return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
+    if (file < 0) return error_set_unseen(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
     s->file = file;
     return 0;
 }

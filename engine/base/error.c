@@ -102,3 +102,28 @@ int error_set_system(struct glint_error *e, enum glint_code code, int error, con
     }
     return error_set(e, code, NULL, "cannot %s %s: %s", verb, path, text);
 }
+
+int error_set_write(struct glint_error *e, enum glint_code code, int error, const char *path,
+                    uint64_t done, uint64_t size)
+{
+    if (e->code != GLINT_OK) return e->code;
+    error_set_system(e, code, error, "write", path);
+    size_t used = strlen(e->cause);
+    if (error == -ENOSPC || error == -EDQUOT)
+        snprintf(e->cause + used, sizeof e->cause - used,
+                 ": %llu bytes are written, and %llu more are needed now", (unsigned long long)done,
+                 (unsigned long long)size);
+    return e->code;
+}
+
+int error_set_unseen(struct glint_error *e, enum glint_code code, int error, const char *verb,
+                     const char *path)
+{
+    if (e->code != GLINT_OK) return e->code;
+    error_set_system(e, code, error, verb, path);
+    if (error == -ENOENT || error == -ENOTDIR)
+        snprintf(e->hint, sizeof e->hint, "%s",
+                 "somebody has removed it, or this node does not see it: inputs and outputs of a "
+                 "cluster lie on storage that all nodes share, at one path");
+    return e->code;
+}

@@ -16,6 +16,13 @@ int error_set_v(struct glint_error *e, enum glint_code code, const char *hint, c
  * and ENOSPC get codes of their own; all else gets `code`. `error` is a negative errno. */
 int error_set_system(struct glint_error *e, enum glint_code code, int error, const char *verb,
                      const char *path);
+/* The same of a write of `size` bytes behind `done`: a full disk's error says how much it takes. */
+int error_set_write(struct glint_error *e, enum glint_code code, int error, const char *path,
+                    uint64_t done, uint64_t size);
+/* The same of an input or output that was there for the driver: one that is missing here may be on
+ * storage that this node does not see. */
+int error_set_unseen(struct glint_error *e, enum glint_code code, int error, const char *verb,
+                     const char *path);
 int error_no_memory(struct glint_error *e);
 bool error_may_retry(enum glint_code code);
 const char *error_name(enum glint_code code);

@@ -25,6 +25,21 @@ static struct toml_place place_of(const struct cluster_file *f, uint32_t executo
     return f->executor_places[executor];
 }
 
+void cluster_file_blame(const struct cluster_file *f, const char *id, const char *key,
+                        struct glint_error *error)
+{
+    char cause[sizeof error->cause];
+    assert(error->code != GLINT_OK);
+    for (uint32_t i = 0; f->name != NULL && i < f->cluster.executor_count; i++) {
+        if (strcmp(f->cluster.executors[i].id, id) != 0) continue;
+        struct toml_place at = place_of(f, i, key);
+        memcpy(cause, error->cause, sizeof cause);
+        text_format(error->cause, sizeof error->cause, "%s:%u:%u: %s", f->name, at.line, at.column,
+                    cause);
+        return;
+    }
+}
+
 /* The limits of silence ascend; the place is that of the later one that the file has. */
 static bool check_heartbeat(const struct cluster_file *f, struct glint_error *error)
 {

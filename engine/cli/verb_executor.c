@@ -81,7 +81,9 @@ static bool run_daemon(struct executor_line *l, struct glint_error *error)
                                          .id = id,
                                          .log_json = l->log_json,
                                          .launched = cli_line_switch(l->line, "launched")};
-    return daemon_run(&config, error) == GLINT_OK;
+    int code = daemon_run(&config, error);
+    if (code == GLINT_E_ADDRESS) cluster_file_blame(&l->file, id, "port", error);
+    return code == GLINT_OK;
 }
 
 /* ---- --join HOST:PORT */

@@ -80,7 +80,9 @@ static int flush_stored(struct run_writer *w)
         if (r < 0) return r;
     }
     int r = env_write_all(w->task->env, w->file, w->stored.data, w->stored.size);
-    if (r < 0) return error_set_system(&w->task->error, GLINT_E_SPILL_IO, r, "write", w->path);
+    if (r < 0)
+        return error_set_write(&w->task->error, GLINT_E_SPILL_IO, r, w->path, w->flushed,
+                               w->stored.size);
     w->flushed += w->stored.size;
     w->stored.size = 0;
     give_memory_back(w);

@@ -36,6 +36,7 @@ class Daemon(ClusterTest):
         again = self.start("again", "executor", "--cluster", self.config, "--id", "e1")
         self.assertEqual(again.wait(), 78)
         self.assertIn("error[E0905]", again.err)
+        self.assertRegex(again.err, rf"cause: .*cluster\.toml:10:8: cannot listen on 127\.0\.0\.1 port {self.ports['e1']}: ")
         self.assertIn("hint: another process listens there", again.err)
 
     def test_wrong_command_lines(self):

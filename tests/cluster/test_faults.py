@@ -371,7 +371,20 @@ class Disks(FaultTest):
 
     def test_no_space_to_spill_on_any_node(self):
         job = self.full("e1", "e2")
-        self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "hint:")
+        self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "more are needed now", "hint:")
+
+    def test_a_node_sees_no_shared_folder(self):
+        """As where nobody has mounted it: the error has the node, the path, and what to do."""
+        disk = Disk(self, "shared", "1m")
+        shutil.copy(self.ratings(1000), os.path.join(self.folder, "shared", "r.tsv"))
+        self.executor("e1", disk=disk)
+        for status, code, path, words in ((66, "E0201", "shared/r.tsv", ("shared/r.tsv", "out")),
+                                          (74, "E0303", "shared/.out.glint-", (self.ratings(1000), "shared/out"))):
+            with self.subTest(code):
+                job = self.submit(code, "count-keys", *words)
+                self.ends_badly(job, status, f"error[{code}]", path, "failed on e1 (127.0.0.1)",
+                                "storage that all nodes share")
+                self.assertEqual(os.listdir(os.path.join(self.folder, "shared")), ["r.tsv"])
 
     def test_no_space_for_the_output(self):
         self.expected()
@@ -380,7 +393,7 @@ class Disks(FaultTest):
         for name in ("e1", "e2"):
             self.executor(name, disk=disk)
         job = self.begin(disk=disk, out="results/out")
-        self.ends_badly(job, 74, "error[E0304]", "results/.out.glint-", "No space left")
+        self.ends_badly(job, 74, "error[E0304]", "results/.out.glint-", "No space left", "more are needed now")
         self.assertEqual(os.listdir(disk.seen), [])
 
     def files_of_runs(self, minimum):

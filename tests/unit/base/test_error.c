@@ -72,6 +72,32 @@ Test(error, system_errors_find_their_code)
     }
 }
 
+Test(error, a_full_disk_says_what_it_takes)
+{
+    struct glint_error full = {.code = GLINT_OK}, broken = {.code = GLINT_OK};
+    cr_expect_eq(error_set_write(&full, GLINT_E_SPILL_IO, -ENOSPC, "a/file", 4096, 100),
+                 GLINT_E_SPILL_FULL);
+    cr_expect_str_eq(full.cause, "cannot write a/file: No space left on device: 4096 bytes are "
+                                 "written, and 100 more are needed now");
+    cr_expect_eq(error_set_write(&full, GLINT_E_SPILL_IO, -EIO, "b", 1, 2), GLINT_E_SPILL_FULL);
+    cr_expect_not_null(strstr(full.cause, "a/file"), "the first one stays");
+    cr_expect_eq(error_set_write(&broken, GLINT_E_OUTPUT_IO, -EIO, "b", 1, 2), GLINT_E_OUTPUT_IO);
+    cr_expect_str_eq(broken.cause, "cannot write b: Input/output error");
+}
+
+Test(error, what_is_missing_may_not_be_shared)
+{
+    struct glint_error gone = {.code = GLINT_OK}, denied = {.code = GLINT_OK};
+    cr_expect_eq(error_set_unseen(&gone, GLINT_E_INPUT_MISSING, -ENOENT, "open", "a/file"),
+                 GLINT_E_INPUT_MISSING);
+    cr_expect_not_null(strstr(gone.cause, "cannot open a/file"));
+    cr_expect_not_null(strstr(gone.hint, "storage that all nodes share"));
+    cr_expect_eq(error_set_unseen(&gone, GLINT_E_OUTPUT_IO, -EIO, "open", "b"),
+                 GLINT_E_INPUT_MISSING, "the first one stays");
+    error_set_unseen(&denied, GLINT_E_INPUT_DENIED, -EACCES, "open", "a/file");
+    cr_expect_str_eq(denied.hint, "");
+}
+
 Test(error, long_causes_are_cut)
 {
     char path[4000];
