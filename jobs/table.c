@@ -14,6 +14,11 @@ extern const struct glint_module ops_module;
     X(fpr_check)                                                                                   \
     X(constructions)                                                                               \
     X(membership)                                                                                  \
+    X(gap_sample)                                                                                  \
+    X(admit)                                                                                       \
+    X(speedup)                                                                                     \
+    X(join)                                                                                        \
+    X(union)                                                                                       \
     X(empty_tasks)
 
 #define DECLARE(name)                                                                              \

@@ -35,6 +35,10 @@ class Shapes(ClusterTest):
         yield "constructions", "--mappers", "1,5", train, out("constructions")
         yield ("membership", "--counts", out("how-many"), "--sets", out("sets"), train,
                out("partials"), out("membership"))
+        yield "gap-sample", "--split-size", "100K", table, out("sample")
+        yield ("admit", "--bits-per-element", "2.57", "--admitted", out("admitted"), "--rejected",
+               out("rejected"), os.path.join(to, "sample", "part-*"), table, out("admit"))
+        yield "union", "--split-size", "100K", "--m", "100000", "--scheme", "md5-random", table, out("union")
 
     def table(self):
         path = os.path.join(self.folder, "table.tsv")
