@@ -186,10 +186,6 @@ static void say_ready(const struct daemon *d)
 {
     const char *host = d->self->host;
     bool v6 = strchr(host, ':') != NULL;
-    if (d->cluster->insecure_plaintext)
-        log_line(LOG_WARN, NULL,
-                 "insecure_plaintext: whoever reaches the port runs code as this "
-                 "user");
     if (d->config->log_json)
         log_line(LOG_INFO, NULL, "executor %s ready on %s%s%s:%u", d->self->id, v6 ? "[" : "", host,
                  v6 ? "]" : "", gate_port(d->gate));

@@ -169,7 +169,7 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     return c;
 }
 
-static void name_peer(struct conn *c)
+void conn_name_peer(struct conn *c)
 {
     struct sockaddr_storage s;
     int size = sizeof s;
@@ -188,9 +188,11 @@ static void name_peer(struct conn *c)
 void conn_begin(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (c->dialling) conn_advance(c, CONN_SECURING);
-    assert(c->state == CONN_SECURING);
-    name_peer(c);
+    if (c->dialling) {
+        conn_advance(c, CONN_SECURING);
+        conn_name_peer(c);
+    }
+    assert(c->state == CONN_SECURING && (c->dialling || c->address[0] != '\0'));
     int r = uv_tcp_nodelay(&c->tcp, 1);
     if (r == 0) r = conn_read_start(c);
     if (r != 0) {

@@ -79,6 +79,8 @@ struct conn {
 
 /* conn.c */
 struct conn *conn_create(struct net *net, bool dialling, struct glint_error *error);
+/* Fills in host and address. Of an accepted one before conn_begin. */
+void conn_name_peer(struct conn *c);
 /* The TCP connection is there: TLS and hello begin. */
 void conn_begin(struct conn *c);
 void conn_advance(struct conn *c, enum conn_state state);

@@ -27,6 +27,7 @@ struct gate {
     uv_tcp_t tcp;      /* listens */
     uv_tcp_t turnaway; /* takes what there is no memory for */
     uv_timer_t rest;
+    uv_timer_t warn;  /* each minute, of a port without TLS */
     unsigned handles; /* open ones */
     bool closed, resting, turning_away;
     bool another; /* came while one was turned away */
@@ -78,11 +79,29 @@ static void pend(struct gate *g, struct conn *c)
     g->pending_count++;
 }
 
-static void drop_oldest(struct gate *g, const char *cause)
+static void drop(struct conn *c, const char *cause)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_CONNECTION, NULL, "%s", cause);
-    conn_fail(g->pending, &why);
+    conn_fail(c, &why);
+}
+
+static uint32_t count_of(const struct gate *g, const char *host)
+{
+    uint32_t count = 0;
+    for (const struct conn *c = g->pending; c != NULL; c = c->gate_next)
+        count += strcmp(c->host, host) == 0;
+    return count;
+}
+
+/* Who gives way to one more: an address that has more than its share is no reason to drop others.
+ * Many executors of one host, which come at once, may have all the room while nobody else comes. */
+static void make_room(struct gate *g)
+{
+    struct conn *c = g->pending;
+    while (c != NULL && count_of(g, c->host) <= GATE_ADDRESS_MAX) c = c->gate_next;
+    drop(c != NULL ? c : g->pending,
+         "too many connections are on their way, and this one was the oldest");
 }
 
 /* Strangers never take the descriptors that the work needs. */
@@ -120,6 +139,14 @@ static void tell_lack(struct gate *g, const char *what, int code)
     g->told_ms = now_ms;
     log_line(LOG_WARN, NULL, "cannot %s on port %u: %s; " FILES_HINT, what, g->port,
              uv_strerror(code));
+}
+
+/* A port that anybody may use is not to be forgotten. */
+static void warn(uv_timer_t *timer)
+{
+    const struct gate *g = timer->data;
+    log_line(LOG_WARN, NULL, "insecure_plaintext: whoever reaches port %u runs code as this user",
+             g->port);
 }
 
 static void rest(struct gate *g);
@@ -198,13 +225,13 @@ static void on_connection(uv_stream_t *stream, int status)
         conn_close(c, false);
         return;
     }
-    if (g->pending_count >= g->pending_max)
-        drop_oldest(g, "too many connections are on their way, and this one was the oldest");
+    if (g->pending_count >= g->pending_max) make_room(g);
+    conn_name_peer(c);
     pend(g, c);
     assert(g->pending_count <= g->pending_max && g->pending_max <= GATE_PENDING_MAX);
     if (files_are_few(c)) {
         if (g->pending_count > 1) g->pending_max = g->pending_count - 1;
-        drop_oldest(g, "few file descriptors are left; " FILES_HINT);
+        drop(g->pending, "few file descriptors are left; " FILES_HINT);
     }
     if (c->state != CONN_CLOSED) conn_begin(c);
 }
@@ -254,12 +281,17 @@ struct gate *gate_open(struct net *net, const char *host, uint16_t port,
     g->pending_max = GATE_PENDING_MAX;
     int r = uv_tcp_init(net->loop, &g->tcp);
     if (r == 0) r = uv_timer_init(net->loop, &g->rest);
-    assert(r == 0); /* neither can fail: no descriptor is made yet */
-    g->tcp.data = g->rest.data = g;
-    g->handles = 2;
+    if (r == 0) r = uv_timer_init(net->loop, &g->warn);
+    assert(r == 0); /* none can fail: no descriptor is made yet */
+    g->tcp.data = g->rest.data = g->warn.data = g;
+    g->handles = 3;
     r = find_address(g, host, port);
     if (r == 0) r = listen_again(g);
     if (r == 0) r = note_port(g);
+    if (r == 0 && net->tls == NULL) {
+        warn(&g->warn);
+        uv_timer_start(&g->warn, warn, GATE_WARN_MS, GATE_WARN_MS);
+    }
     if (r == 0) return g;
     gate_close(g);
     if (r == UV_EMFILE || r == UV_ENFILE || r == UV_ENOMEM)
@@ -286,6 +318,7 @@ void gate_close(struct gate *g)
     g->closed = true;
     while (g->pending != NULL) conn_close(g->pending, false);
     uv_close((uv_handle_t *)&g->rest, on_handle_closed);
+    uv_close((uv_handle_t *)&g->warn, on_handle_closed);
     if (!g->resting) uv_close((uv_handle_t *)&g->tcp, on_handle_closed);
 }
 

@@ -211,6 +211,38 @@ class Strangers(DoorTest):
             self.assertLess(sent, len(data))
         self.assert_well()
 
+    def test_an_address_with_many_of_them_takes_no_room_of_others(self):
+        """Beyond 64 the oldest of an address with more than 16 gives way, and nobody else."""
+        self.stop(self.e1)
+        self.write_cluster(connect="30s")
+        self.e1 = self.executor("e1")
+
+        def come(address, count):
+            comers = [socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN, (address, 0))
+                      for _ in range(count)]
+            for s in comers:
+                self.addCleanup(s.close)
+            return comers
+
+        def closed(s):
+            s.setblocking(False)
+            try:
+                return s.recv(1) == b""
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+
+        few, many = come("127.0.0.2", 10), come("127.0.0.3", 70)
+        until(lambda: sum(map(closed, many)) == 16, "of 80 there is room for 64")
+        self.assertEqual(sum(map(closed, many[:16])), 16, "the oldest have given way")
+        others = come("127.0.0.4", 38)
+        until(lambda: sum(map(closed, many)) == 54, "16 are left of the address with many")
+        more = come("127.0.0.4", 10)
+        until(lambda: sum(map(closed, others)) == 10, "its share is not taken from it")
+        self.assertEqual((sum(map(closed, few)), sum(map(closed, many)), sum(map(closed, more))), (0, 54, 0))
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+
     def test_a_thousand_silent_ones_do_not_keep_a_driver_out(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         if most < 1200:

@@ -153,6 +153,27 @@ class Clocks(CountingTest):
             self.assertEqual(len(days), 2, "the clock has jumped")
 
 
+class Plaintext(ClusterTest):
+    def test_an_open_port_is_told_each_minute(self):
+        found = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))
+        if not found or SANITIZED:
+            self.skipTest("no libfaketime, or sanitizers that want to be loaded first")
+        fast = {"LD_PRELOAD": found[0], "FAKETIME": "+0 x300"}
+        for plain in (True, False):
+            self.write_cluster(insecure_plaintext=plain, drain="1h")
+            e1 = self.start("e1", "executor", "--cluster", self.config, "--id", "e1", env=fast)
+            e1.until_says("ready on")
+            until(lambda e=e1, p=plain: e.err.count("insecure_plaintext: whoever reaches") >= 4 * p, "it is told")
+            if plain:
+                times = re.findall(r"(?m)^\S+T(\d\d):(\d\d):(\d\d)\.\d+Z warn .*insecure_plaintext", e1.err)
+                seconds = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in times]
+                for earlier, later in zip(seconds, seconds[1:]):
+                    self.assertGreaterEqual((later - earlier) % 86400, 58)
+            else:
+                self.assertNotIn("insecure", e1.err)
+            self.stop(e1)
+
+
 class Descriptors(ClusterTest):
     keys = {**ClusterTest.keys, "connect": "1s"}
 
