@@ -232,21 +232,25 @@ enum glint_type fields_key_type(const struct fields *f)
     return f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_I64;
 }
 
+int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
+                     uint8_t *out)
+{
+    const char *text = glint_job_option(args, option);
+    *out = '\t';
+    if (strcmp(text, "\\t") == 0) return glint_error(g)->code;
+    *out = (uint8_t)text[0];
+    if (strlen(text) == 1 && text[0] != '\n') return glint_error(g)->code;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
+                       "--%s \"%s\" is not one byte", option, text);
+}
+
 int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
 {
     memset(out, 0, sizeof *out);
     out->id_column = (uint32_t)glint_job_i64(g, args, "id-column", 1, FIELDS_COLUMN_MAX) - 1;
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
-    const char *delimiter = glint_job_option(args, "delimiter");
-    if (strcmp(delimiter, "\\t") == 0)
-        out->delimiter = '\t';
-    else if (strlen(delimiter) == 1 && delimiter[0] != '\n')
-        out->delimiter = (uint8_t)delimiter[0];
-    else
-        glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
-                    "--delimiter \"%s\" is not one byte", delimiter);
-    return glint_error(g)->code;
+    return fields_delimiter(g, args, "delimiter", &out->delimiter);
 }
 
 int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out)

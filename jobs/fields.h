@@ -60,6 +60,9 @@ struct fields {
 /* The driver's side: reads the options; 0 or the context's code. */
 int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
 int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+/* One option that is a delimiter. 0 or the context's code. */
+int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
+                     uint8_t *out);
 /* Ids that are whole lines, whatever stands in them. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);
