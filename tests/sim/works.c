@@ -77,7 +77,7 @@ static const struct glint_function sum_function = {.name = "sim.sum",
 static const struct glint_function *const functions[] = {&row_function, &sum_function, NULL};
 static const struct glint_module module = {"sim", functions};
 
-enum { MODULES_MAX = 16 };
+enum { MODULES_MAX = 64 };
 const struct glint_module *const *works_modules(void)
 {
     static const struct glint_module *all[MODULES_MAX];
