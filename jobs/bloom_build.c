@@ -1,68 +1,95 @@
 /* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P.
  *
- * Two strategies, the same bytes:
- *   indexes   what the Spark program does: each row becomes (key, its k bit indexes), the indexes
- * of a key are concatenated, the filter is filled from them partials  each partition fills a filter
- * per key, the filters of a key are ORed The first moves about k indexes per row between the
- * stages, the second a set of filters per task. */
+ * Three strategies, the same bits; what each sends from stage to stage, and what a slot holds:
+ *
+ *     indexes    each row as (key, its k bit indexes): k numbers per row; one filter
+ *     partials   a filter per key and task, which are ORed; all filters
+ *     segments   as indexes, with each filter cut into ranges of bits; one range
+ *
+ * indexes is what the Spark program does. */
 #include "jobs/bloom_chain.h"
 #include "jobs/jobs.h"
+#include "jobs/segments.h"
 
 #include <assert.h>
 #include <string.h>
 
+enum strategy { INDEXES, PARTIALS, SEGMENTS, STRATEGIES };
+static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments"};
+
 struct plan {
     struct glint *g;
     const char *const *paths; /* P INPUT COUNTS OUTPUT */
+    const struct glint_job_args *args;
     struct fields fields;
     struct sizes sizes;
     enum bloom_way lists; /* what strategy indexes is */
-    bool partials;
+    enum strategy strategy;
+    uint32_t log2; /* of a segment's bits */
 };
 
 /* Bytes between the stages, and what a slot must hold. */
 struct estimate {
-    uint64_t indexes, partials, partials_memory;
+    uint64_t indexes, partials, memory[STRATEGIES];
 };
 
 static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *lines)
 {
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
-    uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1);
+    uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1), largest = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (bloom_bytes(s->params[i].m) > largest) largest = bloom_bytes(s->params[i].m);
     return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
                              .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
-                             .partials_memory = s->bits_bytes * 2};
+                             .memory = {[INDEXES] = largest, [PARTIALS] = s->bits_bytes * 2}};
 }
 
-static int choose_strategy(struct plan *p, const char *name, struct glint_rdd *lines)
+static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory,
+                             bool chosen)
 {
-    struct estimate e = estimate_costs(p, lines);
-    uint64_t memory = glint_slot_memory(p->g);
-    bool fits = e.partials_memory <= memory;
-    if (strcmp(name, "auto") == 0)
-        p->partials = fits && e.partials <= e.indexes;
-    else if (strcmp(name, "partials") == 0)
-        p->partials = true;
-    else if (strcmp(name, "indexes") == 0)
-        p->partials = false;
-    else
-        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes or partials",
+    glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
+               (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
+    glint_note(p->g, "between stages: indexes about %llu bytes, partials about %llu bytes",
+               (unsigned long long)e->indexes, (unsigned long long)e->partials);
+    glint_note(p->g, "a slot has %llu bytes, indexes need %llu, partials %llu",
+               (unsigned long long)memory, (unsigned long long)e->memory[INDEXES],
+               (unsigned long long)e->memory[PARTIALS]);
+    glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], chosen ? " (auto)" : "");
+}
+
+/* The cheaper one of those that fit a slot's memory; segments always do. */
+static enum strategy cheapest(const struct estimate *e, uint64_t memory)
+{
+    if (e->memory[PARTIALS] <= memory && e->partials <= e->indexes) return PARTIALS;
+    return e->memory[INDEXES] <= memory ? INDEXES : SEGMENTS;
+}
+
+static int choose_strategy(struct plan *p, struct glint_rdd *lines)
+{
+    const char *name = glint_job_option(p->args, "strategy"),
+               *segment = glint_job_option(p->args, "segment-size");
+    const struct estimate e = estimate_costs(p, lines);
+    const uint64_t memory = glint_slot_memory(p->g);
+    const bool chosen = strcmp(name, "auto") == 0;
+    p->strategy = chosen ? cheapest(&e, memory) : INDEXES;
+    while (!chosen && p->strategy < STRATEGIES && strcmp(name, strategy_names[p->strategy]) != 0)
+        p->strategy++;
+    if (p->strategy == STRATEGIES)
+        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials or segments",
                            "--strategy \"%s\" is none", name);
-    if (glint_explaining(p->g)) {
-        glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
-                   (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
-        glint_note(p->g, "between stages: indexes about %llu bytes, partials about %llu bytes",
-                   (unsigned long long)e.indexes, (unsigned long long)e.partials);
-        glint_note(p->g, "a slot has %llu bytes, partials need %llu", (unsigned long long)memory,
-                   (unsigned long long)e.partials_memory);
-        glint_note(p->g, "strategy: %s%s", p->partials ? "partials" : "indexes",
-                   strcmp(name, "auto") == 0 ? " (auto)" : "");
-    }
-    if (!p->partials || fits) return 0;
-    return glint_abort(p->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --strategy indexes",
-                       "partials need %llu bytes per slot, --memory gives %llu",
-                       (unsigned long long)e.partials_memory, (unsigned long long)memory);
+    if (segment != NULL && !chosen && p->strategy != SEGMENTS)
+        return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+                           "strategy %s has no --segment-size", name);
+    if (glint_explaining(p->g)) explain_strategy(p, &e, memory, chosen);
+    if (p->strategy == SEGMENTS) return segments_choose(p->g, &p->sizes, segment, &p->log2);
+    if (e.memory[p->strategy] <= memory) return 0;
+    return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,
+                       p->strategy == PARTIALS && e.memory[INDEXES] <= memory
+                           ? "raise --memory, or use --strategy indexes"
+                           : "raise --memory, or use --strategy segments",
+                       "%s need %llu bytes per slot, --memory gives %llu", name,
+                       (unsigned long long)e.memory[p->strategy], (unsigned long long)memory);
 }
 
 /* --coding: how strategy indexes writes an index. */
@@ -74,9 +101,28 @@ static int choose_coding(struct plan *p, const char *name)
     return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint or fixed", "--coding \"%s\" is none", name);
 }
 
+/* What takes segments of this build apart from those of others. */
+static uint64_t build_number(const struct plan *p, struct glint_rdd *lines)
+{
+    static const char *const rows[] = {"id-column", "key-column", "delimiter", "key"};
+    uint64_t number = segments_hash(glint_input_bytes(lines), p->paths[1]);
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        number = segments_hash(number, glint_job_option(p->args, rows[i]));
+    return segments_build(&p->sizes, p->log2, number);
+}
+
+static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
+{
+    if (p->strategy == SEGMENTS)
+        return segments_chain(lines, &p->sizes, &p->fields, p->log2, build_number(p, lines));
+    if (p->strategy == INDEXES) return bloom_chain(lines, &p->sizes, p->lists, &p->fields);
+    lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
+    return bloom_chain(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
+}
+
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct plan p = {.g = g, .paths = args->positional};
+    struct plan p = {.g = g, .paths = args->positional, .args = args};
     struct bloom_sizing sizing;
     double probability;
     if (sizes_probability(g, p.paths[0], &probability) != 0 ||
@@ -86,12 +132,8 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
     int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
-    if (r == 0) r = choose_strategy(&p, glint_job_option(args, "strategy"), lines);
-    if (r == 0) {
-        if (p.partials) lines = glint_with_split_bytes(lines, bloom_split_bytes(&p.sizes));
-        enum bloom_way way = p.partials ? BLOOM_PARTIALS : p.lists;
-        glint_save_as_msgpack_file(bloom_chain(lines, &p.sizes, way, &p.fields), p.paths[3]);
-    }
+    if (r == 0) r = choose_strategy(&p, lines);
+    if (r == 0) glint_save_as_msgpack_file(filters_of(&p, lines), p.paths[3]);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;
 }
@@ -100,7 +142,8 @@ static const char *const positional[] = {"P", "INPUT", "COUNTS", "OUTPUT", NULL}
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
-    {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials"},
+    {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials, segments"},
+    SEGMENTS_OPTION,
     {"coding", "NAME", "varint", "how strategy indexes writes an index: varint, fixed"},
     {NULL, NULL, NULL, NULL}};
 

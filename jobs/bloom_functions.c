@@ -3,6 +3,7 @@
 #include "jobs/bloom_functions.h"
 
 #include "engine/base/text.h"
+#include "jobs/segments.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,6 +61,31 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
     return r;
 }
 
+/* Rows with a filter, moved together; the others are counted. */
+static void keep_known(struct bloom_input *in, struct glint_task *task, int no_filter)
+{
+    struct fields *f = &in->fields;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        in->filter[kept] = in->filter[row];
+        f->id_start[kept] = f->id_start[row];
+        f->id_end[kept] = f->id_end[row];
+        kept += in->filter[row] != SIZES_NONE;
+    }
+    glint_count_add(task, no_filter, f->rows - kept);
+    f->rows = kept;
+}
+
+int bloom_input_known(struct bloom_input *in, struct glint_task *task,
+                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out)
+{
+    struct fields *f = &in->fields;
+    int r = fields_parse(f, task, lines);
+    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0) keep_known(in, task, no_filter);
+    *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
+    return r;
+}
+
 int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
                        const union glint_value *key, uint32_t *out)
 {
@@ -94,7 +120,17 @@ void bloom_emit_filter(const struct bloom_params *params, const union glint_valu
     glint_emit(out, &record);
 }
 
-static const struct glint_function *const functions[] = {
-    &bloom_rating_indexes, &bloom_text_indexes, &bloom_extend, &bloom_fill, &bloom_rating_partials,
-    &bloom_text_partials,  &bloom_or,           &bloom_seal,   NULL};
+static const struct glint_function *const functions[] = {&bloom_rating_indexes,
+                                                         &bloom_text_indexes,
+                                                         &bloom_extend,
+                                                         &bloom_fill,
+                                                         &bloom_rating_partials,
+                                                         &bloom_text_partials,
+                                                         &bloom_or,
+                                                         &bloom_seal,
+                                                         &segments_lists_of_rows,
+                                                         &segments_fill,
+                                                         &segments_key_number,
+                                                         &segments_key_text,
+                                                         NULL};
 const struct glint_module bloom_build_module = {"bloom", functions};

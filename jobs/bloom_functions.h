@@ -11,6 +11,9 @@
  */
 #define BLOOM_BETWEEN "bytes between stages"
 
+/* The counter of rows whose key has no filter. */
+#define BLOOM_NO_FILTER "no filter"
+
 /* Rows parsed, their ids and the numbers of their filters, as the library wants
  * them. Rows whose key has no count are bad rows, left out if they are skipped.
  */
@@ -23,6 +26,9 @@ int bloom_input_open(struct glint_task *task, struct bloom_input *in);
 /* 0 or a code; *out borrows from `in` and the batch. */
 int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
                      const struct glint_batch *lines, struct bloom_rows *out);
+/* The same, where rows whose key has no filter are left out and counted. */
+int bloom_input_known(struct bloom_input *in, struct glint_task *task,
+                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
 /* The number of a key that must have a filter. 0 or a code. */
 int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
                        const union glint_value *key, uint32_t *out);

@@ -9,6 +9,8 @@
 #include "jobs/bloom_functions.h"
 #include "jobs/jobs.h"
 #include "jobs/python_text.h"
+#include "jobs/segments.h"
+#include "jobs/segments_heads.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -31,26 +33,11 @@ static int test_open(struct glint_task *task, void *state)
     if (r == 0) r = bloom_open_filters(task, &s->set);
     if (r != 0) return r;
     assert(s->set.count == s->input.sizes.count);
-    s->no_filter = glint_counter(task, "no filter");
+    s->no_filter = glint_counter(task, BLOOM_NO_FILTER);
     s->tallies = glint_scratch(task, sizeof *s->tallies * s->set.count);
     if (s->no_filter < 0 || s->tallies == NULL) return GLINT_E_NO_MEMORY;
     memset(s->tallies, 0, sizeof *s->tallies * s->set.count);
     return 0;
-}
-
-/* Rows with a filter, moved together; the others are counted. */
-static void keep_known(struct test_state *s, struct glint_task *task)
-{
-    struct fields *f = &s->input.fields;
-    uint32_t kept = 0;
-    for (uint32_t row = 0; row < f->rows; row++) {
-        s->input.filter[kept] = s->input.filter[row];
-        f->id_start[kept] = f->id_start[row];
-        f->id_end[kept] = f->id_end[row];
-        kept += s->input.filter[row] != SIZES_NONE;
-    }
-    glint_count_add(task, s->no_filter, f->rows - kept);
-    f->rows = kept;
 }
 
 static int test_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -58,15 +45,13 @@ static int test_batch(struct glint_task *task, void *state, const struct glint_b
 {
     (void)out;
     struct test_state *s = state;
-    struct fields *f = &s->input.fields;
-    int r = fields_parse(f, task, in);
+    struct bloom_rows rows;
+    int r = bloom_input_known(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
-    if (sizes_find_rows(&s->input.sizes, f, s->input.filter) > 0) keep_known(s, task);
-    struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->input.filter, f->rows};
     bloom_set_contains_rows(&s->set, &rows, s->hit);
-    assert(f->rows <= in->rows);
-    for (uint32_t row = 0; row < f->rows; row++) {
-        struct bloom_tally *t = &s->tallies[s->input.filter[row]];
+    assert(rows.rows <= in->rows);
+    for (uint32_t row = 0; row < rows.rows; row++) {
+        struct bloom_tally *t = &s->tallies[rows.filter[row]];
         t->hits += s->hit[row];
         t->rows++;
     }
@@ -214,10 +199,20 @@ static const struct glint_function *const functions[] = {&test_rating,
                                                          &report_functions[0][1],
                                                          &report_functions[1][0],
                                                          &report_functions[1][1],
+                                                         &segments_head_of,
+                                                         &segments_probes,
+                                                         &segments_bits,
+                                                         &segments_probe,
+                                                         &segments_rows,
+                                                         &segments_missed_rating,
+                                                         &segments_missed_text,
+                                                         &segments_add_missed,
+                                                         &segments_hits,
                                                          NULL};
 const struct glint_module bloom_test_module = {"bloom", functions};
 
-/* ---- The filters, collected one by one into the blob that is broadcast */
+/* ---- The filters, collected one by one into the blob that is broadcast; of those in segments only
+ * what there is */
 
 struct collecting {
     struct glint *g;
@@ -225,8 +220,9 @@ struct collecting {
     struct sizes *sizes;
     double probability;
     bool begun;
-    uint8_t *blob;
+    uint8_t *blob; /* NULL: in segments */
     uint64_t blob_size;
+    struct segments_heads heads;
 };
 
 static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
@@ -237,45 +233,43 @@ static int filter_fail(const struct collecting *c, enum glint_code code, const c
 }
 
 /* The filters' own scheme and layout size the keys anew. */
-static int blob_begin(struct collecting *c, const struct bloom_params *kind)
+static int size_keys(struct collecting *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
     struct bloom_sizing sizing;
     enum bloom_result result =
         bloom_sizing_for_rate(kind->scheme, kind->layout, c->probability, &sizing);
+    assert(!c->begun && s->count > 0);
     if (result != BLOOM_OK) return sizes_fail(c->g, result, c->path);
     if (sizes_apply(c->g, s, &sizing) != 0) return glint_error(c->g)->code;
+    memset(s->present, 0, s->count);
+    c->begun = true;
+    return 0;
+}
+
+static int blob_begin(struct collecting *c)
+{
+    struct sizes *s = c->sizes;
     c->blob_size = bloom_blob_size(s->params, s->count);
     c->blob = glint_alloc(c->g, c->blob_size);
     if (c->blob == NULL) return glint_error(c->g)->code;
-    memset(s->present, 0, s->count);
-    assert(!c->begun && s->count > 0);
-    c->begun = true;
-    result = bloom_blob_begin(c->blob, s->params, s->count);
+    enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
 }
 
-static int take_filter(void *arg, const struct glint_record *record)
+/* The number of a filter's key, whose size must be the one that P and COUNTS give. */
+static int find_filter(struct collecting *c, const struct glint_record *record, const char *key,
+                       const struct bloom_params *have, uint32_t *out_number)
 {
-    struct collecting *c = arg;
     struct sizes *s = c->sizes;
-    struct bloom_filter filter;
-    char key[256], what[256];
-    if (s->text)
-        text_format(key, sizeof key, "%.*s",
-                    (int)(record->key.bytes.size > 200 ? 200 : record->key.bytes.size),
-                    (const char *)record->key.bytes.data);
-    else
-        text_i64(key, record->key.i64);
-    enum bloom_result result =
-        bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
-    if (result != BLOOM_OK)
-        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
-    if (!c->begun && blob_begin(c, &filter.params) != 0) return glint_error(c->g)->code;
-    uint32_t number = sizes_find_any(s, &record->key);
-    if (number == SIZES_NONE)
+    char what[256];
+    *out_number = sizes_find_any(s, &record->key);
+    if (*out_number == SIZES_NONE)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
-    const struct bloom_params *want = &s->params[number], *have = &filter.params;
+    const struct bloom_params *want = &s->params[*out_number];
+    if (have->scheme == want->scheme && have->layout == want->layout && have->m == want->m &&
+        have->k == want->k)
+        return 0;
     text_format(what, sizeof what,
                 "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, "
                 "%s, %llu, %llu, %u",
@@ -283,32 +277,90 @@ static int take_filter(void *arg, const struct glint_record *record)
                 (unsigned long long)have->n, (unsigned long long)have->m, have->k,
                 bloom_scheme_name(want->scheme), bloom_layout_name(want->layout),
                 (unsigned long long)want->n, (unsigned long long)want->m, want->k);
-    if (have->scheme != want->scheme || have->layout != want->layout || have->m != want->m ||
-        have->k != want->k || s->present[number])
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
-                           s->present[number] ? "it stands there twice" : what);
-    assert(number < s->count && filter.params.m == want->m);
+    return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
+}
+
+static int take_filter(struct collecting *c, const struct glint_record *record, const char *key)
+{
+    struct sizes *s = c->sizes;
+    struct bloom_filter filter;
+    uint32_t number;
+    enum bloom_result result =
+        bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
+    if (result != BLOOM_OK)
+        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+    if (c->heads.count > 0)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is whole, others are in segments");
+    if (!c->begun && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
+        return glint_error(c->g)->code;
+    int r = find_filter(c, record, key, &filter.params, &number);
+    if (r != 0) return r;
+    if (s->present[number])
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it stands there twice");
+    assert(number < s->count && filter.params.m == s->params[number].m);
     s->present[number] = true;
-    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(want->m));
+    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     return 0;
 }
 
-/* All filters of FILTERS in one broadcast; which keys have one is noted in the sizes. */
-static struct glint_broadcast *collect_filters(struct glint *g, const char *path, double p,
-                                               struct sizes *sizes, bool *out_java)
+static int take_head(struct collecting *c, const struct glint_record *record, const char *key)
 {
-    struct collecting c = {.g = g, .path = path, .sizes = sizes, .probability = p};
+    struct bloom_segment segment;
+    uint32_t number;
+    enum bloom_result result =
+        bloom_segment_decode_header(record->value.bytes.data, record->value.bytes.size, &segment);
+    if (result != BLOOM_OK)
+        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+    if (c->blob != NULL)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is in segments, others are whole");
+    if (!c->begun && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
+    int r = find_filter(c, record, key, &segment.params, &number);
+    if (r != 0) return r;
+    c->sizes->present[number] = true;
+    return segments_heads_add(c->g, &c->heads, number, &segment);
+}
+
+static int take_record(void *arg, const struct glint_record *record)
+{
+    struct collecting *c = arg;
+    const struct glint_slice *value = &record->value.bytes;
+    char key[256];
+    if (c->sizes->text)
+        text_format(key, sizeof key, "%.*s",
+                    (int)(record->key.bytes.size > 200 ? 200 : record->key.bytes.size),
+                    (const char *)record->key.bytes.data);
+    else
+        text_i64(key, record->key.i64);
+    return bloom_is_segment(value->data, value->size) ? take_head(c, record, key)
+                                                      : take_filter(c, record, key);
+}
+
+/* What is in FILTERS; which keys have one is noted in the sizes. 0 or the context's code. */
+static int collect_filters(struct collecting *c, struct glint_rdd *filters)
+{
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
-    struct glint_shape shape = {sizes->text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    int r = glint_collect_each(glint_msgpack_file(g, path, shape), take_filter, &c);
-    if (r == 0 && !c.begun) r = blob_begin(&c, &widest); /* no filters: every row has none */
-    if (r != 0 || glint_error(g)->code != GLINT_OK) {
-        glint_free(c.blob);
-        return NULL;
-    }
-    *out_java = sizes->params[0].scheme == BLOOM_HADOOP;
-    bloom_blob_seal(c.blob);
-    return glint_broadcast(g, c.blob, c.blob_size);
+    struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
+    int r = glint_collect_each(heads, take_record, c);
+    if (r == 0 && !c->begun && size_keys(c, &widest) == 0) /* no filters: every row has none */
+        r = blob_begin(c);
+    if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
+    return glint_error(c->g)->code != GLINT_OK ? glint_error(c->g)->code : r;
+}
+
+/* All filters in one broadcast. */
+static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
+                                const struct fields *fields)
+{
+    struct glint *g = c->g;
+    struct glint_args *function = glint_args(g);
+    fields_args(function, fields);
+    bloom_blob_seal(c->blob);
+    glint_args_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
+    glint_args_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
+    c->blob = NULL;
+    const char *test = c->sizes->text ? "bloom.test_text" : "bloom.test_rating";
+    struct glint_rdd *hits = glint_map_partitions(lines, test, function);
+    return glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
 }
 
 static int test_run(struct glint *g, const struct glint_job_args *args)
@@ -316,27 +368,27 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     const char *const *paths = args->positional; /* P INPUT FILTERS COUNTS OUTPUT */
     struct fields fields;
     struct sizes sizes = {.count = 0};
-    double probability;
-    bool java = false;
-    if (sizes_probability(g, paths[0], &probability) != 0 || fields_options(g, args, &fields) != 0)
+    struct collecting c = {.g = g, .path = paths[2], .sizes = &sizes};
+    if (sizes_probability(g, paths[0], &c.probability) != 0 ||
+        fields_options(g, args, &fields) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = glint_text_file(g, paths[1]);
     /* One bit per id, for now: the filters say how they were sized. */
     struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
     int r = sizes_read(g, paths[3], &fields, &sizing, &sizes);
-    struct glint_broadcast *filters =
-        r == 0 ? collect_filters(g, paths[2], probability, &sizes, &java) : NULL;
-    if (filters != NULL) {
-        struct glint_args *function = glint_args(g);
-        fields_args(function, &fields);
-        glint_args_broadcast(function, "sizes", sizes_broadcast(g, &sizes));
-        glint_args_broadcast(function, "filters", filters);
-        const char *test = sizes.text ? "bloom.test_text" : "bloom.test_rating";
-        struct glint_rdd *hits = glint_map_partitions(lines, test, function);
-        struct glint_rdd *sums = glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+    struct glint_shape shape = {sizes.text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *filters = r == 0 ? glint_msgpack_file(g, paths[2], shape) : NULL;
+    if (r == 0) r = collect_filters(&c, filters);
+    if (r == 0) {
+        const bool java = sizes.params[0].scheme == BLOOM_HADOOP;
+        struct glint_rdd *sums = c.blob != NULL ? tested(&c, lines, &fields)
+                                                : segments_tested(lines, filters, &sizes, &fields,
+                                                                  segments_heads_log2(&c.heads));
         struct glint_rdd *report = glint_map(sums, report_functions[sizes.text][java].name, NULL);
         glint_save_as_text_file(report, paths[4]);
     }
+    glint_free(c.blob);
+    segments_heads_fini(&c.heads);
     sizes_fini(&sizes);
     return glint_error(g)->code;
 }

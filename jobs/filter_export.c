@@ -5,7 +5,7 @@
 #include "engine/cli/print.h"
 #include "engine/cli/signals.h"
 #include "jobs/beside.h"
-#include "jobs/filter_file.h"
+#include "jobs/filter_parts.h"
 #include "jobs/verbs.h"
 
 #include <assert.h>
@@ -17,8 +17,11 @@ struct export
 {
     struct env *env;
     struct beside folder;
+    struct filter_parts parts;
     struct glint_error error;
 };
+
+enum { COPY_BYTES = 1 << 20 };
 
 /* Percent-encoding of RFC 3986, with the point encoded at the beginning, where it hides a file.
  * False: no room. */
@@ -40,36 +43,82 @@ static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
     return true;
 }
 
-static int write_bits(struct export *x, const char *path, const struct bloom_filter *filter)
+/* The segments one behind the other: each but the last is a whole number of bytes. */
+static int copy_segments(struct export *x, int file, const struct filter_whole *whole)
+{
+    uint8_t *data = mem_alloc(COPY_BYTES);
+    if (data == NULL) return error_no_memory(&x->error);
+    int code = 0;
+    for (uint64_t i = 0; code == 0 && i < whole->count; i++) {
+        const uint64_t size = bloom_bytes(bloom_segment_bits(&whole->first[i].segment));
+        for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
+            const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
+            code = filter_parts_read(&x->parts, &whole->first[i], at, data, more, &x->error);
+            int failed = code == 0 ? env_write_all(x->env, file, data, more) : 0;
+            if (failed != 0)
+                code =
+                    error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->folder.path);
+            if (code == 0 && signals_pending() != GLINT_OK)
+                code = error_set(&x->error, signals_pending(), NULL, "a signal came");
+        }
+    }
+    mem_free(data);
+    return code;
+}
+
+/* One of both: the filter's bits or its segments. */
+static int write_bits(struct export *x, const char *path, const struct bloom_filter *filter,
+                      const struct filter_whole *whole)
 {
     struct env *env = x->env;
-    int file = env->open(env, path, ENV_PUBLIC);
+    int file = env->open(env, path, ENV_PUBLIC), code = 0;
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
-    int failed = env_write_all(env, file, filter->bits, bloom_bytes(filter->params.m));
+    if (filter == NULL) code = copy_segments(x, file, whole);
+    int failed =
+        filter != NULL ? env_write_all(env, file, filter->bits, bloom_bytes(filter->params.m)) : 0;
     int closed = env->close(env, file);
     if (failed == 0) failed = closed;
-    if (failed == 0) return GLINT_OK;
+    if (code != 0 || failed == 0) return code;
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+}
+
+/* KEY.bits; a key has one filter. `from` says where it lies. */
+static int export_filter(struct export *x, const struct filter_key *key, const char *from,
+                         const struct bloom_filter *filter, const struct filter_whole *whole)
+{
+    struct env_stat stat;
+    char name[256], path[PATH_MAX];
+    enum glint_code stop = signals_pending();
+    assert((filter == NULL) != (whole == NULL));
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    if (!encode_key(key, name, sizeof name - sizeof ".bits") ||
+        !text_format(path, sizeof path, "%s/%s.bits", x->folder.hidden, name))
+        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
+                         "%s: the key is too long for the name of a file", from);
+    if (x->env->stat(x->env, path, &stat) == 0)
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
+                         "%s: a second filter for the key %s", from, name);
+    return write_bits(x, path, filter, whole);
 }
 
 static int export_record(void *arg, struct filter_record *record)
 {
     struct export *x = arg;
-    struct env_stat stat;
-    char name[256], path[PATH_MAX];
-    enum glint_code stop = signals_pending();
-    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
-    if (!encode_key(&record->key, name, sizeof name - sizeof ".bits") ||
-        !text_format(path, sizeof path, "%s/%s.bits", x->folder.hidden, name))
-        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
-                         "%s, byte %llu: the key is too long for the name of a file", record->path,
-                         (unsigned long long)record->offset);
-    if (x->env->stat(x->env, path, &stat) == 0)
-        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
-                         "%s, byte %llu: a second filter for the key %s", record->path,
-                         (unsigned long long)record->offset, name);
-    int code = write_bits(x, path, &record->filter);
+    char from[PATH_MAX + 32];
+    if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
+    snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
+    int code = export_filter(x, &record->key, from, &record->filter, NULL);
     if (code == 0) filter_record_fini(record);
+    return code;
+}
+
+static int export_parts(struct export *x)
+{
+    struct filter_whole whole;
+    int code = filter_parts_check(&x->parts, &x->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&x->parts, &at, &whole);)
+        code = export_filter(x, &whole.first->key, x->parts.files[whole.first->file].path, NULL,
+                             &whole);
     return code;
 }
 
@@ -92,6 +141,7 @@ static int export_all(struct export *x, const struct cli_line *line)
     if (code != 0)
         return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.path);
     code = filter_each(env, line->arguments, line->argument_count, export_record, x, &x->error);
+    if (code == 0) code = export_parts(x);
     if (code == 0) code = beside_publish(&x->folder, env, ENV_RENAME_NEW, &x->error);
     if (code == 0) return code;
     int left = env_remove_tree(env, x->folder.hidden, 0);
@@ -116,11 +166,12 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
         .arguments_max = CLI_ARGUMENTS_ANY,
         .own = options};
     struct cli_line line;
-    struct export x = {.env = env_real()};
+    struct export x = {.env = env_real(), .parts.env = env_real()};
     int status;
     if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
     signals_start("a hidden folder beside the output is left");
     status = export_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
+    filter_parts_fini(&x.parts);
     cli_line_fini(&line);
     return status;
 }

@@ -128,7 +128,9 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
         failed = invalid(f, f->at + at, "the key is neither a text nor a number");
     if (failed != 0) return failed;
     at += key_size;
-    enum bloom_result result = bloom_decode(data + at, size - at, &record->filter);
+    enum bloom_result result = bloom_is_segment(data + at, size - at)
+                                   ? bloom_segment_decode(data + at, size - at, &record->segment)
+                                   : bloom_decode(data + at, size - at, &record->filter);
     return result == BLOOM_OK ? GLINT_OK : invalid(f, f->at + at, bloom_strerror(result));
 }
 

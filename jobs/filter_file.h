@@ -21,10 +21,16 @@ struct filter_record {
     const char *path; /* borrowed while filter_each runs */
     uint64_t offset;  /* of the record in the file */
     struct filter_key key;
-    struct buffer bytes; /* the record; the filter's bits lie in it */
+    struct buffer bytes; /* the record; the bits lie in it */
+    /* One of both: a filter, or a segment of one, which has bits and a size then. */
     struct bloom_filter filter;
+    struct bloom_segment segment;
 };
 
+static inline bool filter_record_is_segment(const struct filter_record *record)
+{
+    return record->segment.size > 0;
+}
 int filter_key_compare(const struct filter_key *a, const struct filter_key *b);
 void filter_record_fini(struct filter_record *record);
 

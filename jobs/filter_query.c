@@ -1,10 +1,11 @@
-/* glint filter query: which keys may hold an id. Filters stay in memory, ids stream by; answers are
- * flushed whenever the input pauses, so that the verb can stand in a conversation of pipes. */
+/* glint filter query: which keys may hold an id. Filters stay in memory, those in segments on disk,
+ * where the bytes that an id asks for are read; ids stream by; answers are flushed whenever the
+ * input pauses, so that the verb can stand in a conversation of pipes. */
 #include "engine/base/env.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/limits.h"
-#include "jobs/filter_file.h"
+#include "jobs/filter_parts.h"
 #include "jobs/verbs.h"
 
 #include <assert.h>
@@ -16,31 +17,78 @@
 
 #define READ_BYTES (64 * KIB)
 
+/* One of both. */
+struct query_filter {
+    struct filter_record record;
+    struct filter_whole whole; /* its key is the parts' */
+};
+
 struct query {
-    struct filter_record *records;
+    struct query_filter *filters;
     uint64_t count, capacity;
+    struct filter_parts parts;
     struct glint_error error;
 };
+
+static const struct filter_key *key_of(const struct query_filter *f)
+{
+    return f->whole.count > 0 ? &f->whole.first->key : &f->record.key;
+}
+
+static int add_filter(struct query *q, const struct query_filter *filter)
+{
+    if (q->count == q->capacity) {
+        uint64_t capacity = q->capacity > 0 ? 2 * q->capacity : 64;
+        struct query_filter *filters =
+            mem_grow(q->filters, q->count * sizeof *filters, capacity * sizeof *filters);
+        if (filters == NULL) return error_no_memory(&q->error);
+        q->filters = filters;
+        q->capacity = capacity;
+    }
+    q->filters[q->count++] = *filter;
+    return 0;
+}
 
 static int keep_record(void *arg, struct filter_record *record)
 {
     struct query *q = arg;
-    if (q->count == q->capacity) {
-        uint64_t capacity = q->capacity > 0 ? 2 * q->capacity : 64;
-        struct filter_record *records =
-            mem_grow(q->records, q->count * sizeof *records, capacity * sizeof *records);
-        if (records == NULL) return error_no_memory(&q->error);
-        q->records = records;
-        q->capacity = capacity;
-    }
-    q->records[q->count++] = *record;
-    return 0;
+    if (filter_record_is_segment(record)) return filter_parts_add(&q->parts, record, &q->error);
+    return add_filter(q, &(struct query_filter){.record = *record});
 }
 
-static int compare_records(const void *a, const void *b)
+static int compare_filters(const void *a, const void *b)
 {
-    return filter_key_compare(&((const struct filter_record *)a)->key,
-                              &((const struct filter_record *)b)->key);
+    return filter_key_compare(key_of(a), key_of(b));
+}
+
+static int read_filters(struct query *q, const char *const *paths)
+{
+    struct query_filter filter = {.record = {.path = NULL}};
+    int code = filter_each(env_real(), paths, 1, keep_record, q, &q->error);
+    if (code == 0) code = filter_parts_check(&q->parts, &q->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&q->parts, &at, &filter.whole);)
+        code = add_filter(q, &filter);
+    if (code == 0 && q->count > 0) qsort(q->filters, q->count, sizeof *q->filters, compare_filters);
+    return code;
+}
+
+/* 1, 0, or a code. */
+static int contains_in_parts(struct query *q, const struct filter_whole *whole, const uint8_t *id,
+                             uint64_t size)
+{
+    const struct bloom_params *params = &whole->first->segment.params;
+    const uint64_t bits = whole->first->segment.size;
+    uint64_t indexes[BLOOM_K_MAX];
+    bloom_indexes(params, id, size, indexes);
+    for (uint32_t i = 0; i < params->k; i++) {
+        uint8_t byte;
+        assert(indexes[i] / bits < whole->count);
+        int code = filter_parts_read(&q->parts, &whole->first[indexes[i] / bits],
+                                     indexes[i] % bits / 8, &byte, 1, &q->error);
+        if (code != 0) return code;
+        if ((byte >> indexes[i] % 8 & 1) == 0) return 0;
+    }
+    return 1;
 }
 
 /* Commas, control characters and % itself are percent-encoded: a list of keys has one reading. */
@@ -55,37 +103,43 @@ static void print_key(const struct filter_key *key)
     }
 }
 
-static void answer(const struct query *q, const uint8_t *id, uint64_t size)
+static int answer(struct query *q, const uint8_t *id, uint64_t size)
 {
     const char *before = "\t";
     fwrite(id, 1, size, stdout);
     for (uint64_t i = 0; i < q->count; i++) {
-        const struct filter_record *r = &q->records[i];
-        if (!bloom_contains(&r->filter, id, size)) continue;
+        const struct query_filter *f = &q->filters[i];
+        int hit = f->whole.count > 0 ? contains_in_parts(q, &f->whole, id, size)
+                                     : bloom_contains(&f->record.filter, id, size);
+        if (hit < 0) return hit;
+        if (hit == 0) continue;
         fputs(before, stdout);
-        print_key(&r->key);
+        print_key(key_of(f));
         before = ",";
     }
     fputs(before[0] == '\t' ? "\t\n" : "\n", stdout);
+    return 0;
 }
 
 /* Answers the lines that are whole in `b`, drops them, and keeps the beginning of the next one.
  * *scanned: so many bytes are known to hold no line end. */
-static void answer_lines(const struct query *q, struct buffer *b, uint64_t *scanned)
+static int answer_lines(struct query *q, struct buffer *b, uint64_t *scanned)
 {
     uint64_t start = 0;
+    int code = 0;
     assert(*scanned <= b->size);
-    for (;;) {
+    while (code == 0) {
         const uint8_t *end = memchr(b->data + *scanned, '\n', b->size - *scanned);
         if (end == NULL) break;
         uint64_t stop = (uint64_t)(end - b->data), size = stop - start;
         if (size > 0 && b->data[stop - 1] == '\r') size--;
-        answer(q, b->data + start, size);
+        code = answer(q, b->data + start, size);
         start = *scanned = stop + 1;
     }
     if (start > 0) memmove(b->data, b->data + start, b->size - start);
     b->size -= start;
     *scanned = b->size;
+    return code;
 }
 
 static int answer_stream(struct query *q, struct buffer *b)
@@ -99,15 +153,15 @@ static int answer_stream(struct query *q, struct buffer *b)
             return error_set_system(&q->error, GLINT_E_INPUT_IO, -errno, "read", "standard input");
         if (n == 0) break;
         b->size += (uint64_t)n;
-        answer_lines(q, b, &scanned);
+        int code = answer_lines(q, b, &scanned);
+        if (code != 0) return code;
         if (b->size > LINE_BYTES_MAX_DEFAULT)
             return error_set(&q->error, GLINT_E_LINE_TOO_LONG, NULL,
                              "a line of standard input is longer than %llu bytes",
                              (unsigned long long)LINE_BYTES_MAX_DEFAULT);
         if (fflush(stdout) != 0) return GLINT_OK; /* nobody listens: cli_flush_stdout says so */
     }
-    if (b->size > 0) answer(q, b->data, b->size);
-    return GLINT_OK;
+    return b->size > 0 ? answer(q, b->data, b->size) : 0;
 }
 
 static int query_run(const struct cli_program *program, int argc, char **argv)
@@ -123,18 +177,18 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY};
     struct cli_line line;
-    struct query q = {.records = NULL};
+    struct query q = {.parts.env = env_real()};
     struct buffer input = {NULL, 0, 0};
     int status;
     if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
-    int code = filter_each(env_real(), line.arguments, 1, keep_record, &q, &q.error);
-    if (code == 0 && q.count > 0) qsort(q.records, q.count, sizeof *q.records, compare_records);
+    int code = read_filters(&q, line.arguments);
     for (uint32_t i = 1; code == 0 && i < line.argument_count; i++)
-        answer(&q, (const uint8_t *)line.arguments[i], strlen(line.arguments[i]));
+        code = answer(&q, (const uint8_t *)line.arguments[i], strlen(line.arguments[i]));
     if (code == 0 && line.argument_count == 1) code = answer_stream(&q, &input);
     status = cli_flush_stdout(code != 0 ? cli_fail(&q.error) : 0);
-    for (uint64_t i = 0; i < q.count; i++) filter_record_fini(&q.records[i]);
-    mem_free(q.records);
+    for (uint64_t i = 0; i < q.count; i++) filter_record_fini(&q.filters[i].record);
+    mem_free(q.filters);
+    filter_parts_fini(&q.parts);
     buffer_fini(&input);
     cli_line_fini(&line);
     return status;

@@ -59,6 +59,12 @@ enum bloom_result {
     BLOOM_ERR_K_LAYOUT = -21, /* not a number of hashes for the layout */
     BLOOM_ERR_P_LAYOUT = -22, /* the layout cannot reach so small a p */
     BLOOM_ERR_BITS = -23,     /* under 1 bit per id, or not a number */
+    /* -24 to -27 are the public library's own */
+    BLOOM_ERR_SEGMENT = -28, /* a segment, where a filter is wanted */
+    BLOOM_ERR_PART = -29,    /* no such segment: its size or its index cannot be */
+    BLOOM_ERR_MIXED = -30,   /* segments of several builds */
+    BLOOM_ERR_TWICE = -31,   /* a segment stands there twice */
+    BLOOM_ERR_MISSING = -32, /* a filter lacks a segment */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -204,6 +210,43 @@ enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_
 /* The same where more may follow: `*out_size` is what the filter takes of `data`. */
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
                                      struct bloom_filter *out_view, uint64_t *out_size);
+
+/* ---- filters in segments (segment.c) ---- */
+
+/* A filter too large for one value lies in segments: bits [index * size, (index + 1) * size), the
+ * last one ends with the filter. No block crosses from one into the next. */
+enum {
+    BLOOM_SEGMENT_LOG2_MIN = 9,     /* sizes are powers of two: a segment is 64 bytes at least, */
+    BLOOM_SEGMENT_LOG2_MAX = 31,    /* and 256 MiB at most */
+    BLOOM_SEGMENT_HEADER_MAX = 128, /* bytes before the bits of one */
+};
+
+struct bloom_segment {
+    struct bloom_params params; /* of the whole filter */
+    uint64_t build;             /* segments of one build have one number */
+    uint64_t size;              /* bits of each but the last */
+    uint64_t index;             /* from 0 */
+    const uint8_t *bits;        /* borrowed; NULL: only the header is at hand */
+};
+
+uint64_t bloom_segments(uint64_t m, uint64_t size); /* how many a filter has */
+uint64_t bloom_segment_bits(const struct bloom_segment *segment);
+/* As bloom_encode_header: what stands before the bits in a file. */
+uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
+                                     uint8_t out[BLOOM_SEGMENT_HEADER_MAX]);
+/* Whether the bytes begin as those of a segment do. */
+bool bloom_is_segment(const uint8_t *data, uint64_t size);
+/* `data` is exactly one segment; as bloom_decode. */
+enum bloom_result bloom_segment_decode(const uint8_t *data, uint64_t size,
+                                       struct bloom_segment *out_view);
+/* The same of a header alone, which nothing follows; checks all but the checksum. */
+enum bloom_result bloom_segment_decode_header(const uint8_t *data, uint64_t size,
+                                              struct bloom_segment *out_view);
+/* Whether segments of one filter, in order of their indexes, are all of one build: asked of each
+ * and the one before it; `before` NULL: of the first, `next` NULL: of the last. OK, MIXED, TWICE or
+ * MISSING. */
+enum bloom_result bloom_segment_follows(const struct bloom_segment *before,
+                                        const struct bloom_segment *next);
 
 /* ---- batches ---- */
 

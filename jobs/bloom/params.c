@@ -55,6 +55,13 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_K_LAYOUT:
         return "the layout takes another number of hashes: block512 1 to 24, split-block 8";
     case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach so small a probability";
+    case BLOOM_ERR_SEGMENT:
+        return "it is one segment of a filter that --strategy segments built; bloom-test and glint "
+               "filter take it, the others need --strategy indexes or partials";
+    case BLOOM_ERR_MIXED: return "there are segments of several builds";
+    case BLOOM_ERR_TWICE: return "a segment stands there twice";
+    case BLOOM_ERR_MISSING: return "a segment is missing";
+    case BLOOM_ERR_PART: return "the segment's size or index is out of bounds";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";

@@ -12,7 +12,8 @@ static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
                   BLOOM_SPLIT_BLOCK + 1 == BLOOM_LAYOUTS,
               "layouts have the same numbers");
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
-                  (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS,
+                  (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
+                  (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT,
               "results have the same numbers");
 
 const char *glint_bloom_strerror(int result)

@@ -61,7 +61,8 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_IO = -24,        /* the system refused; errno says why */
     GLINT_BLOOM_ERR_READ_ONLY = -25, /* the filter is a view of a file or of someone's memory */
     GLINT_BLOOM_ERR_ROOM = -26,      /* the buffer is too small */
-    GLINT_BLOOM_ERR_KEY = -27        /* a key of a kind that filter files do not have */
+    GLINT_BLOOM_ERR_KEY = -27,       /* a key of a kind that filter files do not have */
+    GLINT_BLOOM_ERR_SEGMENT = -28    /* a segment of a filter, which glint's own jobs take */
 };
 
 /* A sentence without a point at its end; for any number. */
