@@ -227,6 +227,11 @@ void *glint_scratch(struct glint_task *task, uint64_t size);
 /* The number of the partition at hand, for mapPartitionsWithIndex: that of the RDD which the
  * function makes, whatever unions and coalesces follow. */
 uint32_t glint_partition(const struct glint_task *task);
+/* The partition of the shuffle behind this stage that takes a record with this key; 0 where there
+ * is no such shuffle, or its keys are of another type. Large values that a function emits in order
+ * of (partition, key) go to disk once, as they come; others are merged after. */
+uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
+                                const union glint_value *key);
 
 /* The two values of a msgpack array of two, as a join or a cogroup makes them; they lie in it.
  * False: it is no such array. */

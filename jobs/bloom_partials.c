@@ -2,13 +2,13 @@
 #include "jobs/bloom_functions.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct partial_state {
     struct bloom_input input;
     struct bloom_set set;
     struct bloom_adder adder;
-    bool *used;  /* per filter */
     int between; /* counter */
 };
 
@@ -17,10 +17,8 @@ static int partial_open(struct glint_task *task, void *state)
     struct partial_state *s = state;
     int r = bloom_input_open(task, &s->input);
     if (r != 0) return r;
-    s->used = glint_scratch(task, s->input.sizes.count);
     s->between = glint_counter(task, BLOOM_BETWEEN);
-    if (s->used == NULL || s->between < 0) return GLINT_E_NO_MEMORY;
-    memset(s->used, 0, s->input.sizes.count);
+    if (s->between < 0) return GLINT_E_NO_MEMORY;
     enum bloom_result result = bloom_set_init(&s->set, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_NO_MEMORY, "use --strategy indexes, or fewer slots",
@@ -39,16 +37,59 @@ static int partial_batch(struct glint_task *task, void *state, const struct glin
     if (r != 0) return r;
     assert(rows.rows <= in->rows);
     bloom_adder_rows(&s->adder, &rows);
-    for (uint32_t i = 0; i < rows.rows; i++) s->used[rows.filter[i]] = true;
     return 0;
+}
+
+/* Where a filter goes: filters are emitted in the order in which the shuffle keeps them. */
+struct place {
+    uint32_t partition, number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A filter that any row was added to has a bit set. */
+static bool is_empty(const struct bloom_filter *filter)
+{
+    const uint64_t bytes = bloom_bytes(filter->params.m);
+    for (uint64_t i = 0; i < bytes; i++)
+        if (filter->bits[i] != 0) return false;
+    return true;
+}
+
+/* The filters that rows were added to; numbers are in the order of keys. NULL: error set. */
+static struct place *places_of(struct glint_task *task, const struct partial_state *s,
+                               uint32_t *out_count)
+{
+    const struct sizes *sizes = &s->input.sizes;
+    const enum glint_type type = sizes->text ? GLINT_TEXT : GLINT_I64;
+    struct place *places = glint_scratch(task, sizes->count * sizeof *places);
+    uint32_t count = 0;
+    for (uint32_t f = 0; places != NULL && f < sizes->count; f++) {
+        const struct bloom_filter filter = bloom_set_filter(&s->set, f);
+        if (!is_empty(&filter))
+            places[count++] =
+                (struct place){glint_output_partition(task, type, &sizes->keys[f]), f};
+    }
+    if (count > 0) qsort(places, count, sizeof *places, compare_places);
+    *out_count = count;
+    return places;
 }
 
 static int partial_end(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     struct partial_state *s = state;
+    uint32_t count;
     bloom_adder_flush(&s->adder);
-    for (uint32_t f = 0; f < s->set.count; f++) {
-        if (!s->used[f]) continue;
+    const struct place *places = places_of(task, s, &count);
+    if (places == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t f = places[i].number;
+        assert(f < s->set.count);
         struct bloom_filter view = bloom_set_filter(&s->set, f);
         struct glint_record record = {.key = s->input.sizes.keys[f],
                                       .value.bytes = {view.bits, bloom_bytes(view.params.m)}};

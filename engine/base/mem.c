@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK_BYTES_MAX ((uint64_t)1 << 47) /* sums of a few sizes do not overflow */
 
@@ -36,10 +37,22 @@ int64_t mem_live(void)
     return atomic_load(&live_blocks);
 }
 
+#define LARGE_BLOCK_BYTES (4 * MIB)
+#define PAGE_BYTES        ((uint64_t)4096)
+
 void mem_keep_freed(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 4 * MIB); /* what is larger goes back at once */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* what is larger goes back at once */
     mallopt(M_TRIM_THRESHOLD, 32 * MIB);
+}
+
+/* A large block is new to the process each time: in huge pages it costs a fault per 2 MiB. Advice,
+ * so that a kernel that does not take it is fine too. */
+static void use_huge_pages(uint8_t *block, uint64_t size)
+{
+    uint8_t *page = (uint8_t *)(((uintptr_t)block + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
+    assert(size >= LARGE_BLOCK_BYTES);
+    madvise(page, (size - (uint64_t)(page - block)) & ~(PAGE_BYTES - 1), MADV_HUGEPAGE);
 }
 
 void *mem_alloc(uint64_t size)
@@ -48,6 +61,7 @@ void *mem_alloc(uint64_t size)
     uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
     uint8_t *block = aligned_alloc(64, whole);
     if (block == NULL) return NULL;
+    if (whole >= LARGE_BLOCK_BYTES) use_huge_pages(block, whole);
     memset(block + size, 0, whole - size);
     atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;

@@ -50,6 +50,7 @@ struct task_counters {
 
 struct args_value;
 struct run_source;
+struct shuffle_spec;
 
 struct glint_task {
     struct env *env;
@@ -68,6 +69,8 @@ struct glint_task {
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);
     void *broadcast_arg;
+    /* The shuffle that the stage ends in; NULL: another end. */
+    const struct shuffle_spec *shuffle;
     /* The batch at hand's origin, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
     /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */

@@ -272,7 +272,9 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
     int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, root->args) : 0;
     if (r == 0) {
         p->writer = shuffle_writer_open(p->task, &spec, call.state);
+        p->task->shuffle = &spec;
         r = p->writer == NULL ? p->task->error.code : walk(p);
+        p->task->shuffle = NULL;
     }
     if (r == 0) r = shuffle_writer_finish(p->writer, out);
     shuffle_writer_close(p->writer);

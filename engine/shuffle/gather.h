@@ -11,6 +11,8 @@
 #include "engine/shuffle/fold.h"
 #include "engine/shuffle/repeats.h"
 
+struct sort_entry;
+
 struct gather {
     repeats_count repeats; /* the form for this processor */
     struct glint_task *task;
@@ -40,9 +42,22 @@ static inline bool gather_empty(const struct gather *g)
 {
     return g->table.slots == 0 && g->entries.size == 0;
 }
-/* Sorts and writes everything; then it is empty. `complete`: the values are the task's output, so a
- * fold's zero goes in. */
-int gather_write(struct gather *g, bool complete, struct run_writer *out);
+
+/* Everything in order of (partition, key), until something is added. */
+struct gather_order {
+    const struct sort_entry *slot, *slots_end, *record, *records_end;
+    struct buffer memory;
+};
+/* gather_order_fini after, in any case. */
+int gather_sort(struct gather *g, struct gather_order *out);
+void gather_order_fini(struct gather_order *order);
+/* Of something that is not empty; the keys lie in it. */
+struct shuffle_place gather_first(const struct gather *g, const struct gather_order *order);
+struct shuffle_place gather_last(const struct gather *g, const struct gather_order *order);
+/* Writes everything; then it is empty. `complete`: the values are the task's output, so a fold's
+ * zero goes in. */
+int gather_write(struct gather *g, const struct gather_order *order, bool complete,
+                 struct run_writer *out);
 void gather_fini(struct gather *g);
 
 #endif

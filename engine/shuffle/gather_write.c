@@ -122,44 +122,79 @@ static int write_record(struct gather *g, const struct sort_entry *e, struct run
                           record_value(g, reference));
 }
 
+int gather_sort(struct gather *g, struct gather_order *out)
+{
+    *out = (struct gather_order){.slot = sort_slots(g)};
+    if (out->slot == NULL) return error_no_memory(&g->task->error);
+    out->slots_end = out->slot + g->table.slots;
+    /* Slots that did not fit into the buckets stand in the scratch memory, which records need too.
+     */
+    if ((const uint8_t *)out->slot == g->scratch.data) {
+        out->memory = g->scratch;
+        g->scratch = (struct buffer){NULL, 0, 0};
+    }
+    if (!sort_records(g)) return error_no_memory(&g->task->error);
+    out->record = (const struct sort_entry *)g->entries.data;
+    uint64_t records = g->entries.size / sizeof *out->record;
+    out->records_end = records > 0 ? out->record + records : out->record;
+    return 0;
+}
+
+void gather_order_fini(struct gather_order *order)
+{
+    buffer_fini(&order->memory);
+}
+
+static struct shuffle_place slot_place(const struct gather *g, const struct sort_entry *e)
+{
+    return (struct shuffle_place){sort_partition(e), slot_key(g, sort_reference(e))};
+}
+
+static struct shuffle_place record_place(const struct gather *g, const struct sort_entry *e)
+{
+    return (struct shuffle_place){sort_partition(e), record_key(g, sort_reference(e))};
+}
+
 /* True: the slot goes before the record. */
 static bool slot_first(const struct gather *g, const struct sort_entry *slot,
                        const struct sort_entry *record)
 {
-    uint32_t ps = sort_partition(slot), pr = sort_partition(record);
-    if (ps != pr) return ps < pr;
-    int c = codec_compare(slot_key(g, sort_reference(slot)), record_key(g, sort_reference(record)));
-    return g->spec->wide.descending ? c > 0 : c < 0;
+    return shuffle_compare(g->spec, slot_place(g, slot), record_place(g, record)) < 0;
 }
 
-int gather_write(struct gather *g, bool complete, struct run_writer *out)
+struct shuffle_place gather_first(const struct gather *g, const struct gather_order *o)
 {
-    const struct sort_entry *slot = sort_slots(g);
-    if (slot == NULL) return error_no_memory(&g->task->error);
-    const struct sort_entry *slots_end = slot + g->table.slots;
-    /* Slots that did not fit into the buckets stand in the scratch memory, which records need too.
-     */
-    struct buffer sorted_slots = {NULL, 0, 0};
-    if ((const uint8_t *)slot == g->scratch.data) {
-        sorted_slots = g->scratch;
-        g->scratch = (struct buffer){NULL, 0, 0};
-    }
-    int r = sort_records(g) ? 0 : error_no_memory(&g->task->error);
-    const struct sort_entry *record = (const struct sort_entry *)g->entries.data;
-    uint64_t records = g->entries.size / sizeof *record;
-    const struct sort_entry *records_end = records > 0 ? record + records : record;
-    while (r == 0 && (slot < slots_end || record < records_end)) {
-        bool from_slots =
-            record == records_end || (slot < slots_end && slot_first(g, slot, record));
+    assert(o->slot < o->slots_end || o->record < o->records_end);
+    if (o->record == o->records_end) return slot_place(g, o->slot);
+    if (o->slot == o->slots_end) return record_place(g, o->record);
+    return slot_first(g, o->slot, o->record) ? slot_place(g, o->slot) : record_place(g, o->record);
+}
+
+struct shuffle_place gather_last(const struct gather *g, const struct gather_order *o)
+{
+    assert(o->slot < o->slots_end || o->record < o->records_end);
+    if (o->record == o->records_end) return slot_place(g, o->slots_end - 1);
+    if (o->slot == o->slots_end) return record_place(g, o->records_end - 1);
+    return slot_first(g, o->slots_end - 1, o->records_end - 1) ? record_place(g, o->records_end - 1)
+                                                               : slot_place(g, o->slots_end - 1);
+}
+
+int gather_write(struct gather *g, const struct gather_order *order, bool complete,
+                 struct run_writer *out)
+{
+    const struct sort_entry *slot = order->slot, *record = order->record;
+    int r = 0;
+    while (r == 0 && (slot < order->slots_end || record < order->records_end)) {
+        bool from_slots = record == order->records_end ||
+                          (slot < order->slots_end && slot_first(g, slot, record));
         if (from_slots) {
-            prefetch_slots(g, slot, slots_end);
+            prefetch_slots(g, slot, order->slots_end);
             r = write_slot(g, slot++, complete, out);
         } else {
-            prefetch_record(g, record, records_end);
+            prefetch_record(g, record, order->records_end);
             r = write_record(g, record++, out);
         }
     }
-    buffer_fini(&sorted_slots);
     gather_reset(g);
     return r;
 }

@@ -1,9 +1,10 @@
-/* Which reduce partition a record goes to. It decides the order of outputs, so it never depends on
- * anything but the plan and the record. */
+/* Which reduce partition a record goes to, and its place there. It decides the order of outputs, so
+ * it never depends on anything but the plan and the record. */
 #include "engine/shuffle/spec.h"
 
 #include "engine/base/hash.h"
 #include "engine/data/codec.h"
+#include "engine/data/task.h"
 
 #include <assert.h>
 
@@ -37,4 +38,20 @@ uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice k
     }
     assert(!"a partitioner without a case");
     return 0;
+}
+
+int shuffle_compare(const struct shuffle_spec *spec, struct shuffle_place a, struct shuffle_place b)
+{
+    if (a.partition != b.partition) return a.partition < b.partition ? -1 : 1;
+    int c = codec_compare(a.key, b.key);
+    return spec->wide.descending ? -c : c;
+}
+
+uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
+                                const union glint_value *key)
+{
+    const struct shuffle_spec *spec = task->shuffle;
+    uint8_t number[CODEC_NUMBER_BYTES];
+    if (spec == NULL || spec->key != type) return 0;
+    return shuffle_partition(spec, codec_encode(type, key, number), task->partition, 0);
 }

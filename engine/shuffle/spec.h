@@ -24,4 +24,13 @@ struct shuffle_spec {
 uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice key,
                            uint32_t map_partition, uint64_t index);
 
+/* Where a record stands in a run. */
+struct shuffle_place {
+    uint32_t partition;
+    struct glint_slice key;
+};
+/* < 0: a comes before b. */
+int shuffle_compare(const struct shuffle_spec *spec, struct shuffle_place a,
+                    struct shuffle_place b);
+
 #endif

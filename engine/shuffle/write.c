@@ -1,9 +1,10 @@
 /* The map half: decides what stays in memory, what goes to disk, and in which order it comes back.
  *
- *     rows --> gather (table, records) --full--> spill --.
- *     large values --> a run of their own, while ascending --> spill --> merged at the end
+ *     rows --> gather (table, records) --full--> .
+ *     large values ----------------------------> a run, while ascending --> merged at the end
  *
- * Whatever comes later lies in a later run, so merging runs in order keeps the order of values. */
+ * Whatever comes later lies further back in its run, or in a later one, so merging runs in order
+ * keeps the order of values. Input that comes in the order of the output is never merged. */
 #include "engine/shuffle/write.h"
 
 #include "engine/shuffle/gather.h"
@@ -18,7 +19,8 @@ struct shuffle_writer {
     uint64_t budget;
     struct gather gather;
     struct spills spills;
-    struct run_writer straight; /* large values; task == NULL: none at hand */
+    struct run_writer run; /* which goes on while records come in order; task == NULL: none */
+    bool run_raw;          /* its values are not accumulators yet */
     uint32_t last_partition;
     struct buffer last_key;
 };
@@ -50,7 +52,7 @@ static bool combines(const struct shuffle_writer *w)
 
 static bool something_is_out(const struct shuffle_writer *w)
 {
-    return w->spills.count > 0 || w->straight.task != NULL;
+    return w->spills.count > 0 || w->run.task != NULL;
 }
 
 /* True: rows are combined in the table. A sequential merge goes on with records once a part of the
@@ -60,39 +62,59 @@ static bool uses_table(const struct shuffle_writer *w)
     return combines(w) && !(fold_is_sequential(w->spec) && something_is_out(w));
 }
 
-static int end_straight(struct shuffle_writer *w)
+static int end_run(struct shuffle_writer *w)
 {
-    if (w->straight.task == NULL) return 0;
-    int r = spills_add(&w->spills, &w->straight, true);
-    w->straight = (struct run_writer){.task = NULL};
+    if (w->run.task == NULL) return 0;
+    int r = spills_add(&w->spills, &w->run, w->run_raw);
+    w->run = (struct run_writer){.task = NULL};
     return r;
 }
 
-static int spill(struct shuffle_writer *w)
+/* True: a record there can follow the last one of the run at hand. Equal keys are to be combined,
+ * which one run cannot hold. */
+static bool follows(const struct shuffle_writer *w, struct shuffle_place place, bool raw)
+{
+    if (w->run.task == NULL) return false;
+    if (combines(w) && raw != w->run_raw && !fold_one_form(w->spec)) return false;
+    struct shuffle_place last = {w->last_partition, {w->last_key.data, w->last_key.size}};
+    int c = shuffle_compare(w->spec, last, place);
+    return combines(w) ? c < 0 : c <= 0;
+}
+
+/* Makes the run at hand one that records from `first` to `last` can be added to. */
+static int begin_run(struct shuffle_writer *w, struct shuffle_place first,
+                     struct shuffle_place last, bool raw, uint64_t memory_max)
+{
+    int r = 0;
+    if (!follows(w, first, raw)) {
+        r = end_run(w);
+        if (r == 0) r = run_writer_init(&w->run, w->task, w->spec->partitions, memory_max);
+        if (r < 0) return r;
+        w->run_raw = raw;
+    }
+    w->last_partition = last.partition;
+    w->last_key.size = 0;
+    if (!buffer_append(&w->last_key, last.key.data, last.key.size))
+        return error_no_memory(&w->task->error);
+    return 0;
+}
+
+/* What is in memory goes out. Where merging is sequential it is a run of its own: its values are
+ * not combined yet. */
+static int spill(struct shuffle_writer *w, uint64_t memory_max)
 {
     if (gather_empty(&w->gather)) return 0;
-    bool raw = !uses_table(w);
-    int r = end_straight(w);
-    if (r < 0) return r;
-    struct run_writer out;
-    r = run_writer_init(&out, w->task, w->spec->partitions, 0);
-    if (r < 0) return r;
-    r = gather_write(&w->gather, false, &out);
-    if (r == 0) return spills_add(&w->spills, &out, raw);
-    run_writer_abort(&out);
+    const bool raw = !uses_table(w), alone = combines(w) && fold_is_sequential(w->spec);
+    struct gather_order order;
+    int r = gather_sort(&w->gather, &order);
+    if (r == 0 && alone) r = end_run(w);
+    if (r == 0)
+        r = begin_run(w, gather_first(&w->gather, &order), gather_last(&w->gather, &order), raw,
+                      memory_max);
+    if (r == 0) r = gather_write(&w->gather, &order, false, &w->run);
+    if (r == 0 && alone) r = end_run(w);
+    gather_order_fini(&order);
     return r;
-}
-
-/* True: the record can follow the last one in the run of large values. Equal keys are to be
- * combined, which one run cannot hold. */
-static bool follows(const struct shuffle_writer *w, uint32_t partition, struct glint_slice key)
-{
-    if (w->straight.task == NULL) return false;
-    if (partition != w->last_partition) return partition > w->last_partition;
-    struct glint_slice last = {w->last_key.data, w->last_key.size};
-    int c = codec_compare(last, key);
-    if (w->spec->wide.descending) c = -c;
-    return combines(w) ? c < 0 : c <= 0;
 }
 
 /* One record that is too large to be kept in memory. */
@@ -103,18 +125,10 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
     struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
     uint32_t partition = shuffle_partition(w->spec, key, w->task->partition, w->gather.index++);
-    int r = spill(w);
-    if (r == 0 && !follows(w, partition, key)) {
-        r = end_straight(w);
-        if (r == 0)
-            r = run_writer_init(&w->straight, w->task, w->spec->partitions,
-                                MAP_OUTPUT_MEMORY_BYTES);
-    }
-    if (r < 0) return r;
-    w->last_partition = partition;
-    w->last_key.size = 0;
-    if (!buffer_append(&w->last_key, key.data, key.size)) return error_no_memory(&w->task->error);
-    return run_writer_add(&w->straight, partition, key, value);
+    struct shuffle_place place = {partition, key};
+    int r = spill(w, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = begin_run(w, place, place, true, MAP_OUTPUT_MEMORY_BYTES);
+    return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
 
 static bool is_large(const struct glint_batch *batch)
@@ -136,30 +150,32 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
     if (batch->rows == 0) return 0;
     if (is_large(batch)) return push_large(w, batch);
     int r = 0;
-    if (uses_table(w) && gather_bytes(&w->gather, batch->rows) > w->budget) r = spill(w);
+    if (uses_table(w) && gather_bytes(&w->gather, batch->rows) > w->budget) r = spill(w, 0);
     if (r < 0) return r;
     r = uses_table(w) ? gather_combine(&w->gather, batch) : gather_append(&w->gather, batch);
-    if (r == 0 && gather_bytes(&w->gather, 0) > w->budget) r = spill(w);
+    if (r == 0 && gather_bytes(&w->gather, 0) > w->budget) r = spill(w, 0);
     return r;
 }
 
 /* All of it is in memory. */
 static int write_all(struct shuffle_writer *w, struct run *out)
 {
-    struct run_writer writer;
-    int r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r < 0) return r;
-    r = gather_write(&w->gather, combines(w), &writer);
+    struct run_writer writer = {.task = NULL};
+    struct gather_order order;
+    int r = gather_sort(&w->gather, &order);
+    if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = gather_write(&w->gather, &order, combines(w), &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r < 0) run_writer_abort(&writer);
+    gather_order_fini(&order);
     return r;
 }
 
 /* What there is goes to disk; one sorted run is the output as it is, if its values are complete. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
 {
-    int r = spill(w);
-    if (r == 0) r = end_straight(w);
+    int r = spill(w, 0);
+    if (r == 0) r = end_run(w);
     if (r < 0) return r;
     gather_fini(&w->gather);
     const struct spill *first = &w->spills.items[0];
@@ -185,7 +201,7 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
 void shuffle_writer_close(struct shuffle_writer *w)
 {
     if (w == NULL) return;
-    run_writer_abort(&w->straight);
+    run_writer_abort(&w->run);
     gather_fini(&w->gather);
     spills_fini(&w->spills);
     buffer_fini(&w->last_key);

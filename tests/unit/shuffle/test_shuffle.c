@@ -225,3 +225,40 @@ Test(shuffle, large_values)
     spec.wide.combine = COMBINE_NONE;
     check_spec(&spec, &shape, 2, 200, "pass");
 }
+
+/* Small and large values that come in the order of the output are one run, written once. */
+Test(shuffle, output_in_order_is_never_merged)
+{
+    struct shape shape = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
+    struct shuffle_spec spec = {.wide.combine = COMBINE_FIRST,
+                                .map_side = true,
+                                .key = GLINT_I64,
+                                .value = GLINT_TEXT,
+                                .acc = GLINT_TEXT,
+                                .partitions = 7};
+    struct plan plan = {&spec, 1, 3};
+    struct records any = {.items = NULL}, in = {.items = NULL}, got = {.items = NULL};
+    make_records(&any, &shape, 1, 120);
+    expect_shuffle(&plan, &any, &in);
+    cr_assert_gt(in.count, 50);
+    spec.wide.combine = COMBINE_REDUCE;
+    spec.fn = &fn_concat;
+    struct test_task t;
+    test_task_init(&t, 8 * KIB);
+    cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s", t.task.error.cause);
+    compare_records(&got, &in, false, "in order");
+    cr_expect_eq(t.task.counters.values[COUNT_SPILLS], 1);
+    records_fini(&got);
+    /* The same backwards: each is a run of its own. */
+    for (uint64_t i = 0; i < in.count / 2; i++) {
+        struct cell_pair x = in.items[i];
+        in.items[i] = in.items[in.count - 1 - i];
+        in.items[in.count - 1 - i] = x;
+    }
+    cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s", t.task.error.cause);
+    cr_expect_gt(t.task.counters.values[COUNT_SPILLS], 10);
+    records_fini(&any);
+    records_fini(&in);
+    records_fini(&got);
+    cr_assert(test_task_fini(&t), "a file is left");
+}
