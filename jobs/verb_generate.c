@@ -32,6 +32,7 @@ static const struct table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_M
                                            ratings_format};
 static const struct table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL, words_format};
 static const struct table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL, urls_format};
+static const struct table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL, visits_format};
 
 struct generate {
     const struct table *table;
@@ -201,6 +202,19 @@ static int urls_run(const struct cli_program *program, int argc, char **argv)
     return table_run(&urls_table, &syntax, argc, argv);
 }
 
+static int visits_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate visits",
+        .summary = "Writes made-up visits of 10,000,000 users: USER TAB 40 letters, to be joined.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&visits_table, &syntax, argc, argv);
+}
+
 static const struct cli_verb generate_ratings = {.name = "ratings",
                                                  .summary =
                                                      "a table of ratings, as IMDb's is spread",
@@ -212,16 +226,20 @@ static const struct cli_verb generate_words = {.name = "words",
                                                .run = words_run};
 static const struct cli_verb generate_urls = {
     .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
+static const struct cli_verb generate_visits = {.name = "visits",
+                                                .summary = "visits of users, to be joined",
+                                                .usage = "[OUTPUT]",
+                                                .run = visits_run};
 
 static int generate_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_verb *const verbs[] = {&generate_ratings, &generate_words,
-                                                   &generate_urls, NULL};
+                                                   &generate_urls, &generate_visits, NULL};
     return cli_dispatch(program, "glint generate", "Makes input to try things out with.", verbs,
                         argc, argv);
 }
 
 const struct cli_verb verb_generate = {.name = "generate",
                                        .summary = "make input to try things out with",
-                                       .usage = "ratings|words|urls [OUTPUT]",
+                                       .usage = "ratings|words|urls|visits [OUTPUT]",
                                        .run = generate_run};

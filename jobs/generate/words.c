@@ -8,7 +8,14 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SYLLABLES = 100, DRAW_SYLLABLES = 5, URL_HOST_SYLLABLES = 4, URL_VALUE_MAX = 999999 };
+enum {
+    SYLLABLES = 100,
+    DRAW_SYLLABLES = 5,
+    URL_HOST_SYLLABLES = 4,
+    URL_VALUE_MAX = 999999,
+    VISIT_DRAWS = 4, /* of DRAW_SYLLABLES each */
+    VISIT_DIGITS = 7,
+};
 
 /* 20 consonants, 5 vowels. */
 static const char SYLLABLE[] =
@@ -124,5 +131,28 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
         numbering_next(&numbering);
     }
     assert((size_t)(at - out) <= capacity);
+    return (size_t)(at - out);
+}
+
+size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                     size_t capacity)
+{
+    assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
+    assert(capacity / VISITS_ROW_BYTES >= rows);
+    const uint64_t stream = draw_stream(seed);
+    uint8_t *at = out;
+    for (uint64_t row = first_row; row < first_row + rows; row++) {
+        const uint64_t counter = row * (VISIT_DRAWS + 1);
+        uint64_t user = draw_below(stream, counter, VISITS_USERS);
+        *at++ = 'u';
+        for (uint32_t i = VISIT_DIGITS; i > 0; i--, user /= 10)
+            at[i - 1] = (uint8_t)('0' + user % 10);
+        at += VISIT_DIGITS;
+        *at++ = '\t';
+        for (uint32_t i = 1; i <= VISIT_DRAWS; i++)
+            at = put_chance(at, draw(stream, counter + i), DRAW_SYLLABLES);
+        *at++ = '\n';
+    }
+    assert((size_t)(at - out) == rows * VISITS_ROW_BYTES);
     return (size_t)(at - out);
 }

@@ -1,12 +1,15 @@
-/* Made-up texts for filters over plain lists: words, and URLs with a value.
+/* Made-up texts: words, and URLs with a value, for filters over plain lists; visits, for joins.
  *
  *     kewexunepesakukujoteyukarugoco \n                                word of row 0, seed 1
  *     https://kugifeme.example/comidemoba-bovecijoye \t 815500 \n        URL of row 0, seed 2
+ *     u0000000 \t 40 letters \n                                           visit of a user
  *
  * A word is 15 syllables, a consonant and a vowel each: 30 letters that one can say. A row follows
  * from (seed, row) alone, so any range can be made anywhere, in any order, and the bytes of a
  * (seed, row) never change. All rows of one seed are different: five syllables are the row's number
  * under a permutation. Rows of two seeds are different but for chance, less than 10^-25 for a pair.
+ *
+ * A visit is of one of 10,000,000 users, each as likely as any other; its 40 letters are chance.
  *
  * Pure functions: any thread, no allocation, no errors. */
 #ifndef GLINT_JOBS_GENERATE_WORDS_H
@@ -23,6 +26,8 @@ enum {
     WORDS_ROW_BYTES = WORDS_LETTERS + 1,
     /* "https://", 8 letters, ".example/", 10 letters, "-", 10 letters, tab, 6 digits, newline */
     URLS_ROW_BYTES_MAX = 8 + 8 + 9 + 10 + 1 + 10 + 1 + 6 + 1,
+    VISITS_USERS = 10000000,
+    VISITS_ROW_BYTES = 8 + 1 + 40 + 1,
 };
 
 /* Write the rows first_row .. first_row + rows - 1 of a seed into `out`, which must hold rows times
@@ -31,5 +36,7 @@ enum {
 size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
                     size_t capacity);
 size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity);
+size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                     size_t capacity);
 
 #endif

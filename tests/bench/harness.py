@@ -15,6 +15,7 @@ ROOT = HERE.parent.parent
 BASELINE = HERE / "baseline"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O3", "-Wall", "-Wextra", "-Wno-psabi", f"-I{ROOT}"]
 SEED = "1"
+VISIT_BYTES = 50  # of a row that glint generate visits makes
 
 
 class Failure(Exception):
@@ -140,15 +141,18 @@ class Bench:
 
     # ---- data ----
 
+    def _check_room(self, needed):
+        free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise Failure(f"{self.folder}: {needed} bytes needed, {free} free; "
+                          "give --rows-large or --work")
+
     def rows_from(self, name, first, rows, header=False):
         """The file of these rows of the one endless table; kept until it is dropped."""
         path = self.folder / f"{name}.tsv"
         if path in self._made:
             return path
-        free, needed = shutil.disk_usage(self.folder).free, rows * 24
-        if free < needed:
-            raise Failure(f"{self.folder}: {needed} bytes needed, {free} free; "
-                          "give --rows-large or --work")
+        self._check_room(rows * 24)
         say(f"writing {path.name}, {rows} rows")
         command = [self.programs.make_ratings, SEED, str(first), str(rows)]
         with open(path, "wb") as file:
@@ -158,6 +162,17 @@ class Bench:
 
     def table(self, size):
         return self.rows_from(f"table-{size}", 0, self.rows[size])
+
+    def visits(self, size):
+        """USER TAB 40 letters, as glint generate makes them."""
+        path = self.folder / f"visits-{size}.tsv"
+        if path not in self._made:
+            self._check_room(self.rows[size] * VISIT_BYTES)
+            say(f"writing {path.name}, {self.rows[size]} rows")
+            path.unlink(missing_ok=True)
+            checked([self.glint, "generate", "visits", "--rows", str(self.rows[size]), path])
+            self._made.add(path)
+        return path
 
     def unseen(self, size):
         return self.rows_from(f"unseen-{size}", self.rows[size], self.rows[size])

@@ -1,5 +1,6 @@
 """The rows of the table: what is run on each side, and what counts as met."""
 
+import json
 import statistics
 import subprocess
 from dataclasses import dataclass
@@ -331,6 +332,40 @@ def empty_tasks(row, bench):
     samples = bench.alternate({"glint": lambda: bench.measure(command, cpus=["0"])[0]})
     micros = samples["glint"].seconds / EMPTY_TASKS * 1e6
     return row.result("us/task", glint=micros, met=micros < 100, samples=samples)
+
+
+# ---- joins ----
+
+USERS = 100_000         # of the visits' 10,000,000: 1 % of the rows match
+FEWER, FASTER = 5, 2    # bytes shuffled and time, of shuffle over bloom
+
+
+@work("join-semi", "semi join, large (40-byte values), 100 K keys, 1 % match, bloom over shuffle",
+      f">= {FASTER}x faster, >= {FEWER}x fewer bytes")
+def join_semi(row, bench):
+    if not bench.glint:
+        return None
+    visits, users = bench.visits("large"), bench.folder / "users.tsv"
+    users.write_text("".join(f"u{user:07}\n" for user in range(0, 100 * USERS, 100)))
+    sides, shuffled, lines = {}, {}, {}
+    for method in ("shuffle", "bloom"):
+        out = bench.out(f"join-{method}")
+        command = bench.submit("join", visits, users, out, "--type", "semi", "--method", method)
+        sides[method] = lambda c=command, o=out: bench.one(c, o)
+        remove(out)
+        done = subprocess.run([*command, "--json"], capture_output=True, check=True)
+        shuffled[method] = json.loads(done.stdout)["counters"]["map output bytes"]
+        lines[method] = sorted(b"".join(parts(out)).splitlines())
+    if lines["shuffle"] != lines["bloom"]:
+        raise Failure("the two methods give other rows")
+    samples = bench.alternate(sides)
+    bench.drop([visits])
+    faster = samples["shuffle"].seconds / samples["bloom"].seconds
+    fewer = shuffled["shuffle"] / shuffled["bloom"]
+    return row.result("ns/row", glint=per_row(bench, "large", samples["bloom"].seconds),
+                      ratio=faster, met=faster >= FASTER and fewer >= FEWER, samples=samples,
+                      note=f"{fewer:.1f}x fewer bytes shuffled; by shuffle "
+                           f"{per_row(bench, 'large', samples['shuffle'].seconds):.0f} ns/row")
 
 
 # ---- memory ----

@@ -44,6 +44,9 @@ Test(words, bytes_never_change)
     expect_digest(urls_format, 1, 0, 20000, UINT64_C(0x244c59670dee3f3e));
     expect_digest(urls_format, UINT64_MAX, 0, 1000, UINT64_C(0xb4f6a1a08f338153));
     expect_digest(urls_format, 7, WORDS_ROWS_MAX - 1000, 1000, UINT64_C(0xd3eb2268195374e4));
+    expect_digest(visits_format, 1, 0, 20000, UINT64_C(0x16153b258e44fa19));
+    expect_digest(visits_format, UINT64_MAX, 0, 1000, UINT64_C(0xdf79080a6d6a0eed));
+    expect_digest(visits_format, 7, WORDS_ROWS_MAX - 1000, 1000, UINT64_C(0x12987a7df89466f6));
 }
 
 Test(words, first_lines)
