@@ -10,6 +10,7 @@
 #include "jobs/jobs.h"
 #include "jobs/lists.h"
 #include "jobs/ratio.h"
+#include "jobs/spread.h"
 #include "jobs/text_table.h"
 #include "jobs/trial.h"
 
@@ -18,26 +19,6 @@
 #include <string.h>
 
 enum { SAMPLES_MAX = 100 };
-
-/* A mean and a spread that grow with each sample (Welford). */
-struct spread {
-    uint32_t count;
-    double mean, squares;
-};
-
-static void spread_add(struct spread *s, double x)
-{
-    double from = x - s->mean;
-    s->count++;
-    s->mean += from / s->count;
-    s->squares += from * (x - s->mean);
-}
-
-/* The standard deviation of what was sampled; 0 for a single one. */
-static double spread_deviation(const struct spread *s)
-{
-    return s->count > 1 ? sqrt(s->squares / (s->count - 1)) : 0;
-}
 
 /* At one p, over the samples: means over the keys that were tested. */
 struct cell {

@@ -1,7 +1,8 @@
-/* One loop over the items, three things that an item may be. */
+/* One loop over the items for each kind that they may be of. */
 #include "jobs/lists.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out)
@@ -27,8 +28,18 @@ static int list_full(struct glint *g, const char *option)
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d items", option, LIST_MAX);
 }
 
-int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
-                       struct list_f64 *out)
+static bool is_probability(double x)
+{
+    return x > 0 && x < 1;
+}
+
+static bool is_finite(double x)
+{
+    return isfinite(x);
+}
+
+static int read_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+                      bool (*fits)(double), const char *hint, struct list_f64 *out)
 {
     struct list_cursor c = {NULL, false};
     struct glint_slice item;
@@ -36,12 +47,24 @@ int list_probabilities(struct glint *g, const struct glint_job_args *args, const
     while (list_next(&c, glint_job_option(args, option), &item)) {
         double value;
         if (out->count == LIST_MAX) return list_full(g, option);
-        if (!glint_parse_f64(item, &value) || !(value > 0 && value < 1))
-            return item_fail(g, option, item, "false positive probabilities, such as 0.01,0.05");
+        if (!glint_parse_f64(item, &value) || !fits(value)) return item_fail(g, option, item, hint);
         out->items[out->count++] = value;
     }
     assert(out->count > 0);
     return 0;
+}
+
+int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
+                       struct list_f64 *out)
+{
+    return read_reals(g, args, option, is_probability,
+                      "false positive probabilities, such as 0.01,0.05", out);
+}
+
+int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+               struct list_f64 *out)
+{
+    return read_reals(g, args, option, is_finite, "numbers with commas between them", out);
 }
 
 int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,

@@ -30,9 +30,12 @@ struct list_schemes {
 /* Probabilities: between 0 and 1, both excluded. */
 int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
                        struct list_f64 *out);
+/* Numbers that are finite. */
+int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+               struct list_f64 *out);
 int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
                  int64_t min, int64_t max, struct list_i64 *out);
-/* Schemes of classic filters, by name. */
+/* Schemes by name, those of blocks too. */
 int list_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
                  struct list_schemes *out);
 
