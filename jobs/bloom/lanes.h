@@ -247,8 +247,8 @@ LANES_FN uint32_t hash_group(enum bloom_scheme scheme, const struct bloom_set *s
     return left < BLOOM_GROUP ? left : BLOOM_GROUP;
 }
 
-LANES_FN void add_under(enum bloom_scheme scheme, struct bloom_adder *adder,
-                        const struct bloom_rows *rows)
+LANES_FN void add_k(enum bloom_scheme scheme, struct bloom_adder *adder,
+                    const struct bloom_rows *rows, uint32_t k)
 {
     const struct bloom_set *set = adder->set;
     bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit a lane */
@@ -258,7 +258,20 @@ LANES_FN void add_under(enum bloom_scheme scheme, struct bloom_adder *adder,
         for (uint32_t r = 0; r < BLOOM_GROUP; r++) group->base[r] = set->bits;
         for (uint32_t r = 0; !absolute && r < group->rows; r++)
             group->base[r] += set->table->slot[rows->filter[first + r]].offset;
-        adder_turn(adder, set->k, false);
+        adder_turn(adder, k, false);
+    }
+}
+
+/* The usual numbers of hashes as constants, so that the loops over a row's bits unroll. */
+LANES_FN void add_under(enum bloom_scheme scheme, struct bloom_adder *adder,
+                        const struct bloom_rows *rows)
+{
+    switch (adder->set->k) {
+    case 4: add_k(scheme, adder, rows, 4); return;
+    case 5: add_k(scheme, adder, rows, 5); return;
+    case 7: add_k(scheme, adder, rows, 7); return;
+    case 10: add_k(scheme, adder, rows, 10); return;
+    default: add_k(scheme, adder, rows, adder->set->k);
     }
 }
 
