@@ -14,6 +14,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { BUILD_ROWS = 100 }; /* of which a build's number is made, among others */
+
 enum strategy { INDEXES, PARTIALS, SEGMENTS, STRATEGIES };
 static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments"};
 
@@ -101,20 +103,34 @@ static int choose_coding(struct plan *p, const char *name)
     return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint or fixed", "--coding \"%s\" is none", name);
 }
 
-/* What takes segments of this build apart from those of others. */
-static uint64_t build_number(const struct plan *p, struct glint_rdd *lines)
+/* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
+ * the rows; never where they lie. 0 or the context's code. */
+static int build_number(const struct plan *p, struct glint_rdd *lines, uint64_t *out)
 {
-    static const char *const rows[] = {"id-column", "key-column", "delimiter", "key"};
-    uint64_t number = segments_hash(glint_input_bytes(lines), p->paths[1]);
-    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        number = segments_hash(number, glint_job_option(p->args, rows[i]));
-    return segments_build(&p->sizes, p->log2, number);
+    static const char *const columns[] = {"id-column", "key-column", "delimiter", "key"};
+    struct glint_rows rows = {.count = 0};
+    uint64_t number = glint_input_bytes(lines);
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const char *column = glint_job_option(p->args, columns[i]);
+        number = segments_hash(number, column, strlen(column));
+    }
+    int r = glint_take(lines, BUILD_ROWS, &rows);
+    for (uint64_t i = 0; r == 0 && i < rows.count; i++) {
+        const struct glint_record row = glint_rows_at(&rows, i);
+        number = segments_hash(number, row.value.bytes.data, row.value.bytes.size);
+    }
+    glint_rows_free(&rows);
+    *out = segments_build(&p->sizes, p->log2, number);
+    return r;
 }
 
 static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
 {
+    uint64_t build;
     if (p->strategy == SEGMENTS)
-        return segments_chain(lines, &p->sizes, &p->fields, p->log2, build_number(p, lines));
+        return build_number(p, lines, &build) == 0
+                   ? segments_chain(lines, &p->sizes, &p->fields, p->log2, build)
+                   : NULL;
     if (p->strategy == INDEXES) return bloom_chain(lines, &p->sizes, p->lists, &p->fields);
     lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
     return bloom_chain(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);

@@ -92,7 +92,7 @@ int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits
             "of strategy segments: bits that a task holds, a power of two (16777216)"              \
     }
 /* Takes a build apart from others: a hash of all sizes and of what `more` hashes, by and by. */
-uint64_t segments_hash(uint64_t more, const char *text);
+uint64_t segments_hash(uint64_t more, const void *data, uint64_t size);
 uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more);
 /* (key, segment as msgpack), each segment of each key that has rows. NULL in, NULL out. */
 struct glint_rdd *segments_chain(struct glint_rdd *lines, const struct sizes *sizes,

@@ -225,9 +225,9 @@ int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits
                        (unsigned long long)total, (unsigned)SEGMENTS_MAX);
 }
 
-uint64_t segments_hash(uint64_t more, const char *text)
+uint64_t segments_hash(uint64_t more, const void *data, uint64_t size)
 {
-    return XXH3_64bits_withSeed(text, strlen(text), more);
+    return XXH3_64bits_withSeed(data, size, more);
 }
 
 uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more)

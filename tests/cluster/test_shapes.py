@@ -23,8 +23,9 @@ class Shapes(ClusterTest):
         yield "split-dataset", "--split-size", "100K", table, out("train"), out("test")
         train, tested = (os.path.join(to, name, "part-*") for name in ("train", "test"))
         yield "count-keys", "--split-size", "100K", "--partitions", "3", train, out("counts")
-        for strategy in ("indexes", "partials"):
-            yield ("bloom-build", "--strategy", strategy, "--split-size", "100K", "--partitions", "5",
+        for strategy in ("indexes", "partials", "segments"):
+            cut = ("--segment-size", "8192") if strategy == "segments" else ()
+            yield ("bloom-build", "--strategy", strategy, *cut, "--split-size", "100K", "--partitions", "5",
                    "0.01", train, out("counts"), out(strategy))
             yield ("bloom-test", "--split-size", "70K", "0.01", tested, out(strategy), out("counts"),
                    out(f"tested-{strategy}"))
