@@ -70,6 +70,9 @@ static void keep_known(struct bloom_input *in, struct glint_task *task, int no_f
         in->filter[kept] = in->filter[row];
         f->id_start[kept] = f->id_start[row];
         f->id_end[kept] = f->id_end[row];
+        f->number[kept] = f->number[row];
+        f->text_start[kept] = f->text_start[row];
+        f->text_end[kept] = f->text_end[row];
         kept += in->filter[row] != SIZES_NONE;
     }
     glint_count_add(task, no_filter, f->rows - kept);

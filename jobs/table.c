@@ -17,6 +17,7 @@ extern const struct glint_module ops_module;
     X(gap_sample)                                                                                  \
     X(admit)                                                                                       \
     X(speedup)                                                                                     \
+    X(hadoop_road)                                                                                 \
     X(join)                                                                                        \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
