@@ -7,21 +7,23 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/net/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 #define WORDS_MAX 64u
 #define WORD_MAX  (2u * PATH_MAX)
 
 struct launch_process {
-    uv_process_t process;
+    struct spawn process;
     uv_timer_t timer;
     uint32_t open_handles;
-    bool running, stopping;
-    void (*ended)(void *arg, int64_t status, int signal);
+    bool stopping;
+    void (*ended)(void *arg, int wait_status);
     void *arg;
     char log[PATH_MAX];
 };
@@ -142,25 +144,29 @@ static int words_of_self(struct words *w, const struct cluster *c, uint32_t exec
 
 /* ---- The process */
 
-static void on_handle_closed(uv_handle_t *handle)
+static void on_closed(void *arg)
 {
-    struct launch_process *p = handle->data;
+    struct launch_process *p = arg;
     assert(p->open_handles > 0);
     if (--p->open_handles == 0) mem_free(p);
 }
 
-static void close_handles(struct launch_process *p)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    uv_close((uv_handle_t *)&p->process, on_handle_closed);
-    uv_close((uv_handle_t *)&p->timer, on_handle_closed);
+    on_closed(handle->data);
 }
 
-static void on_exit(uv_process_t *process, int64_t status, int signal)
+static void close_handles(struct launch_process *p)
 {
-    struct launch_process *p = process->data;
-    assert(p->running);
-    p->running = false;
-    if (!p->stopping) p->ended(p->arg, status, signal);
+    p->open_handles = 1;
+    if (spawn_close(&p->process, on_closed)) p->open_handles++;
+    uv_close((uv_handle_t *)&p->timer, on_timer_closed);
+}
+
+static void on_exit(void *arg, int wait_status)
+{
+    struct launch_process *p = arg;
+    if (!p->stopping) p->ended(p->arg, wait_status);
     close_handles(p);
 }
 
@@ -189,37 +195,29 @@ static char **variables_of(const struct cluster *c)
     return all;
 }
 
-/* 0 or a negative errno; the handles are open in any case. */
+/* 0 or a negative errno; the timer is open in any case. */
 static int spawn(struct launch_process *p, uv_loop_t *loop, const struct cluster *c,
                  struct words *w, int log)
 {
     char **variables = variables_of(c);
-    uv_stdio_container_t files[3] = {
-        {.flags = UV_IGNORE},
-        {.flags = UV_INHERIT_FD, .data.fd = log},
-        {.flags = UV_INHERIT_FD, .data.fd = log},
-    };
-    uv_process_options_t options = {.exit_cb = on_exit,
-                                    .file = w->items[0],
-                                    .args = w->items,
-                                    .env = variables,
-                                    .flags = UV_PROCESS_DETACHED,
-                                    .stdio_count = 3,
-                                    .stdio = files};
-    p->process.data = p->timer.data = p;
-    p->open_handles = 2;
+    const struct spawn_program program = {.path = w->items[0],
+                                          .words = w->items,
+                                          .variables = variables,
+                                          .files = {-1, log, log},
+                                          .file_count = 3,
+                                          .own_session = true};
     int r = uv_timer_init(loop, &p->timer);
     assert(r == 0);
-    r = variables != NULL ? uv_spawn(loop, &p->process, &options) : UV_ENOMEM;
-    p->running = r == 0;
+    p->timer.data = p;
+    p->open_handles = 1;
+    r = variables != NULL ? spawn_start(&p->process, loop, &program, on_exit, p) : UV_ENOMEM;
     mem_free(variables);
     return r;
 }
 
 struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const struct cluster *cluster,
-                                    uint32_t executor,
-                                    void (*ended)(void *arg, int64_t status, int signal), void *arg,
-                                    struct glint_error *error)
+                                    uint32_t executor, void (*ended)(void *arg, int wait_status),
+                                    void *arg, struct glint_error *error)
 {
     struct words w = {.count = 0};
     struct launch_process *p = mem_zalloc(sizeof *p);
@@ -261,15 +259,15 @@ const char *launch_log(const struct launch_process *p)
 static void on_grace_over(uv_timer_t *timer)
 {
     struct launch_process *p = timer->data;
-    if (p->running) uv_process_kill(&p->process, SIGKILL);
+    spawn_kill(&p->process, SIGKILL);
 }
 
 void launch_stop(struct launch_process *p, uint64_t grace_ms)
 {
     assert(!p->stopping);
     p->stopping = true;
-    if (!p->running) return;
-    uv_process_kill(&p->process, SIGTERM);
+    if (!p->process.running) return;
+    spawn_kill(&p->process, SIGTERM);
     int failed = uv_timer_start(&p->timer, on_grace_over, grace_ms, 0);
     assert(failed == 0);
 }

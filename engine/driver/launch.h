@@ -16,9 +16,8 @@ struct launch_process;
 
 /* NULL: *error set. `ended`: loop thread, once, when the process ended by itself. */
 struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const struct cluster *cluster,
-                                    uint32_t executor,
-                                    void (*ended)(void *arg, int64_t status, int signal), void *arg,
-                                    struct glint_error *error);
+                                    uint32_t executor, void (*ended)(void *arg, int wait_status),
+                                    void *arg, struct glint_error *error);
 const char *launch_log(const struct launch_process *p);
 /* SIGTERM, and SIGKILL after `grace_ms`; freed by the loop when it has ended. */
 void launch_stop(struct launch_process *p, uint64_t grace_ms);

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define PAUSE_NS_MIN    (10 * MS_NS)
 #define PAUSE_NS_MAX    (1000 * MS_NS)
@@ -76,8 +77,10 @@ void post_on_gone(struct post *p, const struct glint_error *why, bool had_joined
 
 /* ---- Starting a daemon */
 
-static void on_launched_ended(void *arg, int64_t status, int signal)
+static void on_launched_ended(void *arg, int wait_status)
 {
+    int status = WEXITSTATUS(wait_status),
+        signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     struct post *p = arg;
     struct remote *r = p->r;
     struct glint_error why = {.code = GLINT_OK};
@@ -86,8 +89,8 @@ static void on_launched_ended(void *arg, int64_t status, int signal)
         error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process was killed by signal %d; log %s",
                   signal, log);
     else
-        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process ended with status %lld; log %s",
-                  (long long)status, log);
+        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process ended with status %d; log %s",
+                  status, log);
     p->process = NULL;
     if (r->stopping) return;
     /* One more dial: another job may have been faster, and then its daemon has the port. */

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define START_MS_MIN  5000u
 #define KILL_MS       8000u /* above all that a child gives itself */
@@ -76,9 +77,9 @@ static void ward_release(struct ward *w)
     mem_free(w);
 }
 
-static void on_process_closed(uv_handle_t *handle)
+static void on_process_closed(void *arg)
 {
-    ward_release(handle->data);
+    ward_release(arg);
 }
 
 static void on_line_closed(void *arg)
@@ -103,8 +104,9 @@ static void ward_over(struct ward *w)
     if (w->visitor != NULL) visitor_on_ended(w->visitor);
     w->visitor = NULL;
     close_line(w);
-    w->handles = 1 + !w->line_closed;
-    uv_close((uv_handle_t *)&w->process, on_process_closed);
+    w->handles = !w->line_closed;
+    if (spawn_close(&w->process, on_process_closed)) w->handles++;
+    assert(w->handles > 0); /* the line's of one that was never started */
 }
 
 static void tell_end(struct ward *w, bool out_of_memory)
@@ -141,11 +143,11 @@ static void ward_finish(struct ward *w)
     daemon_check(d);
 }
 
-static void on_exit(uv_process_t *process, int64_t status, int signal)
+static void on_exit(void *arg, int wait_status)
 {
-    struct ward *w = process->data;
+    struct ward *w = arg;
     w->exited = true;
-    w->wait_status = signal != 0 ? signal : (int32_t)((status & 0xff) << 8);
+    w->wait_status = wait_status;
     if (!w->line.open || w->line_ended) {
         ward_finish(w);
         return;
@@ -175,7 +177,7 @@ void ward_let_go(struct ward *w)
 void ward_drain(struct ward *w, bool now)
 {
     if (w->exited) return;
-    uv_process_kill(&w->process, SIGTERM); /* it may be gone already */
+    spawn_kill(&w->process, SIGTERM); /* it may be gone already */
     if (!now && w->state == WARD_RUNNING) return;
     leave(w, KILL_MS_SHORT);
     close_line(w);
@@ -193,7 +195,7 @@ uint64_t ward_look(struct ward *w, uint64_t now)
     if (w->state == WARD_STARTING && w->failure.code == GLINT_OK)
         error_set(&w->failure, GLINT_E_EXECUTOR_LOST, NULL, "its process did not start in time");
     log_line(LOG_WARN, ids_of(w, &ids), "process %d does not end, and is killed", w->process.pid);
-    uv_process_kill(&w->process, SIGKILL);
+    spawn_kill(&w->process, SIGKILL);
     w->deadline_ns = UINT64_MAX;
     return UINT64_MAX;
 }
@@ -272,19 +274,22 @@ static int spawn(struct ward *w)
 {
     static char name[] = "glint", verb[] = "executor", child[] = "--child";
     char *words[] = {name, verb, child, NULL};
-    uv_stdio_container_t files[CHILD_PIPE_FILE + 1] = {
-        {.flags = UV_IGNORE},
-        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE,
-         .data.stream = (uv_stream_t *)&w->line.pipe}};
-    uv_process_options_t options = {.exit_cb = on_exit,
-                                    .file = "/proc/self/exe",
-                                    .args = words,
-                                    .stdio_count = CHILD_PIPE_FILE + 1,
-                                    .stdio = files};
-    w->process.data = w;
-    return uv_spawn(&w->d->loop, &w->process, &options);
+    int pair[2]; /* ours, the child's */
+    int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
+    if (r != 0) return r;
+    r = line_take(&w->line, pair[0]);
+    if (r == 0) {
+        struct spawn_program p = {.path = "/proc/self/exe", .words = words};
+        p.files[0] = -1;
+        p.files[1] = p.files[2] = STDERR_FILENO;
+        p.files[CHILD_PIPE_FILE] = pair[1];
+        p.file_count = CHILD_PIPE_FILE + 1;
+        r = spawn_start(&w->process, &w->d->loop, &p, on_exit, w);
+    } else {
+        w->d->env->close(w->d->env, pair[0]);
+    }
+    w->d->env->close(w->d->env, pair[1]);
+    return r;
 }
 
 int ward_start(struct daemon *d, struct visitor *v, struct glint_error *error)

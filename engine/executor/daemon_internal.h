@@ -13,6 +13,7 @@
 #include "engine/executor/daemon.h"
 #include "engine/executor/line.h"
 #include "engine/net/gate.h"
+#include "engine/net/spawn.h"
 
 #define MS_NS            ((uint64_t)1000000)
 #define QUEUE_LENGTH_MAX 64u
@@ -52,7 +53,7 @@ struct ward {
     struct daemon *d;
     enum ward_state state;
     struct visitor *visitor; /* NULL: gone */
-    uv_process_t process;
+    struct spawn process;
     struct line line;
     unsigned handles; /* open ones */
     bool exited, line_ended, line_closed;

@@ -42,7 +42,7 @@ struct line {
     void (*closed)(void *arg);
 };
 
-/* The handle alone, for uv_spawn to connect. */
+/* The handle alone, not connected. */
 void line_init(struct line *l, uv_loop_t *loop, const struct line_events *events, void *arg);
 /* Takes over a descriptor that was inherited, and keeps it from programs that this one starts. 0 or
  * a negative errno; line_close is due in any case. */

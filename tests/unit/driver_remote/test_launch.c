@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static char folder[64], logs[128], log_path[160];
 static uv_loop_t loop;
 static struct cluster_executor one = {.id = "e1", .host = "node-7", .port = 1};
-static int ends, last_signal;
-static int64_t last_status;
+static int ends, last_signal, last_status;
 
 static void open_folder(void)
 {
@@ -40,12 +40,12 @@ static void close_folder(void)
 
 TestSuite(launch, .init = open_folder, .fini = close_folder);
 
-static void on_ended(void *arg, int64_t status, int signal)
+static void on_ended(void *arg, int wait_status)
 {
     cr_assert_eq(arg, &ends);
     ends++;
-    last_status = status;
-    last_signal = signal;
+    last_status = WEXITSTATUS(wait_status);
+    last_signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
 static struct launch_process *launch(const char *const *command)

@@ -1,0 +1,121 @@
+/* posix_spawn, and a pidfd in the loop. Whoever starts this process may have told it to ignore the
+ * ends of its children; then nobody could ask how they ended, so that is undone first. */
+#include "engine/net/spawn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* 0 or an errno. */
+static int set_files(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < (int)p->file_count; i++)
+        r = p->files[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, p->files[i], i)
+                             : posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0);
+    return r;
+}
+
+static int set_attributes(posix_spawnattr_t *attributes, const struct spawn_program *p)
+{
+    sigset_t all, none;
+    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+    if (p->own_session) flags |= POSIX_SPAWN_SETSID;
+    sigfillset(&all);
+    sigemptyset(&none);
+    int r = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0) r = posix_spawnattr_setsigmask(attributes, &none);
+    return r == 0 ? posix_spawnattr_setflags(attributes, flags) : r;
+}
+
+static int start(struct spawn *s, const struct spawn_program *p)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    struct sigaction before;
+    if (sigaction(SIGCHLD, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL);
+    int r = posix_spawn_file_actions_init(&actions);
+    if (r != 0) return -r;
+    r = posix_spawnattr_init(&attributes);
+    if (r == 0) {
+        r = set_files(&actions, p);
+        if (r == 0) r = set_attributes(&attributes, p);
+        if (r == 0)
+            r = posix_spawnp(&s->pid, p->path, &actions, &attributes, p->words,
+                             p->variables != NULL ? p->variables : environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct spawn *s = poll->data;
+    int wait_status = 0;
+    (void)status, (void)events;
+    assert(s->open && s->running);
+    pid_t found = waitpid(s->pid, &wait_status, WNOHANG);
+    if (found == 0) return;
+    assert(found == s->pid); /* nobody else asks for it */
+    uv_poll_stop(poll);
+    s->running = false;
+    s->ended(s->arg, wait_status);
+}
+
+/* It runs, and nobody would hear of its end. */
+static void take_back(struct spawn *s)
+{
+    kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *program,
+                void (*ended)(void *arg, int wait_status), void *arg)
+{
+    assert(program->file_count <= SPAWN_FILES_MAX && program->words[0] != NULL);
+    *s = (struct spawn){.file = -1, .ended = ended, .arg = arg};
+    int r = start(s, program);
+    if (r != 0) return r;
+    s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* closed on exec */
+    r = s->file >= 0 ? uv_poll_init(loop, &s->poll, s->file) : -errno;
+    if (r == 0) {
+        s->poll.data = s;
+        s->open = s->running = true;
+        r = uv_poll_start(&s->poll, UV_READABLE, on_readable);
+        assert(r == 0);
+        return 0;
+    }
+    take_back(s);
+    if (s->file >= 0) close(s->file);
+    return r;
+}
+
+void spawn_kill(struct spawn *s, int number)
+{
+    if (s->running) kill(s->pid, number); /* it is not waited for yet, so it is no other's number */
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct spawn *s = handle->data;
+    s->closed(s->arg);
+}
+
+bool spawn_close(struct spawn *s, void (*closed)(void *arg))
+{
+    if (!s->open) return false;
+    assert(!uv_is_closing((uv_handle_t *)&s->poll));
+    s->closed = closed;
+    s->open = s->running = false;
+    uv_close((uv_handle_t *)&s->poll, on_closed);
+    close(s->file);
+    return true;
+}
