@@ -11,6 +11,7 @@
  *
  *   hold    waits until there is a file MARKER.go
  *   kill    SIGKILL to itself          segv    SIGSEGV to itself       stop    SIGSTOP to itself
+ *   exit    _exit(42)
  *   cut     shuts the connection down  flip    changes one byte on its way (send only)
  *
  * A NUMBER of 0 is any. A rule acts once among all processes: it makes the file MARKER first, and
@@ -97,6 +98,7 @@ static void act(const struct rule *r)
     if (strcmp(r->action, "hold") == 0) hold(r);
     if (strcmp(r->action, "kill") == 0) die(SIGKILL);
     if (strcmp(r->action, "segv") == 0) die(SIGSEGV);
+    if (strcmp(r->action, "exit") == 0) _exit(42);
     if (strcmp(r->action, "stop") == 0) kill(getpid(), SIGSTOP);
 }
 

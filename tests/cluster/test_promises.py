@@ -7,6 +7,20 @@ from cluster import until
 from faults import FaultTest
 
 
+class Exits(FaultTest):
+    def test_a_task_that_ends_its_process_each_time_ends_the_job(self):
+        """An exit status speaks against no task, so what ends it is the bound on losses: soon, not never."""
+        for name in ("e1", "e2"):
+            self.executor(name, hooks=["read tt0000777 0 exit -"])
+        job = self.begin()
+        self.assertEqual(job.wait(100), 1, job.err)
+        self.assertIn("error[E0910]", job.err)
+        self.assertIn("ended with status 42", job.err)
+        self.assertEqual(len([e for e in self.events("executor") if e.state == "lost"]), 17)
+        for name in self.executors:
+            self.until_state(name, "idle")
+
+
 class Rounds(FaultTest):
     """Three times over, the process that runs a task is killed from outside, and each time a new one comes."""
 

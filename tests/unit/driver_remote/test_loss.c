@@ -63,6 +63,7 @@ Test(remote_loss, a_daemon_s_end_is_its_process_s)
 Test(remote_loss, another_process_comes_under_another_number)
 {
     start_joined(2);
+    UNTIL_TRUE(nodes[0].peers == 1 && nodes[1].peers == 1);
     act(0, FAKE_DIE, SIGSEGV);
     UNTIL_TRUE(context.driver.executors == 3);
     UNTIL_TRUE(nodes[0].jobs == 2 && nodes[0].number == 2);
