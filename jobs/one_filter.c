@@ -123,19 +123,21 @@ int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t 
     return 0;
 }
 
-int built_filter_make(struct glint_rdd *lines, const struct fields *fields, const char *about,
+int built_filter_make(struct glint_rdd *sample, const struct fields *fields, const char *path,
                       const struct one_filter *choice, struct built_filter *out)
 {
     uint64_t n;
     *out = (struct built_filter){.bits_set = 0};
-    int r = one_filter_count(lines, fields, about, &n);
-    if (r == 0) r = one_filter_sizes(glint_context(lines), choice, n, &out->sizes);
+    int r = one_filter_count(sample, fields, path, &n);
+    if (r == 0) r = one_filter_sizes(glint_context(sample), choice, n, &out->sizes);
     if (r != 0) return r;
-    struct glint *g = glint_context(lines);
+    struct glint *g = glint_context(sample);
+    struct glint_rdd *lines = glint_text_file(g, path); /* the splits of `sample` are settled */
+    if (lines == NULL) return glint_error(g)->code;
     lines = glint_with_split_bytes(lines, FEW * bloom_split_bytes(&out->sizes));
     enum bloom_way way = bloom_way_choose(g, &out->sizes, glint_partitions(lines));
     struct glint_rdd *filter = bloom_chain(lines, &out->sizes, way, fields);
-    out->broadcast = filters_gather(filter, &out->sizes, about, &out->bits_set, &out->rate);
+    out->broadcast = filters_gather(filter, &out->sizes, path, &out->bits_set, &out->rate);
     return glint_error(g)->code;
 }
 

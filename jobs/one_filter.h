@@ -37,8 +37,9 @@ struct built_filter {
     double rate; /* what its bits say */
 };
 
-/* Counts and builds. 0 or the context's code; built_filter_fini after, in any case. */
-int built_filter_make(struct glint_rdd *lines, const struct fields *fields, const char *about,
+/* Counts and builds; `sample` are the lines of `path`. 0 or the context's code; built_filter_fini
+ * after, in any case. */
+int built_filter_make(struct glint_rdd *sample, const struct fields *fields, const char *path,
                       const struct one_filter *choice, struct built_filter *out);
 void built_filter_fini(struct built_filter *b);
 

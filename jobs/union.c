@@ -19,9 +19,11 @@ static int separator_option(struct glint *g, const struct glint_job_args *args, 
 
 /* What a line is cut into becomes lines of elements. */
 static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_args *args,
-                                     struct glint_rdd *pairs)
+                                     char separator, uint64_t split_bytes)
 {
     const char *name = glint_job_option(args, "element");
+    struct glint_rdd *pairs = glint_key_value_text_file(g, args->positional[0], separator);
+    if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
     if (strcmp(name, "key") == 0) return glint_keys(pairs);
     if (strcmp(name, "value") == 0) return glint_values(pairs);
     glint_abort(g, GLINT_E_BAD_VALUE, "key or value", "--element \"%s\" is neither", name);
@@ -39,16 +41,14 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         return glint_error(g)->code;
     if (glint_job_option(args, "n") != NULL)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
-    struct glint_rdd *pairs = glint_key_value_text_file(g, args->positional[0], separator);
-    struct glint_rdd *elements = elements_of(g, args, pairs);
+    struct glint_rdd *elements = elements_of(g, args, separator, 0);
     int r = glint_error(g)->code;
     if (r == 0 && n == 0) r = one_filter_count(elements, &fields, args->positional[0], &n);
     if (r == 0) r = one_filter_sizes(g, &choice, n, &sizes);
     if (r == 0) r = bloom_check_memory(g, &sizes);
     if (r == 0) {
         assert(sizes.count == 1);
-        pairs = glint_with_split_bytes(pairs, bloom_split_bytes(&sizes));
-        elements = elements_of(g, args, pairs);
+        elements = elements_of(g, args, separator, bloom_split_bytes(&sizes));
         struct glint_rdd *filter = bloom_chain(elements, &sizes, BLOOM_PARTIALS, &fields);
         glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]);
     }
