@@ -79,6 +79,42 @@ static int index_twice(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
+/* Odd values are kept. */
+static int odd_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    (void)task, (void)state;
+    return in->value.i64 % 2 != 0;
+}
+
+static int odd_keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                          uint16_t *out_rows, uint32_t *out_count)
+{
+    (void)task, (void)state;
+    *out_count = 0;
+    for (uint32_t i = 0; i < in->rows; i++)
+        if (in->value.i64[i] % 2 != 0) out_rows[(*out_count)++] = (uint16_t)i;
+    return 0;
+}
+
+static int fail_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    (void)state;
+    if (in->value.i64 != 7) return 1;
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+}
+
+/* A value becomes as many as its last digit says, counting down from it. */
+static int down_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    for (int64_t i = 0; i < in->value.i64 % 10; i++) {
+        const struct glint_record r = {.value = number(in->value.i64 - i)};
+        glint_emit(out, &r);
+    }
+    return 0;
+}
+
 static const struct glint_function length = {.name = "test.length",
                                              .form = GLINT_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
@@ -118,7 +154,19 @@ static const struct glint_function with_index_twice = {.name = "test.with_index_
                                                        .out = {GLINT_I64, GLINT_TEXT},
                                                        .each = index_twice};
 
+#define KEEPS(name_) .name = name_, .form = GLINT_FILTER, .in = {GLINT_ANY, GLINT_I64}
+static const struct glint_function odd = {KEEPS("test.odd"), .keep = odd_keep};
+static const struct glint_function odd_by_batch = {KEEPS("test.odd_batch"),
+                                                   .keep_batch = odd_keep_batch};
+static const struct glint_function fail_filter = {KEEPS("test.fail_filter"), .keep = fail_keep};
+static const struct glint_function down = {.name = "test.down",
+                                           .form = GLINT_FLAT_MAP,
+                                           .in = {GLINT_ANY, GLINT_I64},
+                                           .out = {GLINT_NONE, GLINT_I64},
+                                           .each = down_each};
+
 static const struct glint_function *const functions[] = {
-    &length, &length_by_batch, &prefix, &no_key, &fail, &with_index, &with_index_twice, NULL};
+    &length, &length_by_batch,  &prefix, &no_key,       &fail,        &with_index,
+    &down,   &with_index_twice, &odd,    &odd_by_batch, &fail_filter, NULL};
 
 const struct glint_module test_functions = {"test", functions};

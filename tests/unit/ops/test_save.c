@@ -1,0 +1,83 @@
+/* saveAsTextFile, plain and compressed: the lines of each type, and what comes back. */
+#include "tests/unit/ops/harness.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(save, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+/* Saves one row in every world and compares the part. */
+static void expect_line(struct glint_shape shape, union glint_value key, union glint_value value,
+                        const char *line)
+{
+    const struct glint_record row = {key, value};
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        char path[PATH_BYTES];
+        struct glint *g = world_open(w);
+        struct glint_rdd *rdd = glint_parallelize(g, shape, &row, 1, 1);
+        cr_assert_eq(glint_save_as_text_file(rdd, scratch_path("out", path)), 0);
+        world_close(g, GLINT_OK);
+        struct buffer got = scratch_read("out/part-00000");
+        cr_assert(got.size == strlen(line) && memcmp(got.data, line, got.size) == 0,
+                  "%s: %.*s, not %s", w->name, (int)got.size, (char *)got.data, line);
+        buffer_fini(&got);
+        got = scratch_read("out/_SUCCESS");
+        cr_assert_eq(got.size, 0);
+        buffer_fini(&got);
+        scratch_remove("out");
+    }
+}
+
+Test(save, a_line_of_each_type)
+{
+    const union glint_value array = bytes("\x93\x01\xa1x\xc0", 5);
+    expect_line((struct glint_shape){GLINT_NONE, GLINT_TEXT}, none(), text("a b"), "a b\n");
+    expect_line((struct glint_shape){GLINT_NONE, GLINT_TEXT}, none(), text(""), "\n");
+    expect_line((struct glint_shape){GLINT_TEXT, GLINT_I64}, text("k"), number(-3), "k\t-3\n");
+    expect_line((struct glint_shape){GLINT_I64, GLINT_F64}, number(INT64_MIN), real(0.1),
+                "-9223372036854775808\t0.1\n");
+    expect_line((struct glint_shape){GLINT_F64, GLINT_BYTES}, real(1e16), text("\xff"),
+                "1e+16\t\xff\n");
+    expect_line((struct glint_shape){GLINT_BYTES, GLINT_MSGPACK}, text("k"), array,
+                "k\t[1, \"x\", null]\n");
+    expect_line((struct glint_shape){GLINT_TEXT, GLINT_NONE}, text("k"), none(), "k\t\n");
+}
+
+struct saved {
+    char path[PATH_BYTES];
+};
+
+static struct glint_rdd *make_lines(struct glint *g, void *arg)
+{
+    return glint_text_file(g, ((struct saved *)arg)->path);
+}
+
+/* Short lines and long ones, more than a block of them; the parts are .gz and smaller. */
+Test(save, gzip_comes_back)
+{
+    struct table t = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    static char line[100000];
+    struct saved out;
+    memset(line, 'x', sizeof line);
+    for (uint64_t i = 0, size = 0; i < 2000; i++) {
+        size = i % 500 == 499 ? sizeof line - i : i % 70;
+        table_add(&t, none(), bytes(line, size));
+    }
+    scratch_path("out", out.path);
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        struct glint *g = world_open(w);
+        struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, 3);
+        cr_assert_eq(glint_save_as_gzip_text_file(rdd, out.path), 0);
+        world_close(g, GLINT_OK);
+        for (int part = 0; part < 3; part++) {
+            char name[64];
+            snprintf(name, sizeof name, "out/part-%05d.gz", part);
+            struct buffer got = scratch_read(name);
+            cr_assert(got.size > 20 && got.size < 20000 && memcmp(got.data, "\x1f\x8b", 2) == 0);
+            buffer_fini(&got);
+        }
+        plan_expect(make_lines, &out, NULL, &t);
+        scratch_remove("out");
+    }
+    table_free(&t);
+}
