@@ -31,6 +31,11 @@ class Shapes(ClusterTest):
                    out(f"tested-{strategy}"))
         yield "params", "--p", "0.05", train, out("params")
         yield "fpr-table", "--p", "0.01,0.1", train, tested, out("fpr-table")
+        yield "hadoop-road", "--p", "0.1", "--filters", out("road"), train, tested, out("hadoop-road")
+        for method, kind in (("shuffle", "full"), ("bloom", "full"), ("broadcast", "full"),
+                             ("shuffle", "semi"), ("bloom", "semi"), ("broadcast", "anti")):
+            yield ("join", "--method", method, "--type", kind, "--split-size", "100K", "--partitions", "3",
+                   table, tested, out(f"join-{method}-{kind}"))
         yield ("fpr-check", "--bad-rows", "skip", "--samples", "2", "--p", "0.1", "--keys",
                out("fpr-keys"), table, out("fpr-check"))
         yield "constructions", "--mappers", "1,5", train, out("constructions")
