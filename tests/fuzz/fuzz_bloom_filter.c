@@ -1,5 +1,5 @@
-/* Any bytes as a filter file and as a set's blob: refused, or a filter that can be used and that
- * encodes to the very same bytes. */
+/* Any bytes as a filter file, as a segment and as a set's blob: refused, or a filter that can be
+ * used and that encodes to the very same bytes. */
 #include "jobs/bloom/bloom.h"
 
 #include <stddef.h>
@@ -20,6 +20,21 @@ static void file(const uint8_t *data, size_t size)
     bloom_contains(&view, data, size);
 }
 
+static void segment(const uint8_t *data, size_t size)
+{
+    struct bloom_segment view, head;
+    if (bloom_segment_decode(data, size, &view) != BLOOM_OK) return;
+    if (bloom_decode(data, size, &(struct bloom_filter){0}) != BLOOM_ERR_SEGMENT) abort();
+    uint8_t header[BLOOM_SEGMENT_HEADER_MAX];
+    uint32_t header_size = bloom_segment_encode_header(&view, header);
+    if (header_size + bloom_bytes(bloom_segment_bits(&view)) != size) abort();
+    if (memcmp(header, data, header_size) != 0) abort();
+    if (bloom_segment_decode_header(data, header_size, &head) != BLOOM_OK) abort();
+    if (bloom_segment_follows(&view, NULL) != BLOOM_OK &&
+        view.index + 1 == bloom_segments(view.params.m, view.size))
+        abort();
+}
+
 static void blob(const uint8_t *data, size_t size)
 {
     struct bloom_set set;
@@ -36,6 +51,7 @@ static void blob(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     file(data, size);
+    segment(data, size);
     blob(data, size);
     return 0;
 }
