@@ -482,6 +482,7 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 /* The sum of a counter over the actions so far; 0 if nobody counted. */
 int64_t glint_counter_value(const struct glint *g, const char *name);
 
-#include "engine/glint_job.h" /* the table of a job, its options */
+#include "engine/glint_context.h" /* a context of one's own */
+#include "engine/glint_job.h"     /* the table of a job, its options */
 
 #endif

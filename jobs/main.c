@@ -3,8 +3,6 @@
 #include "jobs/jobs.h"
 #include "jobs/verbs.h"
 
-extern const struct op *const ops_table[];
-
 int main(int argc, char **argv)
 {
     static const struct cli_verb *const verbs[] = {&verb_filter, &verb_generate, NULL};

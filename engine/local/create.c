@@ -1,4 +1,4 @@
-/* The context's life, as a program sees it (plan/config.h): options are checked, and whoever runs
+/* The context's life, as a program sees it (glint_context.h): options are checked, and whoever runs
  * its actions is started, in this process or in a cluster. */
 #include "engine/base/text.h"
 #include "engine/driver/remote.h"
