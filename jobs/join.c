@@ -93,6 +93,7 @@ struct glint_args *join_args(const struct join *j, enum join_side side)
 struct key_filter {
     struct glint_broadcast *broadcast; /* NULL: nothing is filtered */
     uint64_t keys, bytes;
+    double rate; /* of strange keys that it lets through, from its bits */
 };
 
 /* The side with its keys, as it goes into the shuffle. */
@@ -174,7 +175,7 @@ static int fill_filter(const struct join *j, const struct one_filter *choice,
         struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes.bits_bytes);
         enum bloom_way way = bloom_way_choose(j->g, &sizes, glint_partitions(rows));
         struct glint_rdd *filter = bloom_chain(rows, &sizes, way, &ids);
-        out->broadcast = filters_gather(filter, &sizes, j->paths[j->small], NULL, NULL);
+        out->broadcast = filters_gather(filter, &sizes, j->paths[j->small], NULL, &out->rate);
         out->bytes = sizes.bits_bytes;
     }
     sizes_fini(&sizes);
@@ -231,10 +232,12 @@ static void note_result(const struct join *j, const struct key_filter *filter)
     glint_note(j->g, "%s join by %s: %llu bytes shuffled", type_names[j->type],
                method_names[j->method], (unsigned long long)shuffled);
     if (filter->broadcast != NULL)
-        glint_note(j->g, "a filter of %llu keys in %llu bytes saved %llu of %llu rows the shuffle",
-                   (unsigned long long)filter->keys, (unsigned long long)filter->bytes,
-                   (unsigned long long)glint_counter_value(j->g, JOIN_SAVED),
-                   (unsigned long long)glint_counter_value(j->g, JOIN_ASKED));
+        glint_note(
+            j->g,
+            "a filter of %llu keys in %llu bytes, rate %.6g, saved %llu of %llu rows the shuffle",
+            (unsigned long long)filter->keys, (unsigned long long)filter->bytes, filter->rate,
+            (unsigned long long)glint_counter_value(j->g, JOIN_SAVED),
+            (unsigned long long)glint_counter_value(j->g, JOIN_ASKED));
 }
 
 static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, const char *output)

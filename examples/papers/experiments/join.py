@@ -1,0 +1,138 @@
+"""The book chapter's joins: reduce-side, replicated, and reduce-side behind a filter."""
+import math
+import re
+
+NAME, TITLE, ORDER = "join", "three ways to join", 110
+METHODS = ("shuffle", "bloom", "broadcast")
+TYPES = ("inner", "left", "right", "full", "semi", "anti")
+SHARES = (0.001, 0.01, 0.1, 1)  # of the large side's rows that match
+SHARE = 0.01
+PROBABILITIES = (0.3, 0.1, 0.01, 0.001)
+ASKED, SAVED = "rows asked of the filter", "rows saved by the filter"
+
+
+def visits_of(lab, rows):
+    """The large side: USER TAB 40 letters."""
+    path = lab.path(f"visits-{rows}")
+    lab.run("generate", "visits", "--rows", rows, path)
+    return path
+
+
+def users_in(visits):
+    with open(visits, encoding="ascii") as rows:
+        return sorted({row[:8] for row in rows})
+
+
+def users_of(lab, users, share):
+    """The small side: a share of the users that the visits have, and some that they have not."""
+    path = lab.path(f"users-{share}")
+    with open(path, "w", encoding="ascii") as out:
+        out.writelines(f"{user}\tname of {user}\n" for user in users
+                       if int(user[1:]) % 1000 < share * 1000)
+        out.writelines(f"u{user:08}\tnobody\n" for user in range(100))
+    return path
+
+
+def join(lab, method, kind, visits, users, *options):
+    return lab.submit("join", "--method", method, "--type", kind, *options, visits, users, lab.path("out"))
+
+
+def timed(lab, method, kind, visits, users):
+    """A job, and the median, the least and the greatest of its times in milliseconds."""
+    jobs = [join(lab, method, kind, visits, users) for _ in range(lab.repeats(3))]
+    took = sorted(job.wall_s * 1e3 for job in jobs)
+    return jobs[0], (took[len(took) // 2], took[0], took[-1])
+
+
+def over_shares(lab, visits, users):
+    """Bytes and times of a semi join over the share of rows that match."""
+    rows = []
+    for share in SHARES:
+        some = users_of(lab, users, share)
+        for method in METHODS:
+            done, times = timed(lab, method, "semi", visits, some)
+            rows.append([share, method, done.counter("rows written"), done.counter("map output bytes"),
+                         done.counter(SAVED), *times])
+    return rows
+
+
+def over_types(lab, visits, users):
+    """All types by all methods: lines, and whether they are the same ones."""
+    rows, same = [], True
+    for kind in TYPES:
+        seen = {}
+        for method in METHODS:
+            for master in ("local[1]", "local[2]"):
+                done = join(lab, method, kind, visits, users, "--master", master)
+                lines = sorted(lab.parts(lab.path("out")))
+                same = same and seen.setdefault("lines", lines) == lines
+                counts = [len(lines), done.counter("map output bytes"), done.counter(SAVED)]
+                same = same and seen.setdefault(method, counts) == counts
+            rows.append([kind, method, *counts])
+    return rows, same
+
+
+def over_probabilities(lab, visits, users):
+    """What the filter lets through that meets nobody."""
+    rows = []
+    for p in PROBABILITIES:
+        done = join(lab, "bloom", "semi", visits, users, "--p", p)
+        note = next(note for note in done.report["notes"] if note.startswith("a filter"))
+        size, rate = re.search(r"in (\d+) bytes, rate ([^,]+),", note).groups()
+        strangers = done.counter(ASKED) - done.counter("rows written")
+        through = strangers - done.counter(SAVED)
+        rows.append([p, int(size), strangers, through, through / strangers, float(rate),
+                     done.counter("map output bytes")])
+    return rows
+
+
+def plot_shares(lab, path):
+    lines = "\n".join(
+        f"set ylabel '{label}'\nplot " + ", ".join(
+            f"'{path}' skip 1 using ($1*100):(strcol(2) eq '{method}' && ${column} > 0 ? ${column}/{unit} : NaN) "
+            f"with linespoints lt {i} title '{method}'" for i, method in enumerate(METHODS, 1)
+            if (method, column) != ("broadcast", 4))
+        for column, unit, label in ((4, "1e6", "MB shuffled"), (6, "1", "ms")))
+    lab.plot("shares", "set datafile missing NaN\nset logscale xy\nset xlabel 'rows that match, %'\n"
+             "set key inside bottom right\nset multiplot layout 1,2\n" + lines + "\nunset multiplot",
+             "A semi join. Both scales are logarithmic. broadcast shuffles nothing.", size=(1000, 400))
+
+
+def run(lab):
+    lab.found("""The book chapter has three joins: the reduce-side join, where both tables are shuffled by key;
+        the replicated join, where a small side goes to every mapper; and a reduce-side join with map-side
+        filtering, where mappers ask a Bloom filter of the small side's keys which rows are worth
+        shuffling.""")
+    lab.command("glint submit join LEFT RIGHT OUTPUT --type semi --method bloom    # shuffle, broadcast, auto\n"
+                "glint explain join LEFT RIGHT OUTPUT                              # what auto would take, and why")
+    visits = visits_of(lab, lab.rows)
+    known = users_in(visits)
+    shares = over_shares(lab, visits, known)
+    path = lab.table("shares", ["share", "method", "lines", "bytes shuffled", "rows saved", "ms", "least", "greatest"],
+                     shares, f"A semi join of {lab.rows:,} rows with 40-byte values, over the share that matches.")
+    plot_shares(lab, path)
+    users = users_of(lab, known, SHARE)
+    fewer_visits = visits_of(lab, lab.rows // 5)
+    types, same = over_types(lab, fewer_visits, users)
+    lab.table("types", ["type", "method", "lines", "bytes shuffled", "rows saved"], types,
+              f"All types, {lab.rows // 5:,} rows of which 1 % match. full and right by broadcast shuffle bitmaps of the keys that were met.")
+    filters = over_probabilities(lab, visits, users)
+    lab.table("filters", ["p", "filter bytes", "rows that meet none", "of them let through", "rate", "from bits",
+                          "bytes shuffled"], filters, "The filter, sized for p; 1 % of the rows match.")
+    at = {row[1]: row for row in shares if row[0] == SHARE}
+    fewer, faster = at["shuffle"][3] / at["bloom"][3], at["shuffle"][5] / at["bloom"][5]
+    last = {row[1]: row for row in shares if row[0] == SHARES[-1]}
+    lab.measured(f"""Where 1 % of the rows match, the filter keeps {at["bloom"][4]:,} of {lab.rows:,} rows out of the
+        shuffle: {fewer:.0f}x fewer bytes, {faster:.1f}x faster. Where all match it saves none, and the join takes
+        {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without.""")
+    lab.read("""The filter costs two more readings of the small side and a question per row of the large one; it saves
+        sorting and moving rows that would meet nobody. The rows that it rejects are not lost to left, right, full
+        and anti joins: they go straight to the output. broadcast moves no rows at all, but needs the small side
+        in every process, and refuses where that does not fit; its look-ups in a large table are slower than
+        a filter's.""")
+    lab.check(same, "all methods give the same lines, on local[1] and local[2]")
+    lab.check(fewer >= 5, "with 1 % of the rows matching, the filter shuffles at least 5 times fewer bytes")
+    lab.check(all(abs(row[4] - row[5]) <= 4 * math.sqrt(row[5] * (1 - row[5]) / row[2]) for row in filters),
+              "the filter lets through as many strangers as its bits predict, within 4 standard errors")
+    lab.check(all(row[4] == 0 for row in shares if row[0] == 1 and row[1] == "bloom"),
+              "a row that matches is never rejected")
