@@ -110,6 +110,22 @@ class Lab:
         return self._once(f"ratings-{rows}-{seed}.tsv", lambda path: self.run(
             "generate", "ratings", "--no-header", "--rows", rows, "--seed", seed, path))
 
+    def words(self, rows):
+        """Words of 30 letters, one a line."""
+        return self._once(f"words-{rows}.txt", lambda path: self.run(
+            "generate", "words", "--rows", rows, "--seed", SEED, path))
+
+    def gap_sample(self, rows):
+        """A tenth of these words, at random gaps: a folder."""
+        return self._once(f"sample-{rows}", lambda path: self.submit(
+            "gap-sample", "--gap", 19, "--seed", SEED, self.words(rows), path))
+
+    def urls(self, rows, seed=SEED):
+        """URL TAB NUMBER; a scratch file, for there may be many."""
+        path = self.path(f"urls-{rows}-{seed}.tsv")
+        self.run("generate", "urls", "--rows", rows, "--seed", seed, path)
+        return path
+
     def _split(self):
         def make(path):
             os.makedirs(path)
