@@ -147,14 +147,17 @@ static struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_
 
 /* ---- The filter of the small side's keys */
 
-static int filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
+/* False: it does not, which is an error unless auto chose the method. */
+static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
 {
     const uint64_t most = glint_slot_memory(j->g) / FILTER_SHARE;
-    if (sizes->bits_bytes <= most) return 0;
-    return glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
-                       "%s: a filter of %llu keys needs %llu bytes, at most %llu are for it",
-                       j->paths[j->small], (unsigned long long)keys,
-                       (unsigned long long)sizes->bits_bytes, (unsigned long long)most);
+    if (sizes->bits_bytes <= most) return true;
+    if (!j->chosen)
+        glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
+                    "%s: a filter of %llu keys needs %llu bytes, at most %llu are for it",
+                    j->paths[j->small], (unsigned long long)keys,
+                    (unsigned long long)sizes->bits_bytes, (unsigned long long)most);
+    return false;
 }
 
 static struct glint_rdd *small_ids(const struct join *j, uint64_t split_bytes)
@@ -163,15 +166,14 @@ static struct glint_rdd *small_ids(const struct join *j, uint64_t split_bytes)
     return glint_flat_map(lines, "join.ids", join_args(j, j->small));
 }
 
-/* Sizes the filter for that many rows and fills it. */
+/* Sizes the filter for that many rows and fills it, if it fits. */
 static int fill_filter(const struct join *j, const struct one_filter *choice,
                        struct key_filter *out)
 {
     struct sizes sizes = {.count = 0};
     const struct fields ids = fields_of_lines();
     int r = one_filter_sizes(j->g, choice, out->keys, &sizes);
-    if (r == 0) r = filter_fits(j, &sizes, out->keys);
-    if (r == 0) {
+    if (r == 0 && filter_fits(j, &sizes, out->keys)) {
         struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes.bits_bytes);
         enum bloom_way way = bloom_way_choose(j->g, &sizes, glint_partitions(rows));
         struct glint_rdd *filter = bloom_chain(rows, &sizes, way, &ids);
@@ -212,7 +214,7 @@ static enum join_method choose(const struct join *j, const uint64_t bytes[JOIN_S
     return JOIN_SHUFFLE;
 }
 
-static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES], bool was_auto)
+static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
 {
     const uint64_t small = bytes[j->small], large = bytes[join_large(j)];
     glint_note(j->g, "left: %llu bytes; right: %llu bytes; the small side is the %s one",
@@ -223,7 +225,7 @@ static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES], 
                "and what the filter lets through of %llu",
                (unsigned long long)(small + large), (unsigned long long)small,
                (unsigned long long)small, (unsigned long long)large);
-    glint_note(j->g, "method: %s%s", method_names[j->method], was_auto ? ", chosen by auto" : "");
+    glint_note(j->g, "method: %s%s", method_names[j->method], j->chosen ? ", chosen by auto" : "");
 }
 
 static void note_result(const struct join *j, const struct key_filter *filter)
@@ -240,6 +242,19 @@ static void note_result(const struct join *j, const struct key_filter *filter)
             (unsigned long long)glint_counter_value(j->g, JOIN_ASKED));
 }
 
+/* The lines of the output. What auto chose and does not fit gives way to the next method. */
+static struct glint_rdd *plan(struct join *j, double p, struct key_filter *filter)
+{
+    if (j->method == JOIN_BROADCAST) {
+        struct glint_rdd *lines = join_by_broadcast(j);
+        if (lines != NULL || glint_error(j->g)->code != GLINT_OK) return lines;
+        j->method = JOIN_BLOOM;
+    }
+    if (j->method == JOIN_BLOOM && make_filter(j, p, filter) != 0) return NULL;
+    if (j->chosen && filter->broadcast == NULL) j->method = JOIN_SHUFFLE;
+    return join_by_shuffle(j, filter);
+}
+
 static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, const char *output)
 {
     uint64_t bytes[JOIN_SIDES];
@@ -248,13 +263,11 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
         bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
     if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
     j->small = bytes[JOIN_THE_LEFT] < bytes[JOIN_THE_RIGHT] ? JOIN_THE_LEFT : JOIN_THE_RIGHT;
-    const bool was_auto = j->method == JOIN_AUTO;
+    j->chosen = j->method == JOIN_AUTO;
     j->method = choose(j, bytes, broadcast_limit);
     assert(j->method != JOIN_AUTO);
-    if (glint_explaining(j->g)) note_choice(j, bytes, was_auto);
-    if (j->method == JOIN_BLOOM && make_filter(j, p, &filter) != 0) return glint_error(j->g)->code;
-    struct glint_rdd *lines =
-        j->method == JOIN_BROADCAST ? join_by_broadcast(j) : join_by_shuffle(j, &filter);
+    if (glint_explaining(j->g)) note_choice(j, bytes);
+    struct glint_rdd *lines = plan(j, p, &filter);
     if (lines == NULL) return glint_error(j->g)->code;
     int r = glint_save_as_text_file(lines, output);
     if (r == 0 && !glint_explaining(j->g)) note_result(j, &filter);

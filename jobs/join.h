@@ -43,6 +43,7 @@ struct join {
     struct glint *g;
     enum join_type type;
     enum join_method method;
+    bool chosen; /* by auto: what turns out not to fit is no error */
     const char *paths[JOIN_SIDES];
     struct fields fields[JOIN_SIDES];
     enum join_side small;
@@ -57,7 +58,8 @@ static inline enum join_side join_large(const struct join *j)
 struct glint_rdd *join_lines(const struct join *j, enum join_side side);
 /* Arguments of every function that reads the side's lines. */
 struct glint_args *join_args(const struct join *j, enum join_side side);
-/* The lines of the output, by broadcast. NULL: an error is set. */
+/* The lines of the output, by broadcast. NULL: an error is set, or, where auto chose it, the small
+ * side does not fit. */
 struct glint_rdd *join_by_broadcast(const struct join *j);
 
 /* ---- Task: the rows of a side */

@@ -199,6 +199,14 @@ static int take_number_key(void *arg, const struct glint_record *record)
     return join_table_add(arg, key, (struct glint_slice){NULL, 0});
 }
 
+static void too_large(const struct join *j, uint64_t limit)
+{
+    if (j->chosen) return;
+    glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
+                "%s: more than the %llu bytes that a broadcast side may take", j->paths[j->small],
+                (unsigned long long)limit);
+}
+
 /* The small side's rows, or only its keys where those are all that is asked for. */
 static struct glint_broadcast *small_table(const struct join *j)
 {
@@ -207,13 +215,13 @@ static struct glint_broadcast *small_table(const struct join *j)
     static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
                                             {"join.text_keys", "join.text_rows"}};
     const bool text = j->fields[j->small].key == FIELDS_TEXT, lines = join_has_pairs(j->type);
-    struct join_table_rows table = {
-        .g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE, .about = j->paths[j->small]};
+    struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
     struct glint_args *args = join_args(j, j->small);
     glint_args_i64(args, "filtered", 0);
     struct glint_rdd *rows = glint_flat_map(join_lines(j, j->small), names[text][lines], args);
     struct glint_broadcast *out = NULL;
     int r = glint_explaining(j->g) ? 0 : glint_collect_each(rows, take[text][lines], &table);
+    if (r == JOIN_TABLE_FULL) too_large(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);
     return out;

@@ -73,10 +73,7 @@ int join_table_add(struct join_table_rows *t, struct glint_slice key, struct gli
     assert(key.size <= UINT32_MAX && line.size <= UINT32_MAX);
     if (block_bytes(t->count + 1, t->size + key.size + line.size) > t->limit ||
         t->count >= UINT32_MAX / 4)
-        return glint_abort(t->g, GLINT_E_MEMORY_LIMIT,
-                           "use --method shuffle or bloom, or raise --memory",
-                           "%s: more than the %llu bytes that a broadcast side may take", t->about,
-                           (unsigned long long)t->limit);
+        return JOIN_TABLE_FULL;
     if (!reserve(t, key.size + line.size)) return glint_error(t->g)->code;
     t->rows[t->count++] = (struct join_table_row){.at = t->size,
                                                   .key_size = (uint32_t)key.size,

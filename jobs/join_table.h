@@ -20,13 +20,13 @@ static_assert(sizeof(struct join_table_row) == 24, "rows stand one behind the ot
 
 struct join_table_rows {
     struct glint *g;
-    uint64_t limit;    /* bytes that the block may take */
-    const char *about; /* the side, for errors */
+    uint64_t limit; /* bytes that the block may take */
     struct join_table_row *rows;
     uint8_t *bytes;
     uint64_t count, size, row_capacity, capacity;
 };
-/* MEMORY_LIMIT, naming another method. */
+enum { JOIN_TABLE_FULL = 1 };
+/* 0, FULL (no error is set), or the context's code. */
 int join_table_add(struct join_table_rows *t, struct glint_slice key, struct glint_slice line);
 /* NULL: the context's error. */
 struct glint_broadcast *join_table_broadcast(struct join_table_rows *t);
