@@ -168,7 +168,9 @@ const struct glint_job bloom_build_job = {
     .summary = "build a Bloom filter per key",
     .help =
         "P is the false positive probability, COUNTS what count-keys saved for INPUT. Saves the "
-        "filters as msgpack; docs/filter-format.md pictures the file.",
+        "filters as msgpack; docs/filter-format.md pictures the file. Filters that no slot can "
+        "hold "
+        "are saved in segments (--strategy segments): bloom-test and glint filter take them so.",
     .positional = positional,
     .options = options,
     .run = build_run};

@@ -401,7 +401,8 @@ const struct glint_job bloom_test_job = {
     .summary = "measure the false positive rate of each key's filter",
     .help =
         "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
-        "for P and COUNTS. Each row is looked up in the filter of its own key. Saves one line "
+        "for P and COUNTS, whole or in segments. Each row is looked up in the filter of its own "
+        "key. Saves one line "
         "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
     .positional = positional,
     .options = options,

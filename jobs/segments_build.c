@@ -219,6 +219,9 @@ int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits
                            "--segment-size %lld needs %lld bytes per slot, --memory gives %llu",
                            (long long)size, (long long)size / 8 * 2, (unsigned long long)memory);
     const uint64_t total = segments_total(sizes, *out_log2);
+    if (glint_explaining(g))
+        glint_note(g, "segments: %llu, of up to %lld bits", (unsigned long long)total,
+                   (long long)size);
     if (total <= SEGMENTS_MAX) return 0;
     return glint_abort(g, GLINT_E_FILTER_LIMIT, "take a larger size",
                        "--segment-size %lld gives %llu segments, the limit is %u", (long long)size,
