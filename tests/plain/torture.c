@@ -249,12 +249,12 @@ static int run_one(const struct trial *t)
 }
 
 /* From 1 until the n-th call of the kind is not reached; of allocations, until many runs in a row
- * ended well, since two slots may race. Every n is tried on one slot; elsewhere, where a run takes
- * long, and in tests/run --quick (GLINT_FEW), the steps get wider. */
+ * ended well, since two slots may race. Every n is tried on one slot; elsewhere, and where a run
+ * takes long, the steps get wider. */
 static int64_t torture_kind(struct trial *t, enum kind kind, int error)
 {
     bool memory = kind == MEMORY_ONCE || kind == MEMORY_FROM, reached = true;
-    bool wide = t->skips || (memory && t->slots > 1) || getenv("GLINT_FEW") != NULL;
+    bool wide = t->skips || (memory && t->slots > 1);
     int quiet_runs = wide ? 3 : QUIET_RUNS;
     t->kind = kind;
     t->error = error;
