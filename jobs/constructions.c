@@ -114,20 +114,17 @@ static int explain(const struct comparison *c, struct glint_rdd *lines, const ch
 }
 
 static int compare_ways(struct comparison *c, const struct list_f64 *p,
-                        const struct list_i64 *mappers, enum bloom_scheme scheme,
-                        const char *output)
+                        const struct list_i64 *mappers, const struct glint_job_args *args)
 {
     int r = count_rows(c);
     for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
         const double probability = p->items[at % p->count];
         struct glint_rdd *lines = cut_rows(c, mappers->items[at / p->count]);
         struct bloom_sizing sizing;
-        enum bloom_result result =
-            bloom_sizing_for_rate(scheme, BLOOM_CLASSIC, probability, &sizing);
-        r = result == BLOOM_OK ? sizes_apply(c->g, &c->sizes, &sizing)
-                               : sizes_fail(c->g, result, "--scheme");
+        r = sizes_sizing(c->g, args, probability, &sizing);
+        if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
-        if (r == 0 && glint_explaining(c->g)) return explain(c, lines, output);
+        if (r == 0 && glint_explaining(c->g)) return explain(c, lines, args->positional[1]);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
             add_line(c, probability, glint_partitions(lines), way);
@@ -140,17 +137,14 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
     struct list_f64 p;
     struct list_i64 mappers;
-    struct list_schemes scheme;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
     if (fields_options(g, args, &c.fields) != 0 || list_probabilities(g, args, "p", &p) != 0 ||
-        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
-        list_schemes(g, args, "scheme", &scheme) != 0)
+        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0)
         return glint_error(g)->code;
     text_table_add(
         &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
         c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
-    if (compare_ways(&c, &p, &mappers, scheme.items[0], args->positional[1]) == 0 &&
-        !glint_explaining(g))
+    if (compare_ways(&c, &p, &mappers, args) == 0 && !glint_explaining(g))
         text_table_save(&c.table, args->positional[1]);
     text_table_fini(&c.table);
     sizes_fini(&c.sizes);
@@ -165,7 +159,7 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01", "false positive probabilities"},
     {"mappers", "N,...", "1,4,16,64", "map tasks; fewer where INPUT has fewer rows"},
-    {"scheme", "NAME", "spark", "index rule: spark, hadoop, plain, md5-random, wide, ..."},
+    SIZES_OPTIONS,
     {"repeats", "N", "0", "how often to measure times; 0: only bytes, the same in every run"},
     {NULL, NULL, NULL, NULL}};
 

@@ -40,8 +40,8 @@ def lines(path, width, offset, style="linespoints", scale="1", title=True, dash=
         + (f"title '{way}'" if title else "notitle") for i, way in enumerate(WAYS))
 
 
-def measure(lab, data, p, mappers, repeats):
-    lab.submit("constructions", "--p", ",".join(map(str, p)), "--mappers", ",".join(map(str, mappers)),
+def measure(lab, data, p, mappers, repeats, *more):
+    lab.submit("constructions", *more, "--p", ",".join(map(str, p)), "--mappers", ",".join(map(str, mappers)),
                "--repeats", repeats, data, lab.path("table"))
     return lab.rows_of(lab.path("table"))
 
@@ -92,6 +92,7 @@ def run(lab):
              + "\nset title 'CPU time of all slots'\nplot " + lines(path, 6, 5, scale="1")
              + "\nunset multiplot", "Filters are built and counted, not saved.", size=(1000, 400))
     over_n(lab)
+    layouts(lab)
     over_p(lab, main)
 
 
@@ -126,11 +127,32 @@ def over_p(lab, main):
     lab.read("""A line that is level is a cost of the rows, one that climbs a cost of the mappers. `bytes` are what map
         tasks give away, values only, and meet the formulas; `moved bytes` are those after packing, keys and heads
         included, and what a network would carry. bloom-build itself makes splits for partial filters so large that
-        it stays left of the crossing.""")
+        it stays left of the crossing. A layout of blocks needs more bits for the same rate, and touches one cache line for
+        an id; lists go by its k alone, 6 for block512 and 8 for split-block.""")
     lab.check(all(row["bytes"] == row["formula bytes"] for row in rows if row["way"] == "lists-fixed"),
               "fixed lists take k n v bytes, to the byte")
     lab.check(all(row["bytes"] <= row["formula bytes"] for row in rows), "no way takes more than its formula")
     lab.check(right == count, "auto takes what is least by the formulas, in every case")
+
+
+def layouts(lab):
+    """The same filters in layouts of blocks, sized for the same rate; what is asked for are the same ids."""
+    out = []
+    for layout, scheme in (("classic", "spark"), ("block512", "xxh64"), ("split-block", "xxh64")):
+        rows = measure(lab, lab.train, [0.01], [1, 16], lab.repeats(3), "--layout", layout, "--scheme", scheme)
+        at = {(row["mappers"], row["way"]): row for row in rows}
+        alone = at[1, "partials"]
+        bits = 8 * alone["formula bytes"] / alone["n"]
+        lab.submit("filter-vs-set", "--layout", layout, "--scheme", scheme, "--elements", alone["n"] // 2,
+                   "--bits-per-element", bits, "--trials", 3, "--repeats", 2, lab.train, lab.path("asked"))
+        asked = lab.rows_of(lab.path("asked"))[1]
+        out.append([layout, scheme, asked["k"], bits, asked["rate"], asked["from bits"], asked["build ns"], asked["query ns"],
+                    alone[WALL] * 1e6 / alone["n"], at[16, "lists-varint"][MOVED], at[16, "partials"][MOVED]])
+    lab.table("layouts", ["layout", "scheme", "k", "bits per key", "rate", "from bits", "build ns", "query ns",
+                          "whole build, ns", "moved bytes, varints", "moved bytes, partials"], out,
+              "p = 0.01 in every layout. `build ns` and `query ns`: one filter of half of the ids, per id on one thread. `whole "
+              "build`: filters per key by one mapper, with reading. Bytes are those of 16 mappers.")
+    lab.check(all(abs(row[4] - 0.01) < 0.002 for row in out), "every layout keeps p = 0.01, the uneven blocks included")
 
 
 def first(rows, way):
