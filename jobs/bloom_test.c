@@ -344,6 +344,8 @@ static int collect_filters(struct collecting *c, struct glint_rdd *filters)
     if (r == 0 && !c->begun && size_keys(c, &widest) == 0) /* no filters: every row has none */
         r = blob_begin(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
+    if (r == 0 && c->heads.count > 0)
+        r = segments_check_memory(c->g, c->sizes, segments_heads_log2(&c->heads));
     return glint_error(c->g)->code != GLINT_OK ? glint_error(c->g)->code : r;
 }
 

@@ -13,6 +13,16 @@ uint64_t segments_total(const struct sizes *sizes, uint32_t log2)
     return total;
 }
 
+uint64_t segments_bytes(const struct sizes *sizes, uint32_t log2)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < sizes->count; i++)
+        if (sizes->params[i].m > largest) largest = sizes->params[i].m;
+    const uint64_t size = (uint64_t)1 << log2;
+    assert(largest > 0);
+    return bloom_bytes(largest < size ? largest : size);
+}
+
 void segments_number(const struct sizes *sizes, struct segments *s)
 {
     assert(segments_total(sizes, s->log2) <= SEGMENTS_MAX);

@@ -32,6 +32,8 @@ static inline uint64_t segments_size(const struct segments *s)
 
 /* How many segments all the filters have. */
 uint64_t segments_total(const struct sizes *sizes, uint32_t log2);
+/* Of the largest one that there is. */
+uint64_t segments_bytes(const struct sizes *sizes, uint32_t log2);
 /* Fills s->first, which has room for all keys and one more; s->log2 is set. */
 void segments_number(const struct sizes *sizes, struct segments *s);
 /* Task: from the argument "segment" and the sizes. 0 or a code. */
@@ -86,6 +88,8 @@ static inline uint32_t segments_mask(const struct segments *s)
 /* --segment-size, checked against the sizes and the memory of a slot. 0 or the context's code. */
 int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits,
                     uint32_t *out_log2);
+/* 0 where a slot can hold a segment, and it once more as a value; or MEMORY_LIMIT. */
+int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t log2);
 #define SEGMENTS_OPTION                                                                            \
     {                                                                                              \
         "segment-size", "BITS", NULL,                                                              \

@@ -105,7 +105,8 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "there is no segment %lld",
                           (long long)key->i64);
     if (s->memory == NULL)
-        s->memory = glint_scratch(task, BLOOM_SEGMENT_HEADER_MAX + segments_size(&s->segments) / 8);
+        s->memory = glint_scratch(task, BLOOM_SEGMENT_HEADER_MAX +
+                                            segments_bytes(&s->sizes, s->segments.log2));
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     s->segment = (struct bloom_segment){.params = s->sizes.params[number],
                                         .build = (uint64_t)s->build,
@@ -201,10 +202,19 @@ const struct glint_function segments_key_text = KEY_FUNCTION("bloom.text_of_segm
 
 /* ---- The driver */
 
+int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t log2)
+{
+    const uint64_t need = 2 * segments_bytes(sizes, log2), have = glint_slot_memory(g);
+    if (need <= have) return 0;
+    return glint_abort(g, GLINT_E_MEMORY_LIMIT,
+                       "raise --memory, or build with a smaller --segment-size",
+                       "segments of %llu bits need %llu bytes per slot, --memory gives %llu",
+                       1ull << log2, (unsigned long long)need, (unsigned long long)have);
+}
+
 int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits,
                     uint32_t *out_log2)
 {
-    const uint64_t memory = glint_slot_memory(g);
     int64_t size = 1 << SEGMENTS_LOG2_PRESET;
     if (bits != NULL &&
         (!glint_parse_i64((struct glint_slice){(const uint8_t *)bits, strlen(bits)}, &size) ||
@@ -213,11 +223,7 @@ int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits
         return glint_abort(g, GLINT_E_BAD_VALUE, "such as 16777216, which is 2 MiB",
                            "--segment-size \"%s\" is no power of two from 512 to 2147483648", bits);
     *out_log2 = (uint32_t)__builtin_ctzll((uint64_t)size);
-    /* The bits in the making, and as the value that goes out. */
-    if ((uint64_t)size / 8 * 2 > memory)
-        return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory, or take a smaller size",
-                           "--segment-size %lld needs %lld bytes per slot, --memory gives %llu",
-                           (long long)size, (long long)size / 8 * 2, (unsigned long long)memory);
+    if (segments_check_memory(g, sizes, *out_log2) != 0) return glint_error(g)->code;
     const uint64_t total = segments_total(sizes, *out_log2);
     if (glint_explaining(g))
         glint_note(g, "segments: %llu, of up to %lld bits", (unsigned long long)total,

@@ -153,6 +153,7 @@ struct probe_state {
     struct sizes sizes;
     struct segments segments;
     uint8_t *memory; /* the bits */
+    uint64_t room;   /* for so many bytes */
     uint64_t size;   /* of them, bytes; 0: they have not come */
     uint64_t key;    /* the key's number, in the place where it stands in that of a row */
 };
@@ -163,7 +164,8 @@ static int probe_open(struct glint_task *task, void *state)
     int r = sizes_open(task, &s->sizes);
     if (r == 0) r = segments_open(task, &s->sizes, &s->segments);
     if (r != 0) return r;
-    s->memory = glint_scratch(task, segments_size(&s->segments) / 8);
+    s->room = segments_bytes(&s->sizes, s->segments.log2);
+    s->memory = glint_scratch(task, s->room);
     return s->memory != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
@@ -216,7 +218,7 @@ static int probe_each(struct glint_task *task, void *state, const struct glint_r
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a pair of a cogroup does not parse");
     const struct glint_slice bytes = cell.bytes;
     if (which.i64 == 0) {
-        if (s->size > 0 || bytes.size > segments_size(&s->segments) / 8)
+        if (s->size > 0 || bytes.size > s->room)
             return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL, "the filters changed meanwhile");
         memcpy(s->memory, bytes.data, bytes.size);
         s->size = bytes.size;
