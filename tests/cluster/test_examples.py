@@ -73,7 +73,7 @@ class Quickstart(ExampleTest):
     def test_wrong_words(self):
         self.assertIn("examples/quickstart RATINGS", self.run_example("quickstart", "--what", expected=64))
         self.assertIn("cannot read", self.run_example("quickstart", "nowhere", expected=66))
-        self.assertEqual(os.listdir(self.tree), sorted(["examples", ".ci"], reverse=True))
+        self.assertEqual(sorted(os.listdir(self.tree)), [".ci", "examples"])
 
 
 class Cluster(ExampleTest):
