@@ -63,7 +63,7 @@ static int holds(const glint_bloom *filter, int from, int to)
 
 Test(public, results_have_sentences)
 {
-    for (int result = GLINT_BLOOM_ERR_KEY; result <= 0; result++)
+    for (int result = GLINT_BLOOM_ERR_SEGMENT; result <= 0; result++)
         cr_assert_eq(strcmp(glint_bloom_strerror(result), "unknown result") == 0, result == -17);
     cr_assert_str_eq(glint_bloom_strerror(1), "unknown result");
     cr_assert_str_eq(glint_bloom_strerror(-1000), "unknown result");
@@ -292,6 +292,8 @@ Test(public, damaged_files_are_results)
     }
     cr_assert_eq(reopened(data, 0), 0); /* a part without keys */
     cr_assert_eq(reopened((const uint8_t *)"\x92\xc0", 2), GLINT_BLOOM_ERR_KEY);
+    cr_assert_eq(reopened((const uint8_t *)"\x92\x07\x9c\xadglint.segment\x01", 18),
+                 GLINT_BLOOM_ERR_SEGMENT);
     size_t alone = glint_bloom_encoded_size(small);
     cr_assert_eq(glint_bloom_encode(small, data, sizeof data), 0);
     cr_assert_eq(reopened(data, alone), 0);
