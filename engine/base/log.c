@@ -34,6 +34,7 @@ struct logger {
     pthread_mutex_t lock; /* of all below */
     struct env *env;
     bool json;
+    uint64_t bytes_max; /* of the file; 0: no bound */
     char executor[EXECUTOR_MAX];
     struct kind kinds[KINDS_MAX];
 };
@@ -128,6 +129,14 @@ static void line_json(const struct line *l, const char *executor, const char *wh
     json_close(j, '}');
 }
 
+/* With the lock. Several processes write to one file, so the file is asked. */
+static bool is_full(struct env *env)
+{
+    struct env_stat stat;
+    return logger.bytes_max > 0 && env->stat_open(env, STANDARD_ERROR, &stat) == 0 &&
+           stat.kind == ENV_FILE && stat.size >= logger.bytes_max;
+}
+
 /* With the lock. A line that cannot be written is lost: there is nobody to tell. */
 static void line_write(const struct line *l)
 {
@@ -135,6 +144,7 @@ static void line_write(const struct line *l)
     struct env *env = logger.env != NULL ? logger.env : env_real();
     const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
     char when[64];
+    if (is_full(env)) return;
     text_time(when, env->wall_ns(env));
     if (!logger.json) {
         struct line_buffer text = {.size = 0};
@@ -199,8 +209,16 @@ void log_start(struct env *env, bool json, const char *executor)
     pthread_mutex_lock(&logger.lock);
     logger.env = env;
     logger.json = json;
+    logger.bytes_max = 0;
     text_format(logger.executor, sizeof logger.executor, "%s", executor != NULL ? executor : "");
     memset(logger.kinds, 0, sizeof logger.kinds);
+    pthread_mutex_unlock(&logger.lock);
+}
+
+void log_bound(uint64_t bytes)
+{
+    pthread_mutex_lock(&logger.lock);
+    logger.bytes_max = bytes;
     pthread_mutex_unlock(&logger.lock);
 }
 

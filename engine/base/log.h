@@ -29,6 +29,9 @@ struct log_ids {
 
 /* Before it, lines are text and have no executor. `executor` is copied; NULL: none. */
 void log_start(struct env *env, bool json, const char *executor);
+/* Of a process whose standard error is a file that must not grow for ever: at `bytes` it gets no
+ * more lines. After log_start; 0: no bound. */
+void log_bound(uint64_t bytes);
 void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes the counts that are due; at the end of the process. */

@@ -250,6 +250,7 @@ int child_start(struct child *c, const struct child_config *config, struct glint
                                    .connect_ms = config->connect_ms};
     c->config = *config;
     log_start(c->env, config->log_json, config->node);
+    log_bound(config->log_bytes_max);
     if (config->memory_bytes / config->slots < SLOT_MEMORY_BYTES_MIN)
         return error_set(error, GLINT_E_MEMORY_LIMIT, "raise memory, or use fewer slots",
                          "%u slots need at least %llu MiB of memory", config->slots,

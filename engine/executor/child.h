@@ -39,6 +39,7 @@ struct child_config {
     const char *join_host; /* --join; NULL: started by a daemon */
     uint16_t join_port;
     bool log_json;
+    uint64_t log_bytes_max; /* of the file that standard error is; 0: no bound */
 };
 
 /* Runs to the end. Answers GLINT_OK or the code of why it could not serve, with *error set. */

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define CONFIG_FIELDS 16u
+#define CONFIG_FIELDS 17u
 
 int child_config_encode(const struct child_config *c, struct buffer *out, struct glint_error *error)
 {
@@ -23,6 +23,7 @@ int child_config_encode(const struct child_config *c, struct buffer *out, struct
     pack_text(&p, c->work_dir);
     pack_u64(&p, c->insecure_plaintext);
     pack_u64(&p, c->log_json);
+    pack_u64(&p, c->log_bytes_max);
     pack_u64(&p, c->slots);
     pack_u64(&p, c->memory_bytes);
     pack_u64(&p, c->heartbeat.beat_ns);
@@ -54,6 +55,7 @@ int child_config_decode(struct glint_slice bytes, struct child_received *out,
     unpack_text(&u, out->work_dir, sizeof out->work_dir);
     c->insecure_plaintext = unpack_u64(&u, 1) != 0;
     c->log_json = unpack_u64(&u, 1) != 0;
+    c->log_bytes_max = unpack_u64(&u, UINT64_MAX);
     c->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
     c->memory_bytes = unpack_u64(&u, UINT64_MAX);
     c->heartbeat.beat_ns = unpack_u64(&u, UINT64_MAX);

@@ -168,6 +168,13 @@ static void find_log(struct daemon *d)
     uv_fs_req_cleanup(&fs);
 }
 
+/* A launched one's log makes room when it starts beyond log_bytes_max: so it has as much to grow.
+ */
+uint64_t daemon_log_bytes_max(const struct daemon *d)
+{
+    return d->config->launched ? 2 * d->cluster->log_bytes_max : 0;
+}
+
 static void open_signals(struct daemon *d)
 {
     static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -230,6 +237,7 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     if (r == 0) r = loop_open(&d.loop, d.env, error);
     if (r != 0) return r;
     log_start(d.env, config->log_json, d.self->id);
+    log_bound(daemon_log_bytes_max(&d));
     uv_timer_init(&d.loop, &d.timer);
     d.timer.data = &d;
     open_signals(&d);

@@ -263,7 +263,8 @@ static int send_config(struct ward *w, struct glint_error *error)
                                         .fetch_ms = c->fetch_ms,
                                         .drain_ms = c->drain_ms,
                                         .start_ms = c->start_ms,
-                                        .log_json = w->d->config->log_json};
+                                        .log_json = w->d->config->log_json,
+                                        .log_bytes_max = daemon_log_bytes_max(w->d)};
     struct buffer payload = {NULL, 0, 0};
     if (child_config_encode(&config, &payload, error) != 0) return error->code;
     return line_send(&w->line, LINE_CONFIG, &payload) ? 0 : error_no_memory(error);

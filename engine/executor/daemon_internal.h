@@ -95,6 +95,7 @@ static inline uint64_t daemon_now(const struct daemon *d)
 /* daemon.c */
 /* Rings the timer at `at_ns` at the latest. */
 void daemon_due(struct daemon *d, uint64_t at_ns);
+uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no bound */
 /* Something has ended: is there still anything to be here for? */
 void daemon_check(struct daemon *d);
 

@@ -44,10 +44,19 @@ static int64_t write_some(struct env *env, int file, const void *data, size_t si
     return (int64_t)size;
 }
 
+static int stat_open(struct env *env, int file, struct env_stat *out)
+{
+    (void)env;
+    cr_assert_eq(file, 2);
+    *out = (struct env_stat){.kind = ENV_FILE, .size = world.written.size};
+    return 0;
+}
+
 static void begin(void)
 {
     memset(&world, 0, sizeof world);
-    world.env = (struct env){.now_ns = now_ns, .wall_ns = wall_ns, .write = write_some};
+    world.env = (struct env){
+        .now_ns = now_ns, .wall_ns = wall_ns, .write = write_some, .stat_open = stat_open};
     world.now_ns = 5 * SECOND;
     world.wall_ns = INT64_C(1795244400123456789); /* 2026-11-21T07:00:00.123456789Z */
 }
@@ -173,6 +182,22 @@ Test(log, a_flood_is_counted)
                                 "2026-11-21T07:00:00.123Z info executor=e1: later\n");
     log_line(LOG_WARN, NULL, "stranger number %d", 1);
     cr_expect_eq(lines(written()), 1, "a new second, a new count");
+}
+
+Test(log, a_file_has_a_bound)
+{
+    log_start(&world.env, false, "e1");
+    log_bound(1000);
+    for (int i = 0; i < 100; i++) {
+        world.now_ns += SECOND;
+        log_line(LOG_INFO, NULL, "line %d", i);
+    }
+    cr_expect_geq(world.written.size, 1000);
+    cr_expect_lt(world.written.size, 1100);
+    log_bound(0);
+    log_line(LOG_INFO, NULL, "without one");
+    cr_expect_gt(world.written.size, 1000);
+    cr_expect_not_null(strstr(written(), "without one"));
 }
 
 Test(log, errors_of_one_code_are_one_kind)

@@ -21,7 +21,8 @@ static struct child_config example(void)
                                  .fetch_ms = 5,
                                  .drain_ms = 6,
                                  .start_ms = 7,
-                                 .log_json = true};
+                                 .log_json = true,
+                                 .log_bytes_max = 77};
 }
 
 static struct buffer encoded(const struct child_config *c)
@@ -51,6 +52,7 @@ Test(child_config, comes_back)
     cr_expect_str_eq(got->secret_file, c.secret_file);
     cr_expect_str_eq(got->host, c.host);
     cr_expect_str_eq(got->work_dir, c.work_dir);
+    cr_expect_eq(got->log_bytes_max, 77);
     cr_expect(got->insecure_plaintext && got->log_json && got->slots == 3);
     cr_expect_eq(got->memory_bytes, 5 * GIB);
     cr_expect_eq(memcmp(&got->heartbeat, &c.heartbeat, sizeof c.heartbeat), 0);
