@@ -135,7 +135,7 @@ static void ward_finish(struct ward *w)
     else if (WEXITSTATUS(status) != 0)
         log_line(LOG_ERROR, ids_of(w, &ids), "process %d ended with status %d", w->process.pid,
                  WEXITSTATUS(status));
-    if (killed) sweep(d);
+    if (status != 0) sweep(d); /* code of a job may end its process, too */
     if (!refused) tell_end(w, out_of_memory);
     ward_over(w);
     if (refused && v != NULL) visitor_refuse(v, &w->failure);
