@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 Test(schemes, names_round_trip)
 {
@@ -126,6 +127,37 @@ Test(schemes, one_id_equals_the_oracle)
                 cr_assert_eq(indexes[i],
                              oracle_index(&params, sample.data + sample.start[r], size, i));
         }
+    }
+    sample_fini(&sample);
+}
+
+/* (low + i * (high | 1) mod 2^64) mod m, of the hash's published form: 16 bytes, big-endian. */
+static void check_wide(const void *id, uint32_t size, const uint8_t hash[16], uint64_t m)
+{
+    struct bloom_params params = {.scheme = BLOOM_WIDE, .n = 1, .m = m, .k = BLOOM_K_MAX};
+    uint64_t high = 0, low = 0, indexes[BLOOM_K_MAX];
+    for (int i = 0; i < 8; i++) {
+        high = high << 8 | hash[i];
+        low = low << 8 | hash[8 + i];
+    }
+    bloom_indexes(&params, id, size, indexes);
+    for (uint32_t i = 0; i < BLOOM_K_MAX; i++) cr_assert_eq(indexes[i], (low + i * (high | 1)) % m);
+}
+
+Test(schemes, wide_is_the_sum_of_two_halves)
+{
+    static const uint8_t of_nothing[] = {0x99, 0xaa, 0x06, 0xd3, 0x01, 0x47, 0x98, 0xd8,
+                                         0x60, 0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f};
+    static const uint64_t sizes[] = {1, 2, 1000, INT32_MAX, 1ull << 33, BLOOM_M_MAX};
+    struct sample sample;
+    sample_init(&sample, 600, 0, 300, 1, 1);
+    for (int m = 0; m < 6; m++) check_wide("", 0, of_nothing, sizes[m]);
+    for (uint32_t r = 0; r < sample.rows.rows; r++) {
+        const uint8_t *id = sample.data + sample.start[r];
+        uint32_t size = sample.end[r] - sample.start[r];
+        XXH128_canonical_t hash;
+        XXH128_canonicalFromHash(&hash, XXH3_128bits(id, size));
+        check_wide(id, size, hash.digest, sizes[r % 6]);
     }
     sample_fini(&sample);
 }
