@@ -1,8 +1,8 @@
 /* count-keys: how many rows each key has.
  *
  *     line -> (key, 1) -> reduceByKey(+) -> key TAB count */
-#include "jobs/fields.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/fields.h"
 
 struct count_state {
     struct fields fields;

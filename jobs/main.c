@@ -1,7 +1,7 @@
 /* The `glint` program: the engine's command line with our operators, jobs and verbs. */
 #include "engine/cli/cli.h"
 #include "jobs/jobs.h"
-#include "jobs/verbs.h"
+#include "jobs/verbs/verbs.h"
 
 int main(int argc, char **argv)
 {

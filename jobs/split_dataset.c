@@ -3,7 +3,7 @@
  *
  *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
-#include "jobs/ratio.h"
+#include "jobs/rows/ratio.h"
 
 #include <assert.h>
 #include <string.h>

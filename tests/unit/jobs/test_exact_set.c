@@ -1,5 +1,5 @@
 /* The exact set against a plain list: what is in, what is not, how much memory it says it takes. */
-#include "jobs/exact_set.h"
+#include "jobs/papers/exact_set.h"
 
 #include "tests/support/local.h"
 

@@ -2,7 +2,7 @@
  * in every layout that a batch can have. Memory ends READ_SLACK behind the last row, so that a
  * sanitizer sees what reads too far. */
 #include "engine/data/task.h"
-#include "jobs/fields_kernel.h"
+#include "jobs/rows/fields_kernel.h"
 #include "tests/support/naive_lines.h"
 #include "tests/support/test_task.h"
 

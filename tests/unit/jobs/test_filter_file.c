@@ -1,5 +1,5 @@
 /* Reading filter files: keys of every kind, records of every size, and damage at every byte. */
-#include "jobs/filter_file.h"
+#include "jobs/verbs/filter_file.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

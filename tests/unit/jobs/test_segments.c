@@ -1,5 +1,5 @@
 /* Numbers of segments, there and back, and what the number of a build depends on. */
-#include "jobs/segments.h"
+#include "jobs/filters/segments.h"
 
 #include <criterion/criterion.h>
 

@@ -1,0 +1,176 @@
+/* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P.
+ *
+ * Three strategies, the same bits; what each sends from stage to stage, and what a slot holds:
+ *
+ *     indexes    each row as (key, its k bit indexes): k numbers per row; one filter
+ *     partials   a filter per key and task, which are ORed; all filters
+ *     segments   as indexes, with each filter cut into ranges of bits; one range
+ *
+ * indexes is what the Spark program does. */
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/segments.h"
+#include "jobs/jobs.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { BUILD_ROWS = 100 }; /* of which a build's number is made, among others */
+
+enum strategy { INDEXES, PARTIALS, SEGMENTS, STRATEGIES };
+static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments"};
+
+struct plan {
+    struct glint *g;
+    const char *const *paths; /* P INPUT COUNTS OUTPUT */
+    const struct glint_job_args *args;
+    struct fields fields;
+    struct sizes sizes;
+    enum bloom_way lists; /* what strategy indexes is */
+    enum strategy strategy;
+    uint32_t log2; /* of a segment's bits */
+};
+
+/* Bytes between the stages, and what a slot must hold. */
+struct estimate {
+    uint64_t indexes, partials, memory[STRATEGIES];
+};
+
+static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *lines)
+{
+    const struct sizes *s = &p->sizes;
+    assert(s->bits_bytes > 0 && s->rows > 0);
+    uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1), largest = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (bloom_bytes(s->params[i].m) > largest) largest = bloom_bytes(s->params[i].m);
+    return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
+                             .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
+                             .memory = {[INDEXES] = largest, [PARTIALS] = s->bits_bytes * 2}};
+}
+
+static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory,
+                             bool chosen)
+{
+    glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
+               (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
+    glint_note(p->g, "between stages: indexes about %llu bytes, partials about %llu bytes",
+               (unsigned long long)e->indexes, (unsigned long long)e->partials);
+    glint_note(p->g, "a slot has %llu bytes, indexes need %llu, partials %llu",
+               (unsigned long long)memory, (unsigned long long)e->memory[INDEXES],
+               (unsigned long long)e->memory[PARTIALS]);
+    glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], chosen ? " (auto)" : "");
+}
+
+/* The cheaper one of those that fit a slot's memory; segments always do. */
+static enum strategy cheapest(const struct estimate *e, uint64_t memory)
+{
+    if (e->memory[PARTIALS] <= memory && e->partials <= e->indexes) return PARTIALS;
+    return e->memory[INDEXES] <= memory ? INDEXES : SEGMENTS;
+}
+
+static int choose_strategy(struct plan *p, struct glint_rdd *lines)
+{
+    const char *name = glint_job_option(p->args, "strategy"),
+               *segment = glint_job_option(p->args, "segment-size");
+    const struct estimate e = estimate_costs(p, lines);
+    const uint64_t memory = glint_slot_memory(p->g);
+    const bool chosen = strcmp(name, "auto") == 0;
+    p->strategy = chosen ? cheapest(&e, memory) : INDEXES;
+    while (!chosen && p->strategy < STRATEGIES && strcmp(name, strategy_names[p->strategy]) != 0)
+        p->strategy++;
+    if (p->strategy == STRATEGIES)
+        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials or segments",
+                           "--strategy \"%s\" is none", name);
+    if (segment != NULL && !chosen && p->strategy != SEGMENTS)
+        return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+                           "strategy %s has no --segment-size", name);
+    if (glint_explaining(p->g)) explain_strategy(p, &e, memory, chosen);
+    if (p->strategy == SEGMENTS) return segments_choose(p->g, &p->sizes, segment, &p->log2);
+    if (e.memory[p->strategy] <= memory) return 0;
+    return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,
+                       p->strategy == PARTIALS && e.memory[INDEXES] <= memory
+                           ? "raise --memory, or use --strategy indexes"
+                           : "raise --memory, or use --strategy segments",
+                       "%s need %llu bytes per slot, --memory gives %llu", name,
+                       (unsigned long long)e.memory[p->strategy], (unsigned long long)memory);
+}
+
+/* --coding: how strategy indexes writes an index. */
+static int choose_coding(struct plan *p, const char *name)
+{
+    bool fixed = strcmp(name, "fixed") == 0;
+    p->lists = fixed ? BLOOM_LISTS_FIXED : BLOOM_LISTS_VARINT;
+    if (fixed || strcmp(name, "varint") == 0) return 0;
+    return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint or fixed", "--coding \"%s\" is none", name);
+}
+
+/* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
+ * the rows; never where they lie. 0 or the context's code. */
+static int build_number(const struct plan *p, struct glint_rdd *lines, uint64_t *out)
+{
+    static const char *const columns[] = {"id-column", "key-column", "delimiter", "key"};
+    struct glint_rows rows = {.count = 0};
+    uint64_t number = glint_input_bytes(lines);
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const char *column = glint_job_option(p->args, columns[i]);
+        number = segments_hash(number, column, strlen(column));
+    }
+    int r = glint_take(lines, BUILD_ROWS, &rows);
+    for (uint64_t i = 0; r == 0 && i < rows.count; i++) {
+        const struct glint_record row = glint_rows_at(&rows, i);
+        number = segments_hash(number, row.value.bytes.data, row.value.bytes.size);
+    }
+    glint_rows_free(&rows);
+    *out = segments_build(&p->sizes, p->log2, number);
+    return r;
+}
+
+static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
+{
+    uint64_t build;
+    if (p->strategy == SEGMENTS)
+        return build_number(p, lines, &build) == 0
+                   ? segments_chain(lines, &p->sizes, &p->fields, p->log2, build)
+                   : NULL;
+    if (p->strategy == INDEXES) return bloom_chain(lines, &p->sizes, p->lists, &p->fields);
+    lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
+    return bloom_chain(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
+}
+
+static int build_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct plan p = {.g = g, .paths = args->positional, .args = args};
+    struct bloom_sizing sizing;
+    double probability;
+    if (sizes_probability(g, p.paths[0], &probability) != 0 ||
+        sizes_sizing(g, args, probability, &sizing) != 0 ||
+        fields_options(g, args, &p.fields) != 0 ||
+        choose_coding(&p, glint_job_option(args, "coding")) != 0)
+        return glint_error(g)->code;
+    struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
+    int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
+    if (r == 0) r = choose_strategy(&p, lines);
+    if (r == 0) glint_save_as_msgpack_file(filters_of(&p, lines), p.paths[3]);
+    sizes_fini(&p.sizes);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {"P", "INPUT", "COUNTS", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS,
+    SIZES_OPTIONS,
+    {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials, segments"},
+    SEGMENTS_OPTION,
+    {"coding", "NAME", "varint", "how strategy indexes writes an index: varint, fixed"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job bloom_build_job = {
+    .name = "bloom-build",
+    .summary = "build a Bloom filter per key",
+    .help =
+        "P is the false positive probability, COUNTS what count-keys saved for INPUT. Saves the "
+        "filters as msgpack; docs/filter-format.md pictures the file. Filters that no slot can "
+        "hold "
+        "are saved in segments (--strategy segments): bloom-test and glint filter take them so.",
+    .positional = positional,
+    .options = options,
+    .run = build_run};

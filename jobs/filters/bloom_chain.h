@@ -1,0 +1,34 @@
+/* The ways from rows to filters, as chains of RDDs, and what each costs. */
+#ifndef GLINT_JOBS_FILTERS_BLOOM_CHAIN_H
+#define GLINT_JOBS_FILTERS_BLOOM_CHAIN_H
+
+#include "jobs/filters/sizes.h"
+
+/* What goes from the map tasks to the reduce tasks. */
+enum bloom_way {
+    BLOOM_LISTS_FIXED,  /* each row's k bit indexes, in 4 bytes each, or 8 where
+                           they are wide */
+    BLOOM_LISTS_VARINT, /* the same, 7 bits to a byte */
+    BLOOM_PARTIALS,     /* of each task a filter per key */
+    BLOOM_WAYS,
+};
+extern const char *const bloom_way_names[BLOOM_WAYS];
+
+/* Bytes between the stages as the papers' formulas have them: k n v and tasks x
+ * sum of m / 8. */
+uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tasks);
+/* The cheaper one of varint lists and partials, of those that fit a slot's
+ * memory. */
+enum bloom_way bloom_way_choose(const struct glint *g, const struct sizes *s, uint64_t tasks);
+
+/* 0 where a slot can hold the partial filters of a task, or MEMORY_LIMIT. */
+int bloom_check_memory(struct glint *g, const struct sizes *s);
+/* How large a split should be at least, so that partial filters stay small beside it. */
+uint64_t bloom_split_bytes(const struct sizes *s);
+
+/* (key, filter as msgpack): the filters of the rows in `lines`. NULL in, NULL
+ * out. */
+struct glint_rdd *bloom_chain(struct glint_rdd *lines, const struct sizes *s, enum bloom_way way,
+                              const struct fields *f);
+
+#endif

@@ -1,0 +1,139 @@
+/* What the functions of the Bloom filter jobs share: rows with the numbers of their filters, in the
+ * form that the library takes, and filters as values. */
+#include "jobs/filters/bloom_functions.h"
+
+#include "engine/base/text.h"
+#include "jobs/filters/segments.h"
+
+#include <assert.h>
+#include <string.h>
+
+int bloom_input_open(struct glint_task *task, struct bloom_input *in)
+{
+    int r = fields_open(task, &in->fields, true);
+    return r == 0 ? sizes_open(task, &in->sizes) : r;
+}
+
+/* Says which key it is that COUNTS does not know. */
+static int missing_count(struct bloom_input *in, struct glint_task *task, uint32_t row)
+{
+    const struct fields *f = &in->fields;
+    struct glint_slice id = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]};
+    char key[256];
+    if (in->sizes.text)
+        text_format(key, sizeof key, "%.*s", (int)(f->text_end[row] - f->text_start[row]),
+                    (const char *)f->base + f->text_start[row]);
+    else
+        text_i64(key, f->number[row]);
+    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, "its key has no count in COUNTS", key);
+}
+
+/* Leaves out rows whose key has no count, or fails at the first. */
+static int drop_missing(struct bloom_input *in, struct glint_task *task)
+{
+    struct fields *f = &in->fields;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        if (in->filter[row] == SIZES_NONE) {
+            int r = missing_count(in, task, row);
+            if (r < 0) return r;
+            continue;
+        }
+        in->filter[kept] = in->filter[row];
+        f->id_start[kept] = f->id_start[row];
+        f->id_end[kept] = f->id_end[row];
+        f->number[kept] = f->number[row];
+        f->text_start[kept] = f->text_start[row];
+        f->text_end[kept] = f->text_end[row];
+        kept++;
+    }
+    f->rows = kept;
+    return 0;
+}
+
+int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
+                     const struct glint_batch *lines, struct bloom_rows *out)
+{
+    struct fields *f = &in->fields;
+    int r = fields_parse(f, task, lines);
+    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0) r = drop_missing(in, task);
+    *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
+    return r;
+}
+
+/* Rows with a filter, moved together; the others are counted. */
+static void keep_known(struct bloom_input *in, struct glint_task *task, int no_filter)
+{
+    struct fields *f = &in->fields;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        in->filter[kept] = in->filter[row];
+        f->id_start[kept] = f->id_start[row];
+        f->id_end[kept] = f->id_end[row];
+        f->number[kept] = f->number[row];
+        f->text_start[kept] = f->text_start[row];
+        f->text_end[kept] = f->text_end[row];
+        kept += in->filter[row] != SIZES_NONE;
+    }
+    glint_count_add(task, no_filter, f->rows - kept);
+    f->rows = kept;
+}
+
+int bloom_input_known(struct bloom_input *in, struct glint_task *task,
+                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out)
+{
+    struct fields *f = &in->fields;
+    int r = fields_parse(f, task, lines);
+    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0) keep_known(in, task, no_filter);
+    *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
+    return r;
+}
+
+int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
+                       const union glint_value *key, uint32_t *out)
+{
+    *out = sizes_find(sizes, key);
+    if (*out != SIZES_NONE) return 0;
+    return glint_fail(task, GLINT_E_COUNTS_INVALID, NULL, "a key of the shuffle has no count");
+}
+
+int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
+{
+    struct glint_slice blob;
+    assert(out->table == NULL);
+    int r = glint_arg_broadcast(task, "filters", &blob);
+    if (r != 0) return r;
+    enum bloom_result result = bloom_set_attach(out, blob.data, blob.size);
+    if (result == BLOOM_OK) return 0;
+    return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the broadcast filters: %s",
+                      bloom_strerror(result));
+}
+
+void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
+                       uint8_t *memory, struct glint_emitter *out)
+{
+    struct bloom_filter view = {*params, memory + BLOOM_HEADER_MAX, 0};
+    uint8_t header[BLOOM_HEADER_MAX];
+    uint32_t size = bloom_encode_header(&view, header);
+    assert(size <= BLOOM_HEADER_MAX);
+    uint8_t *start = memory + BLOOM_HEADER_MAX - size;
+    memcpy(start, header, size);
+    struct glint_record record = {.key = *key,
+                                  .value.bytes = {start, size + bloom_bytes(params->m)}};
+    glint_emit(out, &record);
+}
+
+static const struct glint_function *const functions[] = {&bloom_rating_indexes,
+                                                         &bloom_text_indexes,
+                                                         &bloom_extend,
+                                                         &bloom_fill,
+                                                         &bloom_rating_partials,
+                                                         &bloom_text_partials,
+                                                         &bloom_or,
+                                                         &bloom_seal,
+                                                         &segments_lists_of_rows,
+                                                         &segments_fill,
+                                                         &segments_key_number,
+                                                         &segments_key_text,
+                                                         NULL};
+const struct glint_module bloom_build_module = {"bloom", functions};

@@ -1,0 +1,53 @@
+/* Functions of the Bloom filter jobs, by what they make:
+ *   bloom_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
+ *   bloom_partials.c   bloom.rating_partials, text_partials, or, seal
+ *   bloom_test.c       its own */
+#ifndef GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
+#define GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
+
+#include "jobs/filters/sizes.h"
+
+/* The counter of what map tasks give to reduce tasks, values only, before it is packed for the way.
+ */
+#define BLOOM_BETWEEN "bytes between stages"
+
+/* The counter of rows whose key has no filter. */
+#define BLOOM_NO_FILTER "no filter"
+
+/* Rows parsed, their ids and the numbers of their filters, as the library wants
+ * them. Rows whose key has no count are bad rows, left out if they are skipped.
+ */
+struct bloom_input {
+    struct fields fields;
+    struct sizes sizes;
+    uint16_t filter[FIELDS_ROWS_MAX];
+};
+int bloom_input_open(struct glint_task *task, struct bloom_input *in);
+/* 0 or a code; *out borrows from `in` and the batch. */
+int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
+                     const struct glint_batch *lines, struct bloom_rows *out);
+/* The same, where rows whose key has no filter are left out and counted. */
+int bloom_input_known(struct bloom_input *in, struct glint_task *task,
+                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
+/* The number of a key that must have a filter. 0 or a code. */
+int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
+                       const union glint_value *key, uint32_t *out);
+/* The filters of the broadcast argument "filters", for reading; bloom_set_fini after, in any case.
+ * 0 or a code. */
+int bloom_open_filters(struct glint_task *task, struct bloom_set *out);
+/* Emits (key, the filter as its file value), the bits standing BLOOM_HEADER_MAX
+ * behind `memory`. */
+void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
+                       uint8_t *memory, struct glint_emitter *out);
+
+/* What a look-up of rows counts, per key: the value that bloom.test_* emit and
+ * bloom.add_tallies adds up. */
+struct bloom_tally {
+    uint64_t hits, rows;
+};
+
+extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
+    bloom_fill;
+extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal;
+
+#endif

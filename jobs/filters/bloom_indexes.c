@@ -1,0 +1,294 @@
+/* Strategy indexes: rows become lists of bit indexes, lists of a key are joined, filters filled
+ * from them. */
+#include "jobs/filters/bloom_functions.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 64 * 1024, VARINT_MAX = 10, FILL_INDEXES = 4096 };
+
+/* Varints of up to 35 bits without a branch per byte: the groups of 7 bits are spread over 5 bytes,
+ * all but the last get their top bit. Writes 8 bytes, answers how many count. */
+static inline uint32_t put_narrow(uint8_t *at, uint32_t v)
+{
+    uint64_t spread = (v & 0x7fu) | (uint64_t)(v & 0x3f80u) << 1 | (uint64_t)(v & 0x1fc000u) << 2 |
+                      (uint64_t)(v & 0xfe00000u) << 3 | (uint64_t)(v >> 28) << 32;
+    uint32_t size = (uint32_t)(38 - __builtin_clz(v | 1)) / 7;
+    spread |= 0x8080808080808080u & (((uint64_t)1 << (8 * size - 8)) - 1);
+    memcpy(at, &spread, sizeof spread);
+    return size;
+}
+
+static inline uint32_t put_wide(uint8_t *at, uint64_t v)
+{
+    uint32_t size = 0;
+    for (; v >= 0x80; v >>= 7) at[size++] = (uint8_t)(v | 0x80);
+    at[size++] = (uint8_t)v;
+    return size;
+}
+
+/* The varint at `at`, of which 8 bytes may be read; 0 where it has more than 5 bytes. */
+static inline uint32_t get_narrow(const uint8_t *at, uint32_t *out)
+{
+    uint64_t w;
+    memcpy(&w, at, sizeof w);
+    uint32_t size = ((uint32_t)__builtin_ctzll(~w & 0x8080808080808080u) >> 3) + 1;
+    w &= UINT64_MAX >> (64 - 8 * size);
+    *out = (uint32_t)((w & 0x7f) | (w & 0x7f00) >> 1 | (w & 0x7f0000) >> 2 | (w & 0x7f000000) >> 3 |
+                      (w & 0x0f00000000) >> 4);
+    return size <= 5 ? size : 0;
+}
+
+static uint32_t get_wide(const uint8_t *at, const uint8_t *end, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (uint32_t n = 0; n < VARINT_MAX && at + n < end; n++) {
+        v |= (uint64_t)(at[n] & 0x7f) << (7 * n);
+        *out = v;
+        if (at[n] < 0x80) return n + 1;
+    }
+    return 0;
+}
+
+/* ---- bloom.rating_indexes, bloom.text_indexes */
+
+/* Of an index that is not coded: native-endian, driver and executors are one build. */
+static inline uint32_t fixed_bytes(const struct bloom_set *set)
+{
+    return set->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
+struct indexes_state {
+    struct bloom_input input;
+    struct bloom_set set; /* the parameters; its bits are never touched */
+    uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
+    uint8_t *bytes;
+    int64_t fixed; /* indexes as they are in memory, without coding */
+    int between;   /* counter */
+    uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
+};
+
+static int indexes_open(struct glint_task *task, void *state)
+{
+    struct indexes_state *s = state;
+    int r = bloom_input_open(task, &s->input);
+    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
+    if (r != 0) return r;
+    s->between = glint_counter(task, BLOOM_BETWEEN);
+    enum bloom_result result =
+        bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
+    uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * s->set.k;
+    s->indexes = glint_scratch(task, cells * sizeof *s->indexes);
+    s->bytes = glint_scratch(task, cells * VARINT_MAX + sizeof(uint64_t));
+    return s->indexes != NULL && s->bytes != NULL && s->between >= 0 ? 0 : GLINT_E_NO_MEMORY;
+}
+
+static uint32_t encode_row(const struct indexes_state *s, uint32_t row, uint8_t *out)
+{
+    const uint32_t k = s->set.k, *narrow = (const uint32_t *)s->indexes + (uint64_t)row * k;
+    uint32_t used = 0;
+    if (s->set.wide)
+        for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[row * k + i]);
+    else
+        for (uint32_t i = 0; i < k; i++) used += put_narrow(out + used, narrow[i]);
+    return used;
+}
+
+/* The rows' lists one behind the other, in varints. Answers their bytes. */
+static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
+{
+    uint32_t used = 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        s->start[row] = used;
+        used += encode_row(s, row, s->bytes + used);
+        s->end[row] = used;
+    }
+    return used;
+}
+
+/* The same where lists are as they are in memory. */
+static uint32_t cut_rows(struct indexes_state *s, uint32_t rows)
+{
+    const uint32_t bytes = s->set.k * fixed_bytes(&s->set);
+    for (uint32_t row = 0; row < rows; row++) {
+        s->start[row] = row * bytes;
+        s->end[row] = s->start[row] + bytes;
+    }
+    return rows * bytes;
+}
+
+static int indexes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                         struct glint_emitter *out)
+{
+    struct indexes_state *s = state;
+    struct bloom_rows rows;
+    int r = bloom_input_rows(&s->input, task, in, &rows);
+    if (r != 0) return r;
+    if (s->set.wide)
+        bloom_index_rows_wide(&s->set, &rows, s->indexes);
+    else
+        bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
+    assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
+    const uint32_t used = s->fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
+    glint_count_add(task, s->between, used);
+    struct glint_batch batch = {.rows = rows.rows,
+                                .key = fields_key_column(&s->input.fields),
+                                .value = {.type = GLINT_BYTES,
+                                          .base = s->fixed ? (uint8_t *)s->indexes : s->bytes,
+                                          .size = used,
+                                          .start = s->start,
+                                          .end = s->end},
+                                .origin = in->origin};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+static void indexes_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct indexes_state *)state)->set);
+}
+
+#define INDEXES_FUNCTION(name_, key_)                                                              \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct indexes_state),                    \
+        .open = indexes_open, .batch = indexes_batch, .close = indexes_close                       \
+    }
+
+const struct glint_function bloom_rating_indexes =
+    INDEXES_FUNCTION("bloom.rating_indexes", GLINT_I64);
+const struct glint_function bloom_text_indexes = INDEXES_FUNCTION("bloom.text_indexes", GLINT_TEXT);
+
+/* ---- bloom.extend: lists of one key, one behind the other, cut into pieces */
+
+static int extend_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                        const union glint_value *value)
+{
+    (void)state;
+    return glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
+}
+
+const struct glint_function bloom_extend = {.name = "bloom.extend",
+                                            .form = GLINT_REDUCE,
+                                            .in = {GLINT_ANY, GLINT_BYTES},
+                                            .out = {GLINT_SAME, GLINT_SAME},
+                                            .merge = extend_merge,
+                                            .piece_bytes = PIECE_BYTES};
+
+/* ---- bloom.fill: the pieces of a key stream into its filter */
+
+struct fill_state {
+    struct sizes sizes;
+    const struct bloom_params *params; /* of the key at hand */
+    uint8_t *memory; /* BLOOM_HEADER_MAX, then the bits; as large as the largest filter */
+    uint64_t size;
+    int64_t fixed;
+    struct bloom_set target; /* one filter over the bits in `memory` */
+    uint64_t indexes[FILL_INDEXES];
+};
+
+static_assert(PIECE_BYTES <= 1 << 20, "a piece fits a batch");
+static_assert(FILL_INDEXES % 2 == 0, "narrow indexes share the wide ones' memory");
+
+static int fill_open(struct glint_task *task, void *state)
+{
+    struct fill_state *s = state;
+    int r = sizes_open(task, &s->sizes);
+    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
+    for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
+        uint64_t size = bloom_bytes(s->sizes.params[i].m);
+        if (size > s->size) s->size = size;
+    }
+    return r;
+}
+
+static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
+{
+    struct fill_state *s = state;
+    uint32_t number;
+    int r = bloom_input_number(&s->sizes, task, key, &number);
+    if (r != 0) return r;
+    if (s->memory == NULL)
+        s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size + BLOOM_ALIGNMENT);
+    if (s->memory == NULL) return GLINT_E_NO_MEMORY;
+    s->params = &s->sizes.params[number];
+    memset(s->memory + BLOOM_HEADER_MAX, 0, bloom_bytes(s->params->m));
+    bloom_set_fini(&s->target);
+    enum bloom_result result =
+        bloom_set_over(&s->target, s->params, 1, s->memory + BLOOM_HEADER_MAX);
+    if (result == BLOOM_OK) return 0;
+    return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
+}
+
+static bool set_bits(struct fill_state *s, uint32_t count)
+{
+    return s->target.wide ? bloom_set_bits_wide(&s->target, 0, s->indexes, count)
+                          : bloom_set_bits(&s->target, 0, (const uint32_t *)s->indexes, count);
+}
+
+/* Decodes up to FILL_INDEXES indexes and sets their bits. Answers the bytes read, 0: damaged. */
+static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+{
+    const uint8_t *at = from;
+    const bool wide = s->target.wide;
+    uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
+    for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
+        size = wide ? get_wide(at, end, &s->indexes[count]) : get_narrow(at, &narrow[count]);
+    return size > 0 && at <= end && set_bits(s, count) ? (uint64_t)(at - from) : 0;
+}
+
+/* The same where they are not coded. */
+static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+{
+    const uint64_t width = fixed_bytes(&s->target), left = (uint64_t)(end - from) / width;
+    const uint32_t count = left < FILL_INDEXES ? (uint32_t)left : FILL_INDEXES;
+    assert(from < end && count * width <= sizeof s->indexes);
+    memcpy(s->indexes, from, count * width);
+    return set_bits(s, count) ? count * width : 0;
+}
+
+/* A piece ends where a row's list ends, so no index is cut. */
+static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)out;
+    struct fill_state *s = state;
+    const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
+    while (at < end) {
+        uint64_t read = s->fixed ? fill_fixed(s, at, end) : fill_varints(s, at, end);
+        if (read == 0)
+            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
+        at += read;
+    }
+    return 0;
+}
+
+static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
+                    struct glint_emitter *out)
+{
+    (void)task;
+    struct fill_state *s = state;
+    assert(s->params != NULL && s->memory != NULL);
+    bloom_emit_filter(s->params, key, s->memory, out);
+    return 0;
+}
+
+static void fill_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct fill_state *)state)->target);
+}
+
+const struct glint_function bloom_fill = {.name = "bloom.fill",
+                                          .form = GLINT_GROUP,
+                                          .in = {GLINT_ANY, GLINT_BYTES},
+                                          .out = {GLINT_SAME, GLINT_MSGPACK},
+                                          .state_size = sizeof(struct fill_state),
+                                          .open = fill_open,
+                                          .begin_group = fill_begin,
+                                          .each = fill_each,
+                                          .end_group = fill_end,
+                                          .close = fill_close};

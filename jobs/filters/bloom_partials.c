@@ -1,0 +1,182 @@
+/* Strategy partials: filters filled where the rows are, then ORed. */
+#include "jobs/filters/bloom_functions.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct partial_state {
+    struct bloom_input input;
+    struct bloom_set set;
+    struct bloom_adder adder;
+    int between; /* counter */
+};
+
+static int partial_open(struct glint_task *task, void *state)
+{
+    struct partial_state *s = state;
+    int r = bloom_input_open(task, &s->input);
+    if (r != 0) return r;
+    s->between = glint_counter(task, BLOOM_BETWEEN);
+    if (s->between < 0) return GLINT_E_NO_MEMORY;
+    enum bloom_result result = bloom_set_init(&s->set, s->input.sizes.params, s->input.sizes.count);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_NO_MEMORY, "use --strategy indexes, or fewer slots",
+                          "the filters of a partition: %s", bloom_strerror(result));
+    bloom_adder_init(&s->adder, &s->set);
+    return 0;
+}
+
+static int partial_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                         struct glint_emitter *out)
+{
+    (void)out;
+    struct partial_state *s = state;
+    struct bloom_rows rows;
+    int r = bloom_input_rows(&s->input, task, in, &rows);
+    if (r != 0) return r;
+    assert(rows.rows <= in->rows);
+    bloom_adder_rows(&s->adder, &rows);
+    return 0;
+}
+
+/* Where a filter goes: filters are emitted in the order in which the shuffle keeps them. */
+struct place {
+    uint32_t partition, number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A filter that any row was added to has a bit set. */
+static bool is_empty(const struct bloom_filter *filter)
+{
+    const uint64_t bytes = bloom_bytes(filter->params.m);
+    for (uint64_t i = 0; i < bytes; i++)
+        if (filter->bits[i] != 0) return false;
+    return true;
+}
+
+/* The filters that rows were added to; numbers are in the order of keys. NULL: error set. */
+static struct place *places_of(struct glint_task *task, const struct partial_state *s,
+                               uint32_t *out_count)
+{
+    const struct sizes *sizes = &s->input.sizes;
+    const enum glint_type type = sizes->text ? GLINT_TEXT : GLINT_I64;
+    struct place *places = glint_scratch(task, sizes->count * sizeof *places);
+    uint32_t count = 0;
+    for (uint32_t f = 0; places != NULL && f < sizes->count; f++) {
+        const struct bloom_filter filter = bloom_set_filter(&s->set, f);
+        if (!is_empty(&filter))
+            places[count++] =
+                (struct place){glint_output_partition(task, type, &sizes->keys[f]), f};
+    }
+    if (count > 0) qsort(places, count, sizeof *places, compare_places);
+    *out_count = count;
+    return places;
+}
+
+static int partial_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    struct partial_state *s = state;
+    uint32_t count;
+    bloom_adder_flush(&s->adder);
+    const struct place *places = places_of(task, s, &count);
+    if (places == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t f = places[i].number;
+        assert(f < s->set.count);
+        struct bloom_filter view = bloom_set_filter(&s->set, f);
+        struct glint_record record = {.key = s->input.sizes.keys[f],
+                                      .value.bytes = {view.bits, bloom_bytes(view.params.m)}};
+        glint_count_add(task, s->between, (int64_t)record.value.bytes.size);
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+static void partial_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct partial_state *)state)->set);
+}
+
+#define PARTIALS_FUNCTION(name_, key_)                                                             \
+    {                                                                                              \
+        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct partial_state),                    \
+        .open = partial_open, .batch = partial_batch, .end = partial_end, .close = partial_close   \
+    }
+
+const struct glint_function bloom_rating_partials =
+    PARTIALS_FUNCTION("bloom.rating_partials", GLINT_I64);
+const struct glint_function bloom_text_partials =
+    PARTIALS_FUNCTION("bloom.text_partials", GLINT_TEXT);
+
+static int or_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                    const union glint_value *value)
+{
+    (void)state;
+    uint8_t *into = glint_acc_bytes(acc);
+    const uint8_t *from = value->bytes.data;
+    uint64_t size = value->bytes.size;
+    if (acc->value.bytes.size != size)
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "filters of one key differ in size");
+    for (uint64_t i = 0; i < size; i++) into[i] |= from[i];
+    return 0;
+}
+
+const struct glint_function bloom_or = {.name = "bloom.or",
+                                        .form = GLINT_REDUCE,
+                                        .in = {GLINT_ANY, GLINT_BYTES},
+                                        .out = {GLINT_SAME, GLINT_SAME},
+                                        .merge = or_merge};
+
+/* The bits become a file value: a header in front, so they are copied once more. */
+struct seal_state {
+    struct sizes sizes;
+    uint8_t *memory;
+    uint64_t size;
+};
+
+static int seal_open(struct glint_task *task, void *state)
+{
+    struct seal_state *s = state;
+    int r = sizes_open(task, &s->sizes);
+    for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
+        uint64_t size = bloom_bytes(s->sizes.params[i].m);
+        if (size > s->size) s->size = size;
+    }
+    return r;
+}
+
+static int seal_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    struct seal_state *s = state;
+    uint32_t number;
+    int r = bloom_input_number(&s->sizes, task, &in->key, &number);
+    if (r != 0) return r;
+    assert(number < s->sizes.count);
+    const struct bloom_params *params = &s->sizes.params[number];
+    if (in->value.bytes.size != bloom_bytes(params->m))
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a filter has a wrong size");
+    if (s->memory == NULL) s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size);
+    if (s->memory == NULL) return GLINT_E_NO_MEMORY;
+    assert(in->value.bytes.size <= s->size);
+    memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
+    bloom_emit_filter(params, &in->key, s->memory, out);
+    return 0;
+}
+
+const struct glint_function bloom_seal = {.name = "bloom.seal",
+                                          .form = GLINT_MAP,
+                                          .in = {GLINT_ANY, GLINT_BYTES},
+                                          .out = {GLINT_SAME, GLINT_MSGPACK},
+                                          .state_size = sizeof(struct seal_state),
+                                          .open = seal_open,
+                                          .each = seal_each};

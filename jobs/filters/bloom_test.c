@@ -1,0 +1,411 @@
+/* bloom-test: the false positives of each key's filter over rows that were not put in.
+ *
+ *     row -> (key, (hit in the filter of its own key, 1)) -> reduceByKey(+) -> (key, (hits, rows,
+ * rate))
+ *
+ * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is
+ * counted as "no filter", never as a false positive. */
+#include "engine/base/text.h"
+#include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/segments.h"
+#include "jobs/filters/segments_heads.h"
+#include "jobs/jobs.h"
+#include "jobs/rows/python_text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- bloom.test_rating, bloom.test_text */
+
+struct test_state {
+    struct bloom_input input;
+    struct bloom_set set;
+    struct bloom_tally *tallies;
+    int no_filter;
+    uint8_t hit[FIELDS_ROWS_MAX];
+};
+
+static int test_open(struct glint_task *task, void *state)
+{
+    struct test_state *s = state;
+    int r = bloom_input_open(task, &s->input);
+    if (r == 0) r = bloom_open_filters(task, &s->set);
+    if (r != 0) return r;
+    assert(s->set.count == s->input.sizes.count);
+    s->no_filter = glint_counter(task, BLOOM_NO_FILTER);
+    s->tallies = glint_scratch(task, sizeof *s->tallies * s->set.count);
+    if (s->no_filter < 0 || s->tallies == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->tallies, 0, sizeof *s->tallies * s->set.count);
+    return 0;
+}
+
+static int test_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    (void)out;
+    struct test_state *s = state;
+    struct bloom_rows rows;
+    int r = bloom_input_known(&s->input, task, in, s->no_filter, &rows);
+    if (r != 0) return r;
+    bloom_set_contains_rows(&s->set, &rows, s->hit);
+    assert(rows.rows <= in->rows);
+    for (uint32_t row = 0; row < rows.rows; row++) {
+        struct bloom_tally *t = &s->tallies[rows.filter[row]];
+        t->hits += s->hit[row];
+        t->rows++;
+    }
+    return 0;
+}
+
+static int test_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)task;
+    struct test_state *s = state;
+    for (uint32_t i = 0; i < s->set.count; i++) {
+        if (s->tallies[i].rows == 0) continue;
+        struct glint_record record = {
+            .key = s->input.sizes.keys[i],
+            .value.bytes = {(const uint8_t *)&s->tallies[i], sizeof s->tallies[i]}};
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+static void test_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct test_state *)state)->set);
+}
+
+#define TEST_FUNCTION(name_, key_)                                                                 \
+    {                                                                                              \
+        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state), .open = test_open,    \
+        .batch = test_batch, .end = test_end, .close = test_close                                  \
+    }
+
+static const struct glint_function test_rating = TEST_FUNCTION("bloom.test_rating", GLINT_I64);
+static const struct glint_function test_text = TEST_FUNCTION("bloom.test_text", GLINT_TEXT);
+
+/* ---- bloom.add_tallies */
+
+static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)state;
+    struct bloom_tally a, b;
+    if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(&a, acc->value.bytes.data, sizeof a);
+    memcpy(&b, value->bytes.data, sizeof b);
+    assert(a.hits <= a.rows && b.hits <= b.rows);
+    a.hits += b.hits;
+    a.rows += b.rows;
+    memcpy(glint_acc_bytes(acc), &a, sizeof a);
+    return 0;
+}
+
+static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
+                                                  .form = GLINT_REDUCE,
+                                                  .in = {GLINT_ANY, GLINT_BYTES},
+                                                  .out = {GLINT_SAME, GLINT_SAME},
+                                                  .merge = add_merge};
+
+/* ---- bloom.report_python, bloom.report_java: a line as the papers' programs saved it */
+
+static int report(struct glint_task *task, const struct glint_record *in, struct glint_emitter *out,
+                  struct glint_slice key, bool java)
+{
+    struct bloom_tally t;
+    char rate[TEXT_NUMBER_MAX], tail[128];
+    if (in->value.bytes.size != sizeof t)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(&t, in->value.bytes.data, sizeof t);
+    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows sends no tally */
+    double value = (double)t.hits / (double)t.rows;
+    if (java)
+        text_f64_java(rate, value);
+    else
+        text_f64(rate, value);
+    text_format(tail, sizeof tail, java ? "\t(%llu, %llu, %s)" : ", (%llu, %llu, %s))",
+                (unsigned long long)t.hits, (unsigned long long)t.rows, rate);
+    uint64_t size = strlen(tail), at = 0;
+    uint8_t *line = glint_scratch(task, key.size + size + 1);
+    if (line == NULL) return GLINT_E_NO_MEMORY;
+    if (!java) line[at++] = '(';
+    memcpy(line + at, key.data, key.size);
+    memcpy(line + at + key.size, tail, size);
+    struct glint_record record = {.value.bytes = {line, at + key.size + size}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int report_number(struct glint_task *task, const struct glint_record *in,
+                         struct glint_emitter *out, bool java)
+{
+    char key[TEXT_NUMBER_MAX];
+    size_t n = text_i64(key, in->key.i64);
+    return report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
+}
+
+static int report_rating_python(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
+{
+    (void)state;
+    return report_number(task, in, out, false);
+}
+
+static int report_rating_java(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
+{
+    (void)state;
+    return report_number(task, in, out, true);
+}
+
+static int report_text_python(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
+{
+    (void)state;
+    uint8_t *quoted = glint_scratch(task, python_text_max(in->key.bytes.size));
+    if (quoted == NULL) return GLINT_E_NO_MEMORY;
+    uint64_t size = python_text(in->key.bytes, quoted);
+    return report(task, in, out, (struct glint_slice){quoted, size}, false);
+}
+
+static int report_text_java(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
+{
+    (void)state;
+    return report(task, in, out, in->key.bytes, true);
+}
+
+#define REPORT_FUNCTION(name_, key_, each_)                                                        \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
+        .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
+    }
+
+static const struct glint_function report_functions[2][2] = {
+    {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, report_rating_python),
+     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, report_rating_java)},
+    {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, report_text_python),
+     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, report_text_java)}};
+
+static const struct glint_function *const functions[] = {&test_rating,
+                                                         &test_text,
+                                                         &add_tallies,
+                                                         &report_functions[0][0],
+                                                         &report_functions[0][1],
+                                                         &report_functions[1][0],
+                                                         &report_functions[1][1],
+                                                         &segments_head_of,
+                                                         &segments_probes,
+                                                         &segments_bits,
+                                                         &segments_probe,
+                                                         &segments_rows,
+                                                         &segments_missed_rating,
+                                                         &segments_missed_text,
+                                                         &segments_add_missed,
+                                                         &segments_hits,
+                                                         NULL};
+const struct glint_module bloom_test_module = {"bloom", functions};
+
+/* ---- The filters, collected one by one into the blob that is broadcast; of those in segments only
+ * what there is */
+
+struct collecting {
+    struct glint *g;
+    const char *path;
+    struct sizes *sizes;
+    double probability;
+    bool begun;
+    uint8_t *blob; /* NULL: in segments */
+    uint64_t blob_size;
+    struct segments_heads heads;
+};
+
+static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
+                       const char *what)
+{
+    return glint_abort(c->g, code, "give the P and COUNTS that the filters were built with",
+                       "%s: the filter of key %s: %s", c->path, key, what);
+}
+
+/* The filters' own scheme and layout size the keys anew. */
+static int size_keys(struct collecting *c, const struct bloom_params *kind)
+{
+    struct sizes *s = c->sizes;
+    struct bloom_sizing sizing;
+    enum bloom_result result =
+        bloom_sizing_for_rate(kind->scheme, kind->layout, c->probability, &sizing);
+    assert(!c->begun && s->count > 0);
+    if (result != BLOOM_OK) return sizes_fail(c->g, result, c->path);
+    if (sizes_apply(c->g, s, &sizing) != 0) return glint_error(c->g)->code;
+    memset(s->present, 0, s->count);
+    c->begun = true;
+    return 0;
+}
+
+static int blob_begin(struct collecting *c)
+{
+    struct sizes *s = c->sizes;
+    c->blob_size = bloom_blob_size(s->params, s->count);
+    c->blob = glint_alloc(c->g, c->blob_size);
+    if (c->blob == NULL) return glint_error(c->g)->code;
+    enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
+    return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
+}
+
+/* The number of a filter's key, whose size must be the one that P and COUNTS give. */
+static int find_filter(struct collecting *c, const struct glint_record *record, const char *key,
+                       const struct bloom_params *have, uint32_t *out_number)
+{
+    struct sizes *s = c->sizes;
+    char what[256];
+    *out_number = sizes_find_any(s, &record->key);
+    if (*out_number == SIZES_NONE)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
+    const struct bloom_params *want = &s->params[*out_number];
+    if (have->scheme == want->scheme && have->layout == want->layout && have->m == want->m &&
+        have->k == want->k)
+        return 0;
+    text_format(what, sizeof what,
+                "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, "
+                "%s, %llu, %llu, %u",
+                bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
+                (unsigned long long)have->n, (unsigned long long)have->m, have->k,
+                bloom_scheme_name(want->scheme), bloom_layout_name(want->layout),
+                (unsigned long long)want->n, (unsigned long long)want->m, want->k);
+    return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
+}
+
+static int take_filter(struct collecting *c, const struct glint_record *record, const char *key)
+{
+    struct sizes *s = c->sizes;
+    struct bloom_filter filter;
+    uint32_t number;
+    enum bloom_result result =
+        bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
+    if (result != BLOOM_OK)
+        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+    if (c->heads.count > 0)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is whole, others are in segments");
+    if (!c->begun && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
+        return glint_error(c->g)->code;
+    int r = find_filter(c, record, key, &filter.params, &number);
+    if (r != 0) return r;
+    if (s->present[number])
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it stands there twice");
+    assert(number < s->count && filter.params.m == s->params[number].m);
+    s->present[number] = true;
+    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
+    return 0;
+}
+
+static int take_head(struct collecting *c, const struct glint_record *record, const char *key)
+{
+    struct bloom_segment segment;
+    uint32_t number;
+    enum bloom_result result =
+        bloom_segment_decode_header(record->value.bytes.data, record->value.bytes.size, &segment);
+    if (result != BLOOM_OK)
+        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+    if (c->blob != NULL)
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is in segments, others are whole");
+    if (!c->begun && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
+    int r = find_filter(c, record, key, &segment.params, &number);
+    if (r != 0) return r;
+    c->sizes->present[number] = true;
+    return segments_heads_add(c->g, &c->heads, number, &segment);
+}
+
+static int take_record(void *arg, const struct glint_record *record)
+{
+    struct collecting *c = arg;
+    const struct glint_slice *value = &record->value.bytes;
+    char key[256];
+    if (c->sizes->text)
+        text_format(key, sizeof key, "%.*s",
+                    (int)(record->key.bytes.size > 200 ? 200 : record->key.bytes.size),
+                    (const char *)record->key.bytes.data);
+    else
+        text_i64(key, record->key.i64);
+    return bloom_is_segment(value->data, value->size) ? take_head(c, record, key)
+                                                      : take_filter(c, record, key);
+}
+
+/* What is in FILTERS; which keys have one is noted in the sizes. 0 or the context's code. */
+static int collect_filters(struct collecting *c, struct glint_rdd *filters)
+{
+    struct bloom_params widest = {.scheme = BLOOM_WIDE};
+    struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
+    int r = glint_collect_each(heads, take_record, c);
+    if (r == 0 && !c->begun && size_keys(c, &widest) == 0) /* no filters: every row has none */
+        r = blob_begin(c);
+    if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
+    if (r == 0 && c->heads.count > 0)
+        r = segments_check_memory(c->g, c->sizes, segments_heads_log2(&c->heads));
+    return glint_error(c->g)->code != GLINT_OK ? glint_error(c->g)->code : r;
+}
+
+/* All filters in one broadcast. */
+static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
+                                const struct fields *fields)
+{
+    struct glint *g = c->g;
+    struct glint_args *function = glint_args(g);
+    fields_args(function, fields);
+    bloom_blob_seal(c->blob);
+    glint_args_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
+    glint_args_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
+    c->blob = NULL;
+    const char *test = c->sizes->text ? "bloom.test_text" : "bloom.test_rating";
+    struct glint_rdd *hits = glint_map_partitions(lines, test, function);
+    return glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+}
+
+static int test_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional; /* P INPUT FILTERS COUNTS OUTPUT */
+    struct fields fields;
+    struct sizes sizes = {.count = 0};
+    struct collecting c = {.g = g, .path = paths[2], .sizes = &sizes};
+    if (sizes_probability(g, paths[0], &c.probability) != 0 ||
+        fields_options(g, args, &fields) != 0)
+        return glint_error(g)->code;
+    struct glint_rdd *lines = glint_text_file(g, paths[1]);
+    /* One bit per id, for now: the filters say how they were sized. */
+    struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
+    int r = sizes_read(g, paths[3], &fields, &sizing, &sizes);
+    struct glint_shape shape = {sizes.text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *filters = r == 0 ? glint_msgpack_file(g, paths[2], shape) : NULL;
+    if (r == 0) r = collect_filters(&c, filters);
+    if (r == 0) {
+        const bool java = sizes.params[0].scheme == BLOOM_HADOOP;
+        struct glint_rdd *sums = c.blob != NULL ? tested(&c, lines, &fields)
+                                                : segments_tested(lines, filters, &sizes, &fields,
+                                                                  segments_heads_log2(&c.heads));
+        struct glint_rdd *report = glint_map(sums, report_functions[sizes.text][java].name, NULL);
+        glint_save_as_text_file(report, paths[4]);
+    }
+    glint_free(c.blob);
+    segments_heads_fini(&c.heads);
+    sizes_fini(&sizes);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {FIELDS_OPTIONS, {NULL, NULL, NULL, NULL}};
+
+const struct glint_job bloom_test_job = {
+    .name = "bloom-test",
+    .summary = "measure the false positive rate of each key's filter",
+    .help =
+        "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
+        "for P and COUNTS, whole or in segments. Each row is looked up in the filter of its own "
+        "key. Saves one line "
+        "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
+    .positional = positional,
+    .options = options,
+    .run = test_run};

@@ -1,0 +1,121 @@
+/* Filters in segments: each key's bits are cut into ranges of one size, and key and range together
+ * say who works on them. So no task ever holds more bits than a segment has.
+ *
+ * All segments of all keys are numbered through, in the order of the keys: that number is the key
+ * of the shuffles. What stands between the stages are bit indexes relative to their segment, which
+ * are evenly spread: a fixed number of bytes is the shortest code there is. */
+#ifndef GLINT_JOBS_FILTERS_SEGMENTS_H
+#define GLINT_JOBS_FILTERS_SEGMENTS_H
+
+#include "jobs/filters/bloom_functions.h"
+
+enum {
+    SEGMENTS_MAX = 1 << 20,   /* of all keys together */
+    SEGMENTS_LOG2_PRESET = 24 /* 2 MiB: its bits stay in a near cache, an index has 3 bytes */
+};
+
+struct segments {
+    uint32_t log2;   /* of the bits of one */
+    uint32_t count;  /* of all keys together */
+    uint32_t *first; /* [keys + 1] of each key */
+};
+
+/* Bytes of an index. */
+static inline uint32_t segments_width(const struct segments *s)
+{
+    return (s->log2 + 7) / 8;
+}
+static inline uint64_t segments_size(const struct segments *s)
+{
+    return (uint64_t)1 << s->log2;
+}
+
+/* How many segments all the filters have. */
+uint64_t segments_total(const struct sizes *sizes, uint32_t log2);
+/* Of the largest one that there is. */
+uint64_t segments_bytes(const struct sizes *sizes, uint32_t log2);
+/* Fills s->first, which has room for all keys and one more; s->log2 is set. */
+void segments_number(const struct sizes *sizes, struct segments *s);
+/* Task: from the argument "segment" and the sizes. 0 or a code. */
+int segments_open(struct glint_task *task, const struct sizes *sizes, struct segments *out);
+/* Whose segment it is, and which one of that key; false: there is no such segment. */
+bool segments_find(const struct segments *s, const struct sizes *sizes, int64_t number,
+                   uint32_t *out_key, uint64_t *out_index);
+
+/* ---- Rows whose bit indexes are dealt out to the segments: a batch at a time, lists of one
+ * segment one behind the other. */
+
+struct segments_lists {
+    struct segments segments;
+    struct bloom_set set; /* the parameters; its bits are never touched */
+    uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
+    uint32_t *cursor;     /* [segments.count], zeros between batches */
+    bool *seen;           /* [segments.count] had a list */
+    /* The lists of the batch. */
+    uint32_t lists, used; /* `used`: of bytes */
+    uint8_t *bytes;
+    int64_t *number; /* [FIELDS_ROWS_MAX * k] of the segment, and where its list lies in `bytes` */
+    uint32_t *start, *end;
+    int between; /* counter */
+};
+enum { SEGMENTS_ROW_BYTES = 2 };
+
+/* segments_lists_close after, in any case. */
+int segments_lists_open(struct glint_task *task, const struct sizes *sizes,
+                        struct segments_lists *out);
+void segments_lists_close(struct segments_lists *lists);
+/* Each list: `head`, if its size is not 0, and of each index, where `with_rows`, the row in
+ * SEGMENTS_ROW_BYTES, then the index in segments_width, both little-endian. */
+void segments_lists_make(struct segments_lists *lists, const struct bloom_rows *rows,
+                         struct glint_slice head, bool with_rows);
+void segments_lists_emit(struct glint_task *task, const struct segments_lists *lists,
+                         const struct glint_origin *origin, struct glint_emitter *out);
+
+/* The index in `bytes`, of which 4 may be read. */
+static inline uint32_t segments_index(const uint8_t *bytes, uint32_t mask)
+{
+    uint32_t index;
+    __builtin_memcpy(&index, bytes, sizeof index);
+    return index & mask;
+}
+static inline uint32_t segments_mask(const struct segments *s)
+{
+    return (uint32_t)(UINT32_MAX >> (32 - 8 * segments_width(s)));
+}
+
+/* ---- bloom-build, bloom-test */
+
+/* --segment-size, checked against the sizes and the memory of a slot. 0 or the context's code. */
+int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits,
+                    uint32_t *out_log2);
+/* 0 where a slot can hold a segment, and it once more as a value; or MEMORY_LIMIT. */
+int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t log2);
+#define SEGMENTS_OPTION                                                                            \
+    {                                                                                              \
+        "segment-size", "BITS", NULL,                                                              \
+            "of strategy segments: bits that a task holds, a power of two (16777216)"              \
+    }
+/* Takes a build apart from others: a hash of all sizes and of what `more` hashes, by and by. */
+uint64_t segments_hash(uint64_t more, const void *data, uint64_t size);
+uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more);
+/* (key, segment as msgpack), each segment of each key that has rows. NULL in, NULL out. */
+struct glint_rdd *segments_chain(struct glint_rdd *lines, const struct sizes *sizes,
+                                 const struct fields *fields, uint32_t log2, uint64_t build);
+/* Of bloom-test: the number of a row's key, from the number of the row. */
+enum { SEGMENTS_PLACE_BITS = 34, SEGMENTS_KEY_BITS = 12, SEGMENTS_PARTITION_BITS = 17 };
+static inline uint64_t segments_row_key(int64_t row)
+{
+    return (uint64_t)row >> SEGMENTS_PLACE_BITS & ((1u << SEGMENTS_KEY_BITS) - 1);
+}
+/* (key, bloom_tally) of the rows in `lines`, looked up in the segments of `filters`, which are
+ * whole; `sizes` are theirs. */
+struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *filters,
+                                  const struct sizes *sizes, const struct fields *fields,
+                                  uint32_t log2);
+
+extern const struct glint_function segments_lists_of_rows, segments_fill, segments_key_number,
+    segments_key_text;
+extern const struct glint_function segments_probes, segments_bits, segments_probe, segments_rows,
+    segments_missed_rating, segments_missed_text, segments_add_missed, segments_hits;
+
+#endif

@@ -1,0 +1,143 @@
+/* The rest of bloom-test in segments: from the numbers of missed rows to hits per key, and the
+ * whole chain. */
+#include "jobs/filters/segments.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- bloom.rating_missed, bloom.text_missed: (key, (missed, rows)) of a partition */
+
+struct missed_state {
+    struct sizes sizes;
+    struct bloom_tally *tallies; /* `hits` are misses until the sums are made */
+};
+
+static int missed_open(struct glint_task *task, void *state)
+{
+    struct missed_state *s = state;
+    int r = sizes_open(task, &s->sizes);
+    if (r != 0) return r;
+    s->tallies = glint_scratch(task, sizeof *s->tallies * s->sizes.count);
+    if (s->tallies == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->tallies, 0, sizeof *s->tallies * s->sizes.count);
+    return 0;
+}
+
+static int missed_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                        struct glint_emitter *out)
+{
+    (void)out;
+    struct missed_state *s = state;
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const int64_t number = in->key.i64[row];
+        const uint64_t key = number < 0 ? (uint64_t)(-1 - number) : segments_row_key(number);
+        if (key >= s->sizes.count)
+            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a row is of no key");
+        if (number < 0)
+            s->tallies[key].rows += (uint64_t)in->value.i64[row];
+        else
+            s->tallies[key].hits++;
+    }
+    return 0;
+}
+
+static int missed_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)task;
+    struct missed_state *s = state;
+    for (uint32_t i = 0; i < s->sizes.count; i++) {
+        const struct bloom_tally *t = &s->tallies[i];
+        if (t->rows == 0 && t->hits == 0) continue;
+        struct glint_record record = {.key = s->sizes.keys[i],
+                                      .value.bytes = {(const uint8_t *)t, sizeof *t}};
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+#define MISSED_FUNCTION(name_, key_)                                                               \
+    {                                                                                              \
+        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                       \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct missed_state),                     \
+        .open = missed_open, .batch = missed_batch, .end = missed_end                              \
+    }
+
+const struct glint_function segments_missed_rating =
+    MISSED_FUNCTION("bloom.rating_missed", GLINT_I64);
+const struct glint_function segments_missed_text = MISSED_FUNCTION("bloom.text_missed", GLINT_TEXT);
+
+/* ---- bloom.add_missed; bloom.hits: (key, (hits, rows)) */
+
+static int take_tally(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
+{
+    if (bytes.size != sizeof *out)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(out, bytes.data, sizeof *out);
+    return 0;
+}
+
+static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)state;
+    struct bloom_tally a, b;
+    int r = take_tally(task, acc->value.bytes, &a);
+    if (r == 0) r = take_tally(task, value->bytes, &b);
+    if (r != 0) return r;
+    a.hits += b.hits;
+    a.rows += b.rows;
+    memcpy(glint_acc_bytes(acc), &a, sizeof a);
+    return 0;
+}
+
+const struct glint_function segments_add_missed = {.name = "bloom.add_missed",
+                                                   .form = GLINT_REDUCE,
+                                                   .in = {GLINT_ANY, GLINT_BYTES},
+                                                   .out = {GLINT_SAME, GLINT_SAME},
+                                                   .merge = add_merge};
+
+static int hits_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)state;
+    struct bloom_tally t;
+    int r = take_tally(task, in->value.bytes, &t);
+    if (r != 0) return r;
+    if (t.hits > t.rows)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "more rows are missed than there are");
+    t.hits = t.rows - t.hits;
+    struct glint_record record = {.key = in->key, .value.bytes = {(const uint8_t *)&t, sizeof t}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function segments_hits = {.name = "bloom.hits",
+                                             .form = GLINT_MAP,
+                                             .in = {GLINT_ANY, GLINT_BYTES},
+                                             .out = {GLINT_SAME, GLINT_SAME},
+                                             .each = hits_each};
+
+/* ---- The chain */
+
+struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *filters,
+                                  const struct sizes *sizes, const struct fields *fields,
+                                  uint32_t log2)
+{
+    if (lines == NULL || filters == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, fields);
+    glint_args_i64(args, "segment", log2);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    struct glint_rdd *probes = glint_map_partitions(lines, "bloom.segment_probes", args);
+    struct glint_rdd *bits = glint_map(filters, "bloom.segment_bits", args);
+    struct glint_rdd *both = glint_cogroup(bits, probes);
+    struct glint_rdd *asked = glint_flat_map_values(both, "bloom.probe_segment", args);
+    struct glint_rdd *rows = glint_map(asked, "bloom.segment_rows", args);
+    struct glint_rdd *once = glint_reduce_by_key(rows, "glint.sum_i64", NULL);
+    const char *missed = sizes->text ? "bloom.text_missed" : "bloom.rating_missed";
+    struct glint_rdd *tallies = glint_map_partitions(once, missed, args);
+    /* As many parts as the lines alone would give: so the report is that of filters in one. */
+    const uint32_t parts = glint_partitions(glint_partition_by(probes, 0));
+    struct glint_rdd *sums = glint_reduce_by_key(tallies, "bloom.add_missed", NULL);
+    return glint_map_values(glint_with_partitions(sums, parts), "bloom.hits", NULL);
+}

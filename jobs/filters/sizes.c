@@ -1,0 +1,440 @@
+/* COUNTS is read and sorted once on the driver; tasks get columns that need no parsing, and look
+ * keys up in an array (small numbers), by bisection (other numbers) or in a hash table (text). */
+#include "jobs/filters/sizes.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* The broadcast's bytes: counts and native-endian columns (driver and executors are one build).
+ *
+ *     u32 count, text, scheme, layout, k, 0;  count x {u64 n, m, present, key};  text: the keys'
+ * bytes
+ *
+ * `key` is the i64, or of text the offset of its bytes; text i ends where text i + 1 begins. */
+struct blob_row {
+    uint64_t n, m, present, key;
+};
+struct blob_head {
+    uint32_t count, text, scheme, layout, k, zero;
+};
+static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 24, "no padding");
+static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
+
+static int compare_text(const void *a, const void *b)
+{
+    const struct glint_slice *x = &((const union glint_value *)a)->bytes;
+    const struct glint_slice *y = &((const union glint_value *)b)->bytes;
+    int c = memcmp(x->data, y->data, x->size < y->size ? x->size : y->size);
+    return c != 0 ? c : (x->size > y->size) - (x->size < y->size);
+}
+
+static int compare_number(const void *a, const void *b)
+{
+    int64_t x = ((const union glint_value *)a)->i64, y = ((const union glint_value *)b)->i64;
+    return (x > y) - (x < y);
+}
+
+/* ---- Look-ups */
+
+static uint32_t slot_of(const struct sizes *s, struct glint_slice key)
+{
+    return (uint32_t)XXH3_64bits(key.data, key.size) & s->slot_mask;
+}
+
+static void index_keys(struct sizes *s)
+{
+    memset(s->direct, 0xff, sizeof s->direct);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const union glint_value *key = &s->keys[i];
+        if (!s->text) {
+            if (key->i64 >= 0 && key->i64 < SIZES_DIRECT && s->present[i])
+                s->direct[key->i64] = (uint16_t)i;
+            continue;
+        }
+        uint32_t at = slot_of(s, key->bytes);
+        while (s->slots[at] != 0) at = (at + 1) & s->slot_mask;
+        s->slots[at] = i + 1;
+    }
+}
+
+static uint32_t find_text(const struct sizes *s, struct glint_slice key)
+{
+    for (uint32_t at = slot_of(s, key); s->slots[at] != 0; at = (at + 1) & s->slot_mask) {
+        const struct glint_slice *have = &s->keys[s->slots[at] - 1].bytes;
+        if (have->size == key.size && memcmp(have->data, key.data, key.size) == 0)
+            return s->slots[at] - 1;
+    }
+    return SIZES_NONE;
+}
+
+static uint32_t find_number(const struct sizes *s, int64_t key)
+{
+    if (key >= 0 && key < SIZES_DIRECT) return s->direct[key];
+    union glint_value wanted = {.i64 = key};
+    const union glint_value *found =
+        bsearch(&wanted, s->keys, s->count, sizeof *s->keys, compare_number);
+    return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
+}
+
+uint32_t sizes_find(const struct sizes *s, const union glint_value *key)
+{
+    uint32_t i = s->text ? find_text(s, key->bytes) : find_number(s, key->i64);
+    return i != SIZES_NONE && s->present[i] ? i : SIZES_NONE;
+}
+
+uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key)
+{
+    const union glint_value *found =
+        bsearch(key, s->keys, s->count, sizeof *s->keys, s->text ? compare_text : compare_number);
+    return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
+}
+
+/* Keys of the direct table, most of the time all of a batch. Answers how many rows were not there.
+ */
+static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint16_t *out)
+{
+    uint32_t others = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        uint64_t key = (uint64_t)f->number[row];
+        out[row] = s->direct[key < SIZES_DIRECT ? key : 0];
+        others += key >= SIZES_DIRECT || out[row] == SIZES_NONE;
+    }
+    return others;
+}
+
+uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
+{
+    if (!s->text && find_direct(s, f, out) == 0) return 0;
+    uint32_t missing = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        union glint_value key;
+        if (s->text)
+            key.bytes = (struct glint_slice){f->base + f->text_start[row],
+                                             f->text_end[row] - f->text_start[row]};
+        else
+            key.i64 = f->number[row];
+        out[row] = (uint16_t)sizes_find(s, &key);
+        missing += out[row] == SIZES_NONE;
+    }
+    return missing;
+}
+
+void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity)
+{
+    assert(number < s->count);
+    const union glint_value *key = &s->keys[number];
+    if (s->text)
+        snprintf(out, capacity, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
+                 (const char *)key->bytes.data);
+    else
+        snprintf(out, capacity, "%lld", (long long)key->i64);
+}
+
+/* ---- The driver's side: COUNTS */
+
+struct reading {
+    struct glint *g;
+    const struct fields *fields;
+    const char *counts;
+    struct sizes *sizes;
+    uint64_t *n; /* per key, in the order of the file */
+    uint32_t line, capacity;
+    uint8_t *text;
+    uint64_t text_size, text_capacity;
+};
+
+static int counts_fail(const struct reading *r, struct glint_slice line, const char *reason)
+{
+    int shown = (int)(line.size > 100 ? 100 : line.size);
+    return glint_abort(r->g, GLINT_E_COUNTS_INVALID,
+                       "COUNTS is what count-keys saves: one line KEY TAB COUNT per key",
+                       "%s, line %u: %s: \"%.*s\"", r->counts, r->line, reason, shown,
+                       (const char *)line.data);
+}
+
+static void *grow(const struct reading *r, void *old, uint64_t used, uint64_t size)
+{
+    void *grown = glint_alloc(r->g, size);
+    if (grown == NULL) return NULL;
+    if (used > 0) memcpy(grown, old, used);
+    glint_free(old);
+    return grown;
+}
+
+static int reading_reserve(struct reading *r, uint64_t text)
+{
+    struct sizes *s = r->sizes;
+    if (s->count == r->capacity) {
+        uint32_t capacity = r->capacity ? r->capacity * 2 : 64;
+        union glint_value *keys =
+            grow(r, s->keys, sizeof *s->keys * s->count, sizeof *s->keys * capacity);
+        if (keys == NULL) return glint_error(r->g)->code;
+        s->keys = keys;
+        uint64_t *n = grow(r, r->n, sizeof *r->n * s->count, sizeof *r->n * capacity);
+        if (n == NULL) return glint_error(r->g)->code;
+        r->n = n;
+        r->capacity = capacity;
+    }
+    if (r->text_size + text > r->text_capacity) {
+        uint64_t capacity = (r->text_size + text) * 2 + 4096;
+        uint8_t *grown = grow(r, r->text, r->text_size, capacity);
+        if (grown == NULL) return glint_error(r->g)->code;
+        r->text = grown;
+        r->text_capacity = capacity;
+    }
+    return 0;
+}
+
+/* One line of COUNTS. A text key's offset stands in `data` until all text is read and stays put. */
+static int read_line(void *arg, const struct glint_record *record)
+{
+    struct reading *r = arg;
+    struct sizes *s = r->sizes;
+    struct glint_slice line = record->value.bytes;
+    r->line++;
+    const uint8_t *tab = line.size > 0 ? memrchr(line.data, '\t', line.size) : NULL;
+    if (tab == NULL) return counts_fail(r, line, "no tab");
+    struct glint_slice key = {line.data, (uint64_t)(tab - line.data)};
+    struct glint_slice number = {tab + 1, line.size - key.size - 1};
+    int64_t n;
+    if (!glint_parse_i64(number, &n) || n <= 0)
+        return counts_fail(r, line, "the count is not a positive number");
+    if (s->count == BLOOM_SET_MAX) return counts_fail(r, line, "more than 4096 keys");
+    if (reading_reserve(r, key.size) != 0) return glint_error(r->g)->code;
+    union glint_value *value = &s->keys[s->count];
+    if (s->text) {
+        value->bytes.data = (const uint8_t *)(uintptr_t)r->text_size;
+        value->bytes.size = key.size;
+        if (key.size > 0) memcpy(r->text + r->text_size, key.data, key.size);
+        r->text_size += key.size;
+    } else if (!glint_parse_i64(key, &value->i64)) {
+        return counts_fail(r, line, "the key is not an integer");
+    }
+    r->n[s->count++] = (uint64_t)n;
+    return 0;
+}
+
+/* Keys and counts sorted together: the counts follow through a copy of the keys. */
+static int sort_keys(struct reading *r)
+{
+    struct sizes *s = r->sizes;
+    struct pair {
+        union glint_value key;
+        uint64_t n;
+    } *pairs = glint_alloc(r->g, sizeof *pairs * (s->count + 1));
+    if (pairs == NULL) return glint_error(r->g)->code;
+    for (uint32_t i = 0; i < s->count; i++) {
+        pairs[i].key = s->keys[i];
+        if (s->text) pairs[i].key.bytes.data = r->text + (uintptr_t)s->keys[i].bytes.data;
+        pairs[i].n = r->n[i];
+    }
+    qsort(pairs, s->count, sizeof *pairs, s->text ? compare_text : compare_number);
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->keys[i] = pairs[i].key;
+        r->n[i] = pairs[i].n;
+    }
+    glint_free(pairs);
+    for (uint32_t i = 1; i < s->count; i++) {
+        int c = s->text ? compare_text(&s->keys[i - 1], &s->keys[i])
+                        : compare_number(&s->keys[i - 1], &s->keys[i]);
+        char key[256];
+        if (c != 0) continue;
+        sizes_key_text(s, i, key, sizeof key);
+        return glint_abort(r->g, GLINT_E_COUNTS_INVALID, "count each key once",
+                           "%s: the key %s stands there twice", r->counts, key);
+    }
+    return 0;
+}
+
+int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing)
+{
+    s->bits_bytes = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t n = s->params[i].n;
+        enum bloom_result result = bloom_sizing_params(sizing, n, &s->params[i]);
+        if (result != BLOOM_OK) {
+            char key[256], about[320];
+            sizes_key_text(s, i, key, sizeof key);
+            snprintf(about, sizeof about, "the filter of key %s, n = %llu", key,
+                     (unsigned long long)n);
+            return sizes_fail(g, result, about);
+        }
+        s->bits_bytes += bloom_bytes(s->params[i].m);
+    }
+    assert(s->bits_bytes > 0);
+    return 0;
+}
+
+static int size_filters(struct reading *r, const struct bloom_sizing *sizing)
+{
+    struct sizes *s = r->sizes;
+    s->params = glint_alloc(r->g, sizeof *s->params * (s->count + 1));
+    s->present = glint_alloc(r->g, s->count + 1);
+    if (s->params == NULL || s->present == NULL) return glint_error(r->g)->code;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->params[i] = (struct bloom_params){.n = r->n[i]};
+        s->present[i] = true;
+        s->rows += r->n[i];
+    }
+    return sizes_apply(r->g, s, sizing);
+}
+
+int sizes_fail(struct glint *g, enum bloom_result result, const char *about)
+{
+    assert(result != BLOOM_OK);
+    enum glint_code code = result == BLOOM_ERR_MEMORY ? GLINT_E_NO_MEMORY : GLINT_E_FILTER_LIMIT;
+    return glint_abort(g, code, "see docs/filter-format.md for the bounds of each scheme", "%s: %s",
+                       about, bloom_strerror(result));
+}
+
+int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
+               const struct bloom_sizing *sizing, struct sizes *out)
+{
+    memset(out, 0, sizeof *out);
+    out->text = fields->key == FIELDS_TEXT;
+    struct reading r = {.g = g, .fields = fields, .counts = counts, .sizes = out};
+    int answer = glint_collect_each(glint_text_file(g, counts), read_line, &r);
+    if (answer == 0 && out->count == 0)
+        answer = glint_abort(g, GLINT_E_COUNTS_INVALID, "run count-keys on the same input first",
+                             "%s has no counts", counts);
+    if (answer == 0) answer = sort_keys(&r);
+    if (answer == 0) answer = size_filters(&r, sizing);
+    glint_free(r.n);
+    out->memory = r.text;
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    return answer;
+}
+
+void sizes_fini(struct sizes *s)
+{
+    glint_free(s->keys);
+    glint_free(s->params);
+    glint_free(s->present);
+    glint_free(s->memory);
+    memset(s, 0, sizeof *s);
+}
+
+struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
+{
+    assert(s->count > 0 && s->count <= BLOOM_SET_MAX);
+    uint64_t text = 0;
+    for (uint32_t i = 0; s->text && i < s->count; i++) text += s->keys[i].bytes.size;
+    uint64_t rows = sizeof(struct blob_row) * s->count;
+    uint64_t size = sizeof(struct blob_head) + rows + text;
+    uint8_t *blob = glint_alloc(g, size);
+    if (blob == NULL) return NULL;
+    struct blob_head head = {s->count,       s->text, s->params[0].scheme, s->params[0].layout,
+                             s->params[0].k, 0};
+    memcpy(blob, &head, sizeof head);
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        struct blob_row row = {s->params[i].n, s->params[i].m, s->present[i],
+                               (uint64_t)s->keys[i].i64};
+        if (s->text) {
+            row.key = offset;
+            memcpy(blob + sizeof head + rows + offset, s->keys[i].bytes.data,
+                   s->keys[i].bytes.size);
+            offset += s->keys[i].bytes.size;
+        }
+        memcpy(blob + sizeof head + sizeof row * i, &row, sizeof row);
+    }
+    return glint_broadcast(g, blob, size);
+}
+
+/* ---- The task's side */
+
+static int open_memory(struct glint_task *task, struct sizes *s)
+{
+    uint64_t slots = 16;
+    while (slots < (uint64_t)s->count * 2) slots *= 2;
+    assert((slots & (slots - 1)) == 0 && slots > s->count);
+    s->slot_mask = (uint32_t)slots - 1;
+    s->keys = glint_scratch(task, sizeof *s->keys * s->count);
+    s->params = glint_scratch(task, sizeof *s->params * s->count);
+    s->present = glint_scratch(task, s->count);
+    s->slots = glint_scratch(task, sizeof *s->slots * slots);
+    if (s->keys == NULL || s->params == NULL || s->present == NULL || s->slots == NULL)
+        return GLINT_E_NO_MEMORY;
+    memset(s->slots, 0, sizeof *s->slots * slots);
+    return 0;
+}
+
+int sizes_open(struct glint_task *task, struct sizes *out)
+{
+    struct glint_slice blob;
+    struct blob_head head;
+    memset(out, 0, sizeof *out);
+    int r = glint_arg_broadcast(task, "sizes", &blob);
+    if (r != 0) return r;
+    if (blob.size >= sizeof head) memcpy(&head, blob.data, sizeof head);
+    uint64_t rows_end = sizeof head + (uint64_t)head.count * sizeof(struct blob_row);
+    if (blob.size < sizeof head || head.count == 0 || head.count > BLOOM_SET_MAX ||
+        rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS)
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the broadcast sizes do not parse");
+    out->text = head.text != 0;
+    out->count = head.count;
+    r = open_memory(task, out);
+    if (r != 0) return r;
+    uint64_t text_size = blob.size - rows_end, previous = 0;
+    for (uint32_t i = 0; i < head.count; i++) {
+        struct blob_row row;
+        memcpy(&row, blob.data + sizeof head + sizeof row * i, sizeof row);
+        out->params[i] = (struct bloom_params){.scheme = (enum bloom_scheme)head.scheme,
+                                               .n = row.n,
+                                               .m = row.m,
+                                               .k = head.k,
+                                               .layout = (enum bloom_layout)head.layout};
+        out->present[i] = row.present != 0;
+        out->keys[i].i64 = (int64_t)row.key;
+        if (!out->text) continue;
+        if (row.key < previous || row.key > text_size)
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
+                              "the broadcast sizes do not parse");
+        if (i > 0) out->keys[i - 1].bytes.size = row.key - previous;
+        out->keys[i].bytes =
+            (struct glint_slice){blob.data + rows_end + row.key, text_size - row.key};
+        previous = row.key;
+    }
+    index_keys(out);
+    return 0;
+}
+
+int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
+{
+    const char *layout = glint_job_option(args, "layout"),
+               *scheme = glint_job_option(args, "scheme");
+    if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
+        return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512 or split-block",
+                           "--layout \"%s\" is no layout", layout);
+    out->scheme = bloom_layout_scheme(out->layout);
+    if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
+        return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE,
+                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide or xxh64",
+                       "--scheme \"%s\" is no scheme", scheme);
+}
+
+int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
+                 struct bloom_sizing *out)
+{
+    struct bloom_sizing kind;
+    char about[128];
+    if (sizes_kind(g, args, &kind) != 0) return glint_error(g)->code;
+    enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
+    if (result == BLOOM_OK) return 0;
+    snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
+             bloom_layout_name(kind.layout));
+    return sizes_fail(g, result, about);
+}
+
+int sizes_probability(struct glint *g, const char *text, double *out)
+{
+    struct glint_slice s = {(const uint8_t *)text, strlen(text)};
+    if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "a false positive probability such as 0.01",
+                       "P \"%s\" is not a number between 0 and 1", text);
+}

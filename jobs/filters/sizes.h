@@ -1,0 +1,62 @@
+/* Which keys there are and how big the filter of each is: read from COUNTS by the driver,
+ * broadcast, looked up by tasks. A key's number is its place in the sorted list of keys. */
+#ifndef GLINT_JOBS_FILTERS_SIZES_H
+#define GLINT_JOBS_FILTERS_SIZES_H
+
+#include "jobs/bloom/bloom.h"
+#include "jobs/rows/fields.h"
+
+enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
+
+struct sizes {
+    bool text; /* keys are text, else i64 */
+    uint32_t count;
+    union glint_value *keys;       /* sorted */
+    struct bloom_params *params;   /* one scheme, one layout and one k */
+    bool *present;                 /* has a filter: bloom-test */
+    uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
+    uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
+    uint32_t slot_mask;
+    uint8_t *memory;
+    uint64_t bits_bytes; /* of all filters */
+    uint64_t rows;       /* the sum of all counts */
+};
+
+/* Driver: reads COUNTS (`key TAB count` lines) and sizes a filter per key. COUNTS_INVALID,
+ * FILTER_LIMIT. sizes_fini after, in any case. */
+int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
+               const struct bloom_sizing *sizing, struct sizes *out);
+/* Driver: sizes the same keys in another way. 0 or FILTER_LIMIT. */
+int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
+void sizes_fini(struct sizes *s);
+struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
+
+/* Task: from the broadcast argument "sizes"; its memory is the task's, no fini. */
+int sizes_open(struct glint_task *task, struct sizes *out);
+/* Task: the key's number if it is present, or SIZES_NONE. */
+uint32_t sizes_find(const struct sizes *s, const union glint_value *key);
+/* The numbers of all parsed rows' keys. Answers how many have none. */
+uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out);
+/* Driver: the key's number whether it is present or not, or SIZES_NONE. */
+uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
+/* The key as text, for messages: cut at `capacity`. */
+void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
+
+/* Only scheme and layout of SIZES_OPTIONS; no scheme named: the layout's own. */
+int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out);
+/* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
+int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
+                 struct bloom_sizing *out);
+#define SIZES_OPTIONS                                                                              \
+    {"scheme", "NAME", NULL,                                                                       \
+     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide; of blocks: xxh64, "  \
+     "wide (spark, of blocks xxh64)"},                                                             \
+    {                                                                                              \
+        "layout", "NAME", "classic", "where an id's bits lie: classic, block512, split-block"      \
+    }
+/* P as the user gave it. */
+int sizes_probability(struct glint *g, const char *text, double *out);
+/* The library's answer as the context's error. */
+int sizes_fail(struct glint *g, enum bloom_result result, const char *about);
+
+#endif

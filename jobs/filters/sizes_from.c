@@ -1,0 +1,246 @@
+/* What a job knows without a file: keys and counts, or filters, as rows that
+ * come back from tasks. */
+#include "jobs/filters/sizes_from.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Rows of (key, parameters), sorted, into sizes */
+
+struct entry {
+    union glint_value key; /* text: its offset in the memory stands in `data`
+                              until all is read */
+    struct bloom_params params;
+};
+
+struct entries {
+    struct glint *g;
+    bool text;
+    const char *about;
+    struct entry *items;
+    uint32_t count, capacity;
+    uint8_t *memory;
+    uint64_t used, memory_size;
+};
+
+static void *grown(struct glint *g, void *old, uint64_t used, uint64_t size)
+{
+    void *memory = glint_alloc(g, size);
+    if (memory == NULL) return NULL;
+    if (used > 0) memcpy(memory, old, used);
+    glint_free(old);
+    return memory;
+}
+
+static int reserve(struct entries *e, uint64_t text)
+{
+    if (e->count == e->capacity) {
+        uint32_t capacity = e->capacity > 0 ? 2 * e->capacity : 64;
+        struct entry *items =
+            grown(e->g, e->items, sizeof *items * e->count, sizeof *items * capacity);
+        if (items == NULL) return glint_error(e->g)->code;
+        e->items = items;
+        e->capacity = capacity;
+    }
+    if (e->used + text > e->memory_size) {
+        uint64_t size = 2 * (e->used + text) + 4096;
+        uint8_t *memory = grown(e->g, e->memory, e->used, size);
+        if (memory == NULL) return glint_error(e->g)->code;
+        e->memory = memory;
+        e->memory_size = size;
+    }
+    return 0;
+}
+
+static int add_entry(struct entries *e, const union glint_value *key,
+                     const struct bloom_params *params)
+{
+    uint64_t text = e->text ? key->bytes.size : 0;
+    if (e->count == BLOOM_SET_MAX)
+        return glint_abort(e->g, GLINT_E_COUNTS_INVALID, NULL, "%s: more than %d keys", e->about,
+                           BLOOM_SET_MAX);
+    if (reserve(e, text) != 0) return glint_error(e->g)->code;
+    struct entry *entry = &e->items[e->count++];
+    *entry = (struct entry){*key, *params};
+    if (!e->text) return 0;
+    if (text > 0) memcpy(e->memory + e->used, key->bytes.data, text);
+    entry->key.bytes.data = (const uint8_t *)(uintptr_t)e->used;
+    e->used += text;
+    return 0;
+}
+
+static int compare_number(const void *a, const void *b)
+{
+    int64_t x = ((const struct entry *)a)->key.i64, y = ((const struct entry *)b)->key.i64;
+    return (x > y) - (x < y);
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    const struct glint_slice *x = &((const struct entry *)a)->key.bytes;
+    const struct glint_slice *y = &((const struct entry *)b)->key.bytes;
+    uint64_t size = x->size < y->size ? x->size : y->size;
+    int c = size > 0 ? memcmp(x->data, y->data, size) : 0;
+    return c != 0 ? c : (x->size > y->size) - (x->size < y->size);
+}
+
+static int entries_sizes(struct entries *e, struct sizes *out)
+{
+    int (*compare)(const void *, const void *) = e->text ? compare_text : compare_number;
+    for (uint32_t i = 0; e->text && i < e->count; i++)
+        e->items[i].key.bytes.data = e->memory + (uintptr_t)e->items[i].key.bytes.data;
+    qsort(e->items, e->count, sizeof *e->items, compare);
+    out->text = e->text;
+    out->count = e->count;
+    out->keys = glint_alloc(e->g, sizeof *out->keys * e->count);
+    out->params = glint_alloc(e->g, sizeof *out->params * e->count);
+    out->present = glint_alloc(e->g, e->count);
+    if (out->keys == NULL || out->params == NULL || out->present == NULL)
+        return glint_error(e->g)->code;
+    for (uint32_t i = 0; i < e->count; i++) {
+        assert(i == 0 || compare(&e->items[i - 1], &e->items[i]) <= 0);
+        if (i > 0 && compare(&e->items[i - 1], &e->items[i]) == 0) {
+            char key[256];
+            sizes_key_text(out, i - 1, key, sizeof key);
+            return glint_abort(e->g, GLINT_E_FILTER_MISMATCH, NULL,
+                               "%s: the key %s stands there twice", e->about, key);
+        }
+        out->keys[i] = e->items[i].key;
+        out->params[i] = e->items[i].params;
+        out->present[i] = true;
+        out->rows += out->params[i].n;
+        out->bits_bytes += bloom_bytes(out->params[i].m);
+    }
+    return 0;
+}
+
+/* Collects rows through `row`, sorts them, gives back what they were gathered
+ * in. */
+static int read_entries(struct entries *e, struct glint_rdd *rdd,
+                        int (*row)(void *arg, const struct glint_record *record), struct sizes *out)
+{
+    *out = (struct sizes){.count = 0};
+    int r = glint_collect_each(rdd, row, e);
+    if (r == 0 && e->count == 0)
+        r = glint_abort(e->g, GLINT_E_COUNTS_INVALID, NULL, "%s: there are no keys", e->about);
+    if (r == 0) r = entries_sizes(e, out);
+    glint_free(e->items);
+    if (out->keys != NULL)
+        out->memory = e->memory;
+    else
+        glint_free(e->memory);
+    return r;
+}
+
+static int take_count(void *arg, const struct glint_record *record)
+{
+    assert(record->value.i64 > 0);
+    struct bloom_params params = {.n = (uint64_t)record->value.i64};
+    return add_entry(arg, &record->key, &params);
+}
+
+int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
+{
+    *out = (struct sizes){.count = 0};
+    if (counts == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct entries e = {.g = glint_context(counts), .text = text, .about = "the input"};
+    return read_entries(&e, counts, take_count, out);
+}
+
+/* ---- Filters */
+
+static int filter_fail(struct glint *g, enum glint_code code, const char *about, bool text,
+                       const union glint_value *key, const char *what)
+{
+    char shown[256];
+    if (text)
+        text_format(shown, sizeof shown, "%.*s",
+                    (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
+                    (const char *)key->bytes.data);
+    else
+        text_i64(shown, key->i64);
+    return glint_abort(g, code, NULL, "%s: the filter of key %s: %s", about, shown, what);
+}
+
+static int take_params(void *arg, const struct glint_record *record)
+{
+    struct entries *e = arg;
+    struct bloom_filter filter;
+    const struct glint_slice *bytes = &record->value.bytes;
+    enum bloom_result result = bloom_decode(bytes->data, bytes->size, &filter);
+    if (result != BLOOM_OK)
+        return filter_fail(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
+                           bloom_strerror(result));
+    const struct bloom_params *first = e->count > 0 ? &e->items[0].params : &filter.params;
+    if (first->scheme != filter.params.scheme || first->layout != filter.params.layout ||
+        first->k != filter.params.k)
+        return filter_fail(e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
+                           "its scheme, layout or k is not that of the others");
+    return add_entry(e, &record->key, &filter.params);
+}
+
+int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out)
+{
+    *out = (struct sizes){.count = 0};
+    if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
+    struct entries e = {.g = glint_context(filters), .text = text, .about = about};
+    return read_entries(&e, filters, take_params, out);
+}
+
+struct gathering {
+    struct glint *g;
+    struct sizes *sizes;
+    const char *about;
+    uint8_t *blob;
+    uint64_t *bits_set;
+    double *rate;
+};
+
+static int take_filter(void *arg, const struct glint_record *record)
+{
+    struct gathering *c = arg;
+    struct sizes *s = c->sizes;
+    struct bloom_filter filter;
+    const struct glint_slice *bytes = &record->value.bytes;
+    enum bloom_result result = bloom_decode(bytes->data, bytes->size, &filter);
+    if (result != BLOOM_OK)
+        return filter_fail(c->g, GLINT_E_FILTER_INVALID, c->about, s->text, &record->key,
+                           bloom_strerror(result));
+    uint32_t number = sizes_find_any(s, &record->key);
+    if (number == SIZES_NONE || s->present[number] || s->params[number].m != filter.params.m)
+        return filter_fail(c->g, GLINT_E_FILTER_MISMATCH, c->about, s->text, &record->key,
+                           "it is not the one that its size says");
+    s->present[number] = true;
+    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
+    if (c->bits_set != NULL) c->bits_set[number] = bloom_bits_set(&filter);
+    if (c->rate != NULL) c->rate[number] = bloom_rate_from_bits(&filter);
+    return 0;
+}
+
+struct glint_broadcast *filters_gather(struct glint_rdd *filters, struct sizes *sizes,
+                                       const char *about, uint64_t *out_bits_set, double *out_rate)
+{
+    if (filters == NULL) return NULL;
+    assert(sizes->count > 0 && sizes->count <= BLOOM_SET_MAX);
+    struct gathering c = {.g = glint_context(filters),
+                          .sizes = sizes,
+                          .about = about,
+                          .bits_set = out_bits_set,
+                          .rate = out_rate};
+    const uint64_t size = bloom_blob_size(sizes->params, sizes->count);
+    c.blob = glint_alloc(c.g, size);
+    if (c.blob == NULL) return NULL;
+    memset(sizes->present, 0, sizes->count);
+    enum bloom_result result = bloom_blob_begin(c.blob, sizes->params, sizes->count);
+    int r = result == BLOOM_OK ? 0 : sizes_fail(c.g, result, about);
+    if (r == 0) r = glint_collect_each(filters, take_filter, &c);
+    if (r != 0) {
+        glint_free(c.blob);
+        return NULL;
+    }
+    bloom_blob_seal(c.blob);
+    return glint_broadcast(c.g, c.blob, size);
+}

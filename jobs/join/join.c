@@ -1,0 +1,320 @@
+/* join: the rows of two tables that have equal keys, by one of three methods.
+ *
+ *     shuffle    both sides -> one shuffle by key -> pairs
+ *     broadcast  the small side to every process; the large side streams past it (join_broadcast.c)
+ *     bloom      the small side's keys -> a filter -> broadcast; as shuffle, but of the large side
+ *                only rows that the filter lets through. The others meet none: where unmet rows of
+ *                that side count, they go straight to the output, else nowhere
+ *
+ * All methods give the same lines. The smaller file is the small side. */
+#include "jobs/join/join.h"
+
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/one_filter.h"
+#include "jobs/filters/sizes_from.h"
+#include "jobs/jobs.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    BLOOM_RATIO = 8,      /* auto takes bloom where the large side has so many times the bytes */
+    FILTER_SHARE = 2,     /* of a slot's memory: what the filter may take */
+    FILTER_SPLIT = 4 * 8, /* a split of the small side has so many bytes per byte of filter */
+};
+
+static const char *const type_names[JOIN_TYPES] = {"inner", "left", "right",
+                                                   "full",  "semi", "anti"};
+static const char *const method_names[JOIN_METHODS] = {"shuffle", "broadcast", "bloom", "auto"};
+static const char *const side_names[JOIN_SIDES] = {"left", "right"};
+
+/* ---- Options */
+
+static int name_option(struct join *j, const struct glint_job_args *args, const char *option,
+                       const char *const *names, int count, const char *hint, int *out)
+{
+    const char *name = glint_job_option(args, option);
+    for (*out = 0; *out < count; ++*out)
+        if (strcmp(name, names[*out]) == 0) return 0;
+    return glint_abort(j->g, GLINT_E_BAD_VALUE, hint, "--%s \"%s\" is none of them", option, name);
+}
+
+static int side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
+{
+    static const char *const columns[] = {"left-key-column", "right-key-column"};
+    static const char *const kinds[] = {"left-key", "right-key"};
+    static const char *const delimiters[] = {"left-delimiter", "right-delimiter"};
+    static const char *const kind_names[] = {"text", "int"};
+    struct fields *f = &j->fields[side];
+    int kind;
+    f->key_column = (uint32_t)glint_job_i64(j->g, args, columns[side], 1, FIELDS_COLUMN_MAX) - 1;
+    f->id_column = f->key_column;
+    if (name_option(j, args, kinds[side], kind_names, 2, "text or int", &kind) != 0)
+        return glint_error(j->g)->code;
+    f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
+    return fields_delimiter(j->g, args, delimiters[side], &f->delimiter);
+}
+
+static int join_options(struct join *j, const struct glint_job_args *args)
+{
+    int type, method;
+    if (name_option(j, args, "type", type_names, JOIN_TYPES,
+                    "inner, left, right, full, semi or anti", &type) != 0 ||
+        name_option(j, args, "method", method_names, JOIN_METHODS,
+                    "shuffle, broadcast, bloom or auto", &method) != 0 ||
+        side_options(j, args, JOIN_THE_LEFT) != 0 || side_options(j, args, JOIN_THE_RIGHT) != 0)
+        return glint_error(j->g)->code;
+    j->type = (enum join_type)type;
+    j->method = (enum join_method)method;
+    if (j->fields[JOIN_THE_LEFT].key == j->fields[JOIN_THE_RIGHT].key) return 0;
+    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "give --left-key and --right-key the same type",
+                       "the left side's keys are of type %s, the right side's of type %s",
+                       glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
+}
+
+/* ---- What the plans share */
+
+struct glint_rdd *join_lines(const struct join *j, enum join_side side)
+{
+    return glint_text_file(j->g, j->paths[side]);
+}
+
+struct glint_args *join_args(const struct join *j, enum join_side side)
+{
+    struct glint_args *args = glint_args(j->g);
+    fields_args(args, &j->fields[side]);
+    glint_args_i64(args, "type", j->type);
+    glint_args_i64(args, "side", side);
+    glint_args_i64(args, "out_delimiter", j->fields[JOIN_THE_LEFT].delimiter);
+    return args;
+}
+
+/* What a filter of the small side's keys is worth: the filter and what it is of. */
+struct key_filter {
+    struct glint_broadcast *broadcast; /* NULL: nothing is filtered */
+    uint64_t keys, bytes;
+    double rate; /* of strange keys that it lets through, from its bits */
+};
+
+/* The side with its keys, as it goes into the shuffle. */
+static struct glint_rdd *side_rdd(const struct join *j, enum join_side side, bool lines,
+                                  const struct key_filter *filter)
+{
+    static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
+                                            {"join.text_keys", "join.text_rows"}};
+    const bool filtered = side != j->small && filter->broadcast != NULL;
+    struct glint_args *args = join_args(j, side);
+    glint_args_i64(args, "filtered", filtered);
+    if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
+    return glint_flat_map(join_lines(j, side), names[j->fields[side].key == FIELDS_TEXT][lines],
+                          args);
+}
+
+/* The left rows whose key is on both sides, or the others. Only keys of the right side move, and
+ * they come first in each group, so nothing is held. */
+static struct glint_rdd *left_rows(const struct join *j, const struct key_filter *filter)
+{
+    struct glint_rdd *left = side_rdd(j, JOIN_THE_LEFT, true, filter);
+    struct glint_rdd *keys = side_rdd(j, JOIN_THE_RIGHT, false, filter);
+    if (j->type == JOIN_ANTI) return glint_values(glint_subtract_by_key(left, keys));
+    struct glint_rdd *groups = glint_cogroup(keys, left);
+    return glint_values(glint_flat_map_values(groups, "join.present", NULL));
+}
+
+/* Pairs of rows as lines. The small side's rows of a key are held, the large side's stream. */
+static struct glint_rdd *pair_lines(const struct join *j, const struct key_filter *filter)
+{
+    struct glint_rdd *large = side_rdd(j, join_large(j), true, filter);
+    struct glint_rdd *small = side_rdd(j, j->small, true, filter);
+    const bool keep_large = join_keeps_unmet(j->type, join_large(j));
+    const bool keep_small = join_keeps_unmet(j->type, j->small);
+    struct glint_rdd *pairs = keep_large && keep_small ? glint_full_outer_join(large, small)
+                              : keep_large             ? glint_left_outer_join(large, small)
+                              : keep_small             ? glint_right_outer_join(large, small)
+                                                       : glint_join(large, small);
+    return glint_map(pairs, "join.pairs", join_args(j, join_large(j)));
+}
+
+static struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
+{
+    struct glint_rdd *met = join_has_pairs(j->type) ? pair_lines(j, filter) : left_rows(j, filter);
+    if (filter->broadcast == NULL || !join_keeps_unmet(j->type, join_large(j))) return met;
+    struct glint_args *args = join_args(j, join_large(j));
+    glint_args_i64(args, "filtered", 1);
+    glint_args_broadcast(args, "filters", filter->broadcast);
+    return glint_union(met, glint_flat_map(join_lines(j, join_large(j)), "join.rejected", args));
+}
+
+/* ---- The filter of the small side's keys */
+
+/* False: it does not, which is an error unless auto chose the method. */
+static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
+{
+    const uint64_t most = glint_slot_memory(j->g) / FILTER_SHARE;
+    if (sizes->bits_bytes <= most) return true;
+    if (!j->chosen)
+        glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
+                    "%s: a filter of %llu keys needs %llu bytes, at most %llu are for it",
+                    j->paths[j->small], (unsigned long long)keys,
+                    (unsigned long long)sizes->bits_bytes, (unsigned long long)most);
+    return false;
+}
+
+static struct glint_rdd *small_ids(const struct join *j, uint64_t split_bytes)
+{
+    struct glint_rdd *lines = glint_with_split_bytes(join_lines(j, j->small), split_bytes);
+    return glint_flat_map(lines, "join.ids", join_args(j, j->small));
+}
+
+/* Sizes the filter for that many rows and fills it, if it fits. */
+static int fill_filter(const struct join *j, const struct one_filter *choice,
+                       struct key_filter *out)
+{
+    struct sizes sizes = {.count = 0};
+    const struct fields ids = fields_of_lines();
+    int r = one_filter_sizes(j->g, choice, out->keys, &sizes);
+    if (r == 0 && filter_fits(j, &sizes, out->keys)) {
+        struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes.bits_bytes);
+        enum bloom_way way = bloom_way_choose(j->g, &sizes, glint_partitions(rows));
+        struct glint_rdd *filter = bloom_chain(rows, &sizes, way, &ids);
+        out->broadcast = filters_gather(filter, &sizes, j->paths[j->small], NULL, &out->rate);
+        out->bytes = sizes.bits_bytes;
+    }
+    sizes_fini(&sizes);
+    return glint_error(j->g)->code;
+}
+
+/* One filter of the small side's keys. None where there are no rows. */
+static int make_filter(const struct join *j, double p, struct key_filter *out)
+{
+    struct one_filter choice = {.k = 0};
+    int64_t rows = 0;
+    enum bloom_result result =
+        bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &choice.sizing);
+    if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
+    *out = (struct key_filter){.keys = 0};
+    if (glint_explaining(j->g)) { /* a plan needs no bits */
+        out->broadcast = glint_broadcast(j->g, glint_alloc(j->g, 1), 1);
+        return glint_error(j->g)->code;
+    }
+    int r = glint_count(small_ids(j, 0), &rows);
+    out->keys = (uint64_t)rows;
+    return r == 0 && rows > 0 ? fill_filter(j, &choice, out) : r;
+}
+
+/* ---- The choice of a method */
+
+static enum join_method choose(const struct join *j, const uint64_t bytes[JOIN_SIDES],
+                               uint64_t broadcast_limit)
+{
+    const uint64_t small = bytes[j->small], large = bytes[join_large(j)];
+    if (j->method != JOIN_AUTO) return j->method;
+    if (small <= broadcast_limit && small <= glint_slot_memory(j->g) / 8) return JOIN_BROADCAST;
+    if (large / BLOOM_RATIO >= small && small <= glint_slot_memory(j->g)) return JOIN_BLOOM;
+    return JOIN_SHUFFLE;
+}
+
+static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
+{
+    const uint64_t small = bytes[j->small], large = bytes[join_large(j)];
+    glint_note(j->g, "left: %llu bytes; right: %llu bytes; the small side is the %s one",
+               (unsigned long long)bytes[JOIN_THE_LEFT], (unsigned long long)bytes[JOIN_THE_RIGHT],
+               side_names[j->small]);
+    glint_note(j->g,
+               "estimate: shuffle moves %llu bytes; broadcast %llu to each process; bloom %llu "
+               "and what the filter lets through of %llu",
+               (unsigned long long)(small + large), (unsigned long long)small,
+               (unsigned long long)small, (unsigned long long)large);
+    glint_note(j->g, "method: %s%s", method_names[j->method], j->chosen ? ", chosen by auto" : "");
+}
+
+static void note_result(const struct join *j, const struct key_filter *filter)
+{
+    const uint64_t shuffled = (uint64_t)glint_counter_value(j->g, JOIN_SHUFFLED);
+    glint_note(j->g, "%s join by %s: %llu bytes shuffled", type_names[j->type],
+               method_names[j->method], (unsigned long long)shuffled);
+    if (filter->broadcast != NULL)
+        glint_note(
+            j->g,
+            "a filter of %llu keys in %llu bytes, rate %.6g, saved %llu of %llu rows the shuffle",
+            (unsigned long long)filter->keys, (unsigned long long)filter->bytes, filter->rate,
+            (unsigned long long)glint_counter_value(j->g, JOIN_SAVED),
+            (unsigned long long)glint_counter_value(j->g, JOIN_ASKED));
+}
+
+/* The lines of the output. What auto chose and does not fit gives way to the next method. */
+static struct glint_rdd *plan(struct join *j, double p, struct key_filter *filter)
+{
+    if (j->method == JOIN_BROADCAST) {
+        struct glint_rdd *lines = join_by_broadcast(j);
+        if (lines != NULL || glint_error(j->g)->code != GLINT_OK) return lines;
+        j->method = JOIN_BLOOM;
+    }
+    if (j->method == JOIN_BLOOM && make_filter(j, p, filter) != 0) return NULL;
+    if (j->chosen && filter->broadcast == NULL) j->method = JOIN_SHUFFLE;
+    return join_by_shuffle(j, filter);
+}
+
+static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, const char *output)
+{
+    uint64_t bytes[JOIN_SIDES];
+    struct key_filter filter = {.keys = 0};
+    for (int side = 0; side < JOIN_SIDES; side++)
+        bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
+    if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
+    j->small = bytes[JOIN_THE_LEFT] < bytes[JOIN_THE_RIGHT] ? JOIN_THE_LEFT : JOIN_THE_RIGHT;
+    j->chosen = j->method == JOIN_AUTO;
+    j->method = choose(j, bytes, broadcast_limit);
+    assert(j->method != JOIN_AUTO);
+    if (glint_explaining(j->g)) note_choice(j, bytes);
+    struct glint_rdd *lines = plan(j, p, &filter);
+    if (lines == NULL) return glint_error(j->g)->code;
+    int r = glint_save_as_text_file(lines, output);
+    if (r == 0 && !glint_explaining(j->g)) note_result(j, &filter);
+    return r;
+}
+
+static int join_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct join j = {.g = g, .paths = {args->positional[0], args->positional[1]}};
+    const int64_t limit = glint_job_i64(g, args, "broadcast-limit", 0, INT64_MAX);
+    const double p = glint_job_f64(g, args, "p");
+    if (join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
+        plan_and_run(&j, p, (uint64_t)limit, args->positional[2]);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {
+    &join_ids,   &join_text_rows, &join_int_rows, &join_text_keys, &join_int_keys,   &join_rejected,
+    &join_pairs, &join_present,   &join_probe,    &join_met,       &join_small_rows, NULL};
+const struct glint_module join_module = {"join", functions};
+
+static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
+    {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by the files' bytes"},
+    {"left-key-column", "N", "1", "column of LEFT's key, from 1"},
+    {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},
+    {"left-key", "text|int", "text", "what LEFT's key column holds"},
+    {"right-key", "text|int", "text", "what RIGHT's key column holds; must be the same"},
+    {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},
+    {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},
+    {"p", "P", "0.01", "bloom: the filter's false positive probability"},
+    {"broadcast-limit", "BYTES", "10485760", "auto: the largest file that is broadcast"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job join_job = {
+    .name = "join",
+    .summary = "join the rows of two tables that have equal keys",
+    .help =
+        "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; a side that has no row "
+        "is \\N. semi and anti save the rows of LEFT whose key RIGHT has, or has not. All methods "
+        "give the same lines, in an order of their own. shuffle moves both sides by key; "
+        "broadcast sends the smaller side to every process; bloom sends a filter of the smaller "
+        "side's keys, and rows of the larger side that it rejects are not shuffled: left and anti "
+        "(LEFT the larger side), right (RIGHT) and full write them out at once, the others drop "
+        "them. auto broadcasts a side up to --broadcast-limit, takes bloom where one file has 8 "
+        "times the other's bytes, else shuffle.",
+    .positional = positional,
+    .options = options,
+    .run = join_run};

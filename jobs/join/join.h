@@ -1,0 +1,114 @@
+/* join: rows of two tables that have equal keys. What its files share.
+ *
+ *     join.c            the options, the choice of a method, the plans of shuffle and bloom
+ *     join_broadcast.c  the plan and the functions of broadcast
+ *     join_rows.c       rows of a side: parsed, asked of a filter, and as lines of the output
+ *     join_table.c      the small side as a table that is broadcast
+ *
+ * The small side is the one that is broadcast, or whose keys are, as a filter; the other one is the
+ * large side. A row that meets none is `unmet`. */
+#ifndef GLINT_JOBS_JOIN_JOIN_H
+#define GLINT_JOBS_JOIN_JOIN_H
+
+#include "jobs/bloom/bloom.h"
+#include "jobs/rows/fields.h"
+
+enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_TYPES };
+enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
+enum join_side { JOIN_THE_LEFT, JOIN_THE_RIGHT, JOIN_SIDES };
+
+/* What stands in the output for a side that has no row. */
+#define JOIN_NULL "\\N"
+
+#define JOIN_ASKED    "rows asked of the filter"
+#define JOIN_SAVED    "rows saved by the filter"
+#define JOIN_SHUFFLED "map output bytes"
+
+/* The output has pairs of rows; else rows of the left side. */
+static inline bool join_has_pairs(enum join_type type)
+{
+    return type != JOIN_SEMI && type != JOIN_ANTI;
+}
+
+/* Unmet rows of the side are in the output. */
+static inline bool join_keeps_unmet(enum join_type type, enum join_side side)
+{
+    if (type == JOIN_FULL) return true;
+    return side == JOIN_THE_LEFT ? type == JOIN_LEFT || type == JOIN_ANTI : type == JOIN_RIGHT;
+}
+
+/* ---- Driver */
+
+struct join {
+    struct glint *g;
+    enum join_type type;
+    enum join_method method;
+    bool chosen; /* by auto: what turns out not to fit is no error */
+    const char *paths[JOIN_SIDES];
+    struct fields fields[JOIN_SIDES];
+    enum join_side small;
+};
+
+static inline enum join_side join_large(const struct join *j)
+{
+    return j->small == JOIN_THE_LEFT ? JOIN_THE_RIGHT : JOIN_THE_LEFT;
+}
+
+/* The side's lines, read anew. */
+struct glint_rdd *join_lines(const struct join *j, enum join_side side);
+/* Arguments of every function that reads the side's lines. */
+struct glint_args *join_args(const struct join *j, enum join_side side);
+/* The lines of the output, by broadcast. NULL: an error is set, or, where auto chose it, the small
+ * side does not fit. */
+struct glint_rdd *join_by_broadcast(const struct join *j);
+
+/* ---- Task: the rows of a side */
+
+enum { JOIN_ID_BYTES = 10, JOIN_ID_STRIDE = 16 };
+
+struct join_rows {
+    struct fields fields;
+    enum join_type type;
+    enum join_side side;
+    const struct glint_batch *lines; /* the batch parsed last */
+    uint32_t line_start[FIELDS_ROWS_MAX], line_end[FIELDS_ROWS_MAX];
+    uint8_t delimiter; /* of the output: that of the left side */
+    uint8_t *out;      /* memory of join_rows_emit */
+    uint64_t out_capacity;
+};
+
+/* From join_args. 0 or a code. */
+int join_rows_open(struct glint_task *task, struct join_rows *r);
+/* fields_parse, and the line of each row. 0 or a code. */
+int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines);
+/* Leaves the rows for which keep[row] is `value`. */
+void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value);
+/* Row `row`'s key in bytes; an i64 in those it has in memory. */
+static inline struct glint_slice join_rows_key(const struct join_rows *r, uint32_t row)
+{
+    const struct fields *f = &r->fields;
+    if (f->key != FIELDS_TEXT)
+        return (struct glint_slice){(const uint8_t *)&f->number[row], sizeof *f->number};
+    return (struct glint_slice){f->base + f->text_start[row],
+                                f->text_end[row] - f->text_start[row]};
+}
+static inline struct glint_slice join_rows_line(const struct join_rows *r, uint32_t row)
+{
+    return (struct glint_slice){r->fields.base + r->line_start[row],
+                                r->line_end[row] - r->line_start[row]};
+}
+/* The lines as a column of a batch. */
+struct glint_column join_rows_lines(const struct join_rows *r);
+/* Emits the row of this side with one of the other side as a line; data NULL: with JOIN_NULL. 0 or
+ * a code. */
+int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
+                   struct glint_slice other, struct glint_emitter *out);
+/* The rows as unmet ones: lines of the output. */
+int join_rows_emit_unmet(struct join_rows *r, struct glint_task *task, struct glint_emitter *out);
+
+/* Functions, by file. */
+extern const struct glint_function join_text_rows, join_int_rows, join_text_keys, join_int_keys,
+    join_ids, join_rejected, join_pairs, join_present; /* join_rows.c, join_pairs.c */
+extern const struct glint_function join_probe, join_met, join_small_rows; /* join_broadcast.c */
+
+#endif

@@ -1,0 +1,301 @@
+/* The rows of one side, a batch at a time: with their keys into the shuffle, past a filter or not.
+ *
+ * A filter is asked by the key's bytes; an i64 goes as ten bytes of seven bits, none of which is a
+ * line end, since the filter is built by the chain for plain lists of lines. */
+#include "jobs/filters/bloom_functions.h"
+#include "jobs/join/join.h"
+
+#include <assert.h>
+#include <string.h>
+
+int join_rows_open(struct glint_task *task, struct join_rows *r)
+{
+    int64_t type, side, delimiter;
+    int e = fields_open(task, &r->fields, true);
+    if (e == 0) e = glint_arg_i64(task, "type", &type);
+    if (e == 0) e = glint_arg_i64(task, "side", &side);
+    if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
+    if (e != 0) return e;
+    if (type < 0 || type >= JOIN_TYPES || side < 0 || side >= JOIN_SIDES || delimiter < 0 ||
+        delimiter > UINT8_MAX)
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's arguments are out of range");
+    r->type = (enum join_type)type;
+    r->side = (enum join_side)side;
+    r->delimiter = (uint8_t)delimiter;
+    return 0;
+}
+
+/* Bad rows were left out: a row belongs to the next line that reaches as far as its key. */
+static void find_lines(struct join_rows *r, const struct glint_column *lines)
+{
+    const struct fields *f = &r->fields;
+    uint32_t line = 0;
+    for (uint32_t row = 0; row < f->rows; row++, line++) {
+        while (lines->end[line] < f->id_end[row]) line++;
+        assert(lines->start[line] <= f->id_start[row]);
+        r->line_start[row] = lines->start[line];
+        r->line_end[row] = lines->end[line];
+    }
+}
+
+int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines)
+{
+    int e = fields_parse(&r->fields, task, lines);
+    if (e != 0) return e;
+    const struct glint_column *c = &lines->value;
+    const uint32_t rows = r->fields.rows;
+    r->lines = lines;
+    assert(rows <= lines->rows);
+    if (c->start == NULL) {
+        assert(rows <= 1 && (rows == 0 || c->size <= UINT32_MAX));
+        r->line_start[0] = 0;
+        r->line_end[0] = (uint32_t)c->size;
+    } else if (rows == lines->rows) {
+        memcpy(r->line_start, c->start, rows * sizeof *c->start);
+        memcpy(r->line_end, c->end, rows * sizeof *c->end);
+    } else {
+        find_lines(r, c);
+    }
+    return 0;
+}
+
+void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value)
+{
+    struct fields *f = &r->fields;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        f->number[kept] = f->number[row];
+        f->text_start[kept] = f->text_start[row];
+        f->text_end[kept] = f->text_end[row];
+        r->line_start[kept] = r->line_start[row];
+        r->line_end[kept] = r->line_end[row];
+        kept += keep[row] == value;
+    }
+    f->rows = kept;
+}
+
+struct glint_column join_rows_lines(const struct join_rows *r)
+{
+    if (r->lines->value.start == NULL) return r->lines->value;
+    return (struct glint_column){.type = GLINT_TEXT,
+                                 .base = r->fields.base,
+                                 .size = r->fields.size,
+                                 .start = r->line_start,
+                                 .end = r->line_end};
+}
+
+/* ---- Lines of the output */
+
+static int reserve(struct join_rows *r, struct glint_task *task, uint64_t size)
+{
+    if (size <= r->out_capacity) return 0;
+    r->out = glint_scratch(task, 2 * size);
+    r->out_capacity = r->out != NULL ? 2 * size : 0;
+    return r->out != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
+                   struct glint_slice other, struct glint_emitter *out)
+{
+    static const struct glint_slice null = {(const uint8_t *)JOIN_NULL, sizeof JOIN_NULL - 1};
+    if (other.data == NULL) other = null;
+    const struct glint_slice left = r->side == JOIN_THE_LEFT ? own : other;
+    const struct glint_slice right = r->side == JOIN_THE_LEFT ? other : own;
+    const uint64_t size = left.size + 1 + right.size;
+    int e = reserve(r, task, size);
+    if (e != 0) return e;
+    memcpy(r->out, left.data, left.size);
+    r->out[left.size] = r->delimiter;
+    memcpy(r->out + left.size + 1, right.data, right.size);
+    struct glint_record record = {.value.bytes = {r->out, size}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+int join_rows_emit_unmet(struct join_rows *r, struct glint_task *task, struct glint_emitter *out)
+{
+    const uint32_t rows = r->fields.rows;
+    if (!join_has_pairs(r->type)) {
+        struct glint_batch batch = {
+            .rows = rows, .key = {.type = GLINT_NONE}, .value = join_rows_lines(r)};
+        glint_emit_batch(out, &batch);
+        return 0;
+    }
+    int e = 0;
+    for (uint32_t row = 0; e == 0 && row < rows; row++)
+        e = join_rows_emit(r, task, join_rows_line(r, row), (struct glint_slice){NULL, 0}, out);
+    return e;
+}
+
+/* ---- Keys as a filter takes them */
+
+struct ids {
+    uint8_t bytes[FIELDS_ROWS_MAX * JOIN_ID_STRIDE + BLOOM_ID_SLACK];
+    uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
+    uint16_t filter[FIELDS_ROWS_MAX]; /* all are of the only one */
+};
+
+static_assert(JOIN_ID_BYTES * 7 >= 64 && JOIN_ID_BYTES <= JOIN_ID_STRIDE, "an i64 fits an id");
+
+static void put_number(uint8_t *at, uint64_t number)
+{
+    for (int i = 0; i < JOIN_ID_BYTES; i++) at[i] = (uint8_t)(0x80 | (number >> (7 * i) & 0x7f));
+}
+
+/* Borrows from `ids` and the rows. */
+static struct bloom_rows take_ids(struct ids *ids, const struct fields *f)
+{
+    if (f->key == FIELDS_TEXT)
+        return (struct bloom_rows){f->base, f->text_start, f->text_end, ids->filter, f->rows};
+    for (uint32_t row = 0; row < f->rows; row++) {
+        ids->start[row] = row * JOIN_ID_STRIDE;
+        ids->end[row] = ids->start[row] + JOIN_ID_BYTES;
+        put_number(ids->bytes + ids->start[row], (uint64_t)f->number[row]);
+    }
+    return (struct bloom_rows){ids->bytes, ids->start, ids->end, ids->filter, f->rows};
+}
+
+/* ---- join.ids: what a filter is built from */
+
+struct ids_state {
+    struct join_rows rows;
+    struct ids ids;
+};
+
+static int ids_open(struct glint_task *task, void *state)
+{
+    return join_rows_open(task, &((struct ids_state *)state)->rows);
+}
+
+static int ids_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                     struct glint_emitter *out)
+{
+    struct ids_state *s = state;
+    int e = join_rows_parse(&s->rows, task, in);
+    if (e != 0) return e;
+    const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
+    const bool text = s->rows.fields.key == FIELDS_TEXT;
+    struct glint_batch batch = {.rows = ids.rows,
+                                .key = {.type = GLINT_NONE},
+                                .value = {.type = GLINT_TEXT,
+                                          .base = ids.base,
+                                          .size = text ? in->value.size : sizeof s->ids.bytes,
+                                          .start = ids.start,
+                                          .end = ids.end}};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+const struct glint_function join_ids = {.name = "join.ids",
+                                        .form = GLINT_FLAT_MAP,
+                                        .in = {GLINT_ANY, GLINT_TEXT},
+                                        .out = {GLINT_NONE, GLINT_TEXT},
+                                        .state_size = sizeof(struct ids_state),
+                                        .open = ids_open,
+                                        .batch = ids_batch};
+
+/* ---- Rows that a filter may be asked for */
+
+struct side_state {
+    struct join_rows rows;
+    struct ids ids;
+    struct bloom_set filter;
+    int64_t filtered;
+    int asked, saved; /* counters */
+    uint8_t hit[FIELDS_ROWS_MAX];
+};
+
+static int side_open(struct glint_task *task, void *state)
+{
+    struct side_state *s = state;
+    int e = join_rows_open(task, &s->rows);
+    if (e == 0) e = glint_arg_i64(task, "filtered", &s->filtered);
+    if (e == 0 && s->filtered) e = bloom_open_filters(task, &s->filter);
+    if (e != 0 || !s->filtered) return e;
+    s->asked = glint_counter(task, JOIN_ASKED);
+    s->saved = glint_counter(task, JOIN_SAVED);
+    return s->asked >= 0 && s->saved >= 0 ? 0 : GLINT_E_NO_MEMORY;
+}
+
+static void side_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct side_state *)state)->filter);
+}
+
+static void ask_filter(struct side_state *s)
+{
+    const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
+    assert(s->filtered && s->filter.count == 1);
+    bloom_set_contains_rows(&s->filter, &ids, s->hit);
+}
+
+/* Parses the lines and leaves the rows that may meet one of the other side. */
+static int side_rows(struct side_state *s, struct glint_task *task, const struct glint_batch *in)
+{
+    int e = join_rows_parse(&s->rows, task, in);
+    if (e != 0 || !s->filtered) return e;
+    const uint32_t rows = s->rows.fields.rows;
+    ask_filter(s);
+    join_rows_select(&s->rows, s->hit, 1);
+    glint_count_add(task, s->asked, rows);
+    glint_count_add(task, s->saved, rows - s->rows.fields.rows);
+    return 0;
+}
+
+/* ---- join.text_rows, join.int_rows, join.text_keys, join.int_keys */
+
+static int emit_side(struct side_state *s, struct glint_task *task, const struct glint_batch *in,
+                     bool lines, struct glint_emitter *out)
+{
+    int e = side_rows(s, task, in);
+    if (e != 0) return e;
+    struct glint_batch batch = {.rows = s->rows.fields.rows,
+                                .key = fields_key_column(&s->rows.fields),
+                                .origin = in->origin};
+    batch.value = lines ? join_rows_lines(&s->rows) : (struct glint_column){.type = GLINT_NONE};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    return emit_side(state, task, in, true, out);
+}
+
+static int keys_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    return emit_side(state, task, in, false, out);
+}
+
+/* The filter's other answer: these rows need no shuffle. join.text_rows has counted them. */
+static int rejected_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                          struct glint_emitter *out)
+{
+    struct side_state *s = state;
+    int e = join_rows_parse(&s->rows, task, in);
+    if (e != 0) return e;
+    ask_filter(s);
+    join_rows_select(&s->rows, s->hit, 0);
+    return join_rows_emit_unmet(&s->rows, task, out);
+}
+
+#define SIDE_FUNCTION(name_, key_, value_, batch_)                                                 \
+    {                                                                                              \
+        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, value_}, .state_size = sizeof(struct side_state), .open = side_open,         \
+        .batch = batch_, .close = side_close                                                       \
+    }
+
+const struct glint_function join_text_rows =
+    SIDE_FUNCTION("join.text_rows", GLINT_TEXT, GLINT_TEXT, rows_batch);
+const struct glint_function join_int_rows =
+    SIDE_FUNCTION("join.int_rows", GLINT_I64, GLINT_TEXT, rows_batch);
+const struct glint_function join_text_keys =
+    SIDE_FUNCTION("join.text_keys", GLINT_TEXT, GLINT_NONE, keys_batch);
+const struct glint_function join_int_keys =
+    SIDE_FUNCTION("join.int_keys", GLINT_I64, GLINT_NONE, keys_batch);
+const struct glint_function join_rejected =
+    SIDE_FUNCTION("join.rejected", GLINT_NONE, GLINT_TEXT, rejected_batch);

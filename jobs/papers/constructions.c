@@ -1,0 +1,178 @@
+/* constructions: what the ways to build filters cost, over probabilities and numbers of map tasks.
+ *
+ *     per p, mappers and way: rows in so many partitions -> lists or partial filters -> filters
+ *
+ * The multi-set paper counts k n v bytes for lists of indexes and mappers x sum of m / 8 for
+ * partial filters. Beside these formulas stand the bytes that were made, those that moved (packed,
+ * with keys), and times. Nothing is saved but the table. */
+#include "engine/base/text.h"
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/sizes_from.h"
+#include "jobs/jobs.h"
+#include "jobs/papers/lists.h"
+#include "jobs/papers/times.h"
+#include "jobs/rows/text_table.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAPPERS_MAX = 10000 };
+
+struct measured {
+    uint64_t formula, between, moved, records;
+    struct times wall, cpu; /* milliseconds */
+};
+
+struct comparison {
+    struct glint *g;
+    struct fields fields;
+    struct sizes sizes;
+    const char *input;
+    int64_t repeats;
+    struct text_table table;
+    struct measured ways[BLOOM_WAYS]; /* at the p and mappers at hand */
+};
+
+static uint64_t counted(const struct comparison *c, const char *name)
+{
+    return (uint64_t)glint_counter_value(c->g, name);
+}
+
+static int count_rows(struct comparison *c)
+{
+    struct glint_args *columns = glint_args(c->g);
+    fields_args(columns, &c->fields);
+    const bool text = fields_key_type(&c->fields) == GLINT_TEXT;
+    struct glint_rdd *lines = glint_text_file(c->g, c->input);
+    struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
+    return sizes_from_counts(glint_reduce_by_key(ones, "glint.sum_i64", NULL), text, &c->sizes);
+}
+
+/* Builds all filters once; they are counted, not kept. */
+static int build(const struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+{
+    int64_t filters = 0;
+    int r = glint_count(bloom_chain(lines, &c->sizes, way, &c->fields), &filters);
+    assert(r != 0 || filters == c->sizes.count);
+    return r;
+}
+
+/* Once for the bytes, and to warm up; then for the times. */
+static int measure(struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+{
+    struct measured *m = &c->ways[way];
+    *m = (struct measured){.formula = bloom_way_bytes(&c->sizes, way, glint_partitions(lines))};
+    const uint64_t records = counted(c, "map output records"),
+                   moved = counted(c, "map output bytes"), between = counted(c, BLOOM_BETWEEN);
+    int r = build(c, lines, way);
+    m->records = counted(c, "map output records") - records;
+    m->moved = counted(c, "map output bytes") - moved;
+    m->between = counted(c, BLOOM_BETWEEN) - between;
+    for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
+        double wall = times_wall_ms(), cpu = times_cpu_ms();
+        r = build(c, lines, way);
+        times_add(&m->wall, times_wall_ms() - wall);
+        times_add(&m->cpu, times_cpu_ms() - cpu);
+    }
+    return r;
+}
+
+static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloom_way way)
+{
+    struct measured *m = &c->ways[way];
+    char times[128] = "";
+    if (c->repeats > 0) {
+        double wall = times_median(&m->wall), cpu = times_median(&m->cpu); /* sorted now */
+        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f", wall, m->wall.items[0],
+                    m->wall.items[m->wall.count - 1], cpu);
+    }
+    text_table_add(&c->table, "%.9g\t%u\t%s\t%llu\t%u\t%u\t%llu\t%llu\t%llu\t%llu\t%d%s", p,
+                   mappers, bloom_way_names[way], (unsigned long long)c->sizes.rows, c->sizes.count,
+                   c->sizes.params[0].k, (unsigned long long)m->formula,
+                   (unsigned long long)m->between, (unsigned long long)m->moved,
+                   (unsigned long long)m->records,
+                   way == bloom_way_choose(c->g, &c->sizes, mappers), times);
+}
+
+/* The rows in `mappers` partitions, whatever the files are. */
+static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
+{
+    const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
+    return glint_coalesce(glint_n_line_text_file(c->g, c->input, lines), (uint32_t)mappers);
+}
+
+/* Of the first p and number of mappers. */
+static int explain(const struct comparison *c, struct glint_rdd *lines, const char *output)
+{
+    int r = 0;
+    for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
+        glint_note(c->g, "%s, which are counted and not saved:", bloom_way_names[way]);
+        r = glint_save_as_msgpack_file(bloom_chain(lines, &c->sizes, way, &c->fields), output);
+    }
+    return r;
+}
+
+static int compare_ways(struct comparison *c, const struct list_f64 *p,
+                        const struct list_i64 *mappers, const struct glint_job_args *args)
+{
+    int r = count_rows(c);
+    for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
+        const double probability = p->items[at % p->count];
+        struct glint_rdd *lines = cut_rows(c, mappers->items[at / p->count]);
+        struct bloom_sizing sizing;
+        r = sizes_sizing(c->g, args, probability, &sizing);
+        if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
+        if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
+        if (r == 0 && glint_explaining(c->g)) return explain(c, lines, args->positional[1]);
+        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
+        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
+            add_line(c, probability, glint_partitions(lines), way);
+    }
+    return r;
+}
+
+static int constructions_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
+    struct list_f64 p;
+    struct list_i64 mappers;
+    c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
+    if (fields_options(g, args, &c.fields) != 0 || list_probabilities(g, args, "p", &p) != 0 ||
+        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0)
+        return glint_error(g)->code;
+    text_table_add(
+        &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
+        c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
+    if (compare_ways(&c, &p, &mappers, args) == 0 && !glint_explaining(g))
+        text_table_save(&c.table, args->positional[1]);
+    text_table_fini(&c.table);
+    sizes_fini(&c.sizes);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module constructions_module = {"constructions", functions};
+
+static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS,
+    {"p", "P,...", "0.01", "false positive probabilities"},
+    {"mappers", "N,...", "1,4,16,64", "map tasks; fewer where INPUT has fewer rows"},
+    SIZES_OPTIONS,
+    {"repeats", "N", "0", "how often to measure times; 0: only bytes, the same in every run"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job constructions_job = {
+    .name = "constructions",
+    .summary = "what the ways to build filters cost",
+    .help =
+        "Builds the filters of INPUT's keys by lists of indexes, of fixed size and as varints, "
+        "and by partial filters, and saves a line per P, mappers and way: the bytes between the "
+        "stages by formula (k n v; mappers x sum of m / 8), as they are made, and as they move, "
+        "packed and with their keys; records; whether bloom-build's auto would take the way "
+        "with so many tasks; and with --repeats the median, least and greatest wall time and "
+        "the CPU time of this process, which on a cluster is the driver's.",
+    .positional = positional,
+    .options = options,
+    .run = constructions_run};

@@ -1,0 +1,233 @@
+/* Filters take and answer batches, as all jobs use them; rounds ask for one element at a time, as
+ * the set always does. Elements are asked for in the order of the file, so those that are in come
+ * in another order than they were put in. */
+#include "jobs/papers/duel.h"
+
+#include "jobs/filters/sizes.h"
+#include "jobs/generate/draw.h"
+#include "jobs/papers/exact_set.h"
+
+#include <assert.h>
+
+enum { BATCH = 1024 };
+
+static const uint16_t first_filter[BATCH]; /* zeros: there is one */
+
+/* ---- Chance */
+
+/* The first n places of a shuffle. */
+static int draw_members(struct duel *d, uint32_t trial)
+{
+    const struct elements *e = &d->elements;
+    const uint64_t stream = draw_stream(draw_stream(d->seed) + trial);
+    for (uint32_t i = 0; i < e->count; i++) d->order[i] = i;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const uint32_t at = i + (uint32_t)draw_below(stream, i, e->count - i);
+        const uint32_t member = d->order[at];
+        assert(member < e->count);
+        d->order[at] = d->order[i];
+        d->order[i] = member;
+    }
+    return elements_pick(e, d->order, d->n, &d->members);
+}
+
+/* ---- The set */
+
+static int build_set(const struct duel *d, struct exact_set **out)
+{
+    *out = exact_set_new(d->g, d->n);
+    if (*out == NULL) return glint_error(d->g)->code;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const struct elements *e = &d->members;
+        if (!exact_set_add(*out, e->base + e->start[i], e->end[i] - e->start[i]))
+            return glint_error(d->g)->code;
+    }
+    return 0;
+}
+
+static bool in_set(const struct duel *d, const struct exact_set *set, uint32_t element)
+{
+    const struct elements *e = &d->elements;
+    return exact_set_contains(set, e->base + e->start[element],
+                              e->end[element] - e->start[element]);
+}
+
+static void ask_set(const struct duel *d, const struct exact_set *set)
+{
+    for (uint32_t i = 0; i < d->elements.count; i++) d->truth[i] = in_set(d, set, i);
+}
+
+/* ---- A filter */
+
+static struct bloom_rows batch_at(const struct elements *e, uint32_t i)
+{
+    assert(i < e->count);
+    return (struct bloom_rows){e->base, e->start + i, e->end + i, first_filter,
+                               e->count - i < BATCH ? e->count - i : BATCH};
+}
+
+static int build_filter(const struct duel *d, const struct rival *rival, struct bloom_set *out)
+{
+    struct bloom_adder adder;
+    enum bloom_result result = bloom_set_init(out, &rival->params, 1);
+    if (result != BLOOM_OK) return sizes_fail(d->g, result, "a filter");
+    bloom_adder_init(&adder, out);
+    for (uint32_t i = 0; i < d->n; i += BATCH) {
+        const struct bloom_rows rows = batch_at(&d->members, i);
+        bloom_adder_rows(&adder, &rows);
+    }
+    bloom_adder_flush(&adder);
+    return 0;
+}
+
+static void ask_filter(const struct duel *d, const struct bloom_set *set)
+{
+    const struct elements *e = &d->elements;
+    for (uint32_t i = 0; i < e->count; i += BATCH) {
+        const struct bloom_rows rows = batch_at(e, i);
+        bloom_set_contains_rows(set, &rows, d->hit + i);
+    }
+}
+
+static bool in_filter(const struct duel *d, const struct bloom_filter *filter, uint32_t element)
+{
+    const struct elements *e = &d->elements;
+    return bloom_contains(filter, e->base + e->start[element], e->end[element] - e->start[element]);
+}
+
+/* What the set rejected and the filter did not. */
+static void count_false(const struct duel *d, struct rival *rival, const struct bloom_set *set)
+{
+    uint64_t asked = 0, hits = 0;
+    for (uint32_t i = 0; i < d->elements.count; i++) {
+        assert(d->hit[i] >= d->truth[i]); /* no false negatives */
+        asked += !d->truth[i];
+        hits += d->hit[i] > d->truth[i];
+    }
+    const struct bloom_filter view = bloom_set_filter(set, 0);
+    rival->asked += asked;
+    rival->false_positives += hits;
+    spread_add(&rival->rate, asked > 0 ? (double)hits / (double)asked : 0);
+    spread_add(&rival->from_bits, bloom_rate_from_bits(&view));
+}
+
+/* ---- Times */
+
+/* A sample of repeats calls, per element. */
+static void add_sample(const struct duel *d, struct times *times, double total_ms, uint64_t count)
+{
+    if (d->repeats > 0) times_add(times, total_ms * 1e6 / d->repeats / (double)count);
+}
+
+/* Round i asks for member i and for another element, from the beginning again when there are no
+ * more. */
+static void time_rounds(const struct duel *d, struct rival *rival, const struct exact_set *set,
+                        const struct bloom_filter *filter)
+{
+    const uint32_t others = d->elements.count - d->n;
+    for (uint32_t r = 0; d->repeats > 0 && r < d->rounds.count; r++) {
+        uint64_t members = 0;
+        uint32_t in = 0, out = 0;
+        const double from = times_wall_ms();
+        for (int64_t i = 0; i < d->rounds.items[r]; i++) {
+            const uint32_t pair[2] = {d->order[in], d->order[d->n + out]};
+            for (int p = 0; p < 2; p++)
+                members += set != NULL ? in_set(d, set, pair[p]) : in_filter(d, filter, pair[p]);
+            in = in + 1 < d->n ? in + 1 : 0;
+            out = out + 1 < others ? out + 1 : 0;
+        }
+        times_add(&rival->rounds_us[r], (times_wall_ms() - from) * 1e3);
+        assert(members >= (uint64_t)d->rounds.items[r]);
+        (void)members;
+    }
+}
+
+static int run_set(struct duel *d, struct rival *rival)
+{
+    struct exact_set *set = NULL;
+    double build_ms = 0, ask_ms = 0;
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i <= d->repeats; i++) { /* the first one warms up */
+        exact_set_free(set);
+        const double from = times_wall_ms();
+        r = build_set(d, &set);
+        const double built = times_wall_ms();
+        if (r == 0) ask_set(d, set);
+        if (i == 0) continue;
+        build_ms += built - from;
+        ask_ms += times_wall_ms() - built;
+    }
+    if (r == 0) {
+        add_sample(d, &rival->build_ns, build_ms, d->n);
+        add_sample(d, &rival->ask_ns, ask_ms, d->elements.count);
+        time_rounds(d, rival, set, NULL);
+        rival->bytes = exact_set_bytes(set);
+    }
+    exact_set_free(set);
+    return r;
+}
+
+static int run_filter(struct duel *d, struct rival *rival)
+{
+    struct bloom_set set = {.count = 0};
+    double build_ms = 0, ask_ms = 0;
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i <= d->repeats; i++) {
+        bloom_set_fini(&set);
+        const double from = times_wall_ms();
+        r = build_filter(d, rival, &set);
+        const double built = times_wall_ms();
+        if (r == 0) ask_filter(d, &set);
+        if (i == 0) continue;
+        build_ms += built - from;
+        ask_ms += times_wall_ms() - built;
+    }
+    if (r == 0) {
+        const struct bloom_filter view = bloom_set_filter(&set, 0);
+        add_sample(d, &rival->build_ns, build_ms, d->n);
+        add_sample(d, &rival->ask_ns, ask_ms, d->elements.count);
+        time_rounds(d, rival, NULL, &view);
+        count_false(d, rival, &set);
+    }
+    bloom_set_fini(&set);
+    return r;
+}
+
+/* ---- All of it */
+
+static int make_room(struct duel *d)
+{
+    const uint64_t count = d->elements.count;
+    const uint64_t set = exact_set_bytes_most(d->n);
+    if (set > glint_slot_memory(d->g) / 2)
+        return glint_abort(d->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or give fewer --elements",
+                           "a set of %u elements may take %llu bytes, a slot has %llu", d->n,
+                           (unsigned long long)set, (unsigned long long)glint_slot_memory(d->g));
+    d->order = glint_alloc(d->g, count * sizeof *d->order);
+    d->truth = glint_alloc(d->g, count);
+    d->hit = glint_alloc(d->g, count);
+    return glint_error(d->g)->code;
+}
+
+int duel_run(struct duel *d)
+{
+    assert(d->n > 0 && d->n < d->elements.count && d->count > 0 && d->rivals[0].exact);
+    assert(d->trials > 0 && d->trials <= TIMES_MAX);
+    int r = make_room(d);
+    for (uint32_t trial = 0; r == 0 && trial < d->trials; trial++) {
+        r = draw_members(d, trial);
+        if (r == 0) r = run_set(d, &d->rivals[0]);
+        for (uint32_t i = 1; r == 0 && i < d->count; i++) r = run_filter(d, &d->rivals[i]);
+    }
+    return r;
+}
+
+void duel_fini(struct duel *d)
+{
+    elements_fini(&d->elements);
+    elements_fini(&d->members);
+    glint_free(d->rivals);
+    glint_free(d->order);
+    glint_free(d->truth);
+    glint_free(d->hit);
+}

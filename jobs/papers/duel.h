@@ -1,0 +1,43 @@
+/* What filter-vs-set measures: filters of several kinds and an exact set, filled with the same
+ * elements and asked for the same ones, trial after trial. Driver only. */
+#ifndef GLINT_JOBS_PAPERS_DUEL_H
+#define GLINT_JOBS_PAPERS_DUEL_H
+
+#include "jobs/bloom/bloom.h"
+#include "jobs/papers/elements.h"
+#include "jobs/papers/lists.h"
+#include "jobs/papers/spread.h"
+#include "jobs/papers/times.h"
+
+/* The set, or filters of one kind and size, over the trials. */
+struct rival {
+    bool exact;                 /* the set: no params, nothing below but times */
+    struct bloom_params params; /* of n elements */
+    uint64_t bytes;             /* in memory; of the set: in the last trial */
+    uint64_t asked, false_positives;
+    struct spread rate, from_bits;    /* measured; what the bits of each filter say */
+    struct times build_ns, ask_ns;    /* per element; a sample per trial */
+    struct times rounds_us[LIST_MAX]; /* [rounds.count] */
+};
+
+/* Zeros but for the first part before, duel_fini after in any case. */
+struct duel {
+    struct glint *g;
+    struct elements elements;
+    uint32_t n;               /* put in by each trial, chosen by chance; 1 <= n < elements.count */
+    uint32_t trials, repeats; /* no repeats: no times */
+    uint64_t seed;
+    struct list_i64 rounds; /* a round asks for one that is in and for one that is not */
+    struct rival *rivals;   /* the first is the set */
+    uint32_t count;
+
+    uint32_t *order;         /* those that are in, then the others; of this trial */
+    struct elements members; /* those that are in, in that order, side by side */
+    uint8_t *truth, *hit;    /* [elements.count]: what the set answers, and a filter */
+};
+
+/* 0 or the context's code. */
+int duel_run(struct duel *d);
+void duel_fini(struct duel *d);
+
+#endif

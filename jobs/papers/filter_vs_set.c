@@ -1,0 +1,248 @@
+/* filter-vs-set: what a filter saves against a set that holds the elements themselves, and what it
+ * costs. No plan but to read the elements: one thread of the driver measures. */
+#include "engine/base/text.h"
+#include "jobs/filters/sizes.h"
+#include "jobs/jobs.h"
+#include "jobs/papers/duel.h"
+#include "jobs/rows/text_table.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { RIVALS_MAX = 512, ROUNDS_MAX = 100000000 };
+
+struct layouts {
+    uint32_t count;
+    enum bloom_layout items[LIST_MAX];
+};
+
+/* Which filters: every size in every layout with every scheme that fits it. */
+struct choice {
+    bool per_element;           /* bits are per element */
+    struct list_f64 bits;       /* in all, or per element */
+    uint32_t k;                 /* 0: the best one */
+    struct list_schemes scheme; /* those of blocks too */
+    struct layouts layout;
+};
+
+static int read_layouts(struct glint *g, const struct glint_job_args *args, struct layouts *out)
+{
+    struct list_cursor c = {NULL, false};
+    struct glint_slice item;
+    out->count = 0;
+    while (list_next(&c, glint_job_option(args, "layout"), &item)) {
+        if (out->count == LIST_MAX || bloom_layout_parse((const char *)item.data, item.size,
+                                                         &out->items[out->count]) != BLOOM_OK)
+            return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512, split-block",
+                               "--layout: \"%.*s\" is none",
+                               (int)(item.size > 100 ? 100 : item.size), (const char *)item.data);
+        out->count++;
+    }
+    return 0;
+}
+
+static int read_sizes(struct glint *g, const struct glint_job_args *args, struct choice *out)
+{
+    struct list_i64 m;
+    out->per_element = glint_job_option(args, "bits-per-element") != NULL;
+    if (out->per_element) return list_reals(g, args, "bits-per-element", &out->bits);
+    if (list_numbers(g, args, "m", 1, (int64_t)BLOOM_M_MAX, &m) != 0) return glint_error(g)->code;
+    out->bits.count = m.count;
+    for (uint32_t i = 0; i < m.count; i++) out->bits.items[i] = (double)m.items[i];
+    return 0;
+}
+
+static int read_choice(struct glint *g, const struct glint_job_args *args, struct choice *out)
+{
+    out->k = 0;
+    if (glint_job_option(args, "k") != NULL)
+        out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
+    if (read_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
+        list_schemes(g, args, "scheme", &out->scheme) != 0)
+        return glint_error(g)->code;
+    if (out->bits.count * out->layout.count * out->scheme.count < RIVALS_MAX) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
+                       "sizes, layouts and schemes make over %d filters", RIVALS_MAX);
+}
+
+/* One of each kind and size. An m that is given is exact, but for whole blocks. */
+static int size_rival(struct duel *d, const struct choice *c, enum bloom_layout layout,
+                      enum bloom_scheme scheme, double bits)
+{
+    struct rival *rival = &d->rivals[d->count];
+    struct bloom_sizing sizing;
+    enum bloom_result result =
+        bloom_sizing_for_bits(scheme, layout, c->per_element ? bits : bits / d->n, &sizing);
+    if (result == BLOOM_ERR_PAIR) return 0; /* not one of each */
+    if (c->k > 0 && layout != BLOOM_SPLIT_BLOCK) sizing.k = c->k;
+    if (result == BLOOM_OK) result = bloom_sizing_params(&sizing, d->n, &rival->params);
+    if (result == BLOOM_OK && !c->per_element && layout == BLOOM_CLASSIC) {
+        rival->params.m = (uint64_t)bits;
+        result = bloom_params_check(&rival->params);
+    }
+    if (result != BLOOM_OK) {
+        char about[128];
+        text_format(about, sizeof about, "%g bits%s, %u elements, scheme %s, layout %s", bits,
+                    c->per_element ? " per element" : "", d->n, bloom_scheme_name(scheme),
+                    bloom_layout_name(layout));
+        return sizes_fail(d->g, result, about);
+    }
+    rival->bytes = bloom_bytes(rival->params.m);
+    d->count++;
+    return 0;
+}
+
+static int size_rivals(struct duel *d, const struct choice *c)
+{
+    const uint64_t most = 1 + (uint64_t)c->bits.count * c->layout.count * c->scheme.count;
+    d->rivals = glint_alloc(d->g, most * sizeof *d->rivals);
+    if (d->rivals == NULL) return glint_error(d->g)->code;
+    memset(d->rivals, 0, most * sizeof *d->rivals);
+    d->rivals[0].exact = true;
+    d->count = 1;
+    int r = 0;
+    for (uint32_t l = 0; l < c->layout.count; l++)
+        for (uint32_t s = 0; s < c->scheme.count; s++)
+            for (uint32_t b = 0; r == 0 && b < c->bits.count; b++)
+                r = size_rival(d, c, c->layout.items[l], c->scheme.items[s], c->bits.items[b]);
+    if (r != 0 || d->count > 1) return r;
+    return glint_abort(d->g, GLINT_E_BAD_VALUE,
+                       "block512 and split-block take xxh64 and wide, classic takes all but xxh64",
+                       "no layout of --layout takes a scheme of --scheme");
+}
+
+/* ---- Tables */
+
+static const char *rival_name(const struct rival *r)
+{
+    return r->exact ? "hash-set" : bloom_layout_name(r->params.layout);
+}
+
+static const char *rival_scheme(const struct rival *r)
+{
+    return r->exact ? "exact" : bloom_scheme_name(r->params.scheme);
+}
+
+static void add_rival(struct text_table *table, const struct duel *d, struct rival *r)
+{
+    char times[192] = "";
+    if (d->repeats > 0) {
+        const double build = times_median(&r->build_ns), ask = times_median(&r->ask_ns);
+        const uint32_t last = r->build_ns.count - 1; /* sorted now */
+        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", build,
+                    r->build_ns.items[0], r->build_ns.items[last], ask, r->ask_ns.items[0],
+                    r->ask_ns.items[last]);
+    }
+    text_table_add(table, "%s\t%s\t%llu\t%u\t%llu\t%.6g\t%u\t%llu\t%llu\t%.9g\t%.9g\t%.9g\t%.9g%s",
+                   rival_name(r), rival_scheme(r), (unsigned long long)r->params.m, r->params.k,
+                   (unsigned long long)r->bytes, (double)r->bytes * 8 / d->n, d->trials,
+                   (unsigned long long)r->asked, (unsigned long long)r->false_positives,
+                   r->rate.mean, spread_deviation(&r->rate), r->from_bits.mean,
+                   r->exact ? 0 : bloom_expected_rate(&r->params), times);
+}
+
+static void save_rivals(struct duel *d, const char *output)
+{
+    struct text_table table = {.g = d->g};
+    text_table_add(&table,
+                   "structure\tscheme\tm\tk\tbytes\tbits per key\ttrials\tasked\tfalse positives\t"
+                   "rate\tdeviation\tfrom bits\ttextbook%s",
+                   d->repeats > 0 ? "\tbuild ns\tbuild lowest\tbuild highest\tquery ns\t"
+                                    "query lowest\tquery highest"
+                                  : "");
+    for (uint32_t i = 0; i < d->count; i++) add_rival(&table, d, &d->rivals[i]);
+    text_table_save(&table, output);
+    text_table_fini(&table);
+}
+
+static void save_rounds(struct duel *d, const char *output)
+{
+    struct text_table table = {.g = d->g};
+    text_table_add(&table, "structure\tscheme\tm\tk\trounds\tus\tlowest\thighest");
+    for (uint32_t i = 0; i < d->count; i++) {
+        for (uint32_t round = 0; d->repeats > 0 && round < d->rounds.count; round++) {
+            struct rival *r = &d->rivals[i];
+            struct times *us = &r->rounds_us[round];
+            const double median = times_median(us);
+            text_table_add(&table, "%s\t%s\t%llu\t%u\t%lld\t%.3f\t%.3f\t%.3f", rival_name(r),
+                           rival_scheme(r), (unsigned long long)r->params.m, r->params.k,
+                           (long long)d->rounds.items[round], median, us->items[0],
+                           us->items[us->count - 1]);
+        }
+    }
+    text_table_save(&table, output);
+    text_table_fini(&table);
+}
+
+/* ---- The job */
+
+static int check_count(const struct duel *d, const char *about)
+{
+    if (d->n < d->elements.count) return 0;
+    return glint_abort(d->g, GLINT_E_BAD_VALUE, "give a smaller --elements, or a larger input",
+                       "%s: %u elements, of which %u are put in and none is left to ask for", about,
+                       d->elements.count, d->n);
+}
+
+static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional; /* INPUT OUTPUT */
+    struct duel d = {.g = g};
+    struct choice choice;
+    struct fields fields;
+    d.n = (uint32_t)glint_job_i64(g, args, "elements", 1, INT32_MAX);
+    d.trials = (uint32_t)glint_job_i64(g, args, "trials", 1, TIMES_MAX);
+    d.repeats = (uint32_t)glint_job_i64(g, args, "repeats", 0, 1000);
+    d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
+    const char *times = glint_job_option(args, "times");
+    if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
+        (times != NULL && list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0))
+        return glint_error(g)->code;
+    struct glint_rdd *elements = elements_of_lines(glint_text_file(g, paths[0]), &fields);
+    if (elements == NULL) return glint_error(g)->code;
+    if (glint_explaining(g)) return glint_save_as_text_file(elements, paths[1]);
+    int r = size_rivals(&d, &choice);
+    if (r == 0) r = elements_gather(elements, &d.elements);
+    if (r == 0) r = check_count(&d, paths[0]);
+    if (r == 0) r = duel_run(&d);
+    if (r == 0) save_rivals(&d, paths[1]);
+    if (r == 0 && times != NULL) save_rounds(&d, times);
+    duel_fini(&d);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {&elements_take, NULL};
+const struct glint_module filter_vs_set_module = {"filter_vs_set", functions};
+
+static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_ID_OPTIONS,
+    {"elements", "N", "250", "put so many into filter and set, and ask for all of INPUT"},
+    {"m", "BITS,...", "500,1000,1500,2000,2500",
+     "sizes of filters; those of blocks are rounded up"},
+    {"bits-per-element", "B,...", NULL, "sizes of filters instead of --m, each at least 1"},
+    {"k", "N", NULL, "hashes per element (the best number); split-block has 8"},
+    {"layout", "NAME,...", "classic,block512,split-block", "where an element's bits lie"},
+    {"scheme", "NAME,...", "spark,wide,xxh64",
+     "index rules; each layout with all that fit it: blocks with xxh64 and wide"},
+    {"trials", "N", "10", "each puts other elements in"},
+    {"seed", "N", "42", "another seed, other elements"},
+    {"repeats", "N", "3", "how often each trial measures; 0: no times"},
+    {"times", "DIR", NULL, "save there the times of --rounds"},
+    {"rounds", "N,...", "2000,4000,6000,8000,10000",
+     "a round asks for one element that is in, and for one that is not"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job filter_vs_set_job = {
+    .name = "filter-vs-set",
+    .summary = "Bloom filters against an exact hash set: memory, errors, times",
+    .help = "Each trial draws elements of INPUT, fills a hash set and filters with them, and asks "
+            "all of INPUT. Saves for the set and for each kind and size of filter its bytes, the "
+            "false positives over all trials, their mean rate with its deviation, what the bits of "
+            "the filters predict, and the textbook's; then nanoseconds per element to fill and to "
+            "ask, as medians over the trials with the least and the greatest. One thread of the "
+            "driver does it all: filters by batches, the set one by one. With --times both are "
+            "asked one by one.",
+    .positional = positional,
+    .options = options,
+    .run = filter_vs_set_run};

@@ -1,0 +1,135 @@
+/* fpr-table: the false positives of each key's filter, over probabilities and
+ * schemes, in one table.
+ *
+ *     TRAIN -> count-keys -> sizes; per scheme and p: bloom-build, then
+ * bloom-test with TEST
+ *
+ * Beside each rate stand what the filter's own bits predict and what the
+ * textbook says. */
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/jobs.h"
+#include "jobs/papers/lists.h"
+#include "jobs/papers/trial.h"
+#include "jobs/rows/text_table.h"
+
+#include <assert.h>
+
+static const char columns[] = "key\tscheme\tp\tn\tm\tk\tbits set\ttested\tfalse positives\trate\t"
+                              "from bits\ttextbook";
+
+/* What a line says of one filter, or of all together. */
+struct line {
+    uint64_t n, m, bits_set, rows, hits;
+    double rate, from_bits, textbook;
+};
+
+static void add_line(struct text_table *table, bool text, const union glint_value *key,
+                     const struct bloom_sizing *sizing, const struct line *l)
+{
+    text_table_add_key(table, text, key,
+                       "%s\t%.9g\t%llu\t%llu\t%u\t%llu\t%llu\t%llu\t%.9g\t%.9g\t%.9g",
+                       bloom_scheme_name(sizing->scheme), sizing->p, (unsigned long long)l->n,
+                       (unsigned long long)l->m, sizing->k, (unsigned long long)l->bits_set,
+                       (unsigned long long)l->rows, (unsigned long long)l->hits, l->rate,
+                       l->from_bits, l->textbook);
+}
+
+/* A line per key, then one with sums, and with the means of the rates of all
+ * keys that were tested.
+ */
+static void add_lines(struct text_table *table, const struct trial *t,
+                      const struct bloom_sizing *sizing)
+{
+    static const union glint_value average = {.bytes = {(const uint8_t *)"average", 7}};
+    struct line all = {.n = 0};
+    uint32_t tested = 0;
+    for (uint32_t i = 0; i < t->sizes.count; i++) {
+        const struct bloom_params *p = &t->sizes.params[i];
+        const struct trial_key *k = &t->keys[i];
+        assert(k->hits <= k->rows && k->bits_set <= p->m);
+        struct line l = {p->n,    p->m,          k->bits_set,       k->rows,
+                         k->hits, trial_rate(k), k->rate_from_bits, bloom_expected_rate(p)};
+        add_line(table, t->sizes.text, &t->sizes.keys[i], sizing, &l);
+        all.n += l.n;
+        all.m += l.m;
+        all.bits_set += l.bits_set;
+        all.rows += l.rows;
+        all.hits += l.hits;
+        if (l.rows == 0) continue;
+        tested++;
+        all.rate += l.rate;
+        all.from_bits += l.from_bits;
+        all.textbook += l.textbook;
+    }
+    if (tested == 0) return;
+    all.rate /= tested;
+    all.from_bits /= tested;
+    all.textbook /= tested;
+    add_line(table, true, &average, sizing, &all);
+}
+
+static int run_all(struct trial *t, const struct list_schemes *schemes, const struct list_f64 *p,
+                   const char *const *paths)
+{
+    struct text_table table = {.g = t->g};
+    struct glint_rdd *train = glint_text_file(t->g, paths[0]);
+    struct glint_rdd *test = glint_text_file(t->g, paths[1]);
+    int r = trial_count(t, train);
+    text_table_add(&table, "%s", columns);
+    bool explain = glint_explaining(t->g);
+    for (uint32_t i = 0; r == 0 && i < schemes->count * p->count; i++) {
+        struct bloom_sizing sizing;
+        enum bloom_result result = bloom_sizing_for_rate(
+            schemes->items[i / p->count], BLOOM_CLASSIC, p->items[i % p->count], &sizing);
+        if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
+        if (r == 0 && explain) {
+            r = trial_explain(t, &sizing, train, paths[2]);
+            break;
+        }
+        if (r == 0) r = trial_run(t, &sizing, train, test);
+        if (r == 0) add_lines(&table, t, &sizing);
+    }
+    if (r == 0 && !explain) r = text_table_save(&table, paths[2]);
+    text_table_fini(&table);
+    return r;
+}
+
+static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct trial t = {.g = g};
+    struct list_schemes schemes;
+    struct list_f64 p;
+    if (fields_options(g, args, &t.fields) == 0 && list_schemes(g, args, "scheme", &schemes) == 0 &&
+        list_probabilities(g, args, "p", &p) == 0)
+        run_all(&t, &schemes, &p, args->positional);
+    trial_fini(&t);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module fpr_table_module = {"fpr_table", functions};
+
+static const char *const positional[] = {"TRAIN", "TEST", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS,
+    {"p", "P,...", "0.01,0.05,0.1", "false positive probabilities"},
+    {"scheme", "NAME,...", "spark,hadoop",
+     "index rules: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job fpr_table_job = {
+    .name = "fpr-table",
+    .summary = "the false positive rate of each key, over probabilities and schemes",
+    .help = "Builds a filter per key from TRAIN for each scheme and P, and "
+            "looks each row of TEST, "
+            "whose ids are not in TRAIN, up in the filter of its own key. "
+            "Saves a line per filter, "
+            "columns as the first line names them: beside the measured rate "
+            "the one that the "
+            "filter's bits predict, (bits set / m)^k, and the textbook's, (1 - "
+            "e^(-kn/m))^k. After "
+            "the keys of a scheme and P a line `average`: sums, and the means "
+            "of the rates.",
+    .positional = positional,
+    .options = options,
+    .run = fpr_table_run};

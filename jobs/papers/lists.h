@@ -1,0 +1,42 @@
+/* Options that are lists with commas: --p 0.01,0.05. Each call answers 0 or the
+ * context's code, with BAD_VALUE naming option and item. */
+#ifndef GLINT_JOBS_PAPERS_LISTS_H
+#define GLINT_JOBS_PAPERS_LISTS_H
+
+#include "jobs/filters/sizes.h"
+
+enum { LIST_MAX = 64 };
+
+/* What stands between commas; zeros before. False: there is no more. */
+struct list_cursor {
+    const char *rest;
+    bool begun;
+};
+bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out);
+
+struct list_f64 {
+    uint32_t count;
+    double items[LIST_MAX];
+};
+struct list_i64 {
+    uint32_t count;
+    int64_t items[LIST_MAX];
+};
+struct list_schemes {
+    uint32_t count;
+    enum bloom_scheme items[LIST_MAX];
+};
+
+/* Probabilities: between 0 and 1, both excluded. */
+int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
+                       struct list_f64 *out);
+/* Numbers that are finite. */
+int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+               struct list_f64 *out);
+int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
+                 int64_t min, int64_t max, struct list_i64 *out);
+/* Schemes by name, those of blocks too. */
+int list_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
+                 struct list_schemes *out);
+
+#endif

@@ -1,0 +1,277 @@
+/* Ids against all filters at once, a batch of them at a time. */
+#include "engine/base/text.h"
+#include "jobs/filters/bloom_functions.h"
+#include "jobs/papers/membership.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ROW_STRIDE = FIELDS_ROWS_MAX };
+
+struct look_up {
+    struct fields fields;
+    struct sizes sizes;
+    struct bloom_set set;
+    int64_t members;                    /* the key column says whose each id is */
+    uint16_t own[FIELDS_ROWS_MAX];      /* the filter of the row's own key, or SIZES_NONE */
+    uint16_t positive[FIELDS_ROWS_MAX]; /* how many filters may hold the row's id */
+    uint8_t *hit;                       /* [filters][ROW_STRIDE] */
+};
+
+static int look_up_open(struct glint_task *task, struct look_up *l)
+{
+    int r = fields_open(task, &l->fields, true);
+    if (r == 0) r = sizes_open(task, &l->sizes);
+    if (r == 0) r = glint_arg_i64(task, "members", &l->members);
+    if (r == 0) r = bloom_open_filters(task, &l->set);
+    if (r != 0) return r;
+    assert(l->set.count == l->sizes.count);
+    l->hit = glint_scratch(task, (uint64_t)l->set.count * ROW_STRIDE);
+    return l->hit != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+/* Fills own, positive and hit for the batch's rows. 0 or a code. */
+static int look_up_rows(struct look_up *l, struct glint_task *task, const struct glint_batch *in)
+{
+    struct fields *f = &l->fields;
+    int r = fields_parse(f, task, in);
+    if (r != 0) return r;
+    if (l->members)
+        sizes_find_rows(&l->sizes, f, l->own);
+    else
+        memset(l->own, 0xff, sizeof l->own);
+    memset(l->positive, 0, sizeof l->positive);
+    const struct bloom_rows rows = {f->base, f->id_start, f->id_end, NULL, f->rows};
+    bloom_set_contains_all(&l->set, &rows, l->hit, ROW_STRIDE);
+    for (uint32_t i = 0; i < l->set.count; i++) {
+        const uint8_t *hit = l->hit + (uint64_t)i * ROW_STRIDE;
+        for (uint32_t row = 0; row < f->rows; row++) l->positive[row] += hit[row];
+    }
+    return 0;
+}
+
+/* ---- membership.tally: how many ids each filter may hold, and how many filters each id */
+
+struct tally_state {
+    struct look_up look_up;
+    struct member_tally *filters; /* [set.count] */
+    uint64_t *counts;             /* [set.count + 1] */
+    int no_filter;
+};
+
+static int tally_open(struct glint_task *task, void *state)
+{
+    struct tally_state *s = state;
+    int r = look_up_open(task, &s->look_up);
+    if (r != 0) return r;
+    const uint32_t count = s->look_up.set.count;
+    s->no_filter = glint_counter(task, "no filter");
+    s->filters = glint_scratch(task, sizeof *s->filters * count);
+    s->counts = glint_scratch(task, sizeof *s->counts * (count + 1));
+    if (s->no_filter < 0 || s->filters == NULL || s->counts == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->filters, 0, sizeof *s->filters * count);
+    memset(s->counts, 0, sizeof *s->counts * (count + 1));
+    return 0;
+}
+
+static int tally_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                       struct glint_emitter *out)
+{
+    (void)out;
+    struct tally_state *s = state;
+    struct look_up *l = &s->look_up;
+    int r = look_up_rows(l, task, in);
+    if (r != 0) return r;
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < l->set.count; i++) {
+        const uint8_t *hit = l->hit + (uint64_t)i * ROW_STRIDE;
+        uint32_t hits = 0;
+        for (uint32_t row = 0; row < l->fields.rows; row++) hits += hit[row];
+        s->filters[i].hits += hits;
+    }
+    for (uint32_t row = 0; row < l->fields.rows; row++) {
+        s->counts[l->positive[row]]++;
+        const uint32_t own = l->own[row];
+        if (own == SIZES_NONE) {
+            without++;
+            continue;
+        }
+        s->filters[own].own++;
+        s->filters[own].own_hits += l->hit[(uint64_t)own * ROW_STRIDE + row];
+    }
+    if (l->members) glint_count_add(task, s->no_filter, without);
+    return 0;
+}
+
+static void emit_tally(struct glint_emitter *out, int64_t number, const struct member_tally *tally)
+{
+    struct glint_record record = {.key.i64 = number,
+                                  .value.bytes = {(const uint8_t *)tally, sizeof *tally}};
+    glint_emit(out, &record);
+}
+
+static int tally_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)task;
+    const struct tally_state *s = state;
+    const uint32_t count = s->look_up.set.count;
+    for (uint32_t i = 0; i < count; i++)
+        if (s->filters[i].hits + s->filters[i].own > 0) emit_tally(out, i, &s->filters[i]);
+    for (uint32_t c = 0; c <= count; c++) {
+        const struct member_tally tally = {.hits = s->counts[c]};
+        if (tally.hits > 0) emit_tally(out, MEMBER_COUNTS + c, &tally);
+    }
+    return 0;
+}
+
+static void tally_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct tally_state *)state)->look_up.set);
+}
+
+const struct glint_function membership_tally = {.name = "membership.tally",
+                                                .form = GLINT_FLAT_MAP,
+                                                .in = {GLINT_ANY, GLINT_TEXT},
+                                                .out = {GLINT_I64, GLINT_BYTES},
+                                                .state_size = sizeof(struct tally_state),
+                                                .open = tally_open,
+                                                .batch = tally_batch,
+                                                .end = tally_end,
+                                                .close = tally_close};
+
+static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)state;
+    struct member_tally a, b;
+    if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(&a, acc->value.bytes.data, sizeof a);
+    memcpy(&b, value->bytes.data, sizeof b);
+    a.hits += b.hits;
+    a.own += b.own;
+    a.own_hits += b.own_hits;
+    memcpy(glint_acc_bytes(acc), &a, sizeof a);
+    return 0;
+}
+
+const struct glint_function membership_add = {.name = "membership.add",
+                                              .form = GLINT_REDUCE,
+                                              .in = {GLINT_ANY, GLINT_BYTES},
+                                              .out = {GLINT_SAME, GLINT_SAME},
+                                              .merge = add_merge};
+
+/* ---- membership.sets: id TAB KEY,KEY,... */
+
+struct sets_state {
+    struct look_up look_up;
+    struct glint_slice *names; /* of the filters, as they are printed */
+    uint64_t names_bytes;      /* of all together, with commas */
+    uint8_t *line;
+    uint64_t line_size;
+};
+
+/* Commas, control characters and % itself are percent-encoded: a list of keys has one reading.
+ * Answers the bytes, at most 3 per byte of the key. */
+static uint64_t encode_name(struct glint_slice key, uint8_t *out)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < key.size; i++) {
+        const uint8_t byte = key.data[i];
+        if (byte >= 0x20 && byte != 0x7f && byte != ',' && byte != '%') {
+            out[n++] = byte;
+            continue;
+        }
+        out[n++] = '%';
+        out[n++] = (uint8_t)hex[byte >> 4];
+        out[n++] = (uint8_t)hex[byte & 15];
+    }
+    return n;
+}
+
+static int name_filters(struct glint_task *task, struct sets_state *s)
+{
+    const struct sizes *sizes = &s->look_up.sizes;
+    s->names = glint_scratch(task, sizeof *s->names * sizes->count);
+    if (s->names == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        const uint64_t most = sizes->text ? 3 * sizes->keys[i].bytes.size : TEXT_NUMBER_MAX;
+        uint8_t *name = glint_scratch(task, most + 1);
+        if (name == NULL) return GLINT_E_NO_MEMORY;
+        s->names[i].data = name;
+        s->names[i].size = sizes->text ? encode_name(sizes->keys[i].bytes, name)
+                                       : text_i64((char *)name, sizes->keys[i].i64);
+        s->names_bytes += s->names[i].size + 1;
+    }
+    return 0;
+}
+
+static int sets_open(struct glint_task *task, void *state)
+{
+    struct sets_state *s = state;
+    int r = look_up_open(task, &s->look_up);
+    return r == 0 ? name_filters(task, s) : r;
+}
+
+/* Room for the longest line that an id of that size can give. */
+static int reserve_line(struct glint_task *task, struct sets_state *s, uint64_t id_size)
+{
+    const uint64_t need = id_size + 1 + s->names_bytes;
+    if (need <= s->line_size) return 0;
+    s->line = glint_scratch(task, 2 * need);
+    if (s->line == NULL) return GLINT_E_NO_MEMORY;
+    s->line_size = 2 * need;
+    return 0;
+}
+
+static int emit_set(struct glint_task *task, struct sets_state *s, uint32_t row,
+                    struct glint_emitter *out)
+{
+    const struct look_up *l = &s->look_up;
+    const struct fields *f = &l->fields;
+    const uint64_t id_size = f->id_end[row] - f->id_start[row];
+    int r = reserve_line(task, s, id_size);
+    if (r != 0) return r;
+    uint8_t *at = s->line;
+    memcpy(at, f->base + f->id_start[row], id_size);
+    at += id_size;
+    *at++ = '\t';
+    uint32_t left = l->positive[row];
+    for (uint32_t i = 0; left > 0; i++) {
+        assert(i < l->set.count);
+        if (!l->hit[(uint64_t)i * ROW_STRIDE + row]) continue;
+        memcpy(at, s->names[i].data, s->names[i].size);
+        at += s->names[i].size;
+        if (--left > 0) *at++ = ',';
+    }
+    struct glint_record record = {.value.bytes = {s->line, (uint64_t)(at - s->line)}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int sets_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    struct sets_state *s = state;
+    int r = look_up_rows(&s->look_up, task, in);
+    for (uint32_t row = 0; r == 0 && row < s->look_up.fields.rows; row++)
+        r = emit_set(task, s, row, out);
+    return r;
+}
+
+static void sets_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    bloom_set_fini(&((struct sets_state *)state)->look_up.set);
+}
+
+const struct glint_function membership_sets = {.name = "membership.sets",
+                                               .form = GLINT_FLAT_MAP,
+                                               .in = {GLINT_ANY, GLINT_TEXT},
+                                               .out = {GLINT_NONE, GLINT_TEXT},
+                                               .state_size = sizeof(struct sets_state),
+                                               .open = sets_open,
+                                               .batch = sets_batch,
+                                               .close = sets_close};

@@ -1,0 +1,217 @@
+/* params: the size of each key's filter, as the first stage of the multi-set
+ * paper gives it.
+ *
+ *     line -> (key, 1) -> reduceByKey(+) -> (key, n) -> key TAB n TAB m TAB k
+ *
+ * Counts are combined in the map tasks. With a file of probabilities each key
+ * is sized by its own: the counts are joined with it, so neither side has to
+ * fit into memory. */
+#include "engine/base/text.h"
+#include "jobs/jobs.h"
+#include "jobs/papers/lists.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- params.size, params.size_own: (key, n), (key, [n, p]) -> (key, "n TAB m
+ * TAB k") */
+
+struct size_state {
+    int64_t scheme, text; /* text: keys are */
+    double p;
+};
+
+static int size_open(struct glint_task *task, void *state)
+{
+    struct size_state *s = state;
+    int r = glint_arg_i64(task, "scheme", &s->scheme);
+    if (r == 0) r = glint_arg_i64(task, "text", &s->text);
+    return r == 0 ? glint_arg_f64(task, "p", &s->p) : r;
+}
+
+/* The key as errors show it; a text may be cut. */
+static void show_key(const struct size_state *s, const union glint_value *key, char out[256])
+{
+    if (s->text)
+        text_format(out, 256, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
+                    (const char *)key->bytes.data);
+    else
+        text_i64(out, key->i64);
+}
+
+static int emit_size(struct glint_task *task, const struct size_state *s,
+                     const union glint_value *key, int64_t n, double p, struct glint_emitter *out)
+{
+    struct bloom_params params;
+    char text[256];
+    assert(n > 0 && p > 0 && p < 1);
+    enum bloom_result result =
+        bloom_params_for((enum bloom_scheme)s->scheme, (uint64_t)n, p, &params);
+    if (result != BLOOM_OK) {
+        show_key(s, key, text);
+        return glint_fail(task, GLINT_E_FILTER_LIMIT,
+                          "see docs/filter-format.md for the bounds of each scheme",
+                          "the filter of key %s, n = %lld, p = %g: %s", text, (long long)n, p,
+                          bloom_strerror(result));
+    }
+    text_format(text, sizeof text, "%llu\t%llu\t%u", (unsigned long long)params.n,
+                (unsigned long long)params.m, params.k);
+    struct glint_record record = {.key = *key,
+                                  .value.bytes = {(const uint8_t *)text, strlen(text)}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int size_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    const struct size_state *s = state;
+    return emit_size(task, s, &in->key, in->value.i64, s->p, out);
+}
+
+static int size_own_each(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
+{
+    struct glint_slice first, second;
+    union glint_value n, p;
+    char key[256];
+    if (!glint_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &n))
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a joined count does not parse");
+    if (glint_unpack(second, GLINT_F64, &p))
+        return emit_size(task, state, &in->key, n.i64, p.f64, out);
+    show_key(state, &in->key, key);
+    return glint_fail(task, GLINT_E_COUNT_MISSING, "give a line KEY TAB P for each key",
+                      "the key %s, of %lld rows, has no probability in the file", key,
+                      (long long)n.i64);
+}
+
+#define SIZE_FUNCTION(name_, value_, each_)                                                        \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, value_},                               \
+        .out = {GLINT_SAME, GLINT_TEXT}, .state_size = sizeof(struct size_state),                  \
+        .open = size_open, .each = each_                                                           \
+    }
+
+static const struct glint_function size_one = SIZE_FUNCTION("params.size", GLINT_I64, size_each);
+static const struct glint_function size_own =
+    SIZE_FUNCTION("params.size_own", GLINT_MSGPACK, size_own_each);
+
+/* ---- params.own_number, params.own_text: a line KEY TAB P -> (key, p);
+ * params.own_once */
+
+static int own_each(struct glint_task *task, const struct glint_record *in, bool text,
+                    struct glint_emitter *out)
+{
+    const struct glint_slice *line = &in->value.bytes;
+    const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
+    if (tab == NULL) return glint_bad_row(task, *line, "it is not KEY TAB P");
+    struct glint_record record;
+    struct glint_slice key = {line->data, (uint64_t)(tab - line->data)};
+    struct glint_slice p = {tab + 1, line->size - key.size - 1};
+    if (text)
+        record.key.bytes = key;
+    else if (!glint_parse_i64(key, &record.key.i64))
+        return glint_bad_row(task, *line, "the key is not an integer");
+    if (!glint_parse_f64(p, &record.value.f64) || !(record.value.f64 > 0 && record.value.f64 < 1))
+        return glint_bad_row(task, *line, "P is not a number between 0 and 1");
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int own_number_each(struct glint_task *task, void *state, const struct glint_record *in,
+                           struct glint_emitter *out)
+{
+    (void)state;
+    return own_each(task, in, false, out);
+}
+
+static int own_text_each(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
+{
+    (void)state;
+    return own_each(task, in, true, out);
+}
+
+static int own_once_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
+{
+    (void)state;
+    return glint_fail(task, GLINT_E_COUNTS_INVALID, "give one P for each key",
+                      "the file of probabilities has a key twice, with %g and %g", acc->value.f64,
+                      value->f64);
+}
+
+#define OWN_FUNCTION(name_, key_, each_)                                                           \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_F64}, \
+        .each = each_                                                                              \
+    }
+
+static const struct glint_function own_number =
+    OWN_FUNCTION("params.own_number", GLINT_I64, own_number_each);
+static const struct glint_function own_text =
+    OWN_FUNCTION("params.own_text", GLINT_TEXT, own_text_each);
+static const struct glint_function own_once = {.name = "params.own_once",
+                                               .form = GLINT_REDUCE,
+                                               .in = {GLINT_ANY, GLINT_F64},
+                                               .out = {GLINT_SAME, GLINT_SAME},
+                                               .merge = own_once_merge};
+static const struct glint_function *const functions[] = {&size_one, &size_own, &own_number,
+                                                         &own_text, &own_once, NULL};
+const struct glint_module params_module = {"params", functions};
+
+/* ---- The plan */
+
+static int params_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct fields fields;
+    struct list_schemes scheme;
+    struct list_f64 p;
+    if (fields_options(g, args, &fields) != 0 || list_schemes(g, args, "scheme", &scheme) != 0 ||
+        list_probabilities(g, args, "p", &p) != 0)
+        return glint_error(g)->code;
+    if (scheme.count != 1 || p.count != 1)
+        return glint_abort(g, GLINT_E_BAD_VALUE, "--p-file FILE gives each key its own",
+                           "one --p and one --scheme are for all keys");
+    const bool text = fields_key_type(&fields) == GLINT_TEXT;
+    struct glint_args *columns = glint_args(g), *sizing = glint_args(g);
+    fields_args(columns, &fields);
+    glint_args_i64(sizing, "scheme", scheme.items[0]);
+    glint_args_i64(sizing, "text", text);
+    glint_args_f64(sizing, "p", p.items[0]);
+
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
+    struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
+    const char *file = glint_job_option(args, "p-file");
+    if (file != NULL) {
+        const char *parse = text ? "params.own_text" : "params.own_number";
+        struct glint_rdd *own = glint_map(glint_text_file(g, file), parse, NULL);
+        own = glint_reduce_by_key(own, "params.own_once", NULL);
+        counts = glint_left_outer_join(counts, own);
+    }
+    struct glint_rdd *sizes =
+        glint_map(counts, file != NULL ? "params.size_own" : "params.size", sizing);
+    glint_save_as_text_file(sizes, args->positional[1]);
+    return glint_error(g)->code;
+}
+
+static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS,
+    {"p", "P", "0.01", "false positive probability of every key"},
+    {"p-file", "FILE", NULL, "lines KEY TAB P: each key's own"},
+    {"scheme", "NAME", "spark",
+     "index rule, for its bounds: spark, hadoop, plain, poly-abs, poly-mod, "
+     "md5-random, wide"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job params_job = {
+    .name = "params",
+    .summary = "count the rows of each key and size its filter",
+    .help = "Saves one line per key: KEY TAB N TAB M TAB K, with m = ceil(-n "
+            "ln p / (ln 2)^2) and "
+            "k = ceil(-ln p / ln 2). Counts are combined in the map tasks.",
+    .positional = positional,
+    .options = options,
+    .run = params_run};

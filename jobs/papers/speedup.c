@@ -1,0 +1,136 @@
+/* speedup: how much faster more slots build a filter, and ask one.
+ *
+ *     per number of slots: INPUT in so many parts -> a filter of it; INPUT -> admitted by SAMPLE's
+ *
+ * A part is one task, and no more tasks run at once than there are parts: so one process with many
+ * slots stands for processes with fewer. The input is cut into parts of equally many bytes. */
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/jobs.h"
+#include "jobs/papers/admit.h"
+#include "jobs/papers/lists.h"
+#include "jobs/papers/times.h"
+#include "jobs/rows/text_table.h"
+
+#include <assert.h>
+
+enum { SLOTS_MAX = 1000 };
+
+enum work { BUILD, ADMIT, WORKS };
+static const char *const work_names[WORKS] = {"build", "admit"};
+
+struct race {
+    struct glint *g;
+    const char *input;
+    struct fields fields;
+    struct list_i64 slots;
+    int64_t repeats;
+    uint64_t rows;
+    struct sizes sizes;         /* of the filter that is built from INPUT */
+    struct built_filter sample; /* that INPUT is asked for */
+    struct text_table table;
+    double first_ms[WORKS]; /* with the first number of slots */
+};
+
+static struct glint_rdd *chain(const struct race *c, enum work work, struct glint_rdd *lines)
+{
+    return work == BUILD ? bloom_chain(lines, &c->sizes, BLOOM_PARTIALS, &c->fields)
+                         : admit_lines(lines, &c->fields, &c->sample, true, false);
+}
+
+/* Splits as large as the parts should be, and no more parts than that. */
+static struct glint_rdd *cut(const struct race *c, int64_t parts)
+{
+    struct glint_rdd *lines = glint_text_file(c->g, c->input);
+    if (lines == NULL) return NULL;
+    const uint64_t bytes = glint_input_bytes(lines) / (uint64_t)parts + 1;
+    return glint_coalesce(glint_with_split_bytes(lines, bytes), (uint32_t)parts);
+}
+
+/* What is counted is the same in every run; once to warm up, then for the times. */
+static int measure(struct race *c, enum work work, int64_t slots, struct glint_rdd *lines)
+{
+    struct times wall = {.count = 0}, cpu = {.count = 0};
+    int64_t counted = 0;
+    int r = glint_count(chain(c, work, lines), &counted);
+    for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
+        const double wall_from = times_wall_ms(), cpu_from = times_cpu_ms();
+        r = glint_count(chain(c, work, lines), &counted);
+        times_add(&wall, times_wall_ms() - wall_from);
+        times_add(&cpu, times_cpu_ms() - cpu_from);
+    }
+    if (r != 0) return r;
+    const double wall_ms = times_median(&wall), cpu_ms = times_median(&cpu); /* sorted now */
+    if (slots == c->slots.items[0]) c->first_ms[work] = wall_ms;
+    const double speed_up = c->first_ms[work] / wall_ms;
+    text_table_add(&c->table, "%s\t%lld\t%llu\t%lld\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f",
+                   work_names[work], (long long)slots, (unsigned long long)c->rows,
+                   (long long)counted, wall_ms, wall.items[0], wall.items[wall.count - 1], cpu_ms,
+                   speed_up, speed_up * (double)c->slots.items[0] / (double)slots);
+    return glint_error(c->g)->code;
+}
+
+/* Of the first number of slots. */
+static int explain(const struct race *c, const char *output)
+{
+    struct glint_rdd *lines = cut(c, c->slots.items[0]);
+    glint_note(c->g, "both works with the first number of slots, which are counted and not saved:");
+    int r = glint_save_as_msgpack_file(chain(c, BUILD, lines), output);
+    return r == 0 ? glint_save_as_text_file(chain(c, ADMIT, lines), output) : r;
+}
+
+static int race_run(struct race *c, const struct one_filter *choice, const char *const *paths)
+{
+    struct glint *g = c->g;
+    struct glint_rdd *sample = glint_text_file(g, paths[0]), *input = glint_text_file(g, paths[1]);
+    int r = one_filter_count(input, &c->fields, paths[1], &c->rows);
+    if (r == 0) r = one_filter_sizes(g, choice, c->rows, &c->sizes);
+    if (r == 0) r = bloom_check_memory(g, &c->sizes);
+    if (r == 0) r = built_filter_make(sample, &c->fields, paths[0], choice, &c->sample);
+    if (r != 0) return r;
+    if (glint_explaining(g)) return explain(c, paths[2]);
+    text_table_add(&c->table, "work\tslots\trows\tcounted\twall ms\tlowest\thighest\tcpu ms\t"
+                              "speed-up\tefficiency");
+    for (int work = 0; work < WORKS; work++)
+        for (uint32_t i = 0; r == 0 && i < c->slots.count; i++)
+            r = measure(c, (enum work)work, c->slots.items[i], cut(c, c->slots.items[i]));
+    return r == 0 ? text_table_save(&c->table, paths[2]) : r;
+}
+
+static int speedup_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct one_filter choice;
+    struct race c = {.g = g, .input = args->positional[1], .table = {.g = g}};
+    c.repeats = glint_job_i64(g, args, "repeats", 1, TIMES_MAX);
+    if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
+        list_numbers(g, args, "slots", 1, SLOTS_MAX, &c.slots) != 0)
+        return glint_error(g)->code;
+    race_run(&c, &choice, args->positional);
+    text_table_fini(&c.table);
+    built_filter_fini(&c.sample);
+    sizes_fini(&c.sizes);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module speedup_module = {"speedup", functions};
+
+static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    FIELDS_ID_OPTIONS,
+    ONE_FILTER_OPTIONS,
+    {"slots", "N,...", "1,2,3,5,10,15", "numbers of slots; the first is what others are held to"},
+    {"repeats", "N", "3", "how often each is measured"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job speedup_job = {
+    .name = "speedup",
+    .summary = "how much faster more slots build a filter and ask it",
+    .help =
+        "Cuts INPUT into as many parts as there shall be slots; builds a filter of it, and asks "
+        "SAMPLE's filter for each line. Saves per work and number of slots what was counted "
+        "(filters; lines admitted), the median, least and greatest wall time, the CPU time of this "
+        "process, the speed-up, and the speed-up per slot. Run it with --master local[N], N the "
+        "greatest number.",
+    .positional = positional,
+    .options = options,
+    .run = speedup_run};

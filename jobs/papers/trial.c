@@ -1,0 +1,98 @@
+/* Counting, building and testing are the chains of count-keys, bloom-build and
+ * bloom-test; their results come back to the driver instead of going to files.
+ */
+#include "jobs/papers/trial.h"
+
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/sizes_from.h"
+
+#include <assert.h>
+#include <string.h>
+
+int trial_count(struct trial *t, struct glint_rdd *train)
+{
+    struct glint_args *columns = glint_args(t->g);
+    fields_args(columns, &t->fields);
+    bool text = fields_key_type(&t->fields) == GLINT_TEXT;
+    struct glint_rdd *ones = glint_map(train, text ? "count.text" : "count.number", columns);
+    struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
+    int r = sizes_from_counts(counts, text, &t->sizes);
+    if (r != 0) return r;
+    assert(t->keys == NULL && t->sizes.count > 0);
+    t->keys = glint_alloc(t->g, sizeof *t->keys * t->sizes.count);
+    return t->keys != NULL ? 0 : glint_error(t->g)->code;
+}
+
+static int take_tally(void *arg, const struct glint_record *record)
+{
+    struct trial *t = arg;
+    struct bloom_tally tally;
+    uint32_t number = sizes_find_any(&t->sizes, &record->key);
+    assert(number != SIZES_NONE && record->value.bytes.size == sizeof tally);
+    memcpy(&tally, record->value.bytes.data, sizeof tally);
+    t->keys[number].hits = tally.hits;
+    t->keys[number].rows = tally.rows;
+    return 0;
+}
+
+static struct glint_rdd *chain(const struct trial *t, struct glint_rdd *train)
+{
+    enum bloom_way way = bloom_way_choose(t->g, &t->sizes, glint_partitions(train));
+    return bloom_chain(train, &t->sizes, way, &t->fields);
+}
+
+/* The filters as a broadcast, what their bits say into the keys. */
+static struct glint_broadcast *build(struct trial *t, struct glint_rdd *train)
+{
+    const uint32_t count = t->sizes.count;
+    uint64_t *bits_set = glint_alloc(t->g, sizeof *bits_set * count);
+    double *rate = glint_alloc(t->g, sizeof *rate * count);
+    struct glint_broadcast *filters = NULL;
+    if (bits_set != NULL && rate != NULL) {
+        memset(bits_set, 0, sizeof *bits_set * count);
+        memset(rate, 0, sizeof *rate * count);
+        filters = filters_gather(chain(t, train), &t->sizes, "the filters", bits_set, rate);
+    }
+    for (uint32_t i = 0; filters != NULL && i < count; i++)
+        t->keys[i] = (struct trial_key){.bits_set = bits_set[i], .rate_from_bits = rate[i]};
+    glint_free(bits_set);
+    glint_free(rate);
+    return filters;
+}
+
+int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
+              struct glint_rdd *test)
+{
+    assert(t->keys != NULL);
+    if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
+    struct glint_broadcast *filters = build(t, train);
+    if (filters == NULL) return glint_error(t->g)->code;
+    const uint64_t before = (uint64_t)glint_counter_value(t->g, "no filter");
+    struct glint_args *args = glint_args(t->g);
+    fields_args(args, &t->fields);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(t->g, &t->sizes));
+    glint_args_broadcast(args, "filters", filters);
+    const char *look_up = t->sizes.text ? "bloom.test_text" : "bloom.test_rating";
+    struct glint_rdd *hits = glint_map_partitions(test, look_up, args);
+    struct glint_rdd *sums = glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+    int r = glint_collect_each(sums, take_tally, t);
+    t->no_filter = (uint64_t)glint_counter_value(t->g, "no filter") - before;
+    return r != 0 ? r : glint_error(t->g)->code;
+}
+
+int trial_explain(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
+                  const char *output)
+{
+    assert(glint_explaining(t->g));
+    if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
+    glint_note(t->g, "the filters of the first of the trials; they are not saved but broadcast");
+    return glint_save_as_msgpack_file(chain(t, train), output);
+}
+
+void trial_fini(struct trial *t)
+{
+    sizes_fini(&t->sizes);
+    glint_free(t->keys);
+    t->keys = NULL;
+}

@@ -1,0 +1,78 @@
+/* union: one filter of a whole file, made as the papers' MapReduce job makes it.
+ *
+ *     key-value text -> elements -> a filter per split -> one reduce that ORs them -> one file */
+#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/one_filter.h"
+#include "jobs/jobs.h"
+
+#include <assert.h>
+#include <string.h>
+
+static int separator_option(struct glint *g, const struct glint_job_args *args, char *out)
+{
+    const char *text = glint_job_option(args, "separator");
+    *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
+    if (*out == '\t' || (strlen(text) == 1 && *out != '\n')) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
+                       "--separator \"%s\" is not one byte", text);
+}
+
+/* What a line is cut into becomes lines of elements. */
+static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_args *args,
+                                     char separator, uint64_t split_bytes)
+{
+    const char *name = glint_job_option(args, "element");
+    struct glint_rdd *pairs = glint_key_value_text_file(g, args->positional[0], separator);
+    if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
+    if (strcmp(name, "key") == 0) return glint_keys(pairs);
+    if (strcmp(name, "value") == 0) return glint_values(pairs);
+    glint_abort(g, GLINT_E_BAD_VALUE, "key or value", "--element \"%s\" is neither", name);
+    return NULL;
+}
+
+static int union_run(struct glint *g, const struct glint_job_args *args)
+{
+    const struct fields fields = fields_of_lines();
+    struct one_filter choice;
+    struct sizes sizes = {.count = 0};
+    char separator;
+    uint64_t n = 0;
+    if (separator_option(g, args, &separator) != 0 || one_filter_options(g, args, &choice) != 0)
+        return glint_error(g)->code;
+    if (glint_job_option(args, "n") != NULL)
+        n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
+    struct glint_rdd *elements = elements_of(g, args, separator, 0);
+    int r = glint_error(g)->code;
+    if (r == 0 && n == 0) r = one_filter_count(elements, &fields, args->positional[0], &n);
+    if (r == 0) r = one_filter_sizes(g, &choice, n, &sizes);
+    if (r == 0) r = bloom_check_memory(g, &sizes);
+    if (r == 0) {
+        assert(sizes.count == 1);
+        elements = elements_of(g, args, separator, bloom_split_bytes(&sizes));
+        struct glint_rdd *filter = bloom_chain(elements, &sizes, BLOOM_PARTIALS, &fields);
+        glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]);
+    }
+    sizes_fini(&sizes);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module union_module = {"union", functions};
+
+static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {
+    {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, cut at the first one"},
+    {"element", "key|value", "key", "what of a line is put in"},
+    {"n", "N", NULL, "elements that the filter is made for (counted first)"},
+    ONE_FILTER_OPTIONS,
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job union_job = {
+    .name = "union",
+    .summary = "build one filter of a file: one per split, joined by OR",
+    .help = "Saves one file with one filter, under key 0: glint filter info and query, and "
+            "membership, read it. Each split of INPUT fills a filter; one reduce task ORs them. A "
+            "line without the separator is a key, with an empty value.",
+    .positional = positional,
+    .options = options,
+    .run = union_run};

@@ -1,0 +1,82 @@
+/* Rows of a delimited table: which column is the id, which the key, and what a key is.
+ *
+ * The job's plan writes the choice into the function's arguments, tasks read it back in `open`.
+ * Rows are parsed a batch at a time into columns; one that does not fit goes through glint_bad_row.
+ * A row fits if it has both columns, whether the ids are wanted or not: all jobs see the same rows.
+ */
+#ifndef GLINT_JOBS_ROWS_FIELDS_H
+#define GLINT_JOBS_ROWS_FIELDS_H
+
+#include "engine/glint.h"
+
+/* A scan stores whole groups: FIELDS_SLACK entries behind the rows are scratch. */
+enum { FIELDS_ROWS_MAX = 1024, FIELDS_SLACK = 80, FIELDS_COLUMN_MAX = 1000 };
+
+enum fields_key {
+    FIELDS_RATING, /* a number from 0 to 10; the key is floor(x + 0.5) */
+    FIELDS_INT,    /* an i64 */
+    FIELDS_TEXT,   /* the bytes as they are */
+    FIELDS_NONE,   /* no key column is read; the key of every row is 0 */
+};
+
+struct fields_kernel; /* fields_kernel.h */
+
+struct fields {
+    /* The choice. */
+    uint32_t id_column, key_column; /* from 0 */
+    uint8_t delimiter;
+    enum fields_key key;
+    bool ids;                           /* the caller reads id_start and id_end */
+    const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
+    /* The rows parsed last, dense: bad ones that were skipped are left out. */
+    uint32_t rows;
+    const uint8_t *base;                                 /* of the offsets below */
+    uint64_t size;                                       /* of base */
+    int64_t number[FIELDS_ROWS_MAX + FIELDS_SLACK];      /* RATING, INT */
+    uint32_t text_start[FIELDS_ROWS_MAX + FIELDS_SLACK]; /* TEXT; else scratch */
+    uint32_t text_end[FIELDS_ROWS_MAX + FIELDS_SLACK];
+    uint32_t id_start[FIELDS_ROWS_MAX + FIELDS_SLACK]; /* `ids` */
+    uint32_t id_end[FIELDS_ROWS_MAX + FIELDS_SLACK];
+};
+
+/* Options that every job over tables has: --id-column, --key-column, --delimiter, --key. */
+#define FIELDS_OPTIONS                                                                             \
+    {"id-column", "N", "1", "column of the id, from 1"},                                           \
+        {"key-column", "N", "2", "column of the key, from 1"},                                     \
+        {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
+    {                                                                                              \
+        "key", "rating|text|int|none", "rating",                                                   \
+            "what the key column holds; rating: 0 to 10, rounded half up; none: all rows are of "  \
+            "one key, 0"                                                                           \
+    }
+
+/* Options of jobs that read ids only. */
+#define FIELDS_ID_OPTIONS                                                                          \
+    {"id-column", "N", "1", "column of the id, from 1"},                                           \
+    {                                                                                              \
+        "delimiter", "C", "\\t", "one byte, or \\t"                                                \
+    }
+
+/* The driver's side: reads the options; 0 or the context's code. */
+int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+/* One option that is a delimiter. 0 or the context's code. */
+int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
+                     uint8_t *out);
+/* Ids that are whole lines, whatever stands in them. */
+struct fields fields_of_lines(void);
+void fields_args(struct glint_args *args, const struct fields *f);
+enum glint_type fields_key_type(const struct fields *f);
+
+/* The task's side. `ids`: the ids are wanted, not only the keys. 0 or a code. */
+int fields_open(struct glint_task *task, struct fields *f, bool ids);
+/* All rows of a batch of lines. 0 or a code. The arrays refer to the batch's memory. */
+int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
+/* One row, READ_SLACK readable behind it: 1 with *key and *id set, 0 if it was bad and skipped, or
+ * a code. */
+int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                     union glint_value *key, struct glint_slice *id);
+/* The parsed keys as a column of a batch. */
+struct glint_column fields_key_column(const struct fields *f);
+
+#endif

@@ -1,0 +1,313 @@
+/* The SIMD kernels. Masks are turned into places without a branch per bit: groups are stored, as
+ * many as a chunk of usual rows needs; what is too much is overwritten. AVX-512 reads the usual
+ * rating in byte lanes: each lane as if a field started there, then those where one does. */
+#include "jobs/rows/fields_kernel.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define AHEAD  2048 /* bytes to prefetch ahead: the text was just written, it is in L2 */
+
+#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
+
+AVX2 INLINE uint64_t equal_avx2(__m256i low, __m256i high, __m256i wanted)
+{
+    const uint32_t a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
+    const uint32_t b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted));
+    return a | (uint64_t)b << 32;
+}
+
+AVX2 static uint32_t find_avx2(struct fields_block *b, uint8_t delimiter, bool line_start)
+{
+    const __m256i wanted = _mm256_set1_epi8((char)delimiter), lf = _mm256_set1_epi8('\n');
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < b->chunks; i++) {
+        const uint8_t *p = b->text + i * FIELDS_CHUNK;
+        __builtin_prefetch(p + AHEAD);
+        const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        const uint64_t newlines = equal_avx2(low, high, lf);
+        line_start = fields_put_chunk(b, i, equal_avx2(low, high, wanted), newlines, line_start);
+        lines += fields_bit_count(newlines);
+    }
+    return lines;
+}
+
+/* Four at once, the rare rest in a loop. tzcnt of nothing is 64: rubbish, overwritten. */
+AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t at, uint32_t *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < chunks; i++, at += FIELDS_CHUNK) {
+        uint64_t rest = bits[i];
+        uint32_t *next = out + n;
+        n += fields_bit_count(rest);
+        for (uint32_t j = 0; j < 4; j++, rest = _blsr_u64(rest))
+            *next++ = at + (uint32_t)_tzcnt_u64(rest);
+        for (; rest != 0; rest = _blsr_u64(rest)) *next++ = at + (uint32_t)_tzcnt_u64(rest);
+    }
+    return n;
+}
+
+AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
+                                  uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd)
+{
+    uint32_t place[FIELDS_ROWS_MAX + FIELDS_SLACK];
+    const uint32_t count = places_avx2(bits, b->chunks, lead, place);
+    fields_ratings_at(b->text, place, count, delimiter, out, first, odd);
+    return count;
+}
+
+const struct fields_kernel *fields_kernel_avx2(void)
+{
+    static const struct fields_kernel kernel = {.row_bytes_max = 36,
+                                                .find = find_avx2,
+                                                .follow = fields_follow,
+                                                .ends = fields_ends,
+                                                .places = places_avx2,
+                                                .ratings = ratings_avx2,
+                                                .ints = fields_ints};
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                   __builtin_cpu_supports("popcnt")
+               ? &kernel
+               : NULL;
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
+
+/* The lanes of a group that stand for one of the `left` things left. */
+AVX512 INLINE uint32_t lanes_of(uint32_t left, uint32_t group)
+{
+    return (1u << (left < group ? left : group)) - 1;
+}
+
+AVX512 static uint32_t find_avx512(struct fields_block *b, uint8_t delimiter, bool line_start)
+{
+    const __m512i wanted = _mm512_set1_epi8((char)delimiter), lf = _mm512_set1_epi8('\n');
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < b->chunks; i++) {
+        const uint8_t *p = b->text + i * FIELDS_CHUNK;
+        __builtin_prefetch(p + AHEAD);
+        const __m512i chunk = _mm512_loadu_si512(p);
+        const uint64_t newlines = _mm512_cmpeq_epi8_mask(chunk, lf);
+        const uint64_t delimiters = _mm512_cmpeq_epi8_mask(chunk, wanted);
+        line_start = fields_put_chunk(b, i, delimiters, newlines, line_start);
+        lines += fields_bit_count(newlines);
+    }
+    return lines;
+}
+
+/* A group of rows is looked up at once in the bits of 512 bytes, from the first row's end on; a
+ * group that takes more, row by row. */
+AVX512 static bool follow_avx512(const struct fields_block *b, const struct glint_column *lines,
+                                 uint32_t first, uint32_t rows)
+{
+    const __m512i at = _mm512_set1_epi32((int)b->at), one = _mm512_set1_epi32(1);
+    const uint32_t *start = lines->start + first + 1, *end = lines->end + first;
+    for (uint32_t i = 0; i < rows; i += 16) {
+        const __mmask16 lanes = (__mmask16)lanes_of(rows - i, 16);
+        const uint32_t word = (end[i] - b->at) / 32;
+        const __m512i ends = _mm512_maskz_loadu_epi32(lanes, end + i);
+        const __m512i next = _mm512_maskz_loadu_epi32(lanes, start + i);
+        const __m512i words = _mm512_srli_epi32(_mm512_sub_epi32(ends, at), 5);
+        const __m512i behind = _mm512_sub_epi32(words, _mm512_set1_epi32((int)word));
+        if (word >= 2 * b->chunks ||
+            _mm512_mask_cmpge_epu32_mask(lanes, behind, _mm512_set1_epi32(16)) != 0) {
+            if (!fields_follow(b, lines, first + i, rows - i < 16 ? rows - i : 16)) return false;
+            continue;
+        }
+        const __m512i bits = _mm512_loadu_si512((const uint8_t *)b->newlines + word * 4);
+        const __m512i own = _mm512_rorv_epi32(_mm512_permutexvar_epi32(behind, bits), ends);
+        const __mmask16 lf = _mm512_mask_test_epi32_mask(lanes, own, one);
+        if (_mm512_mask_cmpeq_epi32_mask(lf, _mm512_add_epi32(ends, one), next) != lanes)
+            return false;
+    }
+    return true;
+}
+
+/* Eight words at once: the carries from word to word are an addition of their own, on a bit per
+ * word. A word passes a carry on if its sum overflows, or is all ones and gets one. */
+AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *carry)
+{
+    const __m512i ones = _mm512_set1_epi64(-1);
+    __m512i last = _mm512_setzero_si512();
+    uint32_t up = *carry;
+    for (uint32_t i = 0; i < b->chunks; i += 8) {
+        const uint32_t words = b->chunks - i < 8 ? b->chunks - i : 8;
+        const __m512i gaps = _mm512_loadu_si512(b->gaps + i);
+        const __m512i delimiters = _mm512_loadu_si512(b->delimiters + i);
+        const __m512i newlines = _mm512_loadu_si512(b->newlines + i);
+        __m512i sum = _mm512_add_epi64(gaps, _mm512_loadu_si512(b->marks[0] + i));
+        const uint32_t over = _mm512_cmplt_epu64_mask(sum, gaps);
+        const uint32_t full = _mm512_cmpeq_epi64_mask(sum, ones);
+        const uint32_t carries = ((over << 1 | up) + full) ^ full; /* bit i: into word i */
+        sum = _mm512_mask_sub_epi64(sum, (__mmask8)carries, sum, ones);
+        up = carries >> words & 1;
+        const __m512i ends = _mm512_andnot_si512(gaps, sum);
+        _mm512_storeu_si512(b->marks[c + 1] + i, ends);
+        _mm512_storeu_si512(b->gaps + i, _mm512_or_si512(gaps, _mm512_and_si512(sum, delimiters)));
+        last = _mm512_or_si512(last, _mm512_and_si512(ends, newlines));
+    }
+    *carry = up;
+    return _mm512_test_epi64_mask(last, last);
+}
+
+/* Into a register that was just cleared: compressing with zeroing would wait, on some processors,
+ * for what was last done to its result's register. */
+AVX512 INLINE __m512i compress(uint64_t bits, __m512i bytes)
+{
+    __m512i zero = _mm512_setzero_si512();
+    __asm__("" : "+v"(zero)); /* or the compiler makes it one instruction again */
+    return _mm512_mask_compress_epi8(zero, bits, bytes);
+}
+
+/* The numbers 0..63, compressed by each chunk's bits, 16 at a time. */
+AVX512 static uint32_t places_avx512(const uint64_t *bits, uint32_t chunks, uint32_t at,
+                                     uint32_t *out)
+{
+    const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
+                                             0x2f2e2d2c2b2a2928, 0x2726252423222120, //
+                                             0x1f1e1d1c1b1a1918, 0x1716151413121110, //
+                                             0x0f0e0d0c0b0a0908, 0x0706050403020100);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < chunks; i++, at += FIELDS_CHUNK) {
+        const __m512i base = _mm512_set1_epi32((int)at);
+        const uint32_t count = fields_bit_count(bits[i]);
+        __m512i bytes = compress(bits[i], numbers);
+        for (uint32_t done = 0;; done += 16) {
+            const __m512i words = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
+            _mm512_storeu_si512(out + n + done, _mm512_add_epi32(words, base));
+            if (done + 16 >= count) break;
+            bytes = _mm512_alignr_epi64(bytes, bytes, 2);
+        }
+        n += count;
+    }
+    return n;
+}
+
+/* Marks the rows whose bits are in `slow`, or do not have a delimiter or newline `behind` bytes on.
+ * The first row of chunk i is row[i]. */
+AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
+                                const uint64_t *slow, uint32_t behind, const uint32_t *row,
+                                uint64_t *odd)
+{
+    const __m512i shift = _mm512_set1_epi64(behind);
+    for (uint32_t i = 0; i < b->chunks; i += 8) {
+        const __m512i here = _mm512_or_si512(_mm512_loadu_si512(b->delimiters + i),
+                                             _mm512_loadu_si512(b->newlines + i));
+        const __m512i next = _mm512_or_si512(_mm512_loadu_si512(b->delimiters + i + 1),
+                                             _mm512_loadu_si512(b->newlines + i + 1));
+        const __m512i ended = _mm512_shrdv_epi64(here, next, shift);
+        const __m512i open = _mm512_andnot_si512(ended, _mm512_loadu_si512(bits + i));
+        const __m512i some = _mm512_or_si512(open, _mm512_loadu_si512(slow + i));
+        uint32_t words = _mm512_test_epi64_mask(some, some) & lanes_of(b->chunks - i, 8);
+        if (__builtin_expect(words == 0, 1)) continue;
+        uint64_t each[8];
+        _mm512_storeu_si512(each, some);
+        for (; words != 0; words = _blsr_u32(words)) {
+            const uint32_t j = _tzcnt_u32(words);
+            fields_mark(odd, each[j], bits[i + j], row[i + j]);
+        }
+    }
+}
+
+/* All lanes as if a rating started there; then those where one does. */
+AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64_t *bits,
+                                      uint32_t lead, uint8_t delimiter, int64_t *out,
+                                      uint32_t first, uint64_t *odd)
+{
+    (void)delimiter;
+    const __m512i zero = _mm512_set1_epi8('0'), dot = _mm512_set1_epi8('.');
+    const __m512i nine = _mm512_set1_epi8(9), four = _mm512_set1_epi8(4);
+    const __m512i one = _mm512_set1_epi8(1);
+    uint64_t slow[FIELDS_CHUNKS];
+    uint32_t row[FIELDS_CHUNKS], n = first;
+    for (uint32_t i = 0; i < b->chunks; i++) {
+        const uint8_t *p = b->text + lead + i * FIELDS_CHUNK;
+        const __m512i whole = _mm512_sub_epi8(_mm512_loadu_si512(p), zero);
+        const __m512i point = _mm512_xor_si512(_mm512_loadu_si512(p + 1), dot);
+        const __m512i tenth = _mm512_sub_epi8(_mm512_loadu_si512(p + 2), zero);
+        const __m512i over = _mm512_subs_epu8(_mm512_max_epu8(whole, tenth), nine);
+        const __m512i wrong = _mm512_or_si512(point, over);
+        slow[i] = _mm512_mask_test_epi8_mask(bits[i], wrong, wrong);
+        const __m512i up = _mm512_min_epu8(_mm512_subs_epu8(tenth, four), one);
+        __m512i keys = compress(bits[i], _mm512_add_epi8(whole, up));
+        const uint32_t count = fields_bit_count(bits[i]);
+        for (uint32_t done = 0;; done += 8) {
+            const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(keys));
+            _mm512_storeu_si512(out + n + done, wide);
+            if (done + 8 >= count) break;
+            keys = _mm512_alignr_epi64(keys, keys, 1);
+        }
+        row[i] = n;
+        n += count;
+    }
+    mark_ratings(b, bits, slow, lead + 3, row, odd);
+    return n - first;
+}
+
+/* As fields_int, eight rows at once. Behind a minus there are seven digits at most: a zero byte
+ * comes in where an eighth would be. */
+AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const uint32_t *end,
+                               uint32_t rows, int64_t *out, uint64_t *odd)
+{
+    const __m512i zero = _mm512_setzero_si512(), tens = _mm512_set1_epi16(0x010a);
+    const __m512i hundreds = _mm512_set1_epi32(0x00010064), myriads = _mm512_set1_epi64(10000);
+    const __m512i digit_0 = _mm512_set1_epi8('0'), nine = _mm512_set1_epi8(9);
+    const __m512i minus = _mm512_set1_epi64('-'), low = _mm512_set1_epi64(0xff);
+    const __m512i word = _mm512_set1_epi64(64);
+    for (uint32_t i = 0; i < rows; i += 8) {
+        const __mmask8 lanes = (__mmask8)lanes_of(rows - i, 8);
+        const __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(start + i));
+        const __m256i to = _mm256_loadu_si256((const __m256i *)(const void *)(end + i));
+        const __m512i at = _mm512_cvtepu32_epi64(from);
+        __m512i bytes = _mm512_mask_i64gather_epi64(zero, lanes, at, base, 1);
+        __m512i bits = _mm512_cvtepu32_epi64(_mm256_slli_epi32(_mm256_sub_epi32(to, from), 3));
+        const __mmask8 negative = _mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, low), minus);
+        bytes = _mm512_mask_srli_epi64(bytes, negative, bytes, 8);
+        bits = _mm512_mask_sub_epi64(bits, negative, bits, _mm512_set1_epi64(8));
+        /* The last digit goes to the top; zeros come in below. */
+        const __m512i shift = _mm512_sub_epi64(word, bits);
+        const __m512i digits = _mm512_sllv_epi64(_mm512_xor_si512(bytes, digit_0), shift);
+        const __m512i over = _mm512_subs_epu8(digits, nine);
+        const __mmask8 odds = _mm512_test_epi64_mask(over, over) |
+                              _mm512_cmpgt_epu64_mask(bits, word) |
+                              _mm512_testn_epi64_mask(bits, bits);
+        const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(digits, tens), hundreds);
+        const __m512i value =
+            _mm512_add_epi64(_mm512_mul_epu32(fours, myriads), _mm512_srli_epi64(fours, 32));
+        _mm512_storeu_si512(out + i, _mm512_mask_sub_epi64(value, negative, zero, value));
+        odd[i / 64] |= (uint64_t)(odds & lanes) << i % 64;
+    }
+}
+
+const struct fields_kernel *fields_kernel_avx512(void)
+{
+    static const struct fields_kernel kernel = {.row_bytes_max = 72,
+                                                .find = find_avx512,
+                                                .follow = follow_avx512,
+                                                .ends = ends_avx512,
+                                                .places = places_avx512,
+                                                .ratings = ratings_avx512,
+                                                .ints = ints_avx512};
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi") &&
+                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")
+               ? &kernel
+               : NULL;
+}
+
+#else
+
+const struct fields_kernel *fields_kernel_avx2(void)
+{
+    return NULL;
+}
+
+const struct fields_kernel *fields_kernel_avx512(void)
+{
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* Outputs that appear whole or not at all: written under a hidden name in the same folder, then
+ * renamed. */
+#ifndef GLINT_JOBS_VERBS_BESIDE_H
+#define GLINT_JOBS_VERBS_BESIDE_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+
+#include <limits.h>
+
+struct beside {
+    char path[PATH_MAX];   /* as the user named it, without slashes at its end */
+    char hidden[PATH_MAX]; /* where it is written: .NAME.RANDOM.tmp in the same folder */
+};
+
+/* Makes the names; nothing is created. 0 or a code (BAD_VALUE for a path that cannot name an
+ * output). */
+int beside_init(struct beside *b, struct env *env, const char *path, struct glint_error *error);
+/* Moves what was written to its name. 0 or OUTPUT_EXISTS, OUTPUT_IO. */
+int beside_publish(const struct beside *b, struct env *env, enum env_rename_mode mode,
+                   struct glint_error *error);
+
+#endif

@@ -1,0 +1,182 @@
+/* glint filter export: the bare bits of each filter, one file per key, for other programs. */
+#include "engine/base/env.h"
+#include "engine/base/text.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "jobs/verbs/beside.h"
+#include "jobs/verbs/filter_parts.h"
+#include "jobs/verbs/verbs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct export
+{
+    struct env *env;
+    struct beside folder;
+    struct filter_parts parts;
+    struct glint_error error;
+};
+
+enum { COPY_BYTES = 1 << 20 };
+
+/* Percent-encoding of RFC 3986, with the point encoded at the beginning, where it hides a file.
+ * False: no room. */
+static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~.";
+    size_t used = 0;
+    for (uint64_t i = 0; i < key->size; i++) {
+        uint8_t byte = (uint8_t)key->text[i];
+        if (used + 4 > capacity) return false;
+        bool kept = byte != '\0' && strchr(plain, byte) != NULL && (byte != '.' || i > 0);
+        if (kept)
+            out[used++] = (char)byte;
+        else
+            used += (size_t)snprintf(out + used, 4, "%%%02X", byte);
+    }
+    out[used] = '\0';
+    return true;
+}
+
+/* The segments one behind the other: each but the last is a whole number of bytes. */
+static int copy_segments(struct export *x, int file, const struct filter_whole *whole)
+{
+    uint8_t *data = mem_alloc(COPY_BYTES);
+    if (data == NULL) return error_no_memory(&x->error);
+    int code = 0;
+    for (uint64_t i = 0; code == 0 && i < whole->count; i++) {
+        const uint64_t size = bloom_bytes(bloom_segment_bits(&whole->first[i].segment));
+        for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
+            const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
+            code = filter_parts_read(&x->parts, &whole->first[i], at, data, more, &x->error);
+            int failed = code == 0 ? env_write_all(x->env, file, data, more) : 0;
+            if (failed != 0)
+                code =
+                    error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->folder.path);
+            if (code == 0 && signals_pending() != GLINT_OK)
+                code = error_set(&x->error, signals_pending(), NULL, "a signal came");
+        }
+    }
+    mem_free(data);
+    return code;
+}
+
+/* One of both: the filter's bits or its segments. */
+static int write_bits(struct export *x, const char *path, const struct bloom_filter *filter,
+                      const struct filter_whole *whole)
+{
+    struct env *env = x->env;
+    int file = env->open(env, path, ENV_PUBLIC), code = 0;
+    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    if (filter == NULL) code = copy_segments(x, file, whole);
+    int failed =
+        filter != NULL ? env_write_all(env, file, filter->bits, bloom_bytes(filter->params.m)) : 0;
+    int closed = env->close(env, file);
+    if (failed == 0) failed = closed;
+    if (code != 0 || failed == 0) return code;
+    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+}
+
+/* KEY.bits; a key has one filter. `from` says where it lies. */
+static int export_filter(struct export *x, const struct filter_key *key, const char *from,
+                         const struct bloom_filter *filter, const struct filter_whole *whole)
+{
+    struct env_stat stat;
+    char name[256], path[PATH_MAX];
+    enum glint_code stop = signals_pending();
+    assert((filter == NULL) != (whole == NULL));
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    if (!encode_key(key, name, sizeof name - sizeof ".bits") ||
+        !text_format(path, sizeof path, "%s/%s.bits", x->folder.hidden, name))
+        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
+                         "%s: the key is too long for the name of a file", from);
+    if (x->env->stat(x->env, path, &stat) == 0)
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
+                         "%s: a second filter for the key %s", from, name);
+    return write_bits(x, path, filter, whole);
+}
+
+static int export_record(void *arg, struct filter_record *record)
+{
+    struct export *x = arg;
+    char from[PATH_MAX + 32];
+    if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
+    snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
+    int code = export_filter(x, &record->key, from, &record->filter, NULL);
+    if (code == 0) filter_record_fini(record);
+    return code;
+}
+
+static int export_parts(struct export *x)
+{
+    struct filter_whole whole;
+    int code = filter_parts_check(&x->parts, &x->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&x->parts, &at, &whole);)
+        code = export_filter(x, &whole.first->key, x->parts.files[whole.first->file].path, NULL,
+                             &whole);
+    return code;
+}
+
+static int export_all(struct export *x, const struct cli_line *line)
+{
+    struct env *env = x->env;
+    struct env_stat stat;
+    const char *format = cli_line_option(line, "format"), *output = cli_line_option(line, "output");
+    if (strcmp(format, "bits") != 0)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "--format %s: it must be bits",
+                         format);
+    if (output == NULL)
+        return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter export needs --output DIR");
+    int code = beside_init(&x->folder, env, output, &x->error);
+    if (code != 0) return code;
+    if (env->stat(env, x->folder.path, &stat) == 0)
+        return error_set(&x->error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
+                         "%s exists", x->folder.path);
+    code = env->make_folder(env, x->folder.hidden, false);
+    if (code != 0)
+        return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.path);
+    code = filter_each(env, line->arguments, line->argument_count, export_record, x, &x->error);
+    if (code == 0) code = export_parts(x);
+    if (code == 0) code = beside_publish(&x->folder, env, ENV_RENAME_NEW, &x->error);
+    if (code == 0) return code;
+    int left = env_remove_tree(env, x->folder.hidden, 0);
+    text_format(x->error.effect, sizeof x->error.effect, "%s was not made%s%s", x->folder.path,
+                left != 0 ? "; what is left of it: " : "", left != 0 ? x->folder.hidden : "");
+    return code;
+}
+
+static int export_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        {"output", "DIR", NULL, "the folder to make; it must not exist"},
+        {"format", "FORMAT", "bits", "bits: bit i is bit (i mod 8) of byte i / 8"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint filter export",
+        .summary = "Writes the bits of each filter to DIR/KEY.bits.",
+        .help = "Keys are percent-encoded in file names. The folder appears whole, at the end.",
+        .arguments = "PATH...",
+        .arguments_min = 1,
+        .arguments_max = CLI_ARGUMENTS_ANY,
+        .own = options};
+    struct cli_line line;
+    struct export x = {.env = env_real(), .parts.env = env_real()};
+    int status;
+    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    signals_start("a hidden folder beside the output is left");
+    status = export_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
+    filter_parts_fini(&x.parts);
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_verb filter_export = {.name = "export",
+                                       .summary = "write the bits of each filter to files",
+                                       .usage = "PATH... --output DIR",
+                                       .run = export_run};

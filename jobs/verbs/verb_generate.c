@@ -1,0 +1,245 @@
+/* glint generate: made-up input, for trying things out and for measuring. */
+#include "engine/base/env.h"
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "engine/limits.h"
+#include "jobs/generate/ratings.h"
+#include "jobs/generate/words.h"
+#include "jobs/verbs/beside.h"
+#include "jobs/verbs/verbs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_ROWS 32768u
+
+/* What can be made: rows that follow from (seed, row), as jobs/generate has them. */
+struct table {
+    uint64_t rows_max;
+    uint32_t row_bytes_max;
+    size_t (*header)(uint8_t *out, size_t capacity); /* NULL: there is none */
+    size_t (*format)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                     size_t capacity);
+};
+
+static const struct table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_MAX, ratings_header,
+                                           ratings_format};
+static const struct table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL, words_format};
+static const struct table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL, urls_format};
+static const struct table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL, visits_format};
+
+struct generate {
+    const struct table *table;
+    struct env *env;
+    uint64_t rows, seed;
+    bool header, overwrite;
+    const char *output; /* NULL: standard output */
+    int file;
+    struct glint_error error;
+};
+
+static int write_out(struct generate *g, const uint8_t *data, uint64_t size)
+{
+    int failed = env_write_all(g->env, g->file, data, size);
+    if (failed == 0) return GLINT_OK;
+    if (g->output != NULL)
+        return error_set_system(&g->error, GLINT_E_OUTPUT_IO, failed, "write", g->output);
+    return error_set(&g->error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s",
+                     strerror(-failed));
+}
+
+static int write_rows(struct generate *g)
+{
+    const uint64_t capacity = (uint64_t)CHUNK_ROWS * g->table->row_bytes_max;
+    uint8_t *chunk = mem_alloc(capacity);
+    if (chunk == NULL) return error_no_memory(&g->error);
+    int code = GLINT_OK;
+    if (g->header) code = write_out(g, chunk, g->table->header(chunk, capacity));
+    for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
+        uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
+        code = write_out(g, chunk, g->table->format(g->seed, row, rows, chunk, capacity));
+        enum glint_code stop = signals_pending();
+        if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
+    }
+    mem_free(chunk);
+    return code;
+}
+
+/* A folder or a device is never replaced, whatever the options say. */
+static int check_output(struct generate *g)
+{
+    struct env_stat stat;
+    if (g->env->stat(g->env, g->output, &stat) != 0) return GLINT_OK;
+    if (stat.kind != ENV_FILE)
+        return error_set(&g->error, GLINT_E_OUTPUT_EXISTS,
+                         "name a file; without a name, rows go to standard output",
+                         "%s is not a regular file", g->output);
+    if (g->overwrite) return GLINT_OK;
+    return error_set(&g->error, GLINT_E_OUTPUT_EXISTS, "name another file, or add --overwrite",
+                     "%s exists", g->output);
+}
+
+static int write_file(struct generate *g)
+{
+    struct beside b;
+    struct env *env = g->env;
+    int code = beside_init(&b, env, g->output, &g->error);
+    if (code == 0) code = check_output(g);
+    if (code != 0) return code;
+    g->file = env->open(env, b.hidden, ENV_PUBLIC);
+    if (g->file < 0)
+        return error_set_system(&g->error, GLINT_E_OUTPUT_CREATE, g->file, "create", b.path);
+    signals_start("a hidden file beside the output is left");
+    code = write_rows(g);
+    int closed = env->close(env, g->file);
+    if (code == 0 && closed != 0)
+        code = error_set_system(&g->error, GLINT_E_OUTPUT_IO, closed, "close", b.path);
+    enum env_rename_mode mode = g->overwrite ? ENV_RENAME_REPLACE : ENV_RENAME_NEW;
+    if (code == 0) code = beside_publish(&b, env, mode, &g->error);
+    if (code == 0) return code;
+    int left = env->remove_file(env, b.hidden);
+    text_format(g->error.effect, sizeof g->error.effect, "%s is as it was%s%s", b.path,
+                left != 0 ? "; what is left: " : "", left != 0 ? b.hidden : "");
+    return code;
+}
+
+static bool read_number(const struct cli_line *line, const char *name, uint64_t max, uint64_t *out,
+                        struct glint_error *error)
+{
+    const char *text = cli_line_option(line, name);
+    uint64_t value = 0;
+    bool sound = text[0] != '\0' && strlen(text) <= 20;
+    for (const char *p = text; sound && *p != '\0'; p++) {
+        sound = *p >= '0' && *p <= '9' && !__builtin_mul_overflow(value, 10, &value) &&
+                !__builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
+    }
+    *out = value;
+    if (sound && value <= max) return true;
+    error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a whole number from 0 to %llu",
+              name, text, (unsigned long long)max);
+    return false;
+}
+
+#define TABLE_OPTIONS                                                                              \
+    {"rows", "N", "1250000", "rows of the table"},                                                 \
+        {"seed", "S", "1", "another seed gives another table of the same kind"},                   \
+    {                                                                                              \
+        "overwrite", NULL, NULL, "replace OUTPUT if it is a file"                                  \
+    }
+#define TABLE_HELP                                                                                 \
+    "Without OUTPUT, or for -, rows go to standard output. The same rows and seed give the same "  \
+    "bytes, always."
+
+static int table_run(const struct table *table, const struct cli_syntax *syntax, int argc,
+                     char **argv)
+{
+    struct cli_line line;
+    struct generate g = {.table = table, .env = env_real(), .file = STDOUT_FILENO};
+    int status;
+    if (!cli_line_open(&line, syntax, argc, argv, &status)) return status;
+    if (line.argument_count > 0 && strcmp(line.arguments[0], "-") != 0)
+        g.output = line.arguments[0];
+    g.header = table->header != NULL && !cli_line_switch(&line, "no-header");
+    g.overwrite = cli_line_switch(&line, "overwrite");
+    if (read_number(&line, "rows", table->rows_max, &g.rows, &g.error) &&
+        read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
+        int code = g.output != NULL ? write_file(&g) : write_rows(&g);
+        assert((code == 0) == (g.error.code == GLINT_OK));
+    }
+    status = g.error.code != GLINT_OK ? cli_fail(&g.error) : 0;
+    cli_line_fini(&line);
+    return status;
+}
+
+static int ratings_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        TABLE_OPTIONS,
+        {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint generate ratings",
+        .summary = "Writes a made-up table of ratings: id, average rating, votes.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = options};
+    return table_run(&ratings_table, &syntax, argc, argv);
+}
+
+static const struct glint_job_option text_options[] = {TABLE_OPTIONS, {NULL, NULL, NULL, NULL}};
+
+static int words_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate words",
+        .summary = "Writes made-up words of 30 letters, one a line, no word twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&words_table, &syntax, argc, argv);
+}
+
+static int urls_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate urls",
+        .summary = "Writes made-up URLs with a number each: URL TAB NUMBER, no URL twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&urls_table, &syntax, argc, argv);
+}
+
+static int visits_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate visits",
+        .summary = "Writes made-up visits of 10,000,000 users: USER TAB 40 letters, to be joined.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&visits_table, &syntax, argc, argv);
+}
+
+static const struct cli_verb generate_ratings = {.name = "ratings",
+                                                 .summary =
+                                                     "a table of ratings, as IMDb's is spread",
+                                                 .usage = "[OUTPUT]",
+                                                 .run = ratings_run};
+static const struct cli_verb generate_words = {.name = "words",
+                                               .summary = "words of 30 letters that one can say",
+                                               .usage = "[OUTPUT]",
+                                               .run = words_run};
+static const struct cli_verb generate_urls = {
+    .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
+static const struct cli_verb generate_visits = {.name = "visits",
+                                                .summary = "visits of users, to be joined",
+                                                .usage = "[OUTPUT]",
+                                                .run = visits_run};
+
+static int generate_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_verb *const verbs[] = {&generate_ratings, &generate_words,
+                                                   &generate_urls, &generate_visits, NULL};
+    return cli_dispatch(program, "glint generate", "Makes input to try things out with.", verbs,
+                        argc, argv);
+}
+
+const struct cli_verb verb_generate = {.name = "generate",
+                                       .summary = "make input to try things out with",
+                                       .usage = "ratings|words|urls|visits [OUTPUT]",
+                                       .run = generate_run};
