@@ -6,6 +6,7 @@ Nothing waits for a fixed time: `until` looks again and again, and its deadline 
 import ctypes
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -39,10 +40,24 @@ def until(condition, what, deadline_s=DEADLINE_S):
         time.sleep(0.01)
 
 
+PORTS = range(10000, 32768)  # below those that the kernel gives out by itself
+CLAIMS = []                  # a bound name for each port given out here, until this process ends
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that no process of these tests is given again, whoever else runs tests at the time."""
+    while True:
+        port = random.choice(PORTS)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0glint-test-port-{port}")
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
+        return port
 
 
 def children_of(pid):
