@@ -13,7 +13,8 @@
 /* NULL without memory. */
 void *mem_alloc(uint64_t size);
 void *mem_zalloc(uint64_t size);
-/* Keeps the first min(old_size, size) bytes; on NULL the old block stays. */
+/* Keeps the first min(old_size, size) bytes; on NULL the old block stays. For blocks that are
+ * filled from front to back: large ones are in huge pages, a fault for each 2 MiB. */
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 void mem_free(void *block);
 char *mem_text(const char *text);

@@ -82,7 +82,7 @@ static int reserve(struct glint_task *task, struct glint_acc *acc, uint64_t need
     if (need <= ACC_LARGE_BYTES && want > ACC_LARGE_BYTES) want = ACC_LARGE_BYTES;
     bool large = want > ACC_LARGE_BYTES;
     if (!large && extend(pool, acc, need, want)) return 0;
-    uint8_t *bytes = large ? mem_alloc(want) : pool_take(pool, want);
+    uint8_t *bytes = large ? mem_grow(NULL, 0, want) : pool_take(pool, want);
     if (bytes == NULL) return error_no_memory(&task->error);
     if (keep > 0) memcpy(bytes, acc->value.bytes.data, keep);
     if (large) pool->large_bytes += want;
