@@ -2,6 +2,8 @@
  * keys up in an array (small numbers), by bisection (other numbers) or in a hash table (text). */
 #include "jobs/filters/sizes.h"
 
+#include "jobs/rows/fields_kernel.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,8 +108,18 @@ static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint1
     return others;
 }
 
+/* Keys below FIELDS_TABLE, as ratings are, where the processor can look up many at once. */
+static bool find_few(const struct sizes *s, const struct fields *f, uint16_t *out)
+{
+    static_assert((int)FIELDS_TABLE <= (int)SIZES_DIRECT && SIZES_NONE == UINT16_MAX,
+                  "the direct table begins with what a kernel looks up in");
+    return f->kernel != NULL && f->kernel->look_up != NULL &&
+           f->kernel->look_up(f->number, f->rows, s->direct, out);
+}
+
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
+    if (!s->text && find_few(s, f, out)) return 0;
     if (!s->text && find_direct(s, f, out) == 0) return 0;
     uint32_t missing = 0;
     for (uint32_t row = 0; row < f->rows; row++) {

@@ -12,6 +12,7 @@ enum {
     FIELDS_CHUNK = 64,  /* bytes, one bit each in a word */
     FIELDS_CHUNKS = 64, /* of a block: its bytes and bits stay in the nearest cache */
     FIELDS_NEAR = 8,    /* words that may be read behind a block's, zeros */
+    FIELDS_TABLE = 32,  /* entries of a table that fits a vector */
     FIELDS_OVERLAP = 4, /* bytes of text behind a block that belong to its last rating */
 };
 
@@ -52,6 +53,11 @@ struct fields_kernel {
      * The arrays have FIELDS_SLACK entries more. */
     void (*ints)(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
                  int64_t *out, uint64_t *odd);
+    /* out[i] = table[number[i]]. False: a number is not below FIELDS_TABLE, or its entry is
+     * UINT16_MAX; `out` is then rubbish. NULL: no better than a loop. */
+    bool (*look_up)(const int64_t *number, uint32_t rows, const uint16_t *table, uint16_t *out);
+    /* How often each of 0 .. values - 1 stands in number[0, rows). NULL: no better than a loop. */
+    void (*count)(const uint16_t *number, uint32_t rows, uint32_t values, uint32_t *out_count);
 };
 
 /* NULL where the processor cannot run them, or is of another kind. */

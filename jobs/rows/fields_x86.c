@@ -282,6 +282,51 @@ AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const
     }
 }
 
+/* Eight numbers as 16 bits; the lanes behind the `left` last ones are 0. */
+AVX512 INLINE __m128i narrow(const int64_t *number, uint32_t left, __m512i *all)
+{
+    const __m512i eight = _mm512_maskz_loadu_epi64((__mmask8)lanes_of(left, 8), number);
+    *all = _mm512_or_si512(*all, eight);
+    return _mm512_cvtepi64_epi16(eight);
+}
+
+/* The table is one vector; 32 rows are looked up at once. */
+AVX512 static bool look_up_avx512(const int64_t *number, uint32_t rows, const uint16_t *table,
+                                  uint16_t *out)
+{
+    const __m512i entries = _mm512_loadu_si512(table), none = _mm512_set1_epi16(-1);
+    __m512i all = _mm512_setzero_si512();
+    __mmask32 missing = 0;
+    for (uint32_t i = 0; i < rows; i += FIELDS_TABLE) {
+        uint32_t left[4];
+        for (uint32_t j = 0; j < 4; j++) left[j] = rows - i > 8 * j ? rows - i - 8 * j : 0;
+        const __mmask32 lanes = rows - i < 32 ? (1u << (rows - i)) - 1 : UINT32_MAX;
+        __m512i keys = _mm512_castsi128_si512(narrow(number + i, left[0], &all));
+        keys = _mm512_inserti32x4(keys, narrow(number + i + 8, left[1], &all), 1);
+        keys = _mm512_inserti32x4(keys, narrow(number + i + 16, left[2], &all), 2);
+        keys = _mm512_inserti32x4(keys, narrow(number + i + 24, left[3], &all), 3);
+        const __m512i found = _mm512_permutexvar_epi16(keys, entries);
+        missing |= _mm512_mask_cmpeq_epi16_mask(lanes, found, none);
+        _mm512_mask_storeu_epi16(out + i, lanes, found);
+    }
+    return missing == 0 && _mm512_cmpge_epu64_mask(all, _mm512_set1_epi64(FIELDS_TABLE)) == 0;
+}
+
+AVX512 static void count_avx512(const uint16_t *number, uint32_t rows, uint32_t values,
+                                uint32_t *out_count)
+{
+    for (uint32_t v = 0; v < values; v++) {
+        const __m512i wanted = _mm512_set1_epi16((short)v);
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < rows; i += 32) {
+            const __mmask32 lanes = rows - i < 32 ? (1u << (rows - i)) - 1 : UINT32_MAX;
+            const __m512i here = _mm512_maskz_loadu_epi16(lanes, number + i);
+            count += fields_bit_count(_mm512_mask_cmpeq_epi16_mask(lanes, here, wanted));
+        }
+        out_count[v] = count;
+    }
+}
+
 const struct fields_kernel *fields_kernel_avx512(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
@@ -290,7 +335,9 @@ const struct fields_kernel *fields_kernel_avx512(void)
                                                 .ends = ends_avx512,
                                                 .places = places_avx512,
                                                 .ratings = ratings_avx512,
-                                                .ints = ints_avx512};
+                                                .ints = ints_avx512,
+                                                .look_up = look_up_avx512,
+                                                .count = count_avx512};
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                    __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")
