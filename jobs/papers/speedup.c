@@ -4,6 +4,7 @@
  *
  * A part is one task, and no more tasks run at once than there are parts: so one process with many
  * slots stands for processes with fewer. The input is cut into parts of equally many bytes. */
+#include "engine/base/text.h"
 #include "jobs/filters/bloom_chain.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/admit.h"
@@ -46,6 +47,22 @@ static struct glint_rdd *cut(const struct race *c, int64_t parts)
     return glint_coalesce(glint_with_split_bytes(lines, bytes), (uint32_t)parts);
 }
 
+static void add_line(struct race *c, enum work work, int64_t slots, int64_t counted,
+                     struct times *wall, struct times *cpu)
+{
+    char times[160] = "";
+    if (c->repeats > 0) {
+        const double wall_ms = times_median(wall), cpu_ms = times_median(cpu); /* sorted now */
+        if (slots == c->slots.items[0]) c->first_ms[work] = wall_ms;
+        const double speed_up = c->first_ms[work] / wall_ms;
+        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", wall_ms,
+                    wall->items[0], wall->items[wall->count - 1], cpu_ms, speed_up,
+                    speed_up * (double)c->slots.items[0] / (double)slots);
+    }
+    text_table_add(&c->table, "%s\t%lld\t%llu\t%lld%s", work_names[work], (long long)slots,
+                   (unsigned long long)c->rows, (long long)counted, times);
+}
+
 /* What is counted is the same in every run; once to warm up, then for the times. */
 static int measure(struct race *c, enum work work, int64_t slots, struct glint_rdd *lines)
 {
@@ -58,15 +75,8 @@ static int measure(struct race *c, enum work work, int64_t slots, struct glint_r
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
-    if (r != 0) return r;
-    const double wall_ms = times_median(&wall), cpu_ms = times_median(&cpu); /* sorted now */
-    if (slots == c->slots.items[0]) c->first_ms[work] = wall_ms;
-    const double speed_up = c->first_ms[work] / wall_ms;
-    text_table_add(&c->table, "%s\t%lld\t%llu\t%lld\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f",
-                   work_names[work], (long long)slots, (unsigned long long)c->rows,
-                   (long long)counted, wall_ms, wall.items[0], wall.items[wall.count - 1], cpu_ms,
-                   speed_up, speed_up * (double)c->slots.items[0] / (double)slots);
-    return glint_error(c->g)->code;
+    if (r == 0) add_line(c, work, slots, counted, &wall, &cpu);
+    return r;
 }
 
 /* Of the first number of slots. */
@@ -88,8 +98,9 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
     if (r == 0) r = built_filter_make(sample, &c->fields, paths[0], choice, &c->sample);
     if (r != 0) return r;
     if (glint_explaining(g)) return explain(c, paths[2]);
-    text_table_add(&c->table, "work\tslots\trows\tcounted\twall ms\tlowest\thighest\tcpu ms\t"
-                              "speed-up\tefficiency");
+    text_table_add(&c->table, "work\tslots\trows\tcounted%s",
+                   c->repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms\tspeed-up\tefficiency"
+                                  : "");
     for (int work = 0; work < WORKS; work++)
         for (uint32_t i = 0; r == 0 && i < c->slots.count; i++)
             r = measure(c, (enum work)work, c->slots.items[i], cut(c, c->slots.items[i]));
@@ -100,7 +111,7 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
 {
     struct one_filter choice;
     struct race c = {.g = g, .input = args->positional[1], .table = {.g = g}};
-    c.repeats = glint_job_i64(g, args, "repeats", 1, TIMES_MAX);
+    c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
     if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
         list_numbers(g, args, "slots", 1, SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
@@ -119,7 +130,7 @@ static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
     {"slots", "N,...", "1,2,3,5,10,15", "numbers of slots; the first is what others are held to"},
-    {"repeats", "N", "3", "how often each is measured"},
+    {"repeats", "N", "3", "how often each is measured; 0: no times"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job speedup_job = {

@@ -44,6 +44,8 @@ class Shapes(ClusterTest):
         yield "gap-sample", "--split-size", "100K", table, out("sample")
         yield ("admit", "--bits-per-element", "2.57", "--admitted", out("admitted"), "--rejected",
                out("rejected"), os.path.join(to, "sample", "part-*"), table, out("admit"))
+        yield ("speedup", "--slots", "1,3", "--repeats", "0", os.path.join(to, "sample", "part-*"), table,
+               out("speedup"))
         yield "union", "--split-size", "100K", "--m", "100000", "--scheme", "md5-random", table, out("union")
         yield ("filter-vs-set", "--repeats", "0", "--trials", "2", "--split-size", "100K", table,
                out("filter-vs-set"))
