@@ -28,6 +28,17 @@ static int missing_count(struct bloom_input *in, struct glint_task *task, uint32
     return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, "its key has no count in COUNTS", key);
 }
 
+static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
+{
+    struct fields *f = &in->fields;
+    in->filter[to] = in->filter[from];
+    f->id_start[to] = f->id_start[from];
+    f->id_end[to] = f->id_end[from];
+    f->number[to] = f->number[from];
+    f->text_start[to] = f->text_start[from];
+    f->text_end[to] = f->text_end[from];
+}
+
 /* Leaves out rows whose key has no count, or fails at the first. */
 static int drop_missing(struct bloom_input *in, struct glint_task *task)
 {
@@ -39,13 +50,7 @@ static int drop_missing(struct bloom_input *in, struct glint_task *task)
             if (r < 0) return r;
             continue;
         }
-        in->filter[kept] = in->filter[row];
-        f->id_start[kept] = f->id_start[row];
-        f->id_end[kept] = f->id_end[row];
-        f->number[kept] = f->number[row];
-        f->text_start[kept] = f->text_start[row];
-        f->text_end[kept] = f->text_end[row];
-        kept++;
+        move_row(in, row, kept++);
     }
     f->rows = kept;
     return 0;
@@ -67,12 +72,7 @@ static void keep_known(struct bloom_input *in, struct glint_task *task, int no_f
     struct fields *f = &in->fields;
     uint32_t kept = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
-        in->filter[kept] = in->filter[row];
-        f->id_start[kept] = f->id_start[row];
-        f->id_end[kept] = f->id_end[row];
-        f->number[kept] = f->number[row];
-        f->text_start[kept] = f->text_start[row];
-        f->text_end[kept] = f->text_end[row];
+        move_row(in, row, kept);
         kept += in->filter[row] != SIZES_NONE;
     }
     glint_count_add(task, no_filter, f->rows - kept);

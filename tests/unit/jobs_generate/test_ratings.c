@@ -1,44 +1,20 @@
 /* The made-up table of ratings: its shape, its spread, and above all its bytes, which may never
  * change: the digests were computed by a second, separately written program. */
 #include "jobs/generate/ratings.h"
+#include "tests/unit/jobs_generate/made.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-struct table {
-    uint8_t *bytes;
-    size_t length;
-};
-
-static struct table make_rows(uint64_t seed, uint64_t first_row, uint64_t rows)
-{
-    struct table table = {.length = 0};
-    size_t capacity = (size_t)rows * RATINGS_ROW_BYTES_MAX;
-    table.bytes = malloc(capacity + 1);
-    cr_assert_not_null(table.bytes);
-    table.length = ratings_format(seed, first_row, rows, table.bytes, capacity);
-    table.bytes[table.length] = '\0';
-    return table;
-}
-
-static void cr_expect_digest(uint64_t seed, uint64_t first_row, uint64_t rows, uint64_t digest)
-{
-    struct table table = make_rows(seed, first_row, rows);
-    uint64_t got = XXH64(table.bytes, table.length, 0);
-    cr_expect_eq(got, digest, "seed %llu, row %llu: digest 0x%016llx", (unsigned long long)seed,
-                 (unsigned long long)first_row, (unsigned long long)got);
-    free(table.bytes);
-}
 
 Test(ratings, bytes_never_change)
 {
-    cr_expect_digest(1, 0, 100000, UINT64_C(0x6c7b7b6b164147b7));
-    cr_expect_digest(UINT64_C(18446744073709551615), 0, 1000, UINT64_C(0x652783ba397cdbe0));
-    cr_expect_digest(7, 9999500, 1000, UINT64_C(0x88b7aa3ba863f536));
-    cr_expect_digest(7, RATINGS_ROWS_MAX - 1000, 1000, UINT64_C(0xd5dae91b0537fba4));
+    expect_digest(ratings_format, 1, 0, 100000, UINT64_C(0x6c7b7b6b164147b7));
+    expect_digest(ratings_format, UINT64_C(18446744073709551615), 0, 1000,
+                  UINT64_C(0x652783ba397cdbe0));
+    expect_digest(ratings_format, 7, 9999500, 1000, UINT64_C(0x88b7aa3ba863f536));
+    expect_digest(ratings_format, 7, RATINGS_ROWS_MAX - 1000, 1000, UINT64_C(0xd5dae91b0537fba4));
 }
 
 Test(ratings, first_lines)
@@ -47,7 +23,7 @@ Test(ratings, first_lines)
     cr_assert_eq(ratings_header(header, sizeof header), RATINGS_HEADER_BYTES);
     cr_expect_arr_eq(header, "tconst\taverageRating\tnumVotes\n", RATINGS_HEADER_BYTES);
 
-    struct table table = make_rows(1, 0, 3);
+    struct table table = make_rows(ratings_format, 1, 0, 3);
     cr_expect_str_eq((char *)table.bytes, "tt0000001\t5.9\t970166\n"
                                           "tt0000002\t3.6\t114909\n"
                                           "tt0000003\t6.4\t110299\n");
@@ -56,19 +32,7 @@ Test(ratings, first_lines)
 
 Test(ratings, any_range_equals_its_part_of_the_whole)
 {
-    struct table whole = make_rows(3, 0, 500);
-    size_t at = 0;
-    for (uint64_t row = 0, rows = 0; row < 500; row += rows, rows = (row + 1) % 97) {
-        if (rows > 500 - row) rows = 500 - row;
-        if (rows == 0) rows = 1;
-        struct table part = make_rows(3, row, rows);
-        cr_assert_leq(at + part.length, whole.length);
-        cr_expect_arr_eq(part.bytes, whole.bytes + at, part.length);
-        at += part.length;
-        free(part.bytes);
-    }
-    cr_expect_eq(at, whole.length);
-    free(whole.bytes);
+    expect_ranges(ratings_format);
 }
 
 Test(ratings, no_rows_no_bytes)
@@ -86,7 +50,7 @@ Test(ratings, rows_are_well_formed_and_spread_as_promised)
     static const double REAL[11] = {0,      556,    2572,   8678,  22179, 49742,
                                     100907, 148059, 126327, 36573, 3835};
     uint64_t per_class[11] = {0}, per_digits[8] = {0};
-    struct table table = make_rows(1, 0, ROWS);
+    struct table table = make_rows(ratings_format, 1, 0, ROWS);
     const char *line = (const char *)table.bytes;
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned id, whole, tenth, votes;
@@ -121,7 +85,8 @@ Test(ratings, rows_are_well_formed_and_spread_as_promised)
 
 Test(ratings, seeds_differ)
 {
-    struct table one = make_rows(1, 0, 1000), two = make_rows(2, 0, 1000);
+    struct table one = make_rows(ratings_format, 1, 0, 1000),
+                 two = make_rows(ratings_format, 2, 0, 1000);
     cr_expect(one.length != two.length || memcmp(one.bytes, two.bytes, one.length) != 0);
     free(one.bytes);
     free(two.bytes);

@@ -1,40 +1,11 @@
 /* Made-up words and URLs: their form, that none is there twice, and above all their bytes, which
  * may never change: the digests were computed by a second, separately written program. */
 #include "jobs/generate/words.h"
+#include "tests/unit/jobs_generate/made.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-typedef size_t (*format_fn)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                            size_t capacity);
-
-struct table {
-    uint8_t *bytes;
-    size_t length;
-};
-
-static struct table make_rows(format_fn format, uint64_t seed, uint64_t first_row, uint64_t rows)
-{
-    struct table table = {.length = 0};
-    const size_t capacity = (size_t)rows * URLS_ROW_BYTES_MAX;
-    table.bytes = malloc(capacity + 1);
-    cr_assert_not_null(table.bytes);
-    table.length = format(seed, first_row, rows, table.bytes, capacity);
-    table.bytes[table.length] = '\0';
-    return table;
-}
-
-static void expect_digest(format_fn format, uint64_t seed, uint64_t first_row, uint64_t rows,
-                          uint64_t digest)
-{
-    struct table table = make_rows(format, seed, first_row, rows);
-    uint64_t got = XXH64(table.bytes, table.length, 0);
-    cr_expect_eq(got, digest, "seed %llu, row %llu: digest 0x%016llx", (unsigned long long)seed,
-                 (unsigned long long)first_row, (unsigned long long)got);
-    free(table.bytes);
-}
 
 Test(words, bytes_never_change)
 {
@@ -102,22 +73,6 @@ Test(words, numbers_are_a_permutation)
         cr_assert_neq(
             memcmp(numbers + (i - 1) * WORDS_ROW_BYTES, numbers + i * WORDS_ROW_BYTES, BYTES), 0,
             "%.10s is there twice", (const char *)numbers + i * WORDS_ROW_BYTES);
-}
-
-static void expect_ranges(format_fn format)
-{
-    struct table whole = make_rows(format, 3, 0, 500);
-    size_t at = 0;
-    for (uint64_t row = 0, rows = 1; row < 500; row += rows, rows = 1 + row % 97) {
-        if (rows > 500 - row) rows = 500 - row;
-        struct table part = make_rows(format, 3, row, rows);
-        cr_assert_leq(at + part.length, whole.length);
-        cr_expect_arr_eq(part.bytes, whole.bytes + at, part.length);
-        at += part.length;
-        free(part.bytes);
-    }
-    cr_expect_eq(at, whole.length);
-    free(whole.bytes);
 }
 
 Test(words, any_range_equals_its_part_of_the_whole)
