@@ -100,8 +100,10 @@ static int take_lock(struct env *env, const char *folder, const char *name)
     return r;
 }
 
-static bool is_name_of_ours(const char *digits)
+static bool is_name_of_ours(const char *name, const char *prefix)
 {
+    if (strncmp(name, prefix, strlen(prefix)) != 0) return false;
+    const char *digits = name + strlen(prefix);
     return strlen(digits) == NAME_DIGITS && strspn(digits, "0123456789abcdef") == NAME_DIGITS;
 }
 
@@ -110,10 +112,10 @@ static int sweep_entry(void *arg, const char *name)
     const struct sweep *s = arg;
     struct env *env = s->env;
     char path[PATH_MAX];
-    if (strncmp(name, s->prefix, strlen(s->prefix)) != 0) return 0;
+    if (!is_name_of_ours(name, s->prefix)) return 0;
     if (!text_format(path, sizeof path, "%s/%s", s->parent, name)) return 0;
     int file = take_lock(env, path, FOLDER_LOCK_NAME);
-    if (file == -ENOENT && is_name_of_ours(name + strlen(s->prefix))) {
+    if (file == -ENOENT) {
         file = take_lock(env, path, UNNAMED);
         if (file == -ENOENT) env->remove_folder(env, path); /* if it is empty */
     }

@@ -2,9 +2,8 @@
  * locked as long as the process lives, by the system, whatever way the process ends.
  *
  * The lock is taken before the file gets its name, and the file is removed last, so that a folder
- * without .lock holds nothing but perhaps .lock.new. If its name is one that folder_make was given,
- * PREFIX and 16 hex digits, it is removed, too; a process that was just making it makes it once
- * more. */
+ * without .lock holds nothing but perhaps .lock.new. It is removed, too; a process that was just
+ * making it makes it once more. */
 #ifndef GLINT_BASE_FOLDER_LOCK_H
 #define GLINT_BASE_FOLDER_LOCK_H
 
@@ -18,8 +17,9 @@
 int folder_make(struct env *env, char *folder, bool only_owner);
 /* Removes such a folder with `depth` levels of folders inside it. 0 or a negative errno. */
 int folder_remove(struct env *env, const char *folder, unsigned depth);
-/* Removes folders `parent`/`prefix`* whose lock nobody holds, `depth` levels of folders inside
- * them too. What does not belong to this user, or cannot be removed, is passed over. */
+/* Removes folders of `parent` whose names are `prefix` and 16 hex digits and whose lock nobody
+ * holds, `depth` levels of folders inside them too. What does not belong to this user, or cannot be
+ * removed, is passed over. */
 void folder_remove_unlocked(struct env *env, const char *parent, const char *prefix,
                             unsigned depth);
 

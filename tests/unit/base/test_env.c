@@ -218,6 +218,7 @@ Test(env, a_folder_whose_maker_died_at_once_is_removed)
     for (int i = 0; i < 3; i++) cr_assert_eq(env->make_folder(env, others[i], false), 0);
     make("mine-fedcba9876543210/.lock.new", "");
     make("mine-0000000000000000/file", "precious");
+    make("mine-notes/.lock", "");
     folder_remove_unlocked(env, ".", "mine-", 1);
     for (int i = 0; i < 2; i++) cr_expect_neq(access(leftovers[i], F_OK), 0, "%s", leftovers[i]);
     for (int i = 0; i < 3; i++) cr_expect_eq(access(others[i], F_OK), 0, "%s", others[i]);
