@@ -56,6 +56,18 @@ void acc_drop(struct glint_acc *acc)
     *acc = acc_make(pool);
 }
 
+void acc_exchange(struct glint_acc *acc, struct buffer *bytes)
+{
+    struct pool *pool = acc->memory;
+    struct buffer old = {NULL, 0, 0};
+    assert(bytes->capacity > ACC_LARGE_BYTES);
+    if (is_large(acc)) old = (struct buffer){glint_acc_bytes(acc), 0, acc->capacity};
+    pool->large_bytes += bytes->capacity - old.capacity;
+    acc->value.bytes = (struct glint_slice){bytes->data, bytes->size};
+    acc->capacity = bytes->capacity;
+    *bytes = old;
+}
+
 /* The last bytes of the pool's chunk can simply be more. */
 static bool extend(struct pool *pool, struct glint_acc *acc, uint64_t need, uint64_t want)
 {

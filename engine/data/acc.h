@@ -34,6 +34,9 @@ static inline struct glint_acc acc_make(struct pool *pool)
 {
     return (struct glint_acc){.value.bytes = {NULL, 0}, .capacity = 0, .memory = pool};
 }
+/* Makes a large buffer's block the accumulator's, and the large one it had the buffer's, or none.
+ * The value is what was in the buffer. */
+void acc_exchange(struct glint_acc *acc, struct buffer *bytes);
 /* Gives a large accumulator's block back; the value is empty afterwards. */
 void acc_drop(struct glint_acc *acc);
 

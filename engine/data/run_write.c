@@ -89,13 +89,12 @@ static int flush_stored(struct run_writer *w)
     return 0;
 }
 
-/* The block's payload at `out`, which has room for RUN_BLOCK_BYTES and more: its size. */
-static uint32_t pack_block(struct run_writer *w, uint8_t *out)
+/* A block's payload at `out`, which has room for RUN_BLOCK_BYTES and more: its size. */
+static uint32_t pack_block(struct run_writer *w, const uint8_t *raw, uint32_t size, uint8_t *out)
 {
-    if (w->block_size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
-        uint32_t most = w->block_size - w->block_size / 8;
-        int n = LZ4_compress_default((const char *)w->block, (char *)out, (int)w->block_size,
-                                     (int)most);
+    if (size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
+        uint32_t most = size - size / 8;
+        int n = LZ4_compress_default((const char *)raw, (char *)out, (int)size, (int)most);
         if (n > 0) {
             w->lz4_skip = 0;
             return (uint32_t)n;
@@ -105,14 +104,13 @@ static uint32_t pack_block(struct run_writer *w, uint8_t *out)
     } else if (w->lz4_pause > 0) {
         w->lz4_pause--;
     }
-    memcpy(out, w->block, w->block_size);
-    return w->block_size;
+    memcpy(out, raw, size);
+    return size;
 }
 
-static int flush_block(struct run_writer *w)
+static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
 {
-    assert(w->block_size <= RUN_BLOCK_BYTES);
-    if (w->block_size == 0) return 0;
+    assert(size > 0 && size <= RUN_BLOCK_BYTES);
     if (task_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     struct buffer *stored = &w->stored;
@@ -120,37 +118,44 @@ static int flush_block(struct run_writer *w)
         int r = flush_stored(w);
         if (r < 0) return r;
     }
-    if (!buffer_reserve(stored, RUN_BLOCK_HEADER_BYTES + (uint64_t)w->block_size))
+    if (!buffer_reserve(stored, RUN_BLOCK_HEADER_BYTES + (uint64_t)size))
         return error_no_memory(&w->task->error);
     uint8_t *out = stored->data + stored->size;
     struct run_part *part = &w->parts[w->partition];
-    struct run_block b = {.stored = pack_block(w, out + RUN_BLOCK_HEADER_BYTES),
-                          .raw = w->block_size};
+    struct run_block b = {.stored = pack_block(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
+                          .raw = size};
     assert(b.stored > 0 && b.stored <= b.raw);
     run_block_put(out, b, part->bytes);
     stored->size += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->raw += b.raw;
-    w->block_size = 0;
     return w->file < 0 && !take_memory(w, stored->size) ? flush_stored(w) : 0;
 }
 
+static int flush_block(struct run_writer *w)
+{
+    const uint32_t size = w->block_size;
+    w->block_size = 0;
+    return size > 0 ? store_block(w, w->block, size) : 0;
+}
+
+/* What fills a block is stored from where it lies. */
 static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
 {
-    while (size > 0) {
-        uint64_t room = RUN_BLOCK_BYTES - w->block_size;
-        if (room == 0) {
-            int r = flush_block(w);
-            if (r < 0) return r;
-            continue;
+    int r = 0;
+    while (size > 0 && r == 0) {
+        uint64_t room = RUN_BLOCK_BYTES - w->block_size, n = size < room ? size : room;
+        if (n == RUN_BLOCK_BYTES) {
+            r = store_block(w, data, RUN_BLOCK_BYTES);
+        } else {
+            memcpy(w->block + w->block_size, data, n);
+            w->block_size += (uint32_t)n;
+            if (n == room) r = flush_block(w);
         }
-        uint64_t n = size < room ? size : room;
-        memcpy(w->block + w->block_size, data, n);
-        w->block_size += (uint32_t)n;
         data += n;
         size -= n;
     }
-    return 0;
+    return r;
 }
 
 /* Ends the partition at hand and begins another one. */

@@ -53,9 +53,7 @@ static int combine(struct compactor *c, bool complete, const bool *raw, struct r
             if (!buffer_append(&c->key, c->merge.key.data, c->merge.key.size))
                 return error_no_memory(&out->task->error);
         }
-        struct glint_slice value;
-        r = merge_value(&c->merge, &value);
-        if (r == 0) r = combiner_add(&c->combiner, value, raw[c->merge.input]);
+        r = combiner_add_next(&c->combiner, &c->merge, raw[c->merge.input]);
         if (r == 0 && combiner_is_piece(&c->combiner)) r = emit(c, complete, out, partition);
         if (r < 0) return r;
     }

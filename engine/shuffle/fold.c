@@ -108,6 +108,20 @@ int combiner_add(struct combiner *c, struct glint_slice value, bool raw)
     return fold_start(&c->fold, &c->acc, &v, raw);
 }
 
+int combiner_add_next(struct combiner *c, struct merge *m, bool raw)
+{
+    const struct shuffle_spec *spec = c->fold.spec;
+    struct glint_slice value;
+    int r = merge_value(m, &value);
+    if (r < 0) return r;
+    const bool as_it_is = !c->begun && (!raw || fold_one_form(spec)) && !is_number(spec->acc);
+    if (!as_it_is || value.size <= ACC_LARGE_BYTES || value.data != m->scratch.data)
+        return combiner_add(c, value, raw);
+    c->begun = true;
+    acc_exchange(&c->acc, &m->scratch);
+    return 0;
+}
+
 bool combiner_is_piece(const struct combiner *c)
 {
     uint64_t piece = c->fold.piece_bytes;

@@ -8,6 +8,7 @@
 #define GLINT_SHUFFLE_FOLD_H
 
 #include "engine/data/acc.h"
+#include "engine/data/merge.h"
 #include "engine/data/task.h"
 #include "engine/shuffle/spec.h"
 
@@ -54,6 +55,9 @@ struct combiner {
 int combiner_init(struct combiner *c, struct glint_task *task, const struct shuffle_spec *spec,
                   void *state);
 int combiner_add(struct combiner *c, struct glint_slice value, bool raw);
+/* The value of the record at hand in `m`; a large one that begins a key is not copied but taken
+ * over. */
+int combiner_add_next(struct combiner *c, struct merge *m, bool raw);
 /* True: the value has reached the size at which it is passed on as a piece. */
 bool combiner_is_piece(const struct combiner *c);
 /* The value so far, and an end to it: the next one added starts anew. *out is valid until then. */

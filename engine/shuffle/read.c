@@ -158,9 +158,7 @@ static int combine_group(struct shuffle_reader *r)
 {
     bool raw = !r->spec->map_side;
     do {
-        struct glint_slice value;
-        int e = merge_value(&r->merge, &value);
-        if (e == 0) e = combiner_add(&r->combiner, value, raw);
+        int e = combiner_add_next(&r->combiner, &r->merge, raw);
         if (e < 0) return e;
         r->at_hand = false;
         if (combiner_is_piece(&r->combiner)) return 1;

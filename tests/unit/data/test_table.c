@@ -135,3 +135,36 @@ Test(acc, grows)
     cr_assert_eq(mem_live(), live);
     cr_assert(test_task_fini(&t));
 }
+
+Test(acc, takes_a_block_over)
+{
+    struct test_task t;
+    test_task_init(&t, MIB);
+    int64_t live = mem_live();
+    struct pool pool = {.at = NULL};
+    struct glint_acc acc = acc_make(&pool);
+    struct buffer block = {NULL, 0, 0};
+    cr_assert_eq(glint_acc_set(&t.task, &acc, "small", 5), 0);
+    for (int i = 0; i < 3; i++) {
+        const uint64_t size = ACC_LARGE_BYTES + 1 + (uint64_t)i, capacity = acc.capacity;
+        block.size = 0;
+        cr_assert(buffer_reserve(&block, size));
+        memset(block.data, 'a' + i, size);
+        block.size = size;
+        const uint8_t *bytes = block.data, *before = acc.value.bytes.data;
+        acc_exchange(&acc, &block);
+        cr_assert_eq(acc.value.bytes.data, bytes);
+        cr_assert_eq(acc.value.bytes.size, size);
+        cr_assert_eq(pool.large_bytes, acc.capacity);
+        cr_assert_eq(block.data, i > 0 ? before : NULL);
+        cr_assert_eq(block.capacity, i > 0 ? capacity : 0);
+        cr_assert_eq(glint_acc_append(&t.task, &acc, "more", 4), 0);
+        cr_assert_eq(acc.value.bytes.data[size - 1], 'a' + i);
+    }
+    acc_drop(&acc);
+    cr_assert_eq(pool.large_bytes, 0);
+    buffer_fini(&block);
+    pool_fini(&pool);
+    cr_assert_eq(mem_live(), live);
+    cr_assert(test_task_fini(&t));
+}
