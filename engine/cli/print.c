@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,9 +63,17 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
     print_part(out, "hint", error->hint);
 }
 
+/* The other end of a pipe is closed. */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int cli_fail(const struct glint_error *error)
 {
-    print_error(stderr, error, print_color_on(PRINT_COLOR_AUTO));
+    bool wanted = error->code == GLINT_E_STDOUT_IO && reader_is_gone();
+    if (!wanted) print_error(stderr, error, print_color_on(PRINT_COLOR_AUTO));
     return glint_code_exit_status(error->code);
 }
 

@@ -23,7 +23,8 @@ void print_error(FILE *out, const struct glint_error *error, bool color);
  */
 void print_safe(FILE *out, const char *text, const char *indent);
 
-/* Prints the error on standard error and answers its exit status. */
+/* Prints the error on standard error and answers its exit status. A pipe whose reader has gone, as
+ * by `| head`, is no news: of that nothing is printed. */
 int cli_fail(const struct glint_error *error);
 /* To be called at the end of whatever printed on standard output: where that text got lost, says so
  * and answers STDOUT_IO's exit status, else `status`. */
