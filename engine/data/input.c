@@ -307,6 +307,8 @@ static int add_path(struct walk *w, const char *path)
     if (path[0] == '\0') return bad_path(w, GLINT_E_INPUT_MISSING, "''", "an empty name");
     int r = w->env->stat(w->env, path, &stat);
     if (r == 0) return add_existing(w, path, &stat);
+    if (r == -ENOENT && strcmp(path, "-") == 0)
+        return bad_path(w, GLINT_E_INPUT_KIND, path, "standard input is not a regular file");
     return is_magic(path) && !is_fatal(r) ? add_glob(w, path) : bad_call(w, r, "stat", path);
 }
 
@@ -316,7 +318,11 @@ static int report_bad(const struct walk *w)
     char more[CAUSE_BYTES_KEPT] = "";
     if (w->bad_shown < w->bad_count)
         text_format(more, sizeof more, "; and %" PRIu64 " more", w->bad_count - w->bad_shown);
-    return error_set(w->error, w->bad_code, NULL, "%s%s", w->bad, more);
+    const char *hint = w->bad_code == GLINT_E_INPUT_KIND
+                           ? "jobs read regular files, whole or in splits: save to one what comes "
+                             "through a pipe"
+                           : NULL;
+    return error_set(w->error, w->bad_code, hint, "%s%s", w->bad, more);
 }
 
 int input_list_make(struct env *env, const char *paths, struct input_list *out,
