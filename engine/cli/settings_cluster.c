@@ -88,6 +88,12 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
     }
     bool by_variable = variable != NULL && variable[0] != '\0' && !here;
     if (!named && listen == NULL && !by_variable) return refuse_without_cluster(line, error);
+    if (cli_line_given(line, "work-dir")) {
+        error_set(error, GLINT_E_USAGE,
+                  "each executor has a work_dir of its own, in the cluster's file",
+                  "--work-dir does nothing in a cluster");
+        return false;
+    }
     const struct cluster_source source = {.path = cli_line_option(line, "cluster"),
                                           .flags = flags,
                                           .flag_count = cluster_options_read(line, flags),
