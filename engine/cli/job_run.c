@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SYNTAX_TEXT_MAX 512u
+#define HELP_COLUMNS    79u /* argp would break longer lines */
 
 /* A job's command line, described from its table. */
 struct job_syntax {
@@ -51,7 +52,8 @@ static void describe(struct job_syntax *out, const struct glint_job *job, const 
                                       .arguments_min = n,
                                       .arguments_max = n,
                                       .own = job->options,
-                                      .common = settings_options};
+                                      .common = settings_options,
+                                      .common_title = "Options of every job:"};
 }
 
 /* The help of submit and explain themselves. */
@@ -63,6 +65,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
         char line[SYNTAX_TEXT_MAX];
         text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
                     program->jobs[i]->summary);
+        assert(strlen(line) <= HELP_COLUMNS + 1);
         kept = kept && buffer_append(&list, line, strlen(line));
     }
     kept = kept && buffer_append(&list, "", 1);
@@ -70,8 +73,11 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
                                 .arguments = "JOB ARGUMENTS...",
                                 .common = settings_options,
                                 .help = (const char *)list.data};
-    syntax.summary = explain ? "Prints the plan of a job and what it would cost; runs nothing."
-                             : "Runs a job. Its own options: glint submit JOB --help";
+    syntax.summary = explain
+                         ? "Prints the plan of a job and what it would cost; runs nothing."
+                         : "Runs a job. Its own options: glint submit JOB --help\n"
+                           "With --cluster or --listen, keys of the cluster's file are options, "
+                           "too: glint config show --help";
     struct glint_error error = {.code = GLINT_OK};
     if (!kept || !cli_syntax_help(&syntax)) error_no_memory(&error);
     buffer_fini(&list);

@@ -167,8 +167,9 @@ static bool make_options(const struct cli_syntax *s, struct argp_option *out, st
     uint32_t own = table_size(s->own), shared = own + table_size(s->common);
     const struct glint_job_option *row;
     if (own > 0 && shared > own) {
+        assert(s->common_title != NULL);
         *out++ = (struct argp_option){.doc = "Options of its own:", .group = 1};
-        *out++ = (struct argp_option){.doc = "Options of every job:", .group = 2};
+        *out++ = (struct argp_option){.doc = s->common_title, .group = 2};
     }
     for (uint32_t n = 0; (row = cli_syntax_row(s, n)) != NULL; n++) {
         int letter = row_letter(row);
@@ -205,8 +206,8 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
         error_set(error, GLINT_E_USAGE, usage, "one argument too many: %s",
                   line->arguments[s->arguments_max]);
     else
-        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u where %u are needed", n,
-                  s->arguments_min);
+        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u where %u %s needed", n,
+                  s->arguments_min, s->arguments_min == 1 ? "is" : "are");
     return false;
 }
 

@@ -25,6 +25,7 @@ struct cli_syntax {
     uint32_t arguments_min, arguments_max;
     const struct glint_job_option *own;    /* these two end with a NULL name and may be NULL; */
     const struct glint_job_option *common; /* they share no names */
+    const char *common_title;              /* of the common ones, where there are own ones, too */
 };
 
 struct cli_line {

@@ -94,8 +94,8 @@ static void draw(struct progress_view *view, const struct progress *p)
 static void print_stage(struct progress_view *view, const struct progress *p)
 {
     progress_clear(view);
-    fprintf(stderr, "stage %u/%u %s: %u tasks, %.3f s\n", p->stage + 1, p->stages, p->action,
-            p->tasks, seconds_of(p->elapsed_ns));
+    fprintf(stderr, "stage %u/%u %s: %u task%s, %.3f s\n", p->stage + 1, p->stages, p->action,
+            p->tasks, p->tasks == 1 ? "" : "s", seconds_of(p->elapsed_ns));
 }
 
 void progress_show(void *arg, const struct progress *p)

@@ -62,7 +62,8 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     assert(report->error->code == GLINT_OK);
     print_totals(out, s, report->job);
     for (uint32_t i = 0; verbose && i < s->stage_count; i++)
-        fprintf(out, "  %s: %u tasks, %.3f s\n", s->stage_times[i].name, s->stage_times[i].tasks,
+        fprintf(out, "  %s: %u task%s, %.3f s\n", s->stage_times[i].name, s->stage_times[i].tasks,
+                s->stage_times[i].tasks == 1 ? "" : "s",
                 (double)s->stage_times[i].elapsed_ns / 1e9);
     print_counters(out, s, verbose);
     for (uint32_t i = 0; i < s->output_count; i++) {

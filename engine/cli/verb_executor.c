@@ -194,7 +194,8 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
             "lets running jobs end. With --join it serves the one job that it dials, and ends "
             "with it; options come from the environment, or --cluster, as with that.",
         .own = own_rows,
-        .common = rows};
+        .common = rows,
+        .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
     const struct glint_config registry = {.ops = program->ops, .modules = program->modules};
     struct cli_line line;

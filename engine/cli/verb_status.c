@@ -233,7 +233,8 @@ static int status_run(const struct cli_program *program, int argc, char **argv)
     const struct cli_syntax syntax = {.command = "glint status",
                                       .summary = "Shows the executors of a cluster and their jobs.",
                                       .own = own,
-                                      .common = rows};
+                                      .common = rows,
+                                      .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
     struct cluster_file file;
     struct cli_line line;

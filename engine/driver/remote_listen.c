@@ -57,7 +57,8 @@ int listen_open(struct remote *r, struct glint_error *error)
     r->gate = gate_open(&r->net, c->listen_host, c->listen_port, on_accepted, r, error);
     if (r->gate == NULL) return error->code;
     assert(gate_port(r->gate) != 0);
-    inbox_note(r, "waiting for %u executors on %s:%u", c->executors_min > 0 ? c->executors_min : 1,
+    const uint32_t wanted = c->executors_min > 0 ? c->executors_min : 1;
+    inbox_note(r, "waiting for %u executor%s on %s:%u", wanted, wanted == 1 ? "" : "s",
                c->listen_host, gate_port(r->gate));
     return 0;
 }

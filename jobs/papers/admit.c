@@ -169,7 +169,7 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job admit_job = {
     .name = "admit",
-    .summary = "build one filter from a sample, ask it for every line of a file",
+    .summary = "build a filter of a sample, ask it for each line of a file",
     .help = "An element is the id column of a line: the line, where it has no delimiter. Saves the "
             "filter's elements, m, k and bits set, the rate of false positives that these bits "
             "predict beside the textbook's, and how many lines of INPUT were admitted and "

@@ -235,7 +235,7 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job filter_vs_set_job = {
     .name = "filter-vs-set",
-    .summary = "Bloom filters against an exact hash set: memory, errors, times",
+    .summary = "Bloom filters against a hash set: memory, errors, times",
     .help = "Each trial draws elements of INPUT, fills a hash set and filters with them, and asks "
             "all of INPUT. Saves for the set and for each kind and size of filter its bytes, the "
             "false positives over all trials, their mean rate with its deviation, what the bits of "

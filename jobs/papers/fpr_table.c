@@ -119,7 +119,7 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job fpr_table_job = {
     .name = "fpr-table",
-    .summary = "the false positive rate of each key, over probabilities and schemes",
+    .summary = "false positive rates of keys, by probability and scheme",
     .help = "Builds a filter per key from TRAIN for each scheme and P, and "
             "looks each row of TEST, "
             "whose ids are not in TRAIN, up in the filter of its own key. "

@@ -21,7 +21,8 @@ static const struct cli_syntax syntax = {.command = "glint submit split",
                                          .arguments_min = 2,
                                          .arguments_max = 2,
                                          .own = own,
-                                         .common = common};
+                                         .common = common,
+                                         .common_title = "Options of all:"};
 
 static struct cli_line line;
 static struct glint_error error;
