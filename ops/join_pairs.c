@@ -232,23 +232,16 @@ struct glint_rdd *join_rdd(const struct op *wide, struct glint_rdd *left, struct
                            bool keep_left, bool keep_right)
 {
     struct sides_spec sides = {.wide = wide, .left = left, .right = right, .first = SIDE_RIGHT};
-    struct glint_rdd *groups = sides_rdd(&sides), *out = NULL;
+    struct glint_rdd *groups = sides_rdd(&sides);
     if (groups == NULL) return NULL;
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2);
     pack_u64(&p, keep_left);
     pack_u64(&p, keep_right);
-    struct rdd_spec spec = {.op = &op_join_pairs,
-                            .parents = {groups},
-                            .params = {p.out.data, p.out.size},
-                            .shape = groups->shape,
-                            .key_partitioned = true};
-    if (p.failed)
-        error_no_memory(&groups->g->error);
-    else
-        out = rdd_create(groups->g, &spec);
-    packer_fini(&p);
+    struct rdd_spec spec = {
+        .op = &op_join_pairs, .parents = {groups}, .shape = groups->shape, .key_partitioned = true};
+    struct glint_rdd *out = rdd_create_packed(groups->g, &spec, &p);
     if (out != NULL) out->shuffle = groups;
     return out;
 }

@@ -83,19 +83,9 @@ extern const struct op op_key_value_text_file;
 
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator)
 {
-    struct packer p;
-    packer_init(&p);
-    pack_array(&p, 1);
-    pack_u64(&p, (uint8_t)separator);
-    struct glint_rdd *rdd = NULL;
-    if (p.failed)
-        error_no_memory(&g->error);
-    else
-        rdd = text_source(g, &op_key_value_text_file, paths,
-                          (struct glint_shape){GLINT_TEXT, GLINT_TEXT},
-                          (struct glint_slice){p.out.data, p.out.size}, text_source_cut);
-    packer_fini(&p);
-    return rdd;
+    const uint64_t byte = (uint8_t)separator;
+    return text_source(g, &op_key_value_text_file, paths,
+                       (struct glint_shape){GLINT_TEXT, GLINT_TEXT}, &byte, text_source_cut);
 }
 
 const struct op op_key_value_text_file = {.name = "keyValueTextFile",

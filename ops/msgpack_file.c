@@ -320,8 +320,7 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
                   "msgpackFile: its shape names a type that no column has");
         return NULL;
     }
-    return text_source(g, &op_msgpack_file, paths, shape, (struct glint_slice){NULL, 0},
-                       msgpack_cut);
+    return text_source(g, &op_msgpack_file, paths, shape, NULL, msgpack_cut);
 }
 
 const struct op op_msgpack_file = {.name = "msgpackFile",

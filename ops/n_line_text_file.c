@@ -28,19 +28,8 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
         error_set(&g->error, GLINT_E_BAD_VALUE, NULL, "nLineTextFile: partitions of 0 lines");
         return NULL;
     }
-    struct packer p;
-    packer_init(&p);
-    pack_array(&p, 1);
-    pack_u64(&p, lines);
-    struct glint_rdd *rdd = NULL;
-    if (p.failed)
-        error_no_memory(&g->error);
-    else
-        rdd = text_source(g, &op_n_line_text_file, paths,
-                          (struct glint_shape){GLINT_NONE, GLINT_TEXT},
-                          (struct glint_slice){p.out.data, p.out.size}, n_line_cut);
-    packer_fini(&p);
-    return rdd;
+    return text_source(g, &op_n_line_text_file, paths, (struct glint_shape){GLINT_NONE, GLINT_TEXT},
+                       &lines, n_line_cut);
 }
 
 const struct op op_n_line_text_file = {.name = "nLineTextFile",

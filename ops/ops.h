@@ -14,9 +14,10 @@ extern const struct glint_module ops_module; /* functions that operators use the
 struct lines;
 struct input_list;
 struct splits;
-/* Lists `paths` and makes the source's RDD; `cut` makes its splits. */
+/* Lists `paths` and makes the source's RDD, with a parameter if there is one; `cut` makes its
+ * splits. */
 struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *paths,
-                              struct glint_shape shape, struct glint_slice params,
+                              struct glint_shape shape, const uint64_t *parameter,
                               int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes));
 /* By bytes: what textFile and its like use. */
 int text_source_cut(struct glint_rdd *rdd, uint64_t split_bytes);

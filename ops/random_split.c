@@ -109,16 +109,9 @@ static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, u
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .shape = rdd->shape,
-                            .params = {p.out.data, p.out.size},
                             .grouped = rdd->grouped,
                             .key_partitioned = rdd->key_partitioned};
-    struct glint_rdd *child = NULL;
-    if (p.failed)
-        error_no_memory(&rdd->g->error);
-    else
-        child = rdd_create(rdd->g, &spec);
-    packer_fini(&p);
-    return child;
+    return rdd_create_packed(rdd->g, &spec, &p);
 }
 
 extern const struct op op_random_split, op_sample;

@@ -255,17 +255,9 @@ struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64
     pack_array(&p, 2);
     pack_text(&p, name);
     pack_i64(&p, mark);
-    struct rdd_spec spec = {.op = &op_record_pack,
-                            .parents = {rdd},
-                            .params = {p.out.data, p.out.size},
-                            .shape = packed_shape(rdd->shape, mark)};
-    struct glint_rdd *out = NULL;
-    if (p.failed)
-        error_no_memory(&rdd->g->error);
-    else
-        out = rdd_create(rdd->g, &spec);
-    packer_fini(&p);
-    return out;
+    struct rdd_spec spec = {
+        .op = &op_record_pack, .parents = {rdd}, .shape = packed_shape(rdd->shape, mark)};
+    return rdd_create_packed(rdd->g, &spec, &p);
 }
 
 struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_shape shape,

@@ -157,17 +157,9 @@ static struct glint_rdd *side_rdd(struct glint_rdd *rdd, enum side side, bool ke
     pack_array(&p, 2);
     pack_u64(&p, side);
     pack_u64(&p, keys_only);
-    struct rdd_spec spec = {.op = &op_side,
-                            .parents = {rdd},
-                            .params = {p.out.data, p.out.size},
-                            .shape = {rdd->shape.key, GLINT_MSGPACK}};
-    struct glint_rdd *out = NULL;
-    if (p.failed)
-        error_no_memory(&rdd->g->error);
-    else
-        out = rdd_create(rdd->g, &spec);
-    packer_fini(&p);
-    return out;
+    struct rdd_spec spec = {
+        .op = &op_side, .parents = {rdd}, .shape = {rdd->shape.key, GLINT_MSGPACK}};
+    return rdd_create_packed(rdd->g, &spec, &p);
 }
 
 struct glint_rdd *sides_rdd(const struct sides_spec *spec)

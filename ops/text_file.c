@@ -5,8 +5,8 @@ extern const struct op op_text_file;
 
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths)
 {
-    return text_source(g, &op_text_file, paths, (struct glint_shape){GLINT_NONE, GLINT_TEXT},
-                       (struct glint_slice){NULL, 0}, text_source_cut);
+    return text_source(g, &op_text_file, paths, (struct glint_shape){GLINT_NONE, GLINT_TEXT}, NULL,
+                       text_source_cut);
 }
 
 const struct op op_text_file = {.name = "textFile",

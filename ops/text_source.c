@@ -2,6 +2,7 @@
  * splits when partitions are counted, reading a split on the executor. */
 #include "engine/data/input.h"
 #include "engine/data/lines.h"
+#include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "ops/ops.h"
 
@@ -14,7 +15,7 @@ static void list_free(void *source)
 }
 
 struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *paths,
-                              struct glint_shape shape, struct glint_slice params,
+                              struct glint_shape shape, const uint64_t *parameter,
                               int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes))
 {
     assert(op->kind == OP_SOURCE && op->run != NULL);
@@ -24,9 +25,15 @@ struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *
         error_no_memory(&g->error);
         return NULL;
     }
-    struct rdd_spec spec = {.op = op, .shape = shape, .params = params};
-    struct glint_rdd *rdd = NULL;
-    if (input_list_make(g->config.env, paths, list, &g->error) == 0) rdd = rdd_create(g, &spec);
+    const struct rdd_spec spec = {.op = op, .shape = shape};
+    struct packer p;
+    packer_init(&p);
+    if (parameter != NULL) {
+        pack_array(&p, 1);
+        pack_u64(&p, *parameter);
+    }
+    input_list_make(g->config.env, paths, list, &g->error);
+    struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
         list_free(list);
         return NULL;

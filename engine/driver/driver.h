@@ -59,5 +59,7 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
 void driver_on_counter(struct driver *d, const char *name, int64_t by);
 /* The transport can have no more executors, and none is left: the job ends with *why. */
 void driver_on_deserted(struct driver *d, const struct glint_error *why);
+/* Somebody wants the job to end (glint cancel). */
+void driver_on_canceled(struct driver *d);
 
 #endif

@@ -209,3 +209,8 @@ void driver_on_deserted(struct driver *d, const struct glint_error *why)
     assert(why->code != GLINT_OK);
     if (driver_error(d)->code == GLINT_OK) *driver_error(d) = *why;
 }
+
+void driver_on_canceled(struct driver *d)
+{
+    d->runner.interrupt(&d->runner, GLINT_E_CANCELED);
+}

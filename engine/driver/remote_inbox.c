@@ -61,7 +61,6 @@ void inbox_wake(struct remote *r)
 
 static void take(struct remote *r, struct driver *driver, struct event *e)
 {
-    struct runner *runner = driver_runner(driver);
     switch (e->kind) {
     case EVENT_JOINED:
         driver_on_executor(driver, &(struct executor_info){e->name, e->host, e->slots});
@@ -79,7 +78,7 @@ static void take(struct remote *r, struct driver *driver, struct event *e)
     case EVENT_HEARD: driver_on_silent(driver, e->executor, false); break;
     case EVENT_LOST: driver_on_lost(driver, e->executor, e->loss, &e->why); break;
     case EVENT_DESERTED: driver_on_deserted(driver, &e->why); break;
-    case EVENT_CANCELED: runner->interrupt(runner, GLINT_E_CANCELED); break;
+    case EVENT_CANCELED: driver_on_canceled(driver); break;
     case EVENT_NOTE: glint_note(r->g, "%s", e->line); break;
     }
     event_destroy(e);

@@ -12,6 +12,8 @@
 
 #include <stdarg.h>
 
+struct packer;
+
 /* One node of the plan. Immutable once made, but for the wishes and what running found out. */
 struct glint_rdd {
     struct glint *g;
@@ -123,6 +125,9 @@ struct rdd_spec {
     struct wide wide;
 };
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec);
+/* With what was packed as spec->params; ends the packer. */
+struct glint_rdd *rdd_create_packed(struct glint *g, const struct rdd_spec *spec,
+                                    struct packer *params);
 struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split); /* copied */
 /* A plan error about `rdd`'s operator. Answers NULL. */
 struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)

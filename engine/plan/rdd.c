@@ -138,6 +138,21 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     return rdd;
 }
 
+struct glint_rdd *rdd_create_packed(struct glint *g, const struct rdd_spec *spec,
+                                    struct packer *params)
+{
+    struct rdd_spec with = *spec;
+    struct glint_rdd *rdd = NULL;
+    assert(spec->params.size == 0);
+    with.params = (struct glint_slice){params->out.data, params->out.size};
+    if (params->failed)
+        error_no_memory(&g->error);
+    else
+        rdd = rdd_create(g, &with);
+    packer_fini(params);
+    return rdd;
+}
+
 struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
 {
     struct glint *g = rdd->g;

@@ -14,7 +14,7 @@
 #define FAKE_EXECUTORS_MAX 64
 
 struct driver {
-    uint32_t executors, lost, draining, silences, messages, deserted, interrupted;
+    uint32_t executors, lost, draining, silences, messages, deserted, canceled;
     char names[FAKE_EXECUTORS_MAX][NAME_BYTES_MAX];
     uint32_t slots[FAKE_EXECUTORS_MAX];
     bool is_lost[FAKE_EXECUTORS_MAX], is_draining[FAKE_EXECUTORS_MAX];

@@ -175,7 +175,7 @@ Test(remote_loss, somebody_cancels_the_job)
 {
     start_joined(1);
     act(0, FAKE_CANCEL, 0);
-    UNTIL_TRUE(context.driver.interrupted == 1);
+    UNTIL_TRUE(context.driver.canceled == 1);
     stop();
 }
 

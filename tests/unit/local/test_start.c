@@ -105,16 +105,16 @@ static int make_lock(const char *folder)
 Test(start, folders_of_dead_runs_go_those_of_living_ones_stay)
 {
     struct work_dir w;
-    close(make_lock("glint-dead"));
-    int lock = make_lock("glint-living");
+    close(make_lock("glint-0123456789abcdef"));
+    int lock = make_lock("glint-00000000000000ff");
     cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
-    close(make_lock("other-dead"));
-    cr_assert_eq(mkdir("glint-anybodys", 0700), 0);
+    close(make_lock("other-0123456789abcdef"));
+    close(make_lock("glint-anybodys"));
     cr_assert_eq(work_dir_open(&w, env_real(), ".", &error), 0);
-    cr_expect_neq(access("glint-dead", F_OK), 0);
-    cr_expect_eq(access("glint-living/.lock", F_OK), 0);
-    cr_expect_eq(access("other-dead/.lock", F_OK), 0);
-    cr_expect_eq(access("glint-anybodys", F_OK), 0);
+    cr_expect_neq(access("glint-0123456789abcdef", F_OK), 0);
+    cr_expect_eq(access("glint-00000000000000ff/.lock", F_OK), 0);
+    cr_expect_eq(access("other-0123456789abcdef/.lock", F_OK), 0);
+    cr_expect_eq(access("glint-anybodys/.lock", F_OK), 0);
     work_dir_close(&w);
     close(lock);
 }
