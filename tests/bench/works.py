@@ -16,6 +16,9 @@ MIB = 1 << 20
 POLARS_SECONDS = 1.4    # rating counts of 50 M rows, two threads, when it was measured
 PYSPARK_SECONDS = 32    # split, count, build and test of 1.25 M rows, likewise
 EMPTY_TASKS = 10_000
+STRINGS = 2_000_000     # that admit asks for
+ADMIT_SPEED_UP = 1.8
+MEMBERSHIP_NS = 30      # an id, against all filters
 
 
 @dataclass
@@ -366,6 +369,54 @@ def join_semi(row, bench):
                       ratio=faster, met=faster >= FASTER and fewer >= FEWER, samples=samples,
                       note=f"{fewer:.1f}x fewer bytes shuffled; by shuffle "
                            f"{per_row(bench, 'large', samples['shuffle'].seconds):.0f} ns/row")
+
+
+# ---- lists and sets of keys ----
+
+def speed_up_of(table, work):
+    """From glint's own table: work, slots, rows, counted, wall ms, .., speed-up, efficiency."""
+    head, *rows = [line.split("\t") for line in table.decode().splitlines()]
+    two = next(row for row in rows if row[0] == work and row[1] == "2")
+    return float(two[head.index("speed-up")])
+
+
+@work("scale-admit", f"admit, {STRINGS // 1_000_000} M strings, job speedup, 2 slots over 1",
+      f">= {ADMIT_SPEED_UP}x")
+def scale_admit(row, bench):
+    if not bench.glint:
+        return None
+    words, sample, out = bench.folder / "words.txt", bench.out("sample"), bench.out("glint")
+    generate = [bench.glint, "generate", "words", "--overwrite", "--rows", STRINGS, words]
+    remove(sample)
+    for command in ([*map(str, generate)], bench.submit("gap-sample", words, sample)):
+        subprocess.run(command, check=True)
+    lists = ["--bits-per-element", "2.57", f"{sample}/part-*", words]
+    table = bench.submit("speedup", "--slots", "1,2", "--repeats", "9", *lists, out,
+                         master="local[2]")
+    bench.one(table, out, cpus="-")
+    ratio = speed_up_of(b"".join(parts(out)), "admit")
+    whole = {slots: bench.submit("admit", *lists, out, master=f"local[{slots}]") for slots in (1, 2)}
+    samples = bench.alternate({f"local[{slots}]": lambda c=command: bench.one(c, out, cpus="-")
+                               for slots, command in whole.items()})
+    words.unlink()
+    seconds = [s.seconds for s in samples.values()]
+    return row.result("x", glint=ratio, ratio=seconds[0] / seconds[1], samples=samples,
+                      met=ratio >= ADMIT_SPEED_UP,
+                      note=f"ratio: whole processes, {seconds[0] * 1e3:.1f} ms to "
+                           f"{seconds[1] * 1e3:.1f}, sample counted and filter built")
+
+
+@work("membership", "membership, small, against ten filters, local[2]",
+      f"<= {MEMBERSHIP_NS} ns/row")
+def membership(row, bench):
+    if not bench.glint:
+        return None
+    out = bench.out("glint")
+    command = bench.submit("membership", "--members", "none", bench.unseen("small"),
+                           bench.filters("small"), out, master="local[2]")
+    samples = bench.alternate({"glint": lambda: bench.one(command, out, cpus="0,1")})
+    ns = per_row(bench, "small", samples["glint"].seconds)
+    return row.result("ns/row", glint=ns, met=ns <= MEMBERSHIP_NS, samples=samples)
 
 
 # ---- memory ----
