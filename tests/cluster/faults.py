@@ -181,6 +181,11 @@ class FaultTest(ClusterTest):
     def until_gone(self, pid):
         until(lambda: is_zombie(pid), f"process {pid} has ended")
 
+    def until_passed(self, ms, name):
+        """A fault lasts so long, as an executor's own clock has it."""
+        begun = self.executor_status(name)["uptime_ms"]
+        until(lambda: self.executor_status(name)["uptime_ms"] >= begun + ms, f"{ms} ms have passed for {name}")
+
     # ---- The event log
 
     def events(self, kind=None):

@@ -1,13 +1,15 @@
 """What befalls processes, disks and wires while a job runs: it ends with the bytes of local mode, or with a
 clear error, and leaves nothing."""
 import os
+import re
 import shutil
 import signal
-import time
 import unittest
 
 from cluster import SLOWDOWN, until
 from faults import Disk, FaultTest
+
+CLOSE_WAIT = "08"  # the state of a connection in /proc/net/tcp
 
 
 def send(pid, number):
@@ -16,6 +18,20 @@ def send(pid, number):
         os.kill(pid, number)
     except ProcessLookupError:
         pass
+
+
+def is_pending(pid, number):
+    """Was a signal sent to the process that it has not taken yet?"""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        sets = re.findall(r"(?m)^(?:SigPnd|ShdPnd):\s+(\w+)", file.read())
+    return any(int(pending, 16) >> (number - 1) & 1 for pending in sets)
+
+
+def is_given_up(port):
+    """Has anybody closed a connection to this port that the process there has not closed in turn?"""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [row.split() for row in file.readlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == CLOSE_WAIT for row in rows)
 
 
 class KilledInMap(FaultTest):
@@ -312,7 +328,7 @@ class Stopped(FaultTest):
         job, e1, _, first, second = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
-        time.sleep(0.5 * SLOWDOWN)  # this is the fault
+        self.until_passed(500 * SLOWDOWN, "e1")
         os.kill(child, signal.SIGCONT)
         first.go()
         second.go()
@@ -325,7 +341,7 @@ class Stopped(FaultTest):
         """Its child goes on by itself, or is replaced; the job does not mind."""
         job, e1, _, first, second = self.held()
         e1.signal(signal.SIGSTOP)
-        time.sleep(2.5 * SLOWDOWN)  # this is the fault
+        until(lambda: is_given_up(e1.port), "the driver has closed its connection to it")
         e1.signal(signal.SIGCONT)
         first.go()
         second.go()
@@ -510,9 +526,9 @@ class Driver(FaultTest):
         """It does not wait for tasks that do not end."""
         job, *_, first, second = self.held()
         job.signal(signal.SIGINT)
-        time.sleep(0.1)  # two signals at a time are one
+        until(lambda: not is_pending(job.pid, signal.SIGINT), "it was taken: two at a time would be one")
         job.signal(signal.SIGINT)
-        self.assertEqual(job.wait(5 * SLOWDOWN), 130, job.err)
+        self.assertEqual(job.wait(), 130, job.err)
         self.assertIn("ended at once by a second signal", job.err)
         self.clean_and_serving(first, second)
 
