@@ -73,6 +73,7 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
 {
     struct node *n = arg;
     struct admit a;
+    if (f->type == FRAME_PING) atomic_fetch_add(&n->told->daemon_pings, 1);
     if (f->type != FRAME_ADMIT) return 0;
     must(admit_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0, "ADMIT");
     atomic_fetch_add(&n->told->admits, 1);

@@ -41,6 +41,7 @@ struct fake_node {
     uint64_t result_bytes;
     /* What it saw; any thread. */
     atomic_uint admits, joined, jobs, peers, tasks, forgets, pings, cancels, ends;
+    atomic_uint daemon_pings;    /* `pings` are those to the process */
     atomic_uint_fast64_t number; /* JOB's id */
     atomic_uint values;          /* broadcasts that it has whole, bytes checked (i * 31 + id) */
     uint16_t port;               /* of the daemon, once started; or keep it: > 0 */

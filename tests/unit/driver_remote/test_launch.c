@@ -137,7 +137,8 @@ Test(launch, it_is_ended_if_it_does_not)
                                           "trap '' TERM; echo deaf; while :; do :; done", NULL};
     struct launch_process *p = launch(command);
     cr_assert_not_null(p, "%s", error.cause);
-    for (int i = 0; i < 400 && strcmp(read_file(log_path), "deaf\n") != 0; i++) fake_pause_ms(5);
+    for (int i = 0; i < 4000 && strcmp(read_file(log_path), "deaf\n") != 0; i++) fake_pause_ms(5);
+    cr_assert_str_eq(read_file(log_path), "deaf\n");
     launch_stop(p, 20);
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect_eq(ends, 0);
