@@ -124,10 +124,7 @@ static int open_output(struct driver *d, struct active *a)
     int r = commit_open(a->commit, d->env, a->action->output, d->g->config.overwrite,
                         d->job_id + d->commit_count, driver_error(d));
     for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
-        if (strcmp(d->commits[i]->out, a->commit->out) == 0)
-            r = error_set(driver_error(d), GLINT_E_OUTPUT_EXISTS,
-                          "give each output a name of its own", "%s is the name of two outputs",
-                          a->commit->out);
+        r = commit_refuse_shared(d->commits[i], a->commit, driver_error(d));
     return r;
 }
 

@@ -127,6 +127,41 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     return r == 0 ? refuse_no_exchange(c, error) : r;
 }
 
+static bool same_folder(struct env *env, const char *a, const char *b)
+{
+    struct env_stat sa, sb;
+    return env->stat(env, a, &sa) == 0 && env->stat(env, b, &sb) == 0 && sa.device == sb.device &&
+           sa.inode == sb.inode;
+}
+
+/* Is the folder `path` what `outer` replaces, or below it? */
+static bool lies_within(struct env *env, const char *path, const struct commit *outer)
+{
+    char at[PATH_MAX], above[PATH_MAX];
+    bool fits = text_format(at, sizeof at, "%s", path);
+    while (fits && !same_folder(env, at, outer->out)) {
+        fits = text_format(above, sizeof above, "%s/..", at) && !same_folder(env, at, above) &&
+               text_format(at, sizeof at, "%s", above);
+    }
+    return fits;
+}
+
+int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error)
+{
+    static const char hint[] = "give each output a folder of its own";
+    char folder_a[PATH_MAX], folder_b[PATH_MAX], name_a[PATH_MAX], name_b[PATH_MAX];
+    bool split = path_split(a->out, folder_a, name_a, sizeof folder_a) &&
+                 path_split(b->out, folder_b, name_b, sizeof folder_b);
+    assert(split && a->state != COMMIT_REMOVED && b->state != COMMIT_REMOVED);
+    if (strcmp(name_a, name_b) == 0 && same_folder(a->env, folder_a, folder_b))
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is the name of two outputs",
+                         b->out);
+    bool inner = lies_within(a->env, folder_a, b);
+    if (!inner && !lies_within(a->env, folder_b, a)) return 0;
+    return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s lies within %s, and both are outputs",
+                     inner ? a->out : b->out, inner ? b->out : a->out);
+}
+
 int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error)
 {

@@ -46,6 +46,9 @@ struct commit {
  * OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
 int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
                 struct glint_error *error);
+/* Refuses two outputs of one job that are one folder, however their paths are written, or of which
+ * one lies within what the other replaces: the later would remove the earlier. OUTPUT_EXISTS. */
+int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error);
 /* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. `node` is
  * where it was made: PATH_NOT_SHARED if it is not here. OUTPUT_IO, PROTOCOL. */
 int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
