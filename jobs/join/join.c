@@ -9,6 +9,7 @@
  * All methods give the same lines. The smaller file is the small side. */
 #include "jobs/join/join.h"
 
+#include "engine/base/text.h"
 #include "jobs/filters/bloom_chain.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/filters/sizes_from.h"
@@ -274,13 +275,23 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
     return r;
 }
 
+static uint64_t broadcast_limit(struct glint *g, const struct glint_job_args *args)
+{
+    const char *text = glint_job_option(args, "broadcast-limit");
+    uint64_t bytes = 0;
+    if (!text_parse_bytes(text, &bytes))
+        glint_abort(g, GLINT_E_BAD_VALUE, NULL,
+                    "--broadcast-limit %s: it must be bytes, as in 4096, 64K or 1.5G", text);
+    return bytes;
+}
+
 static int join_run(struct glint *g, const struct glint_job_args *args)
 {
     struct join j = {.g = g, .paths = {args->positional[0], args->positional[1]}};
-    const int64_t limit = glint_job_i64(g, args, "broadcast-limit", 0, INT64_MAX);
+    const uint64_t limit = broadcast_limit(g, args);
     const double p = glint_job_f64(g, args, "p");
     if (join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
-        plan_and_run(&j, p, (uint64_t)limit, args->positional[2]);
+        plan_and_run(&j, p, limit, args->positional[2]);
     return glint_error(g)->code;
 }
 
@@ -300,7 +311,7 @@ static const struct glint_job_option options[] = {
     {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},
     {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},
     {"p", "P", "0.01", "bloom: the filter's false positive probability"},
-    {"broadcast-limit", "BYTES", "10485760", "auto: the largest file that is broadcast"},
+    {"broadcast-limit", "BYTES", "10M", "auto: the largest file that is broadcast"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job join_job = {
