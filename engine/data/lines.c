@@ -61,7 +61,7 @@ static int too_long(struct lines *l, uint64_t at)
 {
     return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
                      "raise the limit with --max-line, if the input is a text file at all",
-                     "%s:%" PRIu64 ": a line of more than %" PRIu64 " bytes begins at this offset",
+                     "%s, byte %" PRIu64 ": a line of more than %" PRIu64 " bytes begins here",
                      current_piece(l)->path, file_offset(l, at), l->task->options->line_bytes_max);
 }
 
