@@ -133,7 +133,8 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
 enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double bits, struct bloom_sizing *out_sizing)
 {
-    if (!(bits >= 1 && bits <= (double)BLOOM_M_MAX)) return BLOOM_ERR_BITS;
+    if (!(bits >= 1)) return BLOOM_ERR_BITS;
+    if (bits > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     enum bloom_result result = bloom_pair_check(scheme, layout);
     if (result != BLOOM_OK) return result;
     *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .bits = bits};

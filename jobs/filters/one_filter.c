@@ -75,7 +75,8 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
     int r = glint_count(glint_map(lines, "count.number", columns), &rows);
     *out = (uint64_t)rows;
     if (r != 0 || rows > 0) return r;
-    return glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "%s: there are no elements", about);
+    return glint_abort(g, GLINT_E_COUNTS_INVALID, "is it empty, or did no row fit?",
+                       "%s: there are no elements", about);
 }
 
 /* m bits are sized as m / n bits for each element, which says the k; but m itself is not rounded

@@ -125,7 +125,9 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.count = 0};
     int r = glint_collect_each(rdd, row, e);
     if (r == 0 && e->count == 0)
-        r = glint_abort(e->g, GLINT_E_COUNTS_INVALID, NULL, "%s: there are no keys", e->about);
+        r = glint_abort(e->g, GLINT_E_COUNTS_INVALID,
+                        "is it empty, or a sample of it, or did no row fit?",
+                        "%s: there are no keys", e->about);
     if (r == 0) r = entries_sizes(e, out);
     glint_free(e->items);
     if (out->keys != NULL)

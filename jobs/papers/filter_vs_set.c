@@ -196,8 +196,9 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
     const char *times = glint_job_option(args, "times");
     if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
-        (times != NULL && list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0))
+        list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
+    if (times == NULL) d.rounds.count = 0; /* nobody would see them */
     struct glint_rdd *elements = elements_of_lines(glint_text_file(g, paths[0]), &fields);
     if (elements == NULL) return glint_error(g)->code;
     if (glint_explaining(g)) return glint_save_as_text_file(elements, paths[1]);
