@@ -318,10 +318,11 @@ static int report_bad(const struct walk *w)
     char more[CAUSE_BYTES_KEPT] = "";
     if (w->bad_shown < w->bad_count)
         text_format(more, sizeof more, "; and %" PRIu64 " more", w->bad_count - w->bad_shown);
-    const char *hint = w->bad_code == GLINT_E_INPUT_KIND
-                           ? "jobs read regular files, whole or in splits: save to one what comes "
-                             "through a pipe"
-                           : NULL;
+    const char *hint =
+        w->bad_code == GLINT_E_INPUT_KIND
+            ? "jobs read regular files, and folders of such: save what comes through "
+              "a pipe, name the folders inside of a folder one by one"
+            : NULL;
     return error_set(w->error, w->bad_code, hint, "%s%s", w->bad, more);
 }
 
