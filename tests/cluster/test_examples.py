@@ -18,17 +18,22 @@ class ExampleTest(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.tree = os.path.join(self.folder, "tree")
-        for name in ("examples", ".ci"):
-            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.tree, name))
+        self.tree = self.copy("tree")
         self.env["GLINT"] = os.path.abspath(GLINT)
 
-    def example(self, *words):
+    def copy(self, name):
+        tree = os.path.join(self.folder, name)
+        for folder in ("examples", ".ci"):
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(tree, folder))
+        return tree
+
+    def example(self, *words, tree=None):
         """In a process group of its own, as at a terminal."""
-        out = open(os.path.join(self.folder, "example.out"), "w+", encoding="utf-8")
+        tree = tree or self.tree
+        out = open(f"{tree}.out", "w+", encoding="utf-8")
         self.addCleanup(out.close)
         example = subprocess.Popen(
-            [os.path.join(self.tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
+            [os.path.join(tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
             stdout=out, stderr=subprocess.STDOUT, cwd=self.folder, env=self.env, start_new_session=True)
         self.addCleanup(self.end, example)
         return example, out
@@ -86,6 +91,15 @@ class Cluster(ExampleTest):
         self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
         again = self.run_example("cluster", ROWS)
         self.assertIn("same", again)
+
+    def test_two_at_a_time(self):
+        """In folders of their own they do not meet, whatever ports they take."""
+        both = [self.example("cluster", ROWS, tree=self.copy(name)) for name in ("one", "other")]
+        hosts = set()
+        for example, out in both:
+            self.assertEqual(example.wait(4 * DEADLINE_S), 0, self.printed(out))
+            hosts.update(re.findall(r"(?m)^e\d +(127[\d.]+):", self.printed(out)))
+        self.assertEqual(len(hosts), 2, "each has an address of its own")
 
     def test_interrupt_ends_all_of_it(self):
         """Whatever it is doing at the moment."""
