@@ -109,6 +109,14 @@ int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
                       bloom_strerror(result));
 }
 
+int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
+{
+    if (bytes.size != sizeof *out)
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+    memcpy(out, bytes.data, sizeof *out);
+    return 0;
+}
+
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out)
 {

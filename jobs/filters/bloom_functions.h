@@ -45,6 +45,8 @@ void bloom_emit_filter(const struct bloom_params *params, const union glint_valu
 struct bloom_tally {
     uint64_t hits, rows;
 };
+/* 0 or a code. */
+int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out);
 
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;

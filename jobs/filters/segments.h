@@ -116,6 +116,6 @@ struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *fil
 extern const struct glint_function segments_lists_of_rows, segments_fill, segments_key_number,
     segments_key_text;
 extern const struct glint_function segments_probes, segments_bits, segments_probe, segments_rows,
-    segments_missed_rating, segments_missed_text, segments_add_missed, segments_hits;
+    segments_missed_rating, segments_missed_text, segments_hits;
 
 #endif

@@ -66,42 +66,14 @@ const struct glint_function segments_missed_rating =
     MISSED_FUNCTION("bloom.rating_missed", GLINT_I64);
 const struct glint_function segments_missed_text = MISSED_FUNCTION("bloom.text_missed", GLINT_TEXT);
 
-/* ---- bloom.add_missed; bloom.hits: (key, (hits, rows)) */
-
-static int take_tally(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
-{
-    if (bytes.size != sizeof *out)
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
-    memcpy(out, bytes.data, sizeof *out);
-    return 0;
-}
-
-static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
-{
-    (void)state;
-    struct bloom_tally a, b;
-    int r = take_tally(task, acc->value.bytes, &a);
-    if (r == 0) r = take_tally(task, value->bytes, &b);
-    if (r != 0) return r;
-    a.hits += b.hits;
-    a.rows += b.rows;
-    memcpy(glint_acc_bytes(acc), &a, sizeof a);
-    return 0;
-}
-
-const struct glint_function segments_add_missed = {.name = "bloom.add_missed",
-                                                   .form = GLINT_REDUCE,
-                                                   .in = {GLINT_ANY, GLINT_BYTES},
-                                                   .out = {GLINT_SAME, GLINT_SAME},
-                                                   .merge = add_merge};
+/* ---- bloom.hits: (key, (missed, rows)) -> (key, (hits, rows)) */
 
 static int hits_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
     (void)state;
     struct bloom_tally t;
-    int r = take_tally(task, in->value.bytes, &t);
+    int r = bloom_tally_read(task, in->value.bytes, &t);
     if (r != 0) return r;
     if (t.hits > t.rows)
         return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "more rows are missed than there are");
@@ -123,6 +95,7 @@ struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *fil
                                   const struct sizes *sizes, const struct fields *fields,
                                   uint32_t log2)
 {
+    assert(log2 >= BLOOM_SEGMENT_LOG2_MIN && log2 <= BLOOM_SEGMENT_LOG2_MAX);
     if (lines == NULL || filters == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
@@ -138,6 +111,6 @@ struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *fil
     struct glint_rdd *tallies = glint_map_partitions(once, missed, args);
     /* As many parts as the lines alone would give: so the report is that of filters in one. */
     const uint32_t parts = glint_partitions(glint_partition_by(probes, 0));
-    struct glint_rdd *sums = glint_reduce_by_key(tallies, "bloom.add_missed", NULL);
+    struct glint_rdd *sums = glint_reduce_by_key(tallies, "bloom.add_tallies", NULL);
     return glint_map_values(glint_with_partitions(sums, parts), "bloom.hits", NULL);
 }
