@@ -5,11 +5,11 @@
  * them, and everything is looked at then; a look costs a few comparisons per executor. */
 #include "engine/driver/remote_internal.h"
 
+#include "engine/base/thread.h"
 #include "engine/net/loop.h"
 #include "engine/net/setup.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <string.h>
 
 #define LOOK_NS_MIN MS_NS /* two looks are at least so far apart */
@@ -165,18 +165,6 @@ static int open_posts(struct remote *r, struct glint_error *error)
     return 0;
 }
 
-/* Signals are for the threads of whoever started us. */
-static int start_thread(struct remote *r, struct glint_error *error)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&r->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed == 0) return 0;
-    return error_set_system(error, GLINT_E_SYSTEM, -failed, "start", "a thread");
-}
-
 /* With a loop that is open: what is on it, and the thread. On failure the loop is closed. */
 static int start_loop(struct remote *r, struct glint_error *error)
 {
@@ -193,7 +181,7 @@ static int start_loop(struct remote *r, struct glint_error *error)
                          "cannot start an event loop: %s", uv_strerror(uv));
     if (code == 0 && r->cluster->listen_host != NULL) code = listen_open(r, error);
     remote_due(r, remote_now(r));
-    if (code == 0) code = start_thread(r, error);
+    if (code == 0) code = thread_start(&r->thread, run, r, error);
     if (code == 0) return 0;
     r->stopping = true;
     gate_close(r->gate);

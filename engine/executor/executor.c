@@ -6,6 +6,7 @@
  * wait is missed. */
 #include "engine/executor/executor.h"
 
+#include "engine/base/thread.h"
 #include "engine/data/pack.h"
 #include "engine/executor/attempt.h"
 #include "engine/executor/store.h"
@@ -13,7 +14,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -145,20 +145,13 @@ static void *slot_main(void *arg)
 
 static int start_slots(struct executor *e, struct glint_error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all); /* signals are for the loop's thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = 0;
-    for (; e->started < e->config.slots && r == 0; e->started++) {
+    while (e->started < e->config.slots && r == 0) {
         struct slot *slot = &e->slots[e->started];
         slot->executor = e;
-        int failed = pthread_create(&slot->thread, NULL, slot_main, slot);
-        if (failed != 0) {
-            r = error_set_system(error, GLINT_E_SYSTEM, -failed, "start", "a thread");
-            break;
-        }
+        r = thread_start(&slot->thread, slot_main, slot, error);
+        if (r == 0) e->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return r;
 }
 

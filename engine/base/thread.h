@@ -1,0 +1,13 @@
+/* How a thread of ours begins. */
+#ifndef GLINT_BASE_THREAD_H
+#define GLINT_BASE_THREAD_H
+
+#include "engine/base/error.h"
+
+#include <pthread.h>
+
+/* Starts `run(arg)`; the caller joins it. It takes no signals: they are for the thread that the
+ * process began with. 0, or SYSTEM, NO_MEMORY. */
+int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
+
+#endif
