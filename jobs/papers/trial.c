@@ -31,6 +31,7 @@ static int take_tally(void *arg, const struct glint_record *record)
     uint32_t number = sizes_find_any(&t->sizes, &record->key);
     assert(number != SIZES_NONE && record->value.bytes.size == sizeof tally);
     memcpy(&tally, record->value.bytes.data, sizeof tally);
+    assert(tally.hits <= tally.rows);
     t->keys[number].hits = tally.hits;
     t->keys[number].rows = tally.rows;
     return 0;
