@@ -180,10 +180,13 @@ static void describe_posts(const struct remote *r, char *out, size_t capacity)
     }
 }
 
+/* Somebody who was reached and did not answer is there: then to start it is no advice. */
 static const char *desert_hint(const struct remote *r)
 {
     if (r->cluster->listen_host != NULL)
         return "start executors: glint executor --join HOST:PORT; or raise --start";
+    for (uint32_t i = 0; r->posts != NULL && i < r->cluster->executor_count; i++)
+        if (r->posts[i].why.hint[0] != '\0') return r->posts[i].why.hint;
     if (r->cluster->launch == LAUNCH_NONE)
         return "start them: glint executor --cluster FILE --id ID; or set launch in the file";
     return "look at their logs";

@@ -214,6 +214,13 @@ class Jobs(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
+    def test_plaintext_on_one_side_only(self):
+        self.executor("e1")
+        code, _, err = self.run_glint("submit", "empty-tasks", "--cluster", self.config, "--insecure-plaintext",
+                                      "--start", "1s")
+        self.assertEqual(code, 69, err)
+        self.assertIn("insecure_plaintext must be the same", err)
+
     def test_cancel_ends_a_job_and_the_next_one_is_served(self):
         self.executor("e1")
         first = self.submit("first", *LONG_JOB)
