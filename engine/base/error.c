@@ -96,7 +96,8 @@ int error_set_system(struct glint_error *e, enum glint_code code, int error, con
     if (error == -ENOSPC || error == -EDQUOT) {
         bool spill = code == GLINT_E_SPILL_IO || code == GLINT_E_WORK_DIR;
         return error_set(e, spill ? GLINT_E_SPILL_FULL : GLINT_E_OUTPUT_FULL,
-                         spill ? "free space there, or name another folder with --work-dir"
+                         spill ? "free space there, or name another folder: --work-dir, or "
+                                 "work_dir in the cluster's file"
                                : "free space there, or name another output",
                          "cannot %s %s: %s", verb, path, text);
     }

@@ -38,7 +38,8 @@ static int create_file(struct run_writer *w)
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/run-%llu-%llu", task->options->work_dir,
                      (unsigned long long)task->attempt_id, (unsigned long long)task->file_count++))
-        return error_set(&task->error, GLINT_E_WORK_DIR, "name a shorter folder with --work-dir",
+        return error_set(&task->error, GLINT_E_WORK_DIR,
+                         "name a shorter folder: --work-dir, or work_dir in the cluster's file",
                          "the path %s is too long", path);
     char *kept = mem_text(path);
     if (kept == NULL) return error_no_memory(&task->error);

@@ -26,7 +26,8 @@ void work_dir_sweep(struct env *env, const char *parent)
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error)
 {
-    const char *hint = "name a folder that you may write to with --work-dir";
+    const char *hint =
+        "name a folder that you may write to: --work-dir, or work_dir in the cluster's file";
     uint64_t id = 0;
     w->env = env;
     w->lock = -1;
