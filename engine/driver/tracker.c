@@ -24,7 +24,7 @@
 #define DRIVER_SENDS    2u /* from the driver */
 #define DRIVER_SENDS_TO 2u /* from the driver to one executor */
 #define SMALL_BLOCKS    4u /* a value of so few is sent to four by the driver itself: */
-#define SMALL_SENDS     4u /* to connect to each other would take them longer */
+#define SMALL_SENDS     4u /* to connect to each other would take them longer, and to wait, too */
 #define AVOID_MAX       8u /* sources that failed an executor, as many as it remembers */
 static_assert(FLIGHTS_MAX <= TRACK_BLOCKS_MAX, "an answer has room for all flights");
 
@@ -307,12 +307,14 @@ static uint32_t pick_source(struct tracker *t, const struct receiver *r, uint32_
  * it on before; then the rarest. Executors begin to look at different blocks. */
 static bool pick(struct tracker *t, const struct receiver *r, struct tracked_block *out)
 {
-    bool driver = t->driver_sends < DRIVER_SENDS && r->from_driver < DRIVER_SENDS_TO;
+    const bool again = may_send_again(t);
+    const uint32_t sends = again ? SMALL_SENDS * DRIVER_SENDS_TO : DRIVER_SENDS;
+    bool driver = t->driver_sends < sends && r->from_driver < DRIVER_SENDS_TO;
     uint32_t rarest = UINT32_MAX, start = (uint32_t)((uint64_t)r->number * 7 % t->blocks);
     for (uint32_t i = 0; i < t->blocks; i++) {
         uint32_t b = (start + i) % t->blocks;
         if (has(r->here, b) || has(r->asked, b)) continue;
-        if (may_send_again(t) || only_driver_has(t, r, b)) {
+        if (again || only_driver_has(t, r, b)) {
             if (!driver) continue;
             *out = (struct tracked_block){b, TRACK_DRIVER};
             return true;
