@@ -58,15 +58,20 @@ static void join_names(char *out, size_t capacity, const struct cli_verb *const 
     }
 }
 
-static int unknown_verb(const char *command, const struct cli_verb *const *verbs, const char *name)
+static int unknown_verb(const struct cli_program *program, const char *command,
+                        const struct cli_verb *const *verbs, const char *name)
 {
     char hint[512] = "one of: ";
-    bool option = name[0] == '-';
+    bool option = name[0] == '-', job = false;
+    for (uint32_t i = 0; strcmp(command, program->name) == 0 && program->jobs[i] != NULL; i++)
+        job = job || strcmp(program->jobs[i]->name, name) == 0;
     struct nearest nearest;
     nearest_init(&nearest, name);
     for (uint32_t i = 0; verbs[i] != NULL; i++) nearest_offer(&nearest, verbs[i]->name);
     if (option)
         text_format(hint, sizeof hint, "options follow a verb; see %s --help", command);
+    else if (job)
+        text_format(hint, sizeof hint, "it is a job: %s submit %s", command, name);
     else if (nearest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", nearest.name);
     else
@@ -95,7 +100,7 @@ int cli_dispatch(const struct cli_program *program, const char *command, const c
         return print_verbs(command, about, verbs);
     for (uint32_t i = 0; verbs[i] != NULL; i++)
         if (strcmp(verbs[i]->name, argv[1]) == 0) return verbs[i]->run(program, argc - 1, argv + 1);
-    return unknown_verb(command, verbs, argv[1]);
+    return unknown_verb(program, command, verbs, argv[1]);
 }
 
 /* A closed stream is held by /dev/null, opened for reading: input ends at once, output fails. */

@@ -90,7 +90,10 @@ static uint64_t read_bytes(struct reader *r, const char *name, uint64_t max)
     if (text == NULL) return 0;
     if (text_parse_bytes(text, &value) && value >= 1 && value <= max) return value;
     char limit[TEXT_NUMBER_MAX], wanted[96];
-    text_bytes(limit, max);
+    if (max % KIB == 0)
+        text_bytes(limit, max);
+    else /* rounded, it would be more than is let in */
+        text_format(limit, sizeof limit, "%llu", (unsigned long long)max);
     text_format(wanted, sizeof wanted, "bytes, as in 4096, 64K or 1.5G, from 1 to %s", limit);
     refuse(r, name, text, wanted);
     return 0;

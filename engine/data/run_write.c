@@ -178,7 +178,8 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
         if (r < 0) return r;
     }
     if (key.size > KEY_BYTES_MAX || value.size > VALUE_BYTES_MAX)
-        return error_set(&w->task->error, GLINT_E_VALUE_LIMIT, NULL,
+        return error_set(&w->task->error, GLINT_E_VALUE_LIMIT,
+                         "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
                          "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
                          (unsigned long long)key.size, (unsigned long long)value.size);
     w->parts[partition].records++;

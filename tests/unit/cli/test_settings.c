@@ -111,7 +111,7 @@ Test(settings, sizes_and_counts_have_bounds)
                        "--split-size");
         expect_refused(READ("--max-line", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE, "--max-line");
     }
-    expect_refused(READ("--max-line", "4G"), GLINT_E_BAD_VALUE, "--max-line");
+    expect_refused(READ("--max-line", "4G"), GLINT_E_BAD_VALUE, "from 1 to 4294967295");
     expect_refused(READ("--partitions", "0"), GLINT_E_BAD_VALUE, "--partitions");
     expect_refused(READ("--partitions", "100001"), GLINT_E_BAD_VALUE, "--partitions");
     expect_refused(READ("--partitions", "two"), GLINT_E_BAD_VALUE, "--partitions");
