@@ -21,7 +21,7 @@ struct glint_config {
     const char *event_log;         /* a file for what happens (docs/event-log.md); NULL: none */
     const struct cluster *cluster; /* where executors are (net/cluster.h); NULL: in this process */
     uint32_t slots;                /* local[N]; 0: as many as processors */
-    uint64_t memory_bytes;         /* of the process; 0: MEMORY_BYTES_DEFAULT */
+    uint64_t memory_bytes;         /* of the process; 0: the default, or the cluster's */
     const char *work_dir;          /* parent of the run's own folder; NULL: $TMPDIR or /tmp */
     uint64_t split_bytes;          /* 0: from the input */
     uint32_t partitions;           /* 0: from the input */

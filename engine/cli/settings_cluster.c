@@ -103,5 +103,6 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
         !read_executors(c, cli_line_option(line, "executors"), error))
         return false;
     out->config.cluster = c;
+    if (!cli_line_given(line, "memory")) out->config.memory_bytes = 0; /* that of its slots */
     return true;
 }

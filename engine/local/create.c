@@ -9,10 +9,26 @@
 
 /* ---- The context */
 
+/* What so many slots would have if each had no more than any slot of the cluster: plans are made
+ * for them. 0 where executors come by themselves. */
+static uint64_t cluster_memory(const struct cluster *cluster, uint32_t slots)
+{
+    uint64_t least = 0;
+    for (uint32_t i = 0; cluster->listen_host == NULL && i < cluster->executor_count; i++) {
+        const struct cluster_executor *e = &cluster->executors[i];
+        uint64_t share = e->memory_bytes / (e->slots > 0 ? e->slots : slots); /* as many as here */
+        if (share < SLOT_MEMORY_BYTES_MIN) share = SLOT_MEMORY_BYTES_MIN; /* it refuses itself */
+        if (i == 0 || share < least) least = share;
+    }
+    return least * slots;
+}
+
 static int config_check(struct glint_config *c, struct glint_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
+    if (c->memory_bytes == 0 && c->cluster != NULL && c->slots <= SLOTS_MAX)
+        c->memory_bytes = cluster_memory(c->cluster, c->slots);
     if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
     if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
     if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
