@@ -18,7 +18,7 @@ struct entry {
 
 struct entries {
     struct glint *g;
-    bool text;
+    bool text, filters; /* else counts */
     const char *about;
     struct entry *items;
     uint32_t count, capacity;
@@ -125,9 +125,11 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.count = 0};
     int r = glint_collect_each(rdd, row, e);
     if (r == 0 && e->count == 0)
-        r = glint_abort(e->g, GLINT_E_COUNTS_INVALID,
-                        "is it empty, or a sample of it, or did no row fit?",
-                        "%s: there are no keys", e->about);
+        r = e->filters ? glint_abort(e->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved",
+                                     "%s: there are no filters", e->about)
+                       : glint_abort(e->g, GLINT_E_COUNTS_INVALID,
+                                     "is it empty, or a sample of it, or did no row fit?",
+                                     "%s: there are no keys", e->about);
     if (r == 0) r = entries_sizes(e, out);
     glint_free(e->items);
     if (out->keys != NULL)
@@ -188,7 +190,7 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
 {
     *out = (struct sizes){.count = 0};
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
-    struct entries e = {.g = glint_context(filters), .text = text, .about = about};
+    struct entries e = {.g = glint_context(filters), .text = text, .filters = true, .about = about};
     return read_entries(&e, filters, take_params, out);
 }
 
