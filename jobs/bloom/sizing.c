@@ -3,74 +3,100 @@
  * The blocks of a filter do not get equally many ids: with n ids in b blocks a block's load is
  * Poisson distributed with mean l = n / b, and the filter's rate is the mean of the blocks' rates
  * (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007, section 3). The
- * classic formula, at equal bits per id, promises too little. Here the mean is a finite sum. Let d
- * bits of a block be asked for. That all are set is, by inclusion and exclusion over those that are
- * not, the sum over j of (-1)^j C(d, j) times the chance that i ids miss j given bits, which is
- * q_j^i; and the Poisson mean of q_j^i is e^(-l (1 - q_j)). So
+ * classic formula, at equal bits per id, promises too little. Here the mean is summed load by load:
  *
- *     rate(l) = sum over j of w_j e^(-l (1 - q_j)),   w_j = (-1)^j sum over d of P(d) C(d, j)
+ *     rate(l) = sum over i of e^-l l^i / i! * full(i)
  *
- * block512: an id misses j bits with q_j = (1 - j/512)^k, and the k bits asked for are d different
- * ones with P(d), since two hashes may fall on one bit. split-block: one bit in each of 8 words, so
- * d = 8 and q_j = (31/32)^j. The sum loses digits to cancellation, at most C(24, 12) ulps of a long
- * double; that is why block512 has at most 24 hashes. */
+ * where full(i) is the chance that the bits an id asks for are all set in a block of i others.
+ * split-block: one bit in each of 8 words, full(i) = (1 - (31/32)^i)^8. block512: the k bits asked
+ * for are d different ones with chance asked(d), since two hashes may fall on one bit; and d given
+ * bits are all set after h hashes with chance set(h, d), of which the next hash makes
+ * set(h + 1, d) = set(h, d) (512 - d) / 512 + set(h, d - 1) d / 512.
+ *
+ * Nothing is subtracted, so no digit is lost, however small the rate; and nothing but additions,
+ * multiplications and divisions of doubles decides a size: each processor gets the same. A closed
+ * form there is, by inclusion and exclusion, but its terms cancel. */
 #include "jobs/bloom/internal.h"
 
 #include <math.h>
 
 struct mixture {
-    uint32_t terms;
-    long double weight[BLOOM_K_MAX_512 + 1], hit[BLOOM_K_MAX_512 + 1]; /* w_j and 1 - q_j */
+    uint32_t k;                        /* of block512; 0: split-block */
+    double asked[BLOOM_K_MAX_512 + 1]; /* [d] */
 };
 
-static_assert(BLOOM_K_SPLIT <= BLOOM_K_MAX_512, "a mixture holds either layout's terms");
+/* A block while ids are put into it. */
+struct filling {
+    uint32_t ids;
+    double set[BLOOM_K_MAX_512 + 1]; /* block512: [d] */
+    double clear;                    /* split-block: a given bit */
+};
 
-/* chance[d]: that k hashes fall on d different bits of 512. */
-static void distinct_bits(uint32_t k, long double chance[BLOOM_K_MAX_512 + 1])
-{
-    for (uint32_t d = 0; d <= k; d++) chance[d] = d == 0;
-    for (uint32_t hash = 0; hash < k; hash++) {
-        for (uint32_t d = hash + 1; d > 0; d--)
-            chance[d] = chance[d] * d / 512 + chance[d - 1] * (512 - (d - 1)) / 512;
-        chance[0] = 0;
-    }
-}
+/* More ids or hashes leave a bit of a block clear with less than e^-48: the rate is 1 in a double.
+ */
+enum { LOAD_MAX = 1 << 16, HASHES_MAX = 48 * 512 };
 
 static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
 {
-    struct mixture mix = {.terms = k + 1};
-    long double chance[BLOOM_K_MAX_512 + 1] = {0};
+    struct mixture mix = {.asked = {1}};
     assert(k >= 1 && k <= BLOOM_K_MAX_512 && bloom_has_blocks(layout));
-    bool split = layout == BLOOM_SPLIT_BLOCK;
-    if (split)
-        chance[k] = 1;
-    else
-        distinct_bits(k, chance);
-    for (uint32_t d = 1; d <= k; d++) {
-        long double choose = 1; /* (-1)^j C(d, j) */
-        for (uint32_t j = 0; j <= d; j++) {
-            mix.weight[j] += chance[d] * choose;
-            choose *= -(long double)(d - j) / (j + 1);
-        }
+    if (layout == BLOOM_SPLIT_BLOCK) return mix;
+    mix.k = k;
+    for (uint32_t hash = 0; hash < k; hash++) {
+        for (uint32_t d = hash + 1; d > 0; d--)
+            mix.asked[d] = mix.asked[d] * d / 512 + mix.asked[d - 1] * (513 - d) / 512;
+        mix.asked[0] = 0;
     }
-    for (uint32_t j = 0; j <= k; j++)
-        mix.hit[j] = split ? 1 - powl(31.0L / 32, j) : 1 - powl(1 - j / 512.0L, k);
     return mix;
 }
 
-static double mixture_rate(const struct mixture *mix, double load)
+/* Puts an id into the block; then the chance that the bits of another are all set. */
+static double fill_block(const struct mixture *mix, struct filling *f)
 {
-    long double rate = 0;
-    for (uint32_t j = 0; j < mix->terms; j++) rate += mix->weight[j] * expl(-load * mix->hit[j]);
-    return rate < 0 ? 0 : rate > 1 ? 1 : (double)rate;
+    f->ids++;
+    if (mix->k == 0) {
+        f->clear *= 31.0 / 32;
+        const double square = (1 - f->clear) * (1 - f->clear), fourth = square * square;
+        return fourth * fourth;
+    }
+    if ((uint64_t)f->ids * mix->k > HASHES_MAX) return 1;
+    for (uint32_t hash = 0; hash < mix->k; hash++)
+        for (uint32_t d = mix->k; d > 0; d--)
+            f->set[d] = f->set[d] * ((512.0 - d) / 512) + f->set[d - 1] * (d / 512.0);
+    double full = 0;
+    for (uint32_t d = 1; d <= mix->k; d++) full += mix->asked[d] * f->set[d];
+    return full;
 }
 
-/* The largest load at which the rate is at most p; it grows with the load. 0: none above `least`.
+/* The chances of the loads are those of the Poisson distribution times a factor, which goes with
+ * their sum: e^-load may be too small for a double. The loads behind the last one that is looked at
+ * are too rare to change the sum. */
+static double mixture_rate(const struct mixture *mix, double load)
+{
+    struct filling block = {.set = {1}, .clear = 1};
+    double chance = 1, chances = 1, sum = 0;
+    assert(load >= 0);
+    if (load > LOAD_MAX) return 1;
+    for (uint32_t ids = 1; ids <= load || chance > sum * 0x1p-60; ids++) {
+        chance *= load / ids;
+        chances += chance;
+        sum += chance * fill_block(mix, &block);
+        if (chances < 0x1p500) continue;
+        chance *= 0x1p-500;
+        chances *= 0x1p-500;
+        sum *= 0x1p-500;
+    }
+    const double rate = sum / chances;
+    return rate < 1 ? rate : 1;
+}
+
+/* The largest load from `least` on at which the rate is at most p; it grows with the load. 0: none.
  */
-static double load_for_rate(const struct mixture *mix, double p, double least, double most)
+static double load_for_rate(const struct mixture *mix, double p, double least)
 {
     if (mixture_rate(mix, least) > p) return 0;
-    double low = least, high = most;
+    double low = least, high = 2 * least;
+    for (; high < LOAD_MAX && mixture_rate(mix, high) <= p; high *= 2) low = high;
     for (int i = 0; i < 100 && high - low > low * 1e-13; i++) {
         double middle = low + (high - low) / 2;
         *(mixture_rate(mix, middle) <= p ? &low : &high) = middle;
@@ -78,8 +104,6 @@ static double load_for_rate(const struct mixture *mix, double p, double least, d
     return low;
 }
 
-/* Between a block per id and over a hundred ids per bit, where the rate is 1 in a double. */
-enum { LOAD_MIN = 1, LOAD_MAX = 1 << 16 };
 #define RATE_MIN 1e-10
 
 static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
@@ -91,7 +115,7 @@ static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
     for (uint32_t k = split ? BLOOM_K_SPLIT : 1; k <= (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512);
          k++) {
         struct mixture mix = mixture_of(sizing->layout, k);
-        double load = load_for_rate(&mix, sizing->p, LOAD_MIN, LOAD_MAX);
+        double load = load_for_rate(&mix, sizing->p, best > 0 ? best : 1);
         if (load <= best) continue;
         best = load;
         sizing->k = k;
