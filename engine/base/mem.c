@@ -38,7 +38,7 @@ int64_t mem_live(void)
 }
 
 #define LARGE_BLOCK_BYTES (4 * MIB)
-#define PAGE_BYTES        ((uint64_t)4096)
+#define PAGE_BYTES        ((uint64_t)65536) /* the largest that a kernel has, on arm64 */
 
 void mem_keep_freed(void)
 {
