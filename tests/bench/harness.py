@@ -228,9 +228,9 @@ class Bench:
 
     def submit(self, job, *rest, master="local[1]", cluster=None):
         """In this process, or on the executors of a file, which run already."""
-        where = ["--cluster", str(cluster)] if cluster else ["--master", master]
-        return [str(self.glint), "submit", job, *map(str, rest), *where, "-q",
-                "--work-dir", str(self.scratch)]
+        where = (["--cluster", str(cluster)] if cluster
+                 else ["--master", master, "--work-dir", str(self.scratch)])
+        return [str(self.glint), "submit", job, *map(str, rest), *where, "-q"]
 
     def measure(self, *commands, cpus):
         """One run of all commands at once; a Sample for each, in order."""
