@@ -7,6 +7,8 @@
 #include "engine/limits.h"
 #include "engine/plan/config.h"
 
+#define BAD_ROWS "bad rows" /* how the counters of all reasons begin */
+
 struct tally {
     uint32_t counter_count, stage_count;
     char *names[COUNTERS_MAX];

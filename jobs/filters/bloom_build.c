@@ -136,6 +136,21 @@ static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
     return bloom_chain(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
 }
 
+static int64_t rows_taken(const struct glint *g)
+{
+    return glint_counter_value(g, "rows read") - glint_counter_value(g, "bad rows");
+}
+
+/* Each row may be a new id, for which there is no room. */
+static void note_surplus(const struct plan *p, int64_t rows)
+{
+    if (rows <= (int64_t)p->sizes.rows) return;
+    glint_note(p->g,
+               "%s has %lld rows, %s counts %llu: if their ids differ, the filters are fuller than "
+               "P allows; run count-keys on what is built from",
+               p->paths[1], (long long)rows, p->paths[2], (unsigned long long)p->sizes.rows);
+}
+
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct plan p = {.g = g, .paths = args->positional, .args = args};
@@ -149,7 +164,10 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
     int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, lines);
-    if (r == 0) glint_save_as_msgpack_file(filters_of(&p, lines), p.paths[3]);
+    struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
+    const int64_t before = rows_taken(g);
+    if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[3]) == 0)
+        note_surplus(&p, rows_taken(g) - before);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;
 }
