@@ -552,12 +552,13 @@ class Driver(FaultTest):
         self.clean_and_serving(first, second)
 
     def test_has_nobody_who_reads(self):
-        """The output is complete; that its summary went nowhere is what the exit status says."""
+        """The output is complete; that its summary went nowhere is what the exit status says, and no
+        more, as behind `| head`."""
         for name in ("e1", "e2"):
             self.executor(name)
         job = self.begin("--json", closed=True)
         self.assertEqual(job.wait(), 74, job.err)
-        self.assertIn("error[E0305]", job.err)
+        self.assertNotIn("error", job.err)
         self.assertEqual(self.read_output("out"), self.expected())
         self.serves_the_next()
 
