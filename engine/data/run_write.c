@@ -9,11 +9,12 @@
 #include <limits.h>
 #include <lz4.h>
 
-#define WRITE_BYTES       (256 * KIB) /* per system call, about */
-#define MEMORY_STEP_BYTES (256 * KIB)
-#define LZ4_RAW_MIN       256u
-#define LZ4_SKIP_MAX      63u
-#define RECORD_HEADER_MAX 20u
+#define WRITE_BYTES        (256 * KIB) /* per system call, about */
+#define MEMORY_STEP_BYTES  (256 * KIB)
+#define MEMORY_LARGE_BYTES MIB
+#define LZ4_RAW_MIN        256u
+#define LZ4_SKIP_MAX       63u
+#define RECORD_HEADER_MAX  20u
 
 int run_read_file(const struct run_source *source, struct glint_task *task, uint64_t offset,
                   uint64_t size, uint8_t *out);
@@ -119,8 +120,10 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
         int r = flush_stored(w);
         if (r < 0) return r;
     }
-    if (!buffer_reserve(stored, RUN_BLOCK_HEADER_BYTES + (uint64_t)size))
-        return error_no_memory(&w->task->error);
+    uint64_t room = RUN_BLOCK_HEADER_BYTES + (uint64_t)size;
+    if (room > stored->capacity - stored->size && stored->size >= MEMORY_LARGE_BYTES)
+        room += w->memory_max; /* address space, once: doubling would copy it all again and again */
+    if (!buffer_reserve(stored, room)) return error_no_memory(&w->task->error);
     uint8_t *out = stored->data + stored->size;
     struct run_part *part = &w->parts[w->partition];
     struct run_block b = {.stored = pack_block(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
