@@ -479,8 +479,8 @@ int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
  * their smallest form, f64 as float 64, text as str (not checked for UTF-8), bytes as bin. */
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 
-/* The sum of a counter over the actions so far; 0 if nobody counted. Of "bad rows" that of all
- * reasons. */
+/* The sum of a counter over the actions so far, with its parts: "bad rows: REASON" is one of "bad
+ * rows"; 0 if nobody counted. */
 int64_t glint_counter_value(const struct glint *g, const char *name);
 
 #include "engine/glint_context.h" /* a context of one's own */

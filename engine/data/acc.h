@@ -34,8 +34,9 @@ static inline struct glint_acc acc_make(struct pool *pool)
 {
     return (struct glint_acc){.value.bytes = {NULL, 0}, .capacity = 0, .memory = pool};
 }
-/* Makes a large buffer's block the accumulator's, and the large one it had the buffer's, or none.
- * The value is what was in the buffer. */
+/* The value becomes what is in a buffer of more than ACC_LARGE_BYTES, whose block it takes over.
+ * The buffer, empty now, gets the large block that the accumulator had, or none; a small one stays
+ * with the pool. */
 void acc_exchange(struct glint_acc *acc, struct buffer *bytes);
 /* Gives a large accumulator's block back; the value is empty afterwards. */
 void acc_drop(struct glint_acc *acc);

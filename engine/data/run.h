@@ -73,6 +73,14 @@ static inline struct run_slice run_slice(const struct run *run, uint32_t partiti
     return (struct run_slice){&run->source, run->parts[partition]};
 }
 
+/* No run holds a larger record. */
+static inline bool run_fits(struct glint_slice key, struct glint_slice value)
+{
+    return key.size <= KEY_BYTES_MAX && value.size <= VALUE_BYTES_MAX;
+}
+/* Sets VALUE_LIMIT, and answers it. */
+int run_refuse(struct glint_task *task, struct glint_slice key, struct glint_slice value);
+
 /* Writes one run, on the task's thread. Zeros are a writer that was never begun. */
 struct run_writer {
     struct glint_task *task;

@@ -11,7 +11,7 @@
 
 #define WRITE_BYTES        (256 * KIB) /* per system call, about */
 #define MEMORY_STEP_BYTES  (256 * KIB)
-#define MEMORY_LARGE_BYTES MIB
+#define MEMORY_LARGE_BYTES MIB /* a run that may become as large as runs in memory do */
 #define LZ4_RAW_MIN        256u
 #define LZ4_SKIP_MAX       63u
 #define RECORD_HEADER_MAX  20u
@@ -173,18 +173,21 @@ static int begin_partition(struct run_writer *w, uint32_t partition)
     return 0;
 }
 
+int run_refuse(struct glint_task *task, struct glint_slice key, struct glint_slice value)
+{
+    assert(!run_fits(key, value));
+    return error_set(&task->error, GLINT_E_VALUE_LIMIT,
+                     "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
+                     "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
+                     (unsigned long long)key.size, (unsigned long long)value.size);
+}
+
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value)
 {
-    if (partition != w->partition) {
-        int r = begin_partition(w, partition);
-        if (r < 0) return r;
-    }
-    if (key.size > KEY_BYTES_MAX || value.size > VALUE_BYTES_MAX)
-        return error_set(&w->task->error, GLINT_E_VALUE_LIMIT,
-                         "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
-                         "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
-                         (unsigned long long)key.size, (unsigned long long)value.size);
+    int r = partition != w->partition ? begin_partition(w, partition) : 0;
+    if (r < 0) return r;
+    if (!run_fits(key, value)) return run_refuse(w->task, key, value);
     w->parts[partition].records++;
     w->records++;
     if (RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
@@ -200,7 +203,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
     uint8_t header[RECORD_HEADER_MAX];
     unsigned n = codec_put_varint(header, key.size);
     n += codec_put_varint(header + n, value.size);
-    int r = append_raw(w, header, n);
+    r = append_raw(w, header, n);
     if (r == 0) r = append_raw(w, key.data, key.size);
     if (r == 0) r = append_raw(w, value.data, value.size);
     return r;

@@ -168,7 +168,7 @@ int driver_run(struct runner *runner, const struct action *action)
     if (r != 0) return r;
     struct active a = {.action = action,
                        .number = d->next_action++,
-                       .bad_rows_before = tally_sum(&d->tally, BAD_ROWS)};
+                       .bad_rows_before = tally_value(&d->tally, "bad rows")};
     d->active = &a;
     journal_action(d);
     r = run_active(d);

@@ -49,7 +49,7 @@ static int check_bad_rows(struct driver *d)
 {
     int64_t max = d->g->config.bad_rows_max;
     if (max < 0 || !d->g->config.skip_bad_rows) return 0;
-    int64_t bad = tally_sum(&d->tally, BAD_ROWS) - d->active->bad_rows_before;
+    int64_t bad = tally_value(&d->tally, "bad rows") - d->active->bad_rows_before;
     if (bad <= max) return 0;
     return error_set(driver_error(d), GLINT_E_TOO_MANY_BAD_ROWS,
                      "look at the input, or raise --max-bad-rows",

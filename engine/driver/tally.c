@@ -61,15 +61,12 @@ int tally_counters(struct tally *t, struct glint_slice counters, struct glint_er
 
 int64_t tally_value(const struct tally *t, const char *name)
 {
-    uint32_t i = tally_find(t, name);
-    return i < t->counter_count ? t->values[i] : 0;
-}
-
-int64_t tally_sum(const struct tally *t, const char *prefix)
-{
+    const size_t size = strlen(name);
     int64_t sum = 0;
     for (uint32_t i = 0; i < t->counter_count; i++)
-        if (strncmp(t->names[i], prefix, strlen(prefix)) == 0) sum += t->values[i];
+        if (strncmp(t->names[i], name, size) == 0 &&
+            (t->names[i][size] == '\0' || t->names[i][size] == ':'))
+            sum += t->values[i];
     return sum;
 }
 

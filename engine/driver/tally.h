@@ -7,8 +7,6 @@
 #include "engine/limits.h"
 #include "engine/plan/config.h"
 
-#define BAD_ROWS "bad rows" /* how the counters of all reasons begin */
-
 struct tally {
     uint32_t counter_count, stage_count;
     char *names[COUNTERS_MAX];
@@ -22,9 +20,8 @@ void tally_fini(struct tally *t);
 int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error *error);
 /* Adds a task's counters (msgpack, see executor.h). 0, PROTOCOL or NO_MEMORY. */
 int tally_counters(struct tally *t, struct glint_slice counters, struct glint_error *error);
+/* The sum of the counter and of its parts: "bad rows: REASON" is one of "bad rows". */
 int64_t tally_value(const struct tally *t, const char *name);
-/* The sum of all counters whose names begin with `prefix`. */
-int64_t tally_sum(const struct tally *t, const char *prefix);
 /* `name` is copied. False without memory. */
 bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t elapsed_ns);
 /* Built-in counters first, then the functions' by name. */

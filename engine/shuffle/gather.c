@@ -143,11 +143,7 @@ int gather_combine(struct gather *g, const struct glint_batch *batch)
 
 int gather_add_record(struct gather *g, struct glint_slice key, struct glint_slice value)
 {
-    if (key.size > KEY_BYTES_MAX || value.size > VALUE_BYTES_MAX)
-        return error_set(&g->task->error, GLINT_E_VALUE_LIMIT,
-                         "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
-                         "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
-                         (unsigned long long)key.size, (unsigned long long)value.size);
+    if (!run_fits(key, value)) return run_refuse(g->task, key, value);
     struct gather_record head = {(uint32_t)key.size, (uint32_t)value.size};
     uint64_t size = (sizeof head + key.size + value.size + 7) & ~(uint64_t)7;
     if (!buffer_reserve(&g->records, size) ||

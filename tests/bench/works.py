@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Callable
 
-from harness import (Failure, Result, Sample, filters_by_key, lines_by_key, parts, remove,
+from harness import (Failure, Result, Sample, checked, filters_by_key, lines_by_key, parts, remove,
                      same_output, say)
 
 P = "0.01"
@@ -386,18 +386,19 @@ def scale_admit(row, bench):
     if not bench.glint:
         return None
     words, sample, out = bench.folder / "words.txt", bench.out("sample"), bench.out("glint")
-    generate = [bench.glint, "generate", "words", "--overwrite", "--rows", STRINGS, words]
     remove(sample)
-    for command in ([*map(str, generate)], bench.submit("gap-sample", words, sample)):
-        subprocess.run(command, check=True)
+    checked([bench.glint, "generate", "words", "--overwrite", "--rows", str(STRINGS), words])
+    checked(bench.submit("gap-sample", words, sample))
     lists = ["--bits-per-element", "2.57", f"{sample}/part-*", words]
     table = bench.submit("speedup", "--slots", "1,2", "--repeats", "9", *lists, out,
                          master="local[2]")
     bench.one(table, out, cpus="-")
     ratio = speed_up_of(b"".join(parts(out)), "admit")
-    whole = {slots: bench.submit("admit", *lists, out, master=f"local[{slots}]") for slots in (1, 2)}
-    samples = bench.alternate({f"local[{slots}]": lambda c=command: bench.one(c, out, cpus="-")
-                               for slots, command in whole.items()})
+    sides = {}
+    for master in ("local[1]", "local[2]"):
+        command = bench.submit("admit", *lists, out, master=master)
+        sides[master] = lambda c=command: bench.one(c, out, cpus="-")
+    samples = bench.alternate(sides)
     words.unlink()
     seconds = [s.seconds for s in samples.values()]
     return row.result("x", glint=ratio, ratio=seconds[0] / seconds[1], samples=samples,
