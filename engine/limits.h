@@ -59,7 +59,7 @@
 #define RESULT_INLINE_BYTES_MAX MIB /* a task's result beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES_MIN   MIB /* of a broadcast: its size / 64, but no less */
 #define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
-#define FETCH_CHUNK_BYTES_MAX   MIB
+#define FETCH_CHUNK_BYTES_MAX   (256 * KIB)
 #define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */
 #define EXECUTORS_MAX           65536u     /* in the life of one job */
 #define STAGE_ATTEMPTS_MAX      4u         /* consecutive ones that failed to fetch */

@@ -19,7 +19,7 @@ struct member {
     uint32_t node; /* the first member of the same host */
     uint32_t slots;
     bool lost, draining, silent, set_aside;
-    bool loses_outputs; /* in the running action: one could not be fetched */
+    bool loses_outputs;  /* in the running action: one could not be fetched */
     uint64_t value_told; /* broadcasts up to this id */
     /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
     bool *plan_told;

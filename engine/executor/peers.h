@@ -13,7 +13,7 @@
 #include "engine/net/wire.h"
 #include "engine/shuffle/fetch.h"
 
-#define PEER_WINDOW_BYTES (16 * MIB)
+#define PEER_WINDOW_BYTES (8 * MIB)
 
 struct peers;
 

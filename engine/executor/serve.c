@@ -1,19 +1,14 @@
 /* Answers stand in a queue per connection and are begun in its order, as long as the connection's
- * window lasts. What lies in memory goes out from there, held until it was sent. What lies in a
- * file passes through one of a few blocks, filled on libuv's pool, at most four at a time, so four
- * file descriptors are all it ever takes; they are opened for each read, as a reader's are
- * (data/run.c): a read is a megabyte, and its file in the page cache. Mapping the file instead, so
- * that the kernel takes its pages to the socket, was slower by a third and more: the tables of 256
- * pages cost more than a copy into a block that the processor's cache still has. */
+ * window lasts. What lies in memory goes out from there, held until it was sent; what lies in a
+ * file passes through a block (blocks.h). */
 #include "engine/executor/serve.h"
 
-#include "engine/base/env.h"
+#include "engine/executor/blocks.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define WANTS_MAX  1024u /* that one connection may have waiting */
-#define BLOCKS_MAX 16u   /* of FETCH_CHUNK_BYTES_MAX, for files */
+#define WANTS_MAX 1024u /* that one connection may have waiting */
 
 struct want {
     struct want *next;
@@ -31,11 +26,6 @@ struct client {
     uint64_t window;  /* bytes of those */
 };
 
-struct block {
-    struct block *next;
-    uint8_t *bytes;
-};
-
 enum held { HELD_NOTHING, HELD_RUN, HELD_RESULT, HELD_VALUE };
 
 /* One answer on its way. */
@@ -45,12 +35,7 @@ struct answer {
     enum held held;
     void *what;          /* that is held */
     struct buffer bytes; /* its own, or empty */
-    struct block *block; /* or NULL */
-    /* A file's. */
-    uv_work_t work;
-    const struct run *run;
-    uint64_t offset;
-    int64_t read; /* how many, or a negative errno */
+    struct block_read file;
 };
 
 struct serve {
@@ -58,8 +43,7 @@ struct serve {
     struct store *store;
     struct values *values;
     struct client *clients; /* the one that asked last comes first */
-    struct block *blocks;   /* free ones */
-    uint32_t block_count;
+    struct blocks blocks;
     uint64_t bytes;
     uint32_t answers;
     bool destroyed; /* freed with its last answer */
@@ -72,36 +56,8 @@ struct serve *serve_create(struct net *net, struct store *store, struct values *
     s->net = net;
     s->store = store;
     s->values = values;
+    blocks_init(&s->blocks, net->loop);
     return s;
-}
-
-static void free_blocks(struct serve *s)
-{
-    while (s->blocks != NULL) {
-        struct block *b = s->blocks;
-        s->blocks = b->next;
-        mem_free(b->bytes);
-        mem_free(b);
-        assert(s->block_count > 0);
-        s->block_count--;
-    }
-}
-
-static struct block *take_block(struct serve *s)
-{
-    struct block *b = s->blocks;
-    if (b != NULL) {
-        s->blocks = b->next;
-        return b;
-    }
-    if (s->block_count == BLOCKS_MAX) return NULL;
-    b = mem_alloc(sizeof *b);
-    if (b != NULL && (b->bytes = mem_alloc(FETCH_CHUNK_BYTES_MAX)) == NULL) {
-        mem_free(b);
-        b = NULL;
-    }
-    if (b != NULL) s->block_count++;
-    return b;
 }
 
 static void want_free(struct want *w)
@@ -128,10 +84,7 @@ static void answer_end(struct answer *a)
     if (a->held == HELD_RUN) store_release(s->store, a->what);
     if (a->held == HELD_RESULT) store_release_result(s->store, a->what);
     if (a->held == HELD_VALUE) values_release(s->values, a->what);
-    if (a->block != NULL) {
-        a->block->next = s->blocks;
-        s->blocks = a->block;
-    }
+    blocks_release(&s->blocks, &a->file);
     buffer_fini(&a->bytes);
     c->window -= a->size;
     c->answers--;
@@ -191,33 +144,20 @@ static void send_gone(struct client *c, uint64_t request, const struct glint_err
         conn_close(c->conn, false); /* without memory even for that: its asker will notice */
 }
 
-/* ---- Files */
-
-static void on_pool(uv_work_t *work)
+static void on_read(struct block_read *r, int code)
 {
-    struct answer *a = work->data;
-    struct env *env = a->run->env;
-    int file = env->open(env, a->run->path, ENV_READ);
-    a->read = file;
-    if (file < 0) return;
-    a->read = env_read_full(env, file, a->block->bytes, a->size, a->offset);
-    env->close(env, file);
-}
-
-static void on_read(uv_work_t *work, int status)
-{
-    struct answer *a = work->data;
+    struct answer *a = r->arg;
     struct client *c = a->client;
     struct glint_error why = {.code = GLINT_OK};
-    if (status == 0 && a->read == (int64_t)a->size && c->conn != NULL) {
-        send_bytes(a, (struct glint_slice){a->block->bytes, a->size}, &why);
+    if (code == 0 && c->conn != NULL) {
+        send_bytes(a, (struct glint_slice){r->bytes, r->size}, &why);
         if (why.code == GLINT_OK) return;
-    } else if (status != 0 || a->read < 0) {
-        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
-                  a->run->path, uv_strerror(status != 0 ? status : (int)a->read));
-    } else {
+    } else if (code == UV_EOF) {
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
-                  "%s: the file ends early", a->run->path);
+                  "%s: the file ends early", r->run->path);
+    } else if (code != 0) {
+        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
+                  r->run->path, uv_strerror(code));
     }
     if (c->conn != NULL) send_gone(c, a->request, &why);
     on_sent(a, false);
@@ -277,20 +217,12 @@ static int send_output(struct answer *a, const struct get *g, struct glint_error
         send_bytes(a, (struct glint_slice){run->source.memory + g->offset, g->size}, why);
         return 0;
     }
-    a->block = take_block(s);
-    if (a->block == NULL && s->block_count > 0) return -1;
-    if (a->block == NULL) {
-        error_no_memory(why);
-        return 0;
-    }
-    a->run = run;
-    a->offset = g->offset;
-    a->work.data = a;
+    a->file = (struct block_read){
+        .run = run, .offset = g->offset, .size = g->size, .done = on_read, .arg = a};
     answer_size(a, g->size);
-    int r = uv_queue_work(s->net->loop, &a->work, on_pool, on_read);
-    assert(r == 0); /* it fails without a work function only */
-    (void)r;
-    return 0;
+    int r = blocks_read(&s->blocks, &a->file);
+    if (r == GLINT_E_NO_MEMORY) error_no_memory(why);
+    return r == BLOCKS_BUSY ? -1 : 0;
 }
 
 static void send_result(struct answer *a, const struct get *g, struct glint_error *why)
@@ -429,7 +361,7 @@ void serve_on_closed(struct serve *s, struct conn *conn)
     c->conn = NULL;
     c->first = c->last = NULL;
     client_free_if_over(c);
-    if (s->clients == NULL) free_blocks(s);
+    if (s->clients == NULL) blocks_trim(&s->blocks);
 }
 
 uint64_t serve_bytes(const struct serve *s)
@@ -443,7 +375,6 @@ void serve_destroy(struct serve *s)
     assert(s->clients == NULL);
     s->destroyed = true;
     if (s->answers > 0) return; /* the pool reads: its last answer frees */
-    free_blocks(s);
-    assert(s->block_count == 0);
+    blocks_fini(&s->blocks);
     mem_free(s);
 }

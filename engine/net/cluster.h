@@ -33,8 +33,8 @@ struct cluster {
     /* NAME=value of what options said, which started executors take from their environment; ends
      * with NULL; NULL: none. */
     const char *const *launch_variables;
-    const char *log_dir;               /* of launched executors */
-    uint64_t log_bytes_max;            /* per log file */
+    const char *log_dir;    /* of launched executors */
+    uint64_t log_bytes_max; /* per log file */
     uint32_t drivers_max;
     struct liveness_limits heartbeat;
     uint64_t connect_ms; /* of one connection */

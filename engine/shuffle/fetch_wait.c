@@ -1,4 +1,4 @@
-/* See fetch_wait.h. One lock and one condition per task: what arrives is a megabyte, or a place. */
+/* See fetch_wait.h. One lock and one condition per task: what arrives is a chunk, or a place. */
 #include "engine/shuffle/fetch_wait.h"
 
 #include <assert.h>
@@ -8,6 +8,7 @@ void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct
     w->task = task;
     w->fetcher = fetcher;
     w->out = 0;
+    w->awaited = NULL;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
 }
@@ -45,7 +46,7 @@ static void on_done(struct fetch_request *r)
     assert(!a->over && w->out > 0);
     a->over = true;
     w->out--;
-    pthread_cond_signal(&w->changed);
+    if (w->awaited == a || (w->awaited == NULL && w->out == 0)) pthread_cond_signal(&w->changed);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -71,7 +72,9 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
 void fetch_wait_for(struct fetch_wait *w, struct asked *a)
 {
     pthread_mutex_lock(&w->lock);
+    w->awaited = a;
     while (!a->over) pthread_cond_wait(&w->changed, &w->lock);
+    w->awaited = NULL;
     pthread_mutex_unlock(&w->lock);
 }
 

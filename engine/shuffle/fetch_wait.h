@@ -23,7 +23,9 @@ struct fetch_wait {
     const struct fetcher *fetcher;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint32_t out; /* requests; guarded by the lock */
+    /* Guarded by the lock. */
+    uint32_t out;                /* requests */
+    const struct asked *awaited; /* by the slot; NULL: none, or all */
 };
 
 void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct fetcher *fetcher);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { BLOCKS = 16, ROUNDS_MAX = 32 };
-#define BLOCK_BYTES FETCH_CHUNK_BYTES_MAX /* 1 MiB */
+#define BLOCK_BYTES FETCH_CHUNK_BYTES_MAX
 
 enum mode { MODE_BARE, MODE_PLAIN, MODE_TLS, MODES };
 static const char *const mode_names[MODES] = {"bare", "plain", "tls"};
