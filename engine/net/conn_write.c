@@ -201,8 +201,11 @@ static int encrypt(struct conn *c, struct glint_error *why)
 static unsigned gather_secret(struct conn *c, uv_buf_t bufs[WRITE_BUFS], struct glint_error *why)
 {
     assert(c->encrypted.size == 0);
-    if (tls_ready(c->tls)) encrypt(c, why);
-    tls_output(c->tls, &c->encrypted); /* after a failure too: an alert */
+    tls_output(c->tls, &c->encrypted); /* so that the memory that was just sent is used again */
+    if (c->encrypted.size == 0) {
+        if (tls_ready(c->tls)) encrypt(c, why);
+        tls_output(c->tls, &c->encrypted); /* after a failure too: an alert */
+    }
     if (c->encrypted.size == 0) return 0;
     bufs[0] = uv_buf_init((char *)c->encrypted.data, (unsigned)c->encrypted.size);
     return 1;
