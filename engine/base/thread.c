@@ -3,10 +3,25 @@
 #include "engine/base/thread.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define STACK_BYTES ((size_t)8 << 20) /* what is touched takes memory, the rest addresses */
+#define TURN_NS     100000000u        /* the longest that Linux takes */
+
+/* Linux' sched_setattr(2), which glibc 2.36 does not have; the header of its struct and <sched.h>
+ * exclude each other. Before 6.12 a batch thread's `runtime` is passed over. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period; /* ns */
+};
 
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error)
 {
@@ -24,4 +39,14 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
     return error_set(error, GLINT_E_SYSTEM,
                      "raise the limit on processes (ulimit -u) or on memory, or use fewer slots",
                      "cannot start a thread: %s", strerror(failed));
+}
+
+void thread_go_last(void)
+{
+    static_assert(sizeof(struct scheduling) == 48, "SCHED_ATTR_SIZE_VER0");
+    struct scheduling batch = {.size = sizeof batch,
+                               .policy = SCHED_BATCH,
+                               .nice = getpriority(PRIO_PROCESS, 0),
+                               .runtime = TURN_NS};
+    syscall(SYS_sched_setattr, 0, &batch, 0u);
 }

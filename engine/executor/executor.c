@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -113,20 +112,12 @@ static void answer(struct executor *e, struct message *outcome)
     assert(before > 0);
 }
 
-/* A slot that is woken must not take the processor from the loop that woke it: that has other slots
- * to wake, and whatever ends meanwhile waits for it. For this the system has batch threads. */
-static void let_loops_go_first(void)
-{
-    const struct sched_param any = {.sched_priority = 0};
-    pthread_setschedparam(pthread_self(), SCHED_BATCH, &any); /* a hint: slower where it fails */
-}
-
 /* The outcome message travels with the task from the start: reporting an error needs no memory. */
 static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
     struct executor *e = slot->executor;
-    let_loops_go_first();
+    thread_go_last(); /* a slot must not take the processor from the loop that has just woken it */
     for (struct message *m; (m = next_task(slot)) != NULL;) {
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
