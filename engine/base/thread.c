@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #define STACK_BYTES ((size_t)8 << 20) /* what is touched takes memory, the rest addresses */
-#define TURN_NS     100000000u        /* the longest that Linux takes */
+#define SLICE_NS    100000000u        /* the longest that Linux takes */
 
 /* Linux' sched_setattr(2), which glibc 2.36 does not have; the header of its struct and <sched.h>
- * exclude each other. Before 6.12 a batch thread's `runtime` is passed over. */
+ * exclude each other. Before 6.12 a batch thread's `runtime`, its time slice, is passed over. */
 struct scheduling {
     uint32_t size, policy;
     uint64_t flags;
@@ -47,6 +47,6 @@ void thread_go_last(void)
     struct scheduling batch = {.size = sizeof batch,
                                .policy = SCHED_BATCH,
                                .nice = getpriority(PRIO_PROCESS, 0),
-                               .runtime = TURN_NS};
+                               .runtime = SLICE_NS};
     syscall(SYS_sched_setattr, 0, &batch, 0u);
 }

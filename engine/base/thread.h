@@ -10,8 +10,9 @@
  * process began with. 0, or SYSTEM, NO_MEMORY. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
 
-/* For a thread that computes beside others that hand it its work: it waits its turn when it is
- * woken, and they need not wait for its turn to end. A hint: where it fails, it is only slower. */
+/* For the calling thread, which computes beside others that hand it its work: it waits its turn
+ * when it is woken, and they need not wait for its time slice to end. Its niceness stays as it is.
+ * A hint to the system: where that does not take it, things are only slower. */
 void thread_go_last(void);
 
 #endif

@@ -1,11 +1,14 @@
 /* Files' bytes on their way to sockets: a few blocks, small enough to be in the processor's cache
- * still when they are sent, filled on libuv's pool. The loop's thread calls, and is called. */
+ * still when they are sent, filled on libuv's pool, in any order. All calls, and `done`, on the
+ * loop's thread; none of them blocks. */
 #ifndef GLINT_EXECUTOR_BLOCKS_H
 #define GLINT_EXECUTOR_BLOCKS_H
 
 #include "engine/data/run.h"
 
 #include <uv.h>
+
+#define BLOCKS_MAX 16u
 
 /* Its asker's; from blocks_read until blocks_release it stays where it is. */
 struct block_read {
@@ -34,8 +37,8 @@ struct blocks {
 enum { BLOCKS_BUSY = 1 };
 
 void blocks_init(struct blocks *b, uv_loop_t *loop);
-/* 0: `done` will be called. GLINT_E_NO_MEMORY, or BLOCKS_BUSY: no block is free until one is
- * released. */
+/* 0: `done` will be called, not before this returns. Else nothing was begun: GLINT_E_NO_MEMORY, or
+ * BLOCKS_BUSY: no block is free until one is released. */
 int blocks_read(struct blocks *b, struct block_read *r);
 /* Of a read that is done; any other has no block, and nothing happens. */
 void blocks_release(struct blocks *b, struct block_read *r);

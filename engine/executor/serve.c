@@ -33,9 +33,9 @@ struct answer {
     struct client *client;
     uint64_t request, size;
     enum held held;
-    void *what;          /* that is held */
-    struct buffer bytes; /* its own, or empty */
-    struct block_read file;
+    void *what;             /* that is held */
+    struct buffer bytes;    /* its own, or empty */
+    struct block_read file; /* of what lies in one */
 };
 
 struct serve {
@@ -152,12 +152,9 @@ static void on_read(struct block_read *r, int code)
     if (code == 0 && c->conn != NULL) {
         send_bytes(a, (struct glint_slice){r->bytes, r->size}, &why);
         if (why.code == GLINT_OK) return;
-    } else if (code == UV_EOF) {
-        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
-                  "%s: the file ends early", r->run->path);
     } else if (code != 0) {
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
-                  r->run->path, uv_strerror(code));
+                  r->run->path, code == UV_EOF ? "the file ends early" : uv_strerror(code));
     }
     if (c->conn != NULL) send_gone(c, a->request, &why);
     on_sent(a, false);
