@@ -11,8 +11,8 @@
 
 #include <assert.h>
 
-#define JOBS_MAX   4u
 #define JOB_BLOCKS 4u
+#define JOBS_MAX   (BLOCKS_MAX / JOB_BLOCKS)
 
 /* What a block is while nobody has it. */
 struct free_block {
@@ -81,7 +81,7 @@ static void on_pool(uv_work_t *work)
 
 /* ---- The loop */
 
-static void start_jobs(struct blocks *b);
+static void start_job(struct blocks *b);
 
 static int code_of(const struct block_read *r, int status)
 {
@@ -96,34 +96,27 @@ static void on_filled(uv_work_t *work, int status)
     struct blocks *b = r->blocks;
     assert(b->jobs > 0);
     b->jobs--;
-    start_jobs(b); /* the pool reads on while these are sent */
+    start_job(b); /* the pool reads on while these are sent */
     for (struct block_read *next; r != NULL; r = next) {
         next = r->next;
         r->done(r, code_of(r, status));
     }
 }
 
+/* One job begins with what there is, another only where it has enough to do. So at most one of
+ * those that run has less than JOB_BLOCKS. */
 static void start_job(struct blocks *b)
 {
-    struct block_read *first = b->first, *last = first;
-    uint32_t n = 1;
-    for (; n < JOB_BLOCKS && last->next != NULL; n++) last = last->next;
-    assert(b->waiting >= n);
-    b->first = last->next;
-    if (b->first == NULL) b->last = NULL;
-    last->next = NULL;
-    b->waiting -= n;
+    struct block_read *first = b->first;
+    if (first == NULL || (b->jobs > 0 && b->waiting < JOB_BLOCKS)) return;
+    b->first = b->last = NULL;
+    b->waiting = 0;
     b->jobs++;
+    assert(b->jobs <= JOBS_MAX);
     first->work.data = first;
     int r = uv_queue_work(b->loop, &first->work, on_pool, on_filled);
     assert(r == 0); /* it fails without a work function only */
     (void)r;
-}
-
-/* The first job begins with what there is; another only where it has enough to do. */
-static void start_jobs(struct blocks *b)
-{
-    while (b->jobs < JOBS_MAX && b->waiting >= (b->jobs == 0 ? 1 : JOB_BLOCKS)) start_job(b);
 }
 
 int blocks_read(struct blocks *b, struct block_read *r)
@@ -140,6 +133,6 @@ int blocks_read(struct blocks *b, struct block_read *r)
         b->first = r;
     b->last = r;
     b->waiting++;
-    start_jobs(b);
+    start_job(b);
     return 0;
 }
