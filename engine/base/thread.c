@@ -3,6 +3,8 @@
 #include "engine/base/thread.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -49,4 +51,32 @@ void thread_go_last(void)
                                .nice = getpriority(PRIO_PROCESS, 0),
                                .runtime = SLICE_NS};
     syscall(SYS_sched_setattr, 0, &batch, 0u);
+}
+
+int bell_open(struct bell *b, struct glint_error *error)
+{
+    if (pipe2(b->ends, O_CLOEXEC) == 0) return 0;
+    return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                     "cannot make a pipe: %s", strerror(errno));
+}
+
+void bell_ring(const struct bell *b)
+{
+    ssize_t n;
+    while ((n = write(b->ends[1], "", 1)) < 0 && errno == EINTR) continue;
+    assert(n == 1);
+}
+
+void bell_wait(const struct bell *b)
+{
+    ssize_t n;
+    char ring;
+    while ((n = read(b->ends[0], &ring, 1)) < 0 && errno == EINTR) continue;
+    assert(n == 1);
+}
+
+void bell_close(struct bell *b)
+{
+    close(b->ends[0]);
+    close(b->ends[1]);
 }

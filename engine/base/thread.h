@@ -15,4 +15,18 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
  * A hint to the system: where that does not take it, things are only slower. */
 void thread_go_last(void);
 
+/* Where threads wait for work, each until it is rung for. A pipe and no condition variable: to the
+ * system, who writes into a pipe is about to sleep, so that the thread that is woken may take the
+ * processor of the one that wakes it, instead of its own of before, where another may compute. */
+struct bell {
+    int ends[2];
+};
+/* 0, or SYSTEM. */
+int bell_open(struct bell *b, struct glint_error *error);
+/* One thread that waits, or the next that will, goes on. At most 4,096 rings without a wait. */
+void bell_ring(const struct bell *b);
+void bell_wait(const struct bell *b);
+/* Nobody waits any more. */
+void bell_close(struct bell *b);
+
 #endif

@@ -34,8 +34,9 @@ struct executor {
     uint64_t table_seed;
     atomic_uint_fast64_t run_memory; /* what finished runs may still take */
     atomic_uint_fast32_t unanswered;
+    struct bell work;
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work;
+    uint32_t idle;        /* slots that wait for work, and were not rung for yet */
     struct message *first, *last;
     uint64_t last_attempt;
     bool cancelled, ending;
@@ -96,7 +97,12 @@ static struct message *next_task(struct slot *slot)
 {
     struct executor *e = slot->executor;
     pthread_mutex_lock(&e->lock);
-    while (e->first == NULL && !e->ending) pthread_cond_wait(&e->work, &e->lock);
+    while (e->first == NULL && !e->ending) {
+        e->idle++;
+        pthread_mutex_unlock(&e->lock);
+        bell_wait(&e->work);
+        pthread_mutex_lock(&e->lock);
+    }
     struct message *m = pop_task(e);
     slot->running = m;
     slot->attempt_id = ++e->last_attempt;
@@ -154,10 +160,13 @@ struct executor *executor_create(const struct executor_config *config, struct gl
         error_no_memory(error);
         return NULL;
     }
+    if (bell_open(&e->work, error) != 0) {
+        mem_free(e);
+        return NULL;
+    }
     e->config = *config;
     e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
     pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->work, NULL);
     e->store = store_create();
     int r = e->store == NULL ? error_no_memory(error) : 0;
     if (r == 0 && config->env->random(config->env, &e->table_seed, sizeof e->table_seed) != 0)
@@ -192,8 +201,10 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     else
         e->first = m;
     e->last = m;
-    pthread_cond_signal(&e->work);
+    bool ring = e->idle > 0;
+    if (ring) e->idle--;
     pthread_mutex_unlock(&e->lock);
+    if (ring) bell_ring(&e->work);
     return 0;
 }
 
@@ -321,7 +332,7 @@ void executor_destroy(struct executor *e)
     if (e == NULL) return;
     pthread_mutex_lock(&e->lock);
     e->ending = true;
-    pthread_cond_broadcast(&e->work);
+    for (; e->idle > 0; e->idle--) bell_ring(&e->work);
     pthread_mutex_unlock(&e->lock);
     cancel_all(e);
     for (uint32_t i = 0; i < e->started; i++) pthread_join(e->slots[i].thread, NULL);
@@ -330,7 +341,7 @@ void executor_destroy(struct executor *e)
         message_destroy(m);
     }
     store_destroy(e->store);
-    pthread_cond_destroy(&e->work);
+    bell_close(&e->work);
     pthread_mutex_destroy(&e->lock);
     mem_free(e);
 }
