@@ -44,10 +44,11 @@ static int dispatch(struct driver *d)
     while (sched_next(s, d->env->now_ns(d->env), &run)) {
         int r = send_task(d, &run);
         if (r == 0) continue;
-        sched_on_failed(s, run.executor, run.stage, run.task, run.attempt, SCHED_FATAL);
+        sched_on_failed(s, run.executor, run.stage, run.task, run.attempt, SCHED_FATAL,
+                        d->env->now_ns(d->env));
         return r;
     }
-    return 0;
+    return sched_recall(s, &run) ? announce_kill(d, &run, KILL_QUEUED) : 0;
 }
 
 /* ---- The action */

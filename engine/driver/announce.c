@@ -79,12 +79,13 @@ int announce_for_task(struct driver *d, uint32_t executor, uint32_t number)
     return r;
 }
 
-int announce_kill(struct driver *d, const struct sched_run *run)
+int announce_kill(struct driver *d, const struct sched_run *run, enum kill which)
 {
     struct message like = {.type = MSG_KILL,
                            .stage = d->active->first_stage + run->stage,
                            .task = run->task,
-                           .attempt = run->attempt};
+                           .attempt = run->attempt,
+                           .id = which};
     return send_new(d, run->executor, &like);
 }
 

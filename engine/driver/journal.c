@@ -165,13 +165,12 @@ void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const 
 {
     const struct active *a = d->active;
     struct sched_run run;
-    bool wanted;
     if (d->log == NULL) return;
-    for (uint32_t slot = 0; slot < d->members[executor].slots; slot++) {
-        if (!sched_slot(a->sched, executor, slot, &run, &wanted)) continue;
+    for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);) {
         if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
+        if (run.queued) continue;
         bool ended =
-            !wanted || a->over ||
+            run.doomed || a->over ||
             (m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED);
         enum event_outcome outcome = ended                 ? EVENT_KILLED
                                      : m->type == MSG_DONE ? EVENT_DONE
@@ -207,12 +206,12 @@ void journal_loss(struct driver *d, uint32_t executor, const struct glint_error 
 {
     const struct active *a = d->active;
     struct sched_run run;
-    bool wanted;
     if (d->log == NULL || a == NULL || a->sched == NULL) return;
-    for (uint32_t slot = 0; slot < d->members[executor].slots; slot++) {
-        if (!sched_slot(a->sched, executor, slot, &run, &wanted)) continue;
+    for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);) {
+        if (run.queued) continue;
         log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, (struct glint_slice){NULL, 0});
-        if (wanted && !a->over) journal_retry(d, run.stage, run.task, run.attempt, executor, why);
+        if (!run.doomed && !a->over)
+            journal_retry(d, run.stage, run.task, run.attempt, executor, why);
     }
     log_lost_outputs(d, executor, why);
 }

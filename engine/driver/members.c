@@ -77,7 +77,8 @@ int driver_on_executor(struct driver *d, const struct executor_info *info)
     struct member *m = member_add(d, info);
     bool ok = m != NULL;
     if (ok && a != NULL && a->sched != NULL)
-        ok = member_begin(m, a->stage_count) && sched_add_executor(a->sched, m->node, m->slots);
+        ok = member_begin(m, a->stage_count) &&
+             sched_add_executor(a->sched, m->node, m->slots, m->slots);
     if (ok) journal_executor(d, d->member_count - 1, EVENT_JOINED, NULL);
     return ok ? 0 : error_no_memory(driver_error(d));
 }
@@ -162,13 +163,11 @@ static void recall_readers(struct driver *d, uint32_t executor)
 {
     const struct active *a = d->active;
     struct sched_run run;
-    bool wanted;
     int r = 0;
     for (uint32_t e = 0; e < d->member_count && r == 0; e++)
-        for (uint32_t slot = 0; slot < d->members[e].slots && !d->members[e].lost && r == 0; slot++)
-            if (sched_slot(a->sched, e, slot, &run, &wanted) && wanted &&
-                reads_from(a, run.stage, executor))
-                r = announce_kill(d, &run);
+        for (uint32_t at = 0; r == 0 && sched_each(a->sched, e, &at, &run);)
+            if (!run.doomed && reads_from(a, run.stage, executor))
+                r = announce_kill(d, &run, KILL_ANYHOW);
 }
 
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,

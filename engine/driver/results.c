@@ -115,7 +115,7 @@ static int on_done(struct driver *d, uint32_t executor, uint32_t number, struct 
     if (!sched_on_done(a->sched, executor, number, m->task, m->attempt, now) || a->over) return 0;
     if (d->members[d->members[executor].node].set_aside)
         members_review(d, executor, driver_error(d));
-    int r = sched_twin(a->sched, number, m->task, &twin) ? announce_kill(d, &twin) : 0;
+    int r = sched_twin(a->sched, number, m->task, &twin) ? announce_kill(d, &twin, KILL_ANYHOW) : 0;
     if (r != 0) return r;
     if (number + 1 != a->stage_count) return on_output(d, executor, number, m);
     a->results[m->task] = (struct result){m->body, m->counters, executor, true};
@@ -249,7 +249,9 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     struct active *a = d->active;
     enum sched_failure why = classify(m->error->code);
     bool stays = !a->over && sched_stage_needed(a->sched, number);
-    if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why)) return 0;
+    if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why,
+                         d->env->now_ns(d->env)))
+        return 0;
     if (why == SCHED_FETCH) on_fetch_failed(d, executor, number, m);
     if (why == SCHED_OWN) members_review(d, executor, m->error);
     if (!stays) return 0;

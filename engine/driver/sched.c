@@ -14,7 +14,7 @@ struct sched *sched_create(bool speculate)
     struct sched *s = mem_zalloc(sizeof *s);
     if (s == NULL) return NULL;
     s->speculate = speculate;
-    if (bits_reserve(&s->free_counts, SLOTS_MAX + 1)) return s;
+    if (bits_reserve(&s->rooms, BUCKETS_MAX + 1)) return s;
     mem_free(s);
     return NULL;
 }
@@ -33,8 +33,10 @@ void sched_destroy(struct sched *s)
     if (s == NULL) return;
     for (uint32_t i = 0; i < s->stage_count; i++) stage_fini(&s->stages[i]);
     for (uint32_t i = 0; i < s->executor_count; i++) mem_free(s->executors[i].attempts);
-    for (uint32_t i = 0; i <= SLOTS_MAX; i++) bits_fini(&s->buckets[i]);
-    bits_fini(&s->free_counts);
+    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) bits_fini(&s->buckets[i]);
+    bits_fini(&s->rooms);
+    bits_fini(&s->queues);
+    bits_fini(&s->leaving);
     bits_fini(&s->open);
     bits_fini(&s->late);
     mem_free(s->stages);
@@ -74,20 +76,24 @@ static bool reserve_buckets(struct sched *s, uint32_t slots)
 {
     uint32_t most = slots > s->slots_most ? slots : s->slots_most;
     for (uint32_t i = 1; i <= most; i++)
-        if (!bits_reserve(&s->buckets[i], s->executor_capacity)) return false;
+        if (!bits_reserve(&s->buckets[i], s->executor_capacity) ||
+            !bits_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
+            return false;
     s->slots_most = most;
-    return true;
+    return bits_reserve(&s->queues, s->executor_capacity) &&
+           bits_reserve(&s->leaving, s->executor_capacity);
 }
 
-bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots)
+bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead)
 {
-    assert(slots > 0 && slots <= SLOTS_MAX && node < EXECUTORS_MAX);
+    assert(slots > 0 && slots <= SLOTS_MAX && ahead <= slots && node < EXECUTORS_MAX);
     if (!reserve_nodes(s, node + 1) || !reserve_executors(s) || !reserve_buckets(s, slots))
         return false;
-    struct sched_executor e = {.node = node, .slots = slots};
-    e.attempts = e.free = mem_zalloc(sizeof *e.attempts * slots);
+    struct sched_executor e = {.node = node, .slots = slots, .ahead = ahead};
+    uint32_t places = slots + ahead;
+    e.attempts = e.free = mem_zalloc(sizeof *e.attempts * places);
     if (e.attempts == NULL) return false;
-    for (uint32_t i = 0; i + 1 < slots; i++) e.attempts[i].next = &e.attempts[i + 1];
+    for (uint32_t i = 0; i + 1 < places; i++) e.attempts[i].behind = &e.attempts[i + 1];
     s->executors[s->executor_count++] = e;
     sched_executor_usable(s, s->executor_count - 1, true);
     return true;
@@ -121,6 +127,7 @@ static bool stage_init(struct sched_stage *stage, uint32_t number, bool speculat
         stage->tasks[i].executor = stage->tasks[i].left = SCHED_NONE;
         bits_add(&stage->waiting, i);
     }
+    stage->waiting_count = stage->count;
     return true;
 }
 
@@ -239,14 +246,13 @@ bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sch
     return true;
 }
 
-bool sched_slot(const struct sched *s, uint32_t executor, uint32_t slot, struct sched_run *out,
-                bool *out_wanted)
+bool sched_each(const struct sched *s, uint32_t executor, uint32_t *at, struct sched_run *out)
 {
     if (executor >= s->executor_count || s->executors[executor].lost) return false;
     const struct sched_executor *e = &s->executors[executor];
-    if (slot >= e->slots || e->attempts[slot].task == NULL) return false;
-    *out = sched_run_of(s, &e->attempts[slot]);
-    *out_wanted = !e->attempts[slot].doomed;
+    while (*at < e->slots + e->ahead && e->attempts[*at].task == NULL) *at += 1;
+    if (*at == e->slots + e->ahead) return false;
+    *out = sched_run_of(s, &e->attempts[(*at)++]);
     return true;
 }
 
@@ -300,11 +306,14 @@ uint64_t sched_memory_bytes(const struct sched *s)
 {
     uint64_t size = sizeof *s + sizeof *s->executors * s->executor_capacity +
                     sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_count +
-                    bits_memory_bytes(&s->free_counts) + bits_memory_bytes(&s->open) +
-                    bits_memory_bytes(&s->late);
-    for (uint32_t i = 0; i <= SLOTS_MAX; i++) size += bits_memory_bytes(&s->buckets[i]);
-    for (uint32_t i = 0; i < s->executor_count; i++)
-        if (!s->executors[i].lost) size += sizeof(struct sched_attempt) * s->executors[i].slots;
+                    bits_memory_bytes(&s->rooms) + bits_memory_bytes(&s->open) +
+                    bits_memory_bytes(&s->late) + bits_memory_bytes(&s->queues) +
+                    bits_memory_bytes(&s->leaving);
+    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) size += bits_memory_bytes(&s->buckets[i]);
+    for (uint32_t i = 0; i < s->executor_count; i++) {
+        const struct sched_executor *e = &s->executors[i];
+        if (!e->lost) size += sizeof *e->attempts * ((uint64_t)e->slots + e->ahead);
+    }
     for (uint32_t i = 0; i < s->stage_count; i++) {
         const struct sched_stage *stage = &s->stages[i];
         size += sizeof *stage->tasks * stage->count + bits_memory_bytes(&stage->waiting) +

@@ -7,6 +7,12 @@
  * executor with the most free slots: it takes a task that prefers it, or else the first that waits,
  * which goes to the executor that it prefers itself if that one has a free slot.
  *
+ * Where no slot is free tasks are queued ahead, so that a slot has its next task at once: as many
+ * at an executor as it may have (`ahead`), and only while the stage has at least a task for each
+ * slot left. One that is queued runs when a slot there ends; it is called back [sched_recall] if
+ * before that another executor's slot is free and nothing else waits for it, or its own executor
+ * drains. Where it does not come back it may have a twin, like one that runs.
+ *
  *   task: WAITING -> RUNNING  [sched_next]
  *         RUNNING -> DONE     [sched_on_done]
  *         RUNNING -> WAITING  [sched_on_failed, sched_on_executor_lost]
@@ -17,7 +23,10 @@
  * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew; what
  * was begun before a failure is part of that one); a job may lose LOSSES_MAX executors. Nothing
  * counts in a stage that is no longer needed. An attempt's number is never given twice for a task,
- * so whatever comes late belongs to no attempt that runs, and is ignored.
+ * so whatever comes late belongs to no attempt that runs, and is ignored. What was queued at an
+ * executor that is lost had not begun. Of one whose process died just when a task had ended and the
+ * queued one had begun, that cannot be known; so once a process has died nothing is queued any
+ * more, and whoever kills processes is found out.
  *
  * Where another attempt goes: not to a node where the task failed by its own doing, if there is
  * another that takes tasks, even if that one is busy now, for where tasks fail soon is always room;
@@ -36,7 +45,9 @@ struct sched;
 struct sched_run {
     uint32_t executor, stage, task, attempt;
     bool speculative;
-    uint64_t begun_ns;
+    uint64_t begun_ns; /* queued: when it was queued */
+    bool queued;       /* it waits behind what runs there */
+    bool doomed;       /* its task no longer wants it */
 };
 
 /* NULL without memory. `speculate`: start a second attempt, on another node, of a task that runs
@@ -48,8 +59,9 @@ void sched_destroy(struct sched *s);
 
 /* All that add answer false without memory. Executors and stages are numbered from 0, each added
  * once, in order; stages before anything runs, an executor at any time. `node` numbers hosts, below
- * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots. */
-bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots);
+ * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots, and as many tasks
+ * `ahead`, behind those that run. */
+bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);
 /* Before anything runs: this task's output is there already, made by that attempt. */
@@ -59,8 +71,11 @@ void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t exe
  * attempt only. A hint: without memory it is not taken. */
 void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor);
 
-/* The next task to start, if there is one: it counts as running from here on. */
+/* The next task to start or to queue, if there is one: it counts as running from here on. */
 bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out);
+/* After sched_next said no: an attempt to be called back from where it is queued, one at a time
+ * from each executor. It then fails there as SCHED_REFUSED, unless it has begun by now. */
+bool sched_recall(struct sched *s, struct sched_run *out);
 /* When sched_next may answer otherwise without an event (speculation); UINT64_MAX: never. */
 uint64_t sched_wake_ns(const struct sched *s);
 
@@ -78,12 +93,12 @@ enum sched_failure {
     SCHED_REFUSED, /* it was not begun, or ended on our own wish: counts for nothing, is no retry */
 };
 bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                     uint32_t attempt, enum sched_failure why);
+                     uint32_t attempt, enum sched_failure why, uint64_t now_ns);
 /* The executor is gone with all it had; its number is not used again. `blame`: SCHED_NONE, or the
  * process died by a signal while it ran these tasks, so the attempt of each counts. `counts`: it is
  * one of the job's losses (a drain is none). */
 void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool counts);
-/* It gets no more tasks, those that run go on. */
+/* It gets no more tasks, those that run go on, those that are queued are called back. */
 void sched_on_draining(struct sched *s, uint32_t executor);
 /* It gets no more tasks until it is heard again. */
 void sched_on_silent(struct sched *s, uint32_t executor, bool silent);
@@ -108,13 +123,12 @@ bool sched_stage_done(const struct sched *s, uint32_t stage);
 bool sched_stage_failed(const struct sched *s, uint32_t stage);
 bool sched_stage_needed(const struct sched *s, uint32_t stage);
 uint32_t sched_tasks_done(const struct sched *s, uint32_t stage);
-/* Slots in use: twins that are to end, too. */
+/* Slots in use: twins that are to end, too. Where none is, nothing is queued. */
 uint32_t sched_running(const struct sched *s);
 uint32_t sched_running_on(const struct sched *s, uint32_t executor);
-/* What holds a slot of an executor. False: nothing, or there is no such slot. *out_wanted: its task
- * still waits for it. */
-bool sched_slot(const struct sched *s, uint32_t executor, uint32_t slot, struct sched_run *out,
-                bool *out_wanted);
+/* The attempts that an executor has, one with each call; *at is 0 before the first. False: there
+ * are no more. */
+bool sched_each(const struct sched *s, uint32_t executor, uint32_t *at, struct sched_run *out);
 /* Executors that can run tasks now or when others end: alive, not draining. */
 uint32_t sched_executors_alive(const struct sched *s);
 /* Who has done a task, and as which attempt. False: it is not done. */

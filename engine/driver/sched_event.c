@@ -16,7 +16,7 @@ static struct sched_attempt *find_attempt(const struct sched *s, uint32_t execut
         if (known[i] != NULL && known[i]->number == attempt && known[i]->executor == executor)
             return known[i];
     const struct sched_executor *e = &s->executors[executor];
-    for (uint32_t i = 0; i < e->slots; i++)
+    for (uint32_t i = 0; i < e->slots + e->ahead; i++)
         if (e->attempts[i].task == t && e->attempts[i].number == attempt) return &e->attempts[i];
     return NULL;
 }
@@ -37,6 +37,7 @@ bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t 
 {
     struct sched_attempt *a = find_attempt(s, executor, stage, task, attempt);
     if (a == NULL) return false;
+    s->now_ns = now_ns;
     if (a->doomed) {
         sched_end(s, a);
         return false;
@@ -105,10 +106,11 @@ static void attempt_failed(struct sched *s, struct sched_task *t, uint32_t node,
 }
 
 bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                     uint32_t attempt, enum sched_failure why)
+                     uint32_t attempt, enum sched_failure why, uint64_t now_ns)
 {
     struct sched_attempt *a = find_attempt(s, executor, stage, task, attempt);
     if (a == NULL) return false;
+    s->now_ns = now_ns;
     struct sched_task *t = a->task;
     bool doomed = a->doomed;
     uint32_t node = s->executors[executor].node, round = a->round;
@@ -147,8 +149,14 @@ void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool
     if (s->losses > LOSSES_MAX && s->verdict == SCHED_GOES_ON) s->verdict = SCHED_LOSSES;
     outputs_lost(s, e);
     sched_settle(s); /* whether a task that runs here is needed, may follow from them */
+    while (e->queue != NULL) {
+        struct sched_task *t = e->queue->task;
+        sched_end(s, e->queue);
+        attempt_failed(s, t, e->node, SCHED_REFUSED);
+    }
+    if (blame) s->process_died = true;
     if (blame && e->busy > 0) sched_node_outcome(s, e->node, true); /* it died once, for all */
-    for (uint32_t i = 0; i < e->slots; i++) {
+    for (uint32_t i = 0; i < e->slots + e->ahead; i++) {
         struct sched_attempt *a = &e->attempts[i];
         struct sched_task *t = a->task;
         if (t == NULL) continue;
@@ -168,6 +176,7 @@ void sched_on_draining(struct sched *s, uint32_t executor)
     struct sched_executor *e = &s->executors[executor];
     if (e->lost || e->draining) return;
     e->draining = true;
+    bits_put(&s->leaving, executor, e->queue != NULL);
     sched_executor_usable(s, executor, false);
 }
 

@@ -8,8 +8,9 @@
  *
  * No event looks at all tasks or all executors. Tasks that wait are bits of their stage; tasks that
  * prefer an executor are a ring of the stage and the executor; tasks that are done are a ring of
- * the executor that has their output; attempts that run lie in the slots of their executor.
- * Executors with free slots are bits, one set per number of free slots. Only when a stage becomes
+ * the executor that has their output; attempts lie in places of their executor, those that are
+ * queued there are a list. Executors with room are bits, one set per number of free slots, and
+ * where no slot is free per number of tasks that may be queued. Only when a stage becomes
  * complete or incomplete are all stages looked at, and only when a node turns bad or good all
  * executors. */
 #ifndef GLINT_DRIVER_SCHED_INTERNAL_H
@@ -39,14 +40,14 @@ struct sched_task {
     uint8_t state, failures;
 };
 
-/* A slot in use, or free. Doomed: its task no longer wants it, so only its slot matters. */
+/* A place in use, or free. Doomed: its task no longer wants it, so only its slot matters. */
 struct sched_attempt {
-    struct sched_task *task; /* NULL: free */
-    /* Free: the next free one. Running without a twin: the stage's ring, the oldest first. */
-    struct sched_attempt *next, *prev;
+    struct sched_task *task;           /* NULL: free */
+    struct sched_attempt *next, *prev; /* without a twin: the stage's ring, the oldest first */
+    struct sched_attempt *behind;      /* free, queued: the next such one */
     uint64_t begun_ns;
     uint32_t executor, number, round;
-    bool doomed, speculative;
+    bool doomed, speculative, queued, recalled;
 };
 
 struct sched_ring {
@@ -64,7 +65,7 @@ struct durations {
 
 struct sched_stage {
     struct sched_task *tasks;
-    uint32_t count, done;
+    uint32_t count, done, waiting_count;
     struct bits waiting;
     uint32_t *parents;
     uint32_t parent_count;
@@ -78,12 +79,19 @@ struct sched_stage {
 };
 
 struct sched_executor {
-    struct sched_attempt *attempts, *free; /* NULL when it is lost */
+    struct sched_attempt *attempts, *free; /* [slots + ahead]; NULL when it is lost */
+    struct sched_attempt *queue;           /* the first to run */
     struct sched_ring outputs;
-    uint32_t node, slots, busy;
+    uint32_t node, slots, ahead, busy, queued;
     uint32_t bucket; /* the set it is in; 0: none */
     bool lost, draining, silent;
+    bool recalls; /* an attempt that is queued there is called back */
 };
+
+/* The number of an executor's set: above QUEUE_ONLY by its free slots, up to it by the tasks that
+ * may be queued. */
+#define QUEUE_ONLY  SLOTS_MAX
+#define BUCKETS_MAX (2 * SLOTS_MAX)
 
 struct sched_node {
     uint32_t usable; /* executors alive and not draining */
@@ -95,17 +103,21 @@ struct sched {
     struct sched_stage *stages;
     struct sched_node *nodes;
     uint32_t executor_count, executor_capacity, stage_count, stage_capacity, node_count;
-    struct bits buckets[SLOTS_MAX + 1]; /* executors that take tasks, by their free slots */
-    struct bits free_counts;            /* SLOTS_MAX - free slots, of buckets that are not empty */
-    struct bits open;                   /* stages that are ready and have tasks that wait */
-    struct bits late;                   /* stages where 3 in 4 tasks are done, but not all */
+    struct bits buckets[BUCKETS_MAX + 1]; /* executors that take tasks, by their room */
+    struct bits rooms;                    /* BUCKETS_MAX - bucket, of those that are not empty */
+    struct bits open;                     /* stages that are ready and have tasks that wait */
+    struct bits late;                     /* stages where 3 in 4 tasks are done, but not all */
+    struct bits queues;                   /* executors where something is queued */
+    struct bits leaving;                  /* of these, those that drain */
     uint32_t slots_most;
     uint32_t nodes_good, nodes_bad; /* with usable executors */
     uint32_t running, retries, losses, alive;
+    uint64_t slots;  /* of executors that are alive */
     uint64_t now_ns; /* of the last sched_next */
     enum sched_verdict verdict;
     const struct sched_task *failed; /* the first task that did; NULL: none */
     bool speculate, stopped;
+    bool process_died;
     bool stages_stale; /* a stage became complete, incomplete or failed */
 };
 
@@ -116,8 +128,20 @@ static inline uint32_t sched_task_number(const struct sched *s, const struct sch
 
 static inline struct sched_run sched_run_of(const struct sched *s, const struct sched_attempt *a)
 {
-    return (struct sched_run){a->executor, a->task->stage, sched_task_number(s, a->task),
-                              a->number,   a->speculative, a->begun_ns};
+    return (struct sched_run){.executor = a->executor,
+                              .stage = a->task->stage,
+                              .task = sched_task_number(s, a->task),
+                              .attempt = a->number,
+                              .speculative = a->speculative,
+                              .begun_ns = a->begun_ns,
+                              .queued = a->queued,
+                              .doomed = a->doomed};
+}
+
+/* Its task has no other. */
+static inline bool sched_is_alone(const struct sched_attempt *a)
+{
+    return a->task->run == a && a->task->twin == NULL;
 }
 
 static inline bool sched_complete(const struct sched_stage *stage)
@@ -136,8 +160,9 @@ void sched_become_done(struct sched *s, struct sched_task *t, uint32_t executor,
 void sched_settle(struct sched *s);
 void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_verdict why);
 
+/* Queued, where no slot is free. */
 struct sched_attempt *sched_begin(struct sched *s, struct sched_task *t, uint32_t executor);
-/* Its slot is free, and its task has it no more. */
+/* Its slot is free for the first that is queued there, and its task has it no more. */
 void sched_end(struct sched *s, struct sched_attempt *a);
 
 /* Puts the executor among those that take tasks, or not. */

@@ -4,7 +4,7 @@
  * that prefers it; if there is none, the first task that waits goes to the executor that it
  * prefers, if that one has a free slot, or else to the one with the most. So tasks spread evenly,
  * none waits for the one place where its data is, and an executor does what is near before what is
- * far. */
+ * far. Where no slot is free, all that is the same for room in queues. */
 #include "engine/driver/sched_internal.h"
 
 #include <assert.h>
@@ -43,35 +43,43 @@ static struct avoid avoid_of(const struct sched *s, const struct sched_task *t)
     return (struct avoid){last, others ? 1 : 0, SCHED_NONE};
 }
 
-static uint32_t find(const struct sched *s, const struct avoid *a)
+/* In buckets above that one. */
+static uint32_t find(const struct sched *s, const struct avoid *a, uint32_t above)
 {
-    for (uint32_t i = bits_next(&s->free_counts, 0); i != BITS_NONE;
-         i = bits_next(&s->free_counts, i + 1)) {
-        const struct bits *bucket = &s->buckets[SLOTS_MAX - i];
+    for (uint32_t i = bits_next(&s->rooms, 0); i < BUCKETS_MAX - above;
+         i = bits_next(&s->rooms, i + 1)) {
+        const struct bits *bucket = &s->buckets[BUCKETS_MAX - i];
         for (uint32_t e = bits_next(bucket, 0); e != BITS_NONE; e = bits_next(bucket, e + 1))
             if (!avoided(a, s->executors[e].node)) return e;
     }
     return SCHED_NONE;
 }
 
-uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t, uint32_t other_than)
+static uint32_t find_for(const struct sched *s, const struct sched_task *t, uint32_t other_than,
+                         uint32_t above)
 {
     struct avoid a = avoid_of(s, t);
     a.other_than = other_than;
-    return find(s, &a);
+    return find(s, &a, above);
+}
+
+uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t, uint32_t other_than)
+{
+    return find_for(s, t, other_than, QUEUE_ONLY);
 }
 
 /* The node that the last attempt left is only the second choice. */
-static uint32_t find_for_waiting(const struct sched *s, const struct sched_task *t)
+static uint32_t find_for_waiting(const struct sched *s, const struct sched_task *t, uint32_t above)
 {
-    uint32_t e = sched_find_executor(s, t, t->left);
-    if (e == SCHED_NONE && t->left != SCHED_NONE) e = sched_find_executor(s, t, SCHED_NONE);
+    uint32_t e = find_for(s, t, t->left, above);
+    if (e == SCHED_NONE && t->left != SCHED_NONE) e = find_for(s, t, SCHED_NONE, above);
     return e;
 }
 
-static bool may_run_on(const struct sched *s, const struct sched_task *t, uint32_t executor)
+static bool may_run_on(const struct sched *s, const struct sched_task *t, uint32_t executor,
+                       uint32_t above)
 {
-    if (s->executors[executor].bucket == 0) return false;
+    if (s->executors[executor].bucket <= above) return false;
     struct avoid a = avoid_of(s, t);
     return !avoided(&a, s->executors[executor].node);
 }
@@ -79,19 +87,22 @@ static bool may_run_on(const struct sched *s, const struct sched_task *t, uint32
 static struct sched_task *pick(const struct sched *s, const struct sched_stage *stage,
                                uint32_t *out_executor)
 {
-    uint32_t most = find(s, &(struct avoid){NULL, 0, SCHED_NONE}), passed = 0;
-    assert(most != SCHED_NONE);
+    bool ahead = !s->process_died && stage->waiting_count >= s->slots;
+    uint32_t above = ahead ? 0 : QUEUE_ONLY, passed = 0;
+    uint32_t most = find(s, &(struct avoid){NULL, 0, SCHED_NONE}, above);
+    if (most == SCHED_NONE) return NULL;
+    uint32_t near_above = s->executors[most].bucket > QUEUE_ONLY ? QUEUE_ONLY : 0;
     if (most < stage->preferred_count) {
         struct sched_task *near = stage->preferred[most].first;
         *out_executor = most;
-        if (near != NULL && may_run_on(s, near, most)) return near;
+        if (near != NULL && may_run_on(s, near, most, near_above)) return near;
     }
     for (uint32_t i = bits_next(&stage->waiting, 0); i != BITS_NONE && passed < PASSED_OVER_MAX;
          i = bits_next(&stage->waiting, i + 1), passed++) {
         struct sched_task *t = &stage->tasks[i];
         assert(t->state == TASK_WAITING && t->run == NULL);
-        bool near = t->executor != SCHED_NONE && may_run_on(s, t, t->executor);
-        *out_executor = near ? t->executor : find_for_waiting(s, t);
+        bool near = t->executor != SCHED_NONE && may_run_on(s, t, t->executor, near_above);
+        *out_executor = near ? t->executor : find_for_waiting(s, t, above);
         if (*out_executor != SCHED_NONE) return t;
     }
     return NULL;
@@ -101,7 +112,7 @@ bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out)
 {
     assert(!s->stages_stale);
     s->now_ns = now_ns;
-    if (s->stopped || s->verdict != SCHED_GOES_ON || bits_empty(&s->free_counts)) return false;
+    if (s->stopped || s->verdict != SCHED_GOES_ON || bits_empty(&s->rooms)) return false;
     struct sched_task *t = NULL;
     uint32_t executor = SCHED_NONE;
     for (uint32_t i = bits_next(&s->open, 0); i != BITS_NONE && t == NULL;
@@ -110,5 +121,37 @@ bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out)
     if (t == NULL) t = sched_slow_pick(s, &executor);
     if (t == NULL) return false;
     *out = sched_run_of(s, sched_begin(s, t, executor));
+    return true;
+}
+
+/* An attempt that is queued in one of these executors, and may run elsewhere now if it does not go
+ * back anyhow. NULL: none. */
+static struct sched_attempt *find_queued(const struct sched *s, const struct bits *executors,
+                                         bool anyhow)
+{
+    for (uint32_t e = bits_next(executors, 0); e != BITS_NONE; e = bits_next(executors, e + 1)) {
+        if (s->executors[e].silent || s->executors[e].recalls) continue;
+        for (struct sched_attempt *a = s->executors[e].queue; a != NULL; a = a->behind)
+            if (sched_is_alone(a) &&
+                (anyhow || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
+                return a;
+    }
+    return NULL;
+}
+
+static bool any_slot_is_free(const struct sched *s)
+{
+    return bits_next(&s->rooms, 0) < BUCKETS_MAX - QUEUE_ONLY;
+}
+
+bool sched_recall(struct sched *s, struct sched_run *out)
+{
+    if (s->stopped || s->verdict != SCHED_GOES_ON) return false;
+    struct sched_attempt *a = find_queued(s, &s->leaving, true);
+    if (a == NULL && (s->process_died || any_slot_is_free(s)))
+        a = find_queued(s, &s->queues, s->process_died);
+    if (a == NULL) return false;
+    a->recalled = s->executors[a->executor].recalls = true;
+    *out = sched_run_of(s, a);
     return true;
 }

@@ -75,6 +75,7 @@ static void leave_state(struct sched *s, struct sched_stage *stage, struct sched
 {
     if (t->state == TASK_WAITING) {
         bits_remove(&stage->waiting, sched_task_number(s, t));
+        stage->waiting_count--;
         if (t->executor != SCHED_NONE) sched_ring_remove(&stage->preferred[t->executor], t);
     }
     if (t->state == TASK_DONE) {
@@ -95,7 +96,10 @@ void sched_become(struct sched *s, struct sched_task *t, enum task_state state)
     assert((state == TASK_RUNNING) == (t->run != NULL) || state == TASK_FAILED);
     leave_state(s, stage, t);
     t->state = (uint8_t)state;
-    if (state == TASK_WAITING) bits_add(&stage->waiting, sched_task_number(s, t));
+    if (state == TASK_WAITING) {
+        bits_add(&stage->waiting, sched_task_number(s, t));
+        stage->waiting_count++;
+    }
     stage_review(s, t->stage);
 }
 
@@ -123,20 +127,56 @@ void sched_become_done(struct sched *s, struct sched_task *t, uint32_t executor,
 
 /* ---- Attempts */
 
+static void queue_add(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    struct sched_attempt **link = &e->queue;
+    while (*link != NULL) link = &(*link)->behind;
+    *link = a;
+    a->queued = true;
+    e->queued++;
+    bits_add(&s->queues, a->executor);
+}
+
+static void queue_remove(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    struct sched_attempt **link = &e->queue;
+    while (*link != a) link = &(*link)->behind;
+    *link = a->behind;
+    a->behind = NULL;
+    if (a->recalled) e->recalls = false;
+    a->queued = a->recalled = false;
+    e->queued--;
+    if (e->queue != NULL) return;
+    bits_remove(&s->queues, a->executor);
+    bits_remove(&s->leaving, a->executor);
+}
+
+/* It holds a slot from now on. */
+static void hold_slot(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    assert(e->busy < e->slots && !a->queued);
+    e->busy++;
+    s->running++;
+    a->begun_ns = s->now_ns;
+}
+
 struct sched_attempt *sched_begin(struct sched *s, struct sched_task *t, uint32_t executor)
 {
     struct sched_executor *e = &s->executors[executor];
     struct sched_attempt *a = e->free;
-    assert(a != NULL && a->task == NULL && e->busy < e->slots && t->twin == NULL);
-    e->free = a->next;
+    bool queued = e->busy == e->slots;
+    assert(a != NULL && a->task == NULL && t->twin == NULL && !(queued && t->run != NULL));
+    e->free = a->behind;
     *a = (struct sched_attempt){.task = t,
                                 .executor = executor,
                                 .number = t->attempts++,
                                 .round = s->stages[t->stage].round,
                                 .begun_ns = s->now_ns,
                                 .speculative = t->run != NULL};
-    e->busy++;
-    s->running++;
+    if (queued)
+        queue_add(s, e, a);
+    else
+        hold_slot(s, e, a);
     sched_executor_review(s, executor);
     if (a->speculative) {
         sched_slow_ended(s, t->run); /* it has its twin */
@@ -149,22 +189,34 @@ struct sched_attempt *sched_begin(struct sched *s, struct sched_task *t, uint32_
     return a;
 }
 
+static void begin_queued(struct sched *s, struct sched_executor *e)
+{
+    struct sched_attempt *a = e->queue;
+    queue_remove(s, e, a);
+    sched_slow_ended(s, a);
+    hold_slot(s, e, a);
+    if (sched_is_alone(a)) sched_slow_begun(s, a);
+}
+
 void sched_end(struct sched *s, struct sched_attempt *a)
 {
     struct sched_executor *e = &s->executors[a->executor];
     struct sched_task *t = a->task;
+    bool held = !a->queued;
     assert(t != NULL && e->busy > 0 && s->running > 0);
     sched_slow_ended(s, a);
+    if (!held) queue_remove(s, e, a);
     if (t->run == a || t->twin == a) {
         if (t->run == a) t->run = t->twin;
         t->twin = NULL;
         if (t->run != NULL) sched_slow_begun(s, t->run); /* it may have another twin */
     }
     a->task = NULL;
-    a->next = e->free;
+    a->behind = e->free;
     e->free = a;
-    e->busy--;
-    s->running--;
+    e->busy -= held;
+    s->running -= held;
+    if (held && e->queue != NULL) begin_queued(s, e);
     sched_executor_review(s, a->executor);
 }
 
@@ -185,16 +237,17 @@ void sched_executor_review(struct sched *s, uint32_t executor)
 {
     struct sched_executor *e = &s->executors[executor];
     bool takes = !e->lost && !e->draining && !e->silent && sched_node_takes(s, e->node);
-    uint32_t bucket = takes ? e->slots - e->busy : 0;
+    uint32_t slots = e->slots - e->busy, bucket = 0;
+    if (takes) bucket = slots > 0 ? QUEUE_ONLY + slots : e->ahead - e->queued;
     if (bucket == e->bucket) return;
     if (e->bucket != 0) {
         bits_remove(&s->buckets[e->bucket], executor);
-        if (bits_empty(&s->buckets[e->bucket])) bits_remove(&s->free_counts, SLOTS_MAX - e->bucket);
+        if (bits_empty(&s->buckets[e->bucket])) bits_remove(&s->rooms, BUCKETS_MAX - e->bucket);
     }
     e->bucket = bucket;
     if (bucket != 0) {
         bits_add(&s->buckets[bucket], executor);
-        bits_add(&s->free_counts, SLOTS_MAX - bucket);
+        bits_add(&s->rooms, BUCKETS_MAX - bucket);
     }
 }
 
@@ -218,6 +271,8 @@ void sched_executor_usable(struct sched *s, uint32_t executor, bool usable)
     assert(usable || (n.usable > 0 && s->alive > 0));
     n.usable += usable ? 1 : UINT32_MAX;
     s->alive += usable ? 1 : UINT32_MAX;
+    uint32_t slots = s->executors[executor].slots;
+    s->slots = usable ? s->slots + slots : s->slots - slots;
     node_change(s, s->executors[executor].node, n);
     sched_executor_review(s, executor);
 }

@@ -297,7 +297,7 @@ static void beat(struct child *c, uint64_t now)
     struct child_state s = {.tasks_running = 0};
     size_t resident = 0;
     if (c->executor != NULL) s.tasks_running = executor_running(c->executor);
-    if (s.tasks_running > SLOTS_MAX) s.tasks_running = SLOTS_MAX; /* more wait */
+    if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots; /* more wait */
     if (uv_resident_set_memory(&resident) == 0) s.memory_bytes = resident;
     const struct stage_plan *stage =
         c->had_task ? store_stage(executor_store(c->executor), c->last_stage) : NULL;

@@ -241,10 +241,11 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
 /* One attempt: it waits in the queue, or runs, or has ended and left an output that has lost. */
 static void kill_attempt(struct executor *e, const struct message *kill)
 {
+    bool anyhow = kill->id == KILL_ANYHOW;
     uint64_t attempt_id = 0;
     pthread_mutex_lock(&e->lock);
     struct message *queued = unqueue(e, kill);
-    for (uint32_t i = 0; queued == NULL && attempt_id == 0 && i < e->started; i++) {
+    for (uint32_t i = 0; anyhow && queued == NULL && attempt_id == 0 && i < e->started; i++) {
         struct slot *slot = &e->slots[i];
         if (slot->running == NULL || !same_attempt(slot->running, kill)) continue;
         atomic_store(&slot->cancel, true);
@@ -252,11 +253,12 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     }
     pthread_mutex_unlock(&e->lock);
     if (attempt_id != 0) cancel_waits(e, attempt_id);
-    if (attempt_id == 0) store_forget_attempt(e->store, kill->stage, kill->task, kill->attempt);
+    if (anyhow && attempt_id == 0)
+        store_forget_attempt(e->store, kill->stage, kill->task, kill->attempt);
     if (queued == NULL) return;
     struct message *outcome = queued->outcome;
     queued->outcome = NULL;
-    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "another attempt was faster");
+    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "nobody wants the attempt any more");
     message_destroy(queued);
     answer(e, outcome);
 }

@@ -7,7 +7,7 @@
  *   OUTPUTS    id: shuffle, body: map outputs
  *   BROADCAST  id, body: the value, or size
  *   TASK       stage, task, attempt, partition, body: splits
- *   KILL       stage, task, attempt: end it, its twin is done
+ *   KILL       stage, task, attempt: end it, nobody wants it any more; id: enum kill
  *   CANCEL     id: 1 end running tasks, 0 run again
  *   FORGET     stage, or id: a result
  *
@@ -39,6 +39,11 @@ enum message_type {
 };
 
 #define RESULT_SUM_BYTES 8 /* little-endian */
+
+enum kill {
+    KILL_ANYHOW,
+    KILL_QUEUED, /* only if it has not begun */
+};
 
 struct message {
     enum message_type type;

@@ -1,6 +1,6 @@
-/* How fast is the scheduler alone? A simulated cluster: every executor always has its slots full,
- * tasks end in an order that has nothing to do with the one they began in, half of the tasks prefer
- * an executor, and the second stage reads the first.
+/* How fast is the scheduler alone? A simulated cluster: every executor always has its slots and
+ * its queue full, tasks end in an order that has nothing to do with the one they began in, half of
+ * the tasks prefer an executor, and the second stage reads the first.
  *
  *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
  *         engine/driver/bits.c engine/base/mem.c -o sched
@@ -35,12 +35,12 @@ static bool build(struct cluster *c, uint32_t executors, uint32_t tasks, uint32_
     c->s = sched_create(true);
     if (c->s == NULL) return false;
     for (uint32_t i = 0; i < executors; i++)
-        if (!sched_add_executor(c->s, i, slots)) return false;
+        if (!sched_add_executor(c->s, i, slots, slots)) return false;
     if (!sched_add_stage(c->s, tasks / 2, NULL, 0)) return false;
     if (!sched_add_stage(c->s, tasks - tasks / 2, &first, 1)) return false;
     for (uint32_t t = 0; t < tasks - tasks / 2; t++)
         sched_prefer(c->s, 1, t, (uint32_t)(hash_mix(t) % executors));
-    c->running = mem_alloc(sizeof *c->running * executors * slots);
+    c->running = mem_alloc(sizeof *c->running * executors * slots * 2);
     return c->running != NULL;
 }
 

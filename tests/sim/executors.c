@@ -237,14 +237,30 @@ static void receive_task(struct sim *s, struct sim_executor *e, struct message *
     start_tasks(s, e);
 }
 
-/* KILL: an attempt that has not begun is answered at its end too; it just does nothing then. */
+static void call_back(struct sim *s, struct sim_executor *e, struct sim_task *t)
+{
+    struct message *outcome = make_outcome(t->message);
+    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was called back");
+    remove_task(e, t);
+    net_to_driver(s, e, outcome);
+}
+
+/* KILL_ANYHOW: an attempt that has not begun is answered at its end too; it just does nothing then.
+ */
 static void receive_kill(struct sim *s, struct sim_executor *e, const struct message *m)
 {
-    for (struct sim_task *t = e->tasks; t != NULL; t = t->next)
-        if (t->message->stage == m->stage && t->message->task == m->task &&
-            t->message->attempt == m->attempt)
+    bool anyhow = m->id == KILL_ANYHOW;
+    for (struct sim_task *t = e->tasks, *next; t != NULL; t = next) {
+        next = t->next;
+        if (t->message->stage != m->stage || t->message->task != m->task ||
+            t->message->attempt != m->attempt)
+            continue;
+        if (anyhow)
             kill_task(s, e, t);
-    store_forget_attempt(e->store, m->stage, m->task, m->attempt);
+        else if (!t->started)
+            call_back(s, e, t);
+    }
+    if (anyhow) store_forget_attempt(e->store, m->stage, m->task, m->attempt);
 }
 
 static void receive_cancel(struct sim *s, struct sim_executor *e, bool cancel)

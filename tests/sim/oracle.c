@@ -26,7 +26,8 @@ struct seen_stage {
 
 struct seen_attempt {
     uint32_t stage, task, number, executor, round;
-    bool doomed; /* its task is done, or has failed for good */
+    bool doomed;    /* its task is done, or has failed for good */
+    uint64_t queue; /* 0: it runs; else it waits there, behind those with a smaller number */
 };
 
 struct seen_shuffle {
@@ -39,9 +40,11 @@ struct oracle {
     struct seen_stage stages[STAGES_MAX];
     struct seen_attempt *running;
     uint32_t running_count, running_capacity;
+    uint64_t last_queue;
+    bool process_died; /* in this action */
     struct seen_shuffle shuffles[SHUFFLES_MAX];
     uint32_t told[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1 */
-    bool loses_outputs[EXECUTORS_SIM_MAX]; /* in this action */
+    bool loses_outputs[EXECUTORS_SIM_MAX];          /* in this action */
     uint32_t action, failures_in_row[NODES_MAX];
     char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
     uint32_t accepted_count, part_count;
@@ -106,11 +109,27 @@ static uint32_t *told(struct sim *s, const struct sim_executor *e, uint32_t shuf
     return &s->oracle->told[e->number][shuffle];
 }
 
-static uint32_t running_on(const struct oracle *o, uint32_t executor)
+static uint32_t running_on(const struct oracle *o, uint32_t executor, bool queued)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < o->running_count; i++) count += o->running[i].executor == executor;
+    for (uint32_t i = 0; i < o->running_count; i++)
+        count += o->running[i].executor == executor && (o->running[i].queue != 0) == queued;
     return count;
+}
+
+/* It is over there; what was queued first, runs. */
+static struct seen_attempt take(struct oracle *o, uint32_t i)
+{
+    const struct seen_attempt over = o->running[i];
+    struct seen_attempt *first = NULL;
+    o->running[i] = o->running[--o->running_count];
+    for (uint32_t k = 0; over.queue == 0 && k < o->running_count; k++) {
+        struct seen_attempt *r = &o->running[k];
+        if (r->executor != over.executor || r->queue == 0) continue;
+        if (first == NULL || r->queue < first->queue) first = r;
+    }
+    if (first != NULL) first->queue = 0;
+    return over;
 }
 
 static void new_action(struct sim *s)
@@ -123,6 +142,7 @@ static void new_action(struct sim *s)
     memset(o->failures_in_row, 0, sizeof o->failures_in_row);
     memset(o->loses_outputs, 0, sizeof o->loses_outputs);
     o->running_count = 0; /* what may still run of the one before is nobody's */
+    o->process_died = false;
 }
 
 /* ---- Nodes */
@@ -198,8 +218,11 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
                  !e->connected ? "lost"
                  : e->silent   ? "silent"
                                : "draining");
-    if (running_on(o, e->number) >= s->nodes[e->node].slots)
-        sim_fail(s, "executor %u has no slot free", e->number);
+    uint32_t slots = s->nodes[e->node].slots;
+    bool queued = running_on(o, e->number, false) >= slots;
+    if (queued && (o->process_died || running_on(o, e->number, true) >= slots))
+        sim_fail(s, "executor %u has no slot free, and no room", e->number);
+    s->counts.queued += queued;
     if (t->done || s->driver->active->over)
         sim_fail(s, "task %u of stage %u is done, and is sent", m->task, m->stage);
     if (m->attempt < t->next_attempt)
@@ -222,8 +245,13 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
         o->running = realloc(o->running, sizeof *o->running * o->running_capacity);
         if (o->running == NULL) abort();
     }
-    o->running[o->running_count++] = (struct seen_attempt){
-        m->stage, m->task, m->attempt, e->number, o->stages[m->stage].round, false};
+    o->running[o->running_count++] = (struct seen_attempt){m->stage,
+                                                           m->task,
+                                                           m->attempt,
+                                                           e->number,
+                                                           o->stages[m->stage].round,
+                                                           false,
+                                                           queued ? ++o->last_queue : 0};
 }
 
 /* Only what is there, and where it is. */
@@ -245,7 +273,7 @@ static void sent_outputs(struct sim *s, const struct sim_executor *e, const stru
     *told(s, e, (uint32_t)m->id) = sh->version + 1;
 }
 
-/* Of an attempt that runs there. */
+/* Of an attempt that runs there, or waits to. */
 static void sent_kill(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     const struct oracle *o = s->oracle;
@@ -253,9 +281,9 @@ static void sent_kill(struct sim *s, const struct sim_executor *e, const struct 
     for (uint32_t i = 0; i < o->running_count; i++) {
         const struct seen_attempt *r = &o->running[i];
         found = found || (r->executor == e->number && r->stage == m->stage && r->task == m->task &&
-                          r->number == m->attempt);
+                          r->number == m->attempt && (m->id == KILL_ANYHOW || r->queue != 0));
     }
-    s->counts.kills++;
+    *(m->id == KILL_ANYHOW ? &s->counts.kills : &s->counts.recalls) += 1;
     if (!found)
         sim_fail(s, "attempt %u of task %u is killed, and does not run", m->attempt, m->task);
 }
@@ -386,7 +414,7 @@ void oracle_heard(struct sim *s, const struct sim_executor *e, const struct mess
         if (r.stage != m->stage || r.task != m->task || r.number != m->attempt ||
             r.executor != e->number)
             continue;
-        o->running[i] = o->running[--o->running_count];
+        take(o, i);
         if (r.doomed) return;
         if (m->type == MSG_DONE)
             heard_done(s, e, m);
@@ -403,13 +431,14 @@ void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
     const struct active *a = s->driver->active;
     s->seen.losses += loss != LOSS_DRAINED;
     if (s->seen.losses > LOSSES_MAX && a != NULL && !a->over) s->seen.too_many_losses = true;
-    bool blame = loss == LOSS_CHILD && running_on(o, e->number) > 0;
+    bool blame = loss == LOSS_CHILD && running_on(o, e->number, false) > 0;
+    o->process_died = o->process_died || loss == LOSS_CHILD;
     if (blame && ++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
     for (uint32_t i = o->running_count; i-- > 0;) {
         const struct seen_attempt r = o->running[i];
         if (r.executor != e->number) continue;
         o->running[i] = o->running[--o->running_count];
-        if (r.doomed || !blame) continue;
+        if (r.doomed || !blame || r.queue != 0) continue;
         s->counts.blamed++;
         count_failure(s, &r, GLINT_E_EXECUTOR_LOST);
     }

@@ -138,6 +138,8 @@ struct sim_options {
     X(own_failures, "failures of tasks")                                                           \
     X(blamed, "by blame")                                                                          \
     X(kills, "kills")                                                                              \
+    X(queued, "queued")                                                                            \
+    X(recalls, "called back")                                                                      \
     X(set_aside, "nodes set aside")                                                                \
     X(joins, "joins")                                                                              \
     X(losses, "losses")                                                                            \

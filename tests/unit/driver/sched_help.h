@@ -14,7 +14,7 @@ static inline struct sched *cluster_of(uint32_t executors, uint32_t slots)
 {
     struct sched *s = sched_create(false);
     cr_assert_not_null(s);
-    for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots));
+    for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots, 0));
     return s;
 }
 
@@ -27,7 +27,7 @@ static inline void add_chained(struct sched *s, uint32_t number, uint32_t tasks)
 
 static inline struct sched_run next_at(struct sched *s, uint64_t now_ns)
 {
-    struct sched_run run = {SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE, false, 0};
+    struct sched_run run = {.executor = SCHED_NONE};
     cr_assert(sched_next(s, now_ns, &run), "there is nothing to start");
     return run;
 }
@@ -63,9 +63,15 @@ static inline bool done(struct sched *s, struct sched_run r)
     return done_at(s, r, 0);
 }
 
+static inline bool failed_at(struct sched *s, struct sched_run r, enum sched_failure why,
+                             uint64_t now_ns)
+{
+    return sched_on_failed(s, r.executor, r.stage, r.task, r.attempt, why, now_ns);
+}
+
 static inline bool failed(struct sched *s, struct sched_run r, enum sched_failure why)
 {
-    return sched_on_failed(s, r.executor, r.stage, r.task, r.attempt, why);
+    return failed_at(s, r, why, 0);
 }
 
 /* Starts and ends all that can run, in order. */

@@ -36,8 +36,16 @@ bool model_ready(const struct model *m, uint32_t stage)
 uint32_t model_busy(const struct model *m, uint32_t executor)
 {
     uint32_t busy = 0;
-    for (uint32_t i = 0; i < m->try_count; i++) busy += m->tries[i].run.executor == executor;
+    for (uint32_t i = 0; i < m->try_count; i++)
+        busy += m->tries[i].run.executor == executor && m->tries[i].queue == 0;
     return busy;
+}
+
+uint32_t model_queued(const struct model *m, uint32_t executor)
+{
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < m->try_count; i++) all += m->tries[i].run.executor == executor;
+    return all - model_busy(m, executor);
 }
 
 static bool usable(const struct model *m, uint32_t node)
@@ -80,68 +88,31 @@ static bool may_run(const struct model *m, const struct model_task *t, uint32_t 
     return !fresh && (node != last || !another);
 }
 
-static uint32_t free_slots(const struct model *m, uint32_t e)
+#define SLOT_ROOM 1000u /* a free slot is better than any room in a queue */
+
+static uint32_t room_at(const struct model *m, uint32_t e)
 {
     if (m->executors[e].lost || m->executors[e].draining || !takes(m, m->executors[e].node))
         return 0;
-    return m->executors[e].slots - model_busy(m, e);
+    uint32_t slots = m->executors[e].slots - model_busy(m, e);
+    return slots > 0 ? SLOT_ROOM + slots : m->executors[e].ahead - model_queued(m, e);
 }
 
-/* `t`: NULL for any. */
-static uint32_t place(const struct model *m, const struct model_task *t, uint32_t other_than)
+/* With more room than `most`. `t`: NULL for any. */
+static uint32_t place(const struct model *m, const struct model_task *t, uint32_t other_than,
+                      uint32_t most)
 {
-    uint32_t best = SCHED_NONE, most = 0;
+    uint32_t best = SCHED_NONE;
     for (uint32_t e = 0; e < m->executor_count; e++) {
         uint32_t node = m->executors[e].node;
         if (node == other_than || (t != NULL && !may_run(m, t, node))) continue;
-        uint32_t room = free_slots(m, e);
+        uint32_t room = room_at(m, e);
         if (room <= most) continue;
         most = room;
         best = e;
     }
     return best;
 }
-
-/* ---- The next task */
-
-static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out)
-{
-    const struct model_stage *st = &m->stages[stage];
-    uint32_t most = place(m, NULL, SCHED_NONE), near = SCHED_NONE;
-    for (uint32_t i = 0; i < st->count; i++) {
-        const struct model_task *t = &st->tasks[i];
-        if (t->state == MODEL_WAITING && t->prefer == most &&
-            (near == SCHED_NONE || t->prefer_order < st->tasks[near].prefer_order))
-            near = i;
-    }
-    if (near != SCHED_NONE && may_run(m, &st->tasks[near], m->executors[most].node)) {
-        *out = (struct sched_run){most, stage, near, st->tasks[near].attempts, false, 0};
-        return true;
-    }
-    for (uint32_t i = 0; i < st->count; i++) {
-        const struct model_task *t = &st->tasks[i];
-        if (t->state != MODEL_WAITING) continue;
-        uint32_t e = t->prefer;
-        if (e == SCHED_NONE || free_slots(m, e) == 0 || !may_run(m, t, m->executors[e].node))
-            e = place(m, t, t->left);
-        if (e == SCHED_NONE) e = place(m, t, SCHED_NONE);
-        if (e == SCHED_NONE) continue;
-        *out = (struct sched_run){e, stage, i, t->attempts, false, 0};
-        return true;
-    }
-    return false;
-}
-
-bool model_pick(const struct model *m, struct sched_run *out)
-{
-    if (m->stopped || m->verdict != SCHED_GOES_ON) return false;
-    if (place(m, NULL, SCHED_NONE) == SCHED_NONE) return false;
-    for (uint32_t i = 0; i < m->stage_count; i++)
-        if (model_ready(m, i) && pick_in(m, i, out)) return true;
-    return false;
-}
-
-/* ---- Twins */
 
 /* Another attempt of the same task that is wanted; NULL: there is none. */
 static struct model_try *twin_of(struct model *m, const struct model_try *a)
@@ -155,10 +126,76 @@ static struct model_try *twin_of(struct model *m, const struct model_try *a)
     return NULL;
 }
 
+/* ---- The next task */
+
+/* Whether tasks of the stage may be queued: the least room is that of a slot, or any. */
+static uint32_t least_room(const struct model *m, uint32_t stage)
+{
+    const struct model_stage *st = &m->stages[stage];
+    uint32_t slots = 0, waiting = 0;
+    for (uint32_t e = 0; e < m->executor_count; e++)
+        if (!m->executors[e].lost && !m->executors[e].draining) slots += m->executors[e].slots;
+    for (uint32_t t = 0; t < st->count; t++) waiting += st->tasks[t].state == MODEL_WAITING;
+    return m->process_died || waiting < slots ? SLOT_ROOM : 0;
+}
+
+static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out)
+{
+    const struct model_stage *st = &m->stages[stage];
+    uint32_t least = least_room(m, stage);
+    uint32_t most = place(m, NULL, SCHED_NONE, least), near = SCHED_NONE;
+    if (most == SCHED_NONE) return false;
+    uint32_t near_least = room_at(m, most) > SLOT_ROOM ? SLOT_ROOM : 0;
+    for (uint32_t i = 0; i < st->count; i++) {
+        const struct model_task *t = &st->tasks[i];
+        if (t->state == MODEL_WAITING && t->prefer == most &&
+            (near == SCHED_NONE || t->prefer_order < st->tasks[near].prefer_order))
+            near = i;
+    }
+    if (near != SCHED_NONE && may_run(m, &st->tasks[near], m->executors[most].node)) {
+        *out = (struct sched_run){
+            .executor = most, .stage = stage, .task = near, .attempt = st->tasks[near].attempts};
+        return true;
+    }
+    for (uint32_t i = 0; i < st->count; i++) {
+        const struct model_task *t = &st->tasks[i];
+        if (t->state != MODEL_WAITING) continue;
+        uint32_t e = t->prefer;
+        if (e == SCHED_NONE || room_at(m, e) <= near_least || !may_run(m, t, m->executors[e].node))
+            e = place(m, t, t->left, least);
+        if (e == SCHED_NONE) e = place(m, t, SCHED_NONE, least);
+        if (e == SCHED_NONE) continue;
+        *out = (struct sched_run){.executor = e, .stage = stage, .task = i, .attempt = t->attempts};
+        return true;
+    }
+    return false;
+}
+
+bool model_pick(const struct model *m, struct sched_run *out)
+{
+    if (m->stopped || m->verdict != SCHED_GOES_ON) return false;
+    for (uint32_t i = 0; i < m->stage_count; i++)
+        if (model_ready(m, i) && pick_in(m, i, out)) return true;
+    return false;
+}
+
+bool model_may_recall(const struct model *m, const struct model_try *t)
+{
+    const struct model_task *task = &m->stages[t->run.stage].tasks[t->run.task];
+    for (uint32_t i = 0; i < m->try_count; i++)
+        if (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor) return false;
+    if (m->stopped || m->verdict != SCHED_GOES_ON || t->queue == 0 || !t->wanted) return false;
+    if (twin_of((struct model *)m, t) != NULL) return false;
+    return m->process_died || m->executors[t->run.executor].draining ||
+           place(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
+}
+
+/* ---- Twins */
+
 uint32_t model_twin_place(const struct model *m, const struct model_try *t)
 {
-    return place(m, &m->stages[t->run.stage].tasks[t->run.task],
-                 m->executors[t->run.executor].node);
+    return place(m, &m->stages[t->run.stage].tasks[t->run.task], m->executors[t->run.executor].node,
+                 SLOT_ROOM);
 }
 
 static int by_size(const void *a, const void *b)
@@ -193,19 +230,34 @@ void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns)
     t->state = MODEL_RUNNING;
     t->attempts++;
     t->prefer = SCHED_NONE;
-    m->tries[m->try_count++] = (struct model_try){*run, now_ns, st->round, true};
+    bool queued = model_busy(m, run->executor) == m->executors[run->executor].slots;
+    m->tries[m->try_count++] = (struct model_try){.run = *run,
+                                                  .begun_ns = now_ns,
+                                                  .queue = queued ? ++m->last_queue : 0,
+                                                  .round = st->round,
+                                                  .wanted = true};
 }
 
-static struct model_try take(struct model *m, uint32_t number)
+/* It is over; the first that is queued behind it begins. */
+static struct model_try take(struct model *m, uint32_t number, uint64_t now_ns)
 {
-    struct model_try t = m->tries[number];
+    struct model_try t = m->tries[number], *first = NULL;
     m->tries[number] = m->tries[--m->try_count];
+    for (uint32_t i = 0; i < m->try_count && t.queue == 0; i++) {
+        struct model_try *next = &m->tries[i];
+        if (next->run.executor != t.run.executor || next->queue == 0) continue;
+        if (first == NULL || next->queue < first->queue) first = next;
+    }
+    if (first == NULL) return t;
+    first->queue = 0;
+    first->recalled = false;
+    first->begun_ns = now_ns;
     return t;
 }
 
 bool model_done(struct model *m, uint32_t number, uint64_t now_ns)
 {
-    struct model_try t = take(m, number);
+    struct model_try t = take(m, number, now_ns);
     if (!t.wanted) return false;
     struct model_stage *st = &m->stages[t.run.stage];
     struct model_task *task = &st->tasks[t.run.task];
@@ -247,9 +299,9 @@ static void attempt_failed(struct model *m, const struct model_try *t, enum sche
     if (twin == NULL) task->state = MODEL_WAITING;
 }
 
-bool model_failed(struct model *m, uint32_t number, enum sched_failure why)
+bool model_failed(struct model *m, uint32_t number, enum sched_failure why, uint64_t now_ns)
 {
-    struct model_try t = take(m, number);
+    struct model_try t = take(m, number, now_ns);
     struct model_stage *st = &m->stages[t.run.stage];
     if (!t.wanted) return false;
     if (why == SCHED_OWN) m->failures_in_row[m->executors[t.run.executor].node]++;
@@ -282,9 +334,13 @@ void model_lost(struct model *m, uint32_t executor, bool blame, bool counts)
     for (uint32_t i = 0; i < m->stage_count; i++)
         for (uint32_t t = 0; t < m->stages[i].count; t++)
             model_output_lost(m, i, t, executor, m->stages[i].tasks[t].attempt);
-    for (uint32_t i = m->try_count; i-- > 0;) {
-        if (m->tries[i].run.executor != executor) continue;
-        struct model_try t = take(m, i);
-        if (t.wanted) attempt_failed(m, &t, blame ? SCHED_OWN : SCHED_FETCH);
-    }
+    m->process_died = m->process_died || blame;
+    for (int queued = 1; queued >= 0; queued--)
+        for (uint32_t i = m->try_count; i-- > 0;) {
+            if (m->tries[i].run.executor != executor || (m->tries[i].queue != 0) != queued)
+                continue;
+            struct model_try t = take(m, i, 0);
+            enum sched_failure why = blame ? SCHED_OWN : SCHED_FETCH;
+            if (t.wanted) attempt_failed(m, &t, queued ? SCHED_REFUSED : why);
+        }
 }

@@ -11,7 +11,7 @@
 #define MODEL_EXECUTORS 64
 #define MODEL_NODES     6
 #define MODEL_DURATIONS 4096
-#define MODEL_TRIES     (MODEL_EXECUTORS * 4)
+#define MODEL_TRIES     (MODEL_EXECUTORS * 8)
 
 enum model_state { MODEL_WAITING, MODEL_RUNNING, MODEL_DONE, MODEL_FAILED };
 
@@ -22,12 +22,13 @@ struct model_task {
     uint32_t executor, attempt; /* done: by whom, as which */
 };
 
-/* An attempt that runs. Not wanted: its twin is done, or its task failed. */
+/* An attempt that runs, or is queued. Not wanted: its twin is done, or its task failed. */
 struct model_try {
     struct sched_run run;
     uint64_t begun_ns;
+    uint64_t queue; /* 0: it runs; else its turn */
     uint32_t round;
-    bool wanted;
+    bool wanted, recalled;
 };
 
 struct model_stage {
@@ -40,23 +41,28 @@ struct model_stage {
 struct model {
     struct model_stage stages[MODEL_STAGES];
     struct {
-        uint32_t node, slots;
+        uint32_t node, slots, ahead;
         bool lost, draining;
     } executors[MODEL_EXECUTORS];
     uint32_t failures_in_row[MODEL_NODES];
     struct model_try tries[MODEL_TRIES];
     uint32_t stage_count, executor_count, try_count, prefers, losses, retries;
+    uint64_t last_queue;
     enum sched_verdict verdict;
-    bool stopped, speculate;
+    bool stopped, speculate, process_died;
 };
 
 bool model_complete(const struct model *m, uint32_t stage);
 bool model_needed(const struct model *m, uint32_t stage);
 bool model_ready(const struct model *m, uint32_t stage);
+/* Its slots in use. */
 uint32_t model_busy(const struct model *m, uint32_t executor);
+uint32_t model_queued(const struct model *m, uint32_t executor);
 bool model_aside(const struct model *m, uint32_t node);
 /* The task that is next, and where; twins apart. */
 bool model_pick(const struct model *m, struct sched_run *out);
+/* The attempt is queued, and should be called back when nothing is next. */
+bool model_may_recall(const struct model *m, const struct model_try *t);
 /* Where its twin would go; SCHED_NONE: nowhere. */
 uint32_t model_twin_place(const struct model *m, const struct model_try *t);
 /* How long the task of the attempt would have to run for a twin; UINT64_MAX: it gets none. */
@@ -65,7 +71,7 @@ uint64_t model_slow_ns(const struct model *m, const struct model_try *t);
 void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns);
 /* Of an attempt that runs; false: it was not wanted. */
 bool model_done(struct model *m, uint32_t number, uint64_t now_ns);
-bool model_failed(struct model *m, uint32_t number, enum sched_failure why);
+bool model_failed(struct model *m, uint32_t number, enum sched_failure why, uint64_t now_ns);
 void model_lost(struct model *m, uint32_t executor, bool blame, bool counts);
 void model_output_lost(struct model *m, uint32_t stage, uint32_t task, uint32_t executor,
                        uint32_t attempt);

@@ -48,7 +48,7 @@ Test(sched, the_oldest_ready_stage_goes_first)
     cr_assert(sched_add_stage(s, 1, NULL, 0));
     cr_assert(sched_add_stage(s, 1, parents, 2));
     expect_next(s, 0, 0, 0, 0);
-    cr_expect(failed(s, (struct sched_run){0, 0, 0, 0, false, 0}, SCHED_OWN));
+    cr_expect(failed(s, (struct sched_run){0, 0, 0, 0, false, 0, false, false}, SCHED_OWN));
     expect_next(s, 0, 0, 0, 1); /* before task 1, which is before stage 1 */
     cr_expect(sched_on_done(s, 0, 0, 0, 1, 0));
     expect_next(s, 0, 0, 1, 0);
@@ -119,7 +119,7 @@ Test(sched, a_task_has_four_attempts)
         expect_next(s, 0, 0, 0, attempt);
         cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
         cr_expect_not(sched_failed(s, &stage, &task));
-        cr_expect(sched_on_failed(s, 0, 0, 0, attempt, SCHED_OWN));
+        cr_expect(sched_on_failed(s, 0, 0, 0, attempt, SCHED_OWN, 0));
     }
     cr_expect(sched_stage_failed(s, 0));
     cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
@@ -137,7 +137,7 @@ Test(sched, failures_of_different_tasks_do_not_add_up)
     for (uint32_t task = 0; task < 8; task++) {
         for (uint32_t attempt = 0; attempt + 1 < TASK_ATTEMPTS_MAX; attempt++) {
             expect_next(s, 0, 0, task, attempt);
-            cr_expect(sched_on_failed(s, 0, 0, task, attempt, SCHED_OWN));
+            cr_expect(sched_on_failed(s, 0, 0, task, attempt, SCHED_OWN, 0));
         }
         expect_next(s, 0, 0, task, TASK_ATTEMPTS_MAX - 1);
         cr_expect(sched_on_done(s, 0, 0, task, TASK_ATTEMPTS_MAX - 1, 0));
@@ -154,7 +154,7 @@ Test(sched, the_attempt_that_counts_is_known)
     add_chained(s, 0, 1);
     expect_next(s, 0, 0, 0, 0);
     cr_expect_not(sched_output(s, 0, 0, &executor, &attempt));
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     expect_next(s, 0, 0, 0, 1);
     cr_expect(sched_on_done(s, 0, 0, 0, 1, 0));
     cr_expect(sched_output(s, 0, 0, &executor, &attempt));
@@ -167,7 +167,7 @@ Test(sched, some_errors_are_final)
     struct sched *s = cluster_of(1, 1);
     add_chained(s, 0, 1);
     expect_next(s, 0, 0, 0, 0);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_FATAL));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_FATAL, 0));
     cr_expect(sched_stage_failed(s, 0));
     cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
     cr_expect_eq(sched_retries(s), 0);
@@ -181,7 +181,7 @@ Test(sched, a_refused_task_is_started_again_and_counts_for_nothing)
     add_chained(s, 0, 1);
     for (uint32_t attempt = 0; attempt < 10 * TASK_ATTEMPTS_MAX; attempt++) {
         expect_next(s, 0, 0, 0, attempt);
-        cr_expect(sched_on_failed(s, 0, 0, 0, attempt, SCHED_REFUSED));
+        cr_expect(sched_on_failed(s, 0, 0, 0, attempt, SCHED_REFUSED, 0));
     }
     cr_expect_eq(sched_retries(s), 0);
     cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
@@ -203,14 +203,14 @@ Test(sched, late_and_made_up_events_are_ignored)
     cr_expect_not(sched_on_done(s, 0, 0, 1, 0, 0));
     cr_expect_not(sched_on_done(s, 0, 0, SCHED_NONE, 0, 0));
     cr_expect_not(sched_on_done(s, 0, 0, 0, 1, 0)); /* another attempt */
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     cr_expect_not(sched_on_done(s, 0, 0, 0, 0, 0)); /* late */
-    cr_expect_not(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect_not(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     cr_expect_eq(sched_running(s), 0);
     expect_next(s, 1, 0, 0, 1);
     cr_expect(sched_on_done(s, 1, 0, 0, 1, 0));
     cr_expect_not(sched_on_done(s, 1, 0, 0, 1, 0)); /* twice */
-    cr_expect_not(sched_on_failed(s, 1, 0, 0, 1, SCHED_FATAL));
+    cr_expect_not(sched_on_failed(s, 1, 0, 0, 1, SCHED_FATAL, 0));
     sched_on_output_lost(s, 9, 0, 0, 0); /* nothing there */
     sched_on_output_lost(s, 0, 9, 0, 0);
     sched_on_output_lost(s, SCHED_NONE, 0, 0, 0);
@@ -229,7 +229,7 @@ Test(sched, stopping_starts_nothing_more)
     expect_next(s, 0, 0, 0, 0);
     expect_next(s, 0, 0, 1, 0);
     sched_stop(s);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     expect_nothing(s);
     cr_expect(sched_on_done(s, 0, 0, 1, 0, 0));
     cr_expect_eq(sched_running(s), 0);
@@ -268,7 +268,7 @@ Test(sched, no_memory_at_any_point_is_said_and_leaks_nothing)
         mem_fail_at(n, false);
         struct sched *s = sched_create(true);
         bool ok = s != NULL;
-        for (uint32_t i = 0; ok && i < 20; i++) ok = sched_add_executor(s, i, 1 + i % 3);
+        for (uint32_t i = 0; ok && i < 20; i++) ok = sched_add_executor(s, i, 1 + i % 3, 0);
         ok = ok && sched_add_stage(s, 70, NULL, 0);
         for (uint32_t i = 0; ok && i < 12; i++) ok = sched_add_stage(s, 3, &parent, 1);
         if (ok) sched_prefer(s, 0, 1, 3);
@@ -284,7 +284,7 @@ Test(sched, no_memory_at_any_point_is_said_and_leaks_nothing)
 Test(sched, a_task_takes_less_than_200_bytes)
 {
     struct sched *s = sched_create(true);
-    for (uint32_t i = 0; i < 1000; i++) cr_assert(sched_add_executor(s, i, 4));
+    for (uint32_t i = 0; i < 1000; i++) cr_assert(sched_add_executor(s, i, 4, 0));
     add_chained(s, 0, PARTITIONS_MAX);
     for (uint32_t t = 0; t < PARTITIONS_MAX; t++) sched_prefer(s, 0, t, t % 1000);
     finish(s);

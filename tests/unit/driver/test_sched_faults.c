@@ -30,7 +30,7 @@ Test(sched_loss, a_task_that_kills_its_process_each_time_ends_the_job)
         cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
         struct sched_run run = next_of(s);
         sched_on_executor_lost(s, run.executor, true, true);
-        cr_assert(sched_add_executor(s, i % 2, 1)); /* it is started again, on its node */
+        cr_assert(sched_add_executor(s, i % 2, 1, 0)); /* it is started again, on its node */
     }
     cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
     expect_nothing(s);
@@ -44,7 +44,7 @@ Test(sched_loss, all_tasks_of_a_process_that_died_are_to_blame)
     for (uint32_t i = 0; i < TASK_ATTEMPTS_MAX; i++) {
         for (uint32_t t = 0; t < 3; t++) expect_next(s, i, 0, t, i);
         sched_on_executor_lost(s, i, true, true);
-        cr_assert(sched_add_executor(s, 0, 3));
+        cr_assert(sched_add_executor(s, 0, 3, 0));
     }
     cr_expect(sched_stage_failed(s, 0));
     sched_destroy(s);
@@ -71,7 +71,7 @@ Test(sched_loss, an_executor_that_joins_while_tasks_run_gets_some)
     expect_next(s, 0, 0, 0, 0);
     expect_nothing(s);
     for (uint32_t e = 1; e < 20; e++) {
-        cr_assert(sched_add_executor(s, e, 2));
+        cr_assert(sched_add_executor(s, e, 2, 0));
         expect_next(s, e, 0, 2 * e - 1, 0);
         expect_next(s, e, 0, 2 * e, 0);
     }
@@ -95,7 +95,7 @@ Test(sched_loss, none_is_left_and_a_new_one_takes_over)
     expect_next(s, 0, 0, 0, 0);
     sched_on_executor_lost(s, 0, false, true);
     expect_nothing(s);
-    cr_assert(sched_add_executor(s, 5, 1));
+    cr_assert(sched_add_executor(s, 5, 1, 0));
     expect_next(s, 1, 0, 0, 1);
     sched_destroy(s);
 }

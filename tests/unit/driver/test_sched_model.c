@@ -1,5 +1,6 @@
 /* Made-up clusters, jobs and faults: after each event the scheduler must say what a plain model of
- * it says, no slot may be used twice, no task be lost or done twice; and when the faults stop, the
+ * it says, no slot may be used twice, no task be lost or done twice, no task wait in a queue where
+ * another place is better; and when the faults stop, the
  * job ends. A seed that fails is printed; one_seed plays it alone. */
 #include "tests/unit/driver/sched_model.h"
 
@@ -20,8 +21,8 @@ struct game {
     uint64_t seed, random, now_ns, trace;
     struct sched_run past[PAST]; /* attempts that are over */
     uint32_t faults, cursed;     /* of 100 attempts; tasks up to this one are worse */
-    bool only_fetches, stormy;
-    uint32_t past_count, twins;
+    bool only_fetches, stormy, queues;
+    uint32_t past_count, twins, queued, recalls;
     uint32_t epochs[MODEL_STAGES];
 };
 
@@ -36,8 +37,10 @@ static void join(struct game *g)
     struct model *m = g->m;
     if (m->executor_count == MODEL_EXECUTORS) return;
     uint32_t node = roll(g, MODEL_NODES), slots = 1 + roll(g, 3);
-    cr_assert(sched_add_executor(g->s, node, slots));
+    uint32_t ahead = g->queues ? roll(g, slots + 1) : 0;
+    cr_assert(sched_add_executor(g->s, node, slots, ahead));
     m->executors[m->executor_count].node = node;
+    m->executors[m->executor_count].ahead = ahead;
     m->executors[m->executor_count++].slots = slots;
 }
 
@@ -76,6 +79,7 @@ static void begin(struct game *g, uint64_t seed)
     g->cursed = roll(g, 4) == 0 ? roll(g, 3) : 0;
     g->only_fetches = roll(g, 5) == 0;
     g->stormy = roll(g, 8) == 0;
+    g->queues = roll(g, 3) > 0;
     g->s = sched_create(g->m->speculate);
     cr_assert_not_null(g->s);
     for (uint32_t i = 1 + roll(g, 8); i > 0; i--) join(g);
@@ -101,21 +105,37 @@ static void compare_stage(struct game *g, uint32_t i)
     cr_assert_eq(sched_stage_failed(g->s, i), st->failed);
 }
 
+static void compare_attempts(struct game *g, uint32_t executor)
+{
+    const struct model *m = g->m;
+    struct sched_run run;
+    uint32_t busy = 0, queued = 0;
+    for (uint32_t at = 0; sched_each(g->s, executor, &at, &run);) {
+        cr_assert_eq(run.executor, executor);
+        *(run.queued ? &queued : &busy) += 1;
+    }
+    cr_assert_eq(busy, model_busy(m, executor), "seed %llu", (unsigned long long)g->seed);
+    cr_assert_eq(queued, model_queued(m, executor), "seed %llu", (unsigned long long)g->seed);
+    cr_assert(busy <= m->executors[executor].slots && queued <= m->executors[executor].ahead);
+    cr_assert(busy == 0 || !m->executors[executor].lost);
+    cr_assert(queued == 0 || busy == m->executors[executor].slots);
+    cr_assert_eq(sched_running_on(g->s, executor), busy);
+}
+
 static void compare(struct game *g)
 {
     const struct model *m = g->m;
     cr_assert_eq(sched_verdict(g->s), m->verdict, "seed %llu", (unsigned long long)g->seed);
     cr_assert_eq(sched_losses(g->s), m->losses);
-    cr_assert_eq(sched_running(g->s), m->try_count);
-    uint32_t alive = 0;
+    uint32_t alive = 0, running = 0;
     for (uint32_t e = 0; e < m->executor_count; e++) {
-        uint32_t busy = model_busy(m, e);
-        cr_assert(busy <= m->executors[e].slots && (busy == 0 || !m->executors[e].lost));
-        cr_assert_eq(sched_running_on(g->s, e), busy);
+        compare_attempts(g, e);
+        running += model_busy(m, e);
         cr_assert_eq(sched_set_aside(g->s, e), model_aside(m, m->executors[e].node));
         alive += !m->executors[e].lost && !m->executors[e].draining;
     }
     cr_assert_eq(sched_executors_alive(g->s), alive);
+    cr_assert_eq(sched_running(g->s), running);
     /* Who of several is the last straw depends on their order. */
     if (m->verdict != SCHED_GOES_ON) return;
     cr_assert_eq(sched_retries(g->s), m->retries);
@@ -152,6 +172,25 @@ static void check_none_is_slow(struct game *g)
     }
 }
 
+/* Nothing is next. */
+static void call_back(struct game *g)
+{
+    struct sched_run run;
+    bool any = false, found = false;
+    for (uint32_t i = 0; i < g->m->try_count; i++)
+        any = any || model_may_recall(g->m, &g->m->tries[i]);
+    cr_assert_eq(sched_recall(g->s, &run), any, "seed %llu", (unsigned long long)g->seed);
+    for (uint32_t i = 0; any && i < g->m->try_count; i++) {
+        struct model_try *t = &g->m->tries[i];
+        if (t->run.stage != run.stage || t->run.task != run.task || t->run.attempt != run.attempt)
+            continue;
+        cr_assert(model_may_recall(g->m, t), "seed %llu", (unsigned long long)g->seed);
+        t->recalled = found = true;
+        g->recalls++;
+    }
+    cr_assert_eq(found, any);
+}
+
 static bool start(struct game *g)
 {
     struct sched_run run, expected;
@@ -161,6 +200,7 @@ static bool start(struct game *g)
                       (unsigned long long)g->seed);
         check_none_is_slow(g);
         cr_assert_gt(sched_wake_ns(g->s), g->now_ns);
+        call_back(g);
         return false;
     }
     cr_assert_eq(run.speculative, !wanted, "seed %llu", (unsigned long long)g->seed);
@@ -173,6 +213,8 @@ static bool start(struct game *g)
                   run.executor, run.stage, run.task, run.attempt, expected.executor, expected.stage,
                   expected.task, expected.attempt);
     model_begin(g->m, &run, g->now_ns);
+    cr_assert_eq(run.queued, g->m->tries[g->m->try_count - 1].queue != 0);
+    g->queued += run.queued;
     g->trace = hash_mix(g->trace ^ ((uint64_t)run.executor << 48 | (uint64_t)run.stage << 40 |
                                     (uint64_t)run.task << 16 | run.attempt));
     return true;
@@ -203,6 +245,14 @@ static void end_well(struct game *g, uint32_t number)
     cr_assert(runs && twin.attempt != run.attempt);
 }
 
+static void end_refused(struct game *g, uint32_t number)
+{
+    struct sched_run run = g->m->tries[number].run;
+    remember(g, run);
+    bool counts = model_failed(g->m, number, SCHED_REFUSED, g->now_ns);
+    cr_assert_eq(failed_at(g->s, run, SCHED_REFUSED, g->now_ns), counts);
+}
+
 static void end_badly(struct game *g, uint32_t number)
 {
     static const enum sched_failure whys[] = {SCHED_OWN, SCHED_OWN, SCHED_FETCH, SCHED_REFUSED};
@@ -210,8 +260,9 @@ static void end_badly(struct game *g, uint32_t number)
     enum sched_failure why = roll(g, 1000) == 0 ? SCHED_FATAL : whys[roll(g, 4)];
     if (g->only_fetches) why = SCHED_FETCH;
     remember(g, run);
-    bool counts = model_failed(g->m, number, why);
-    cr_assert_eq(failed(g->s, run, why), counts, "seed %llu", (unsigned long long)g->seed);
+    bool counts = model_failed(g->m, number, why, g->now_ns);
+    cr_assert_eq(failed_at(g->s, run, why, g->now_ns), counts, "seed %llu",
+                 (unsigned long long)g->seed);
 }
 
 static void lose_output(struct game *g)
@@ -268,7 +319,11 @@ static void event(struct game *g)
     } else if (dice < 80 && m->try_count > 0) {
         uint32_t number = roll(g, m->try_count);
         bool cursed = m->tries[number].run.task < g->cursed && roll(g, 4) > 0;
-        if (cursed || roll(g, 100) < g->faults)
+        if (m->tries[number].recalled)
+            end_refused(g, number);
+        else if (m->tries[number].queue != 0)
+            late_news(g);
+        else if (cursed || roll(g, 100) < g->faults)
             end_badly(g, number);
         else
             end_well(g, number);
@@ -288,6 +343,17 @@ static void event(struct game *g)
     compare(g);
 }
 
+static void end_one(struct game *g)
+{
+    uint32_t number = roll(g, g->m->try_count);
+    while (g->m->tries[number].queue != 0 && !g->m->tries[number].recalled)
+        number = (number + 1) % g->m->try_count;
+    if (g->m->tries[number].recalled)
+        end_refused(g, number);
+    else
+        end_well(g, number);
+}
+
 /* No more faults: what runs ends well, there are executors, so the job ends. */
 static void end(struct game *g)
 {
@@ -299,20 +365,24 @@ static void end(struct game *g)
         cr_assert(m->try_count > 0, "nothing runs, nothing can, seed %llu",
                   (unsigned long long)g->seed);
         g->now_ns += 10 * MS;
-        end_well(g, roll(g, m->try_count));
+        end_one(g);
         compare(g);
     }
     sched_stop(g->s);
     m->stopped = true;
     cr_assert_not(start(g));
-    while (m->try_count > 0) end_well(g, roll(g, m->try_count));
+    while (m->try_count > 0) end_one(g);
     cr_assert_eq(sched_running(g->s), 0);
     cr_assert_not(start(g));
     sched_destroy(g->s);
     mem_free(m);
 }
 
-static uint64_t play(uint64_t seed, uint32_t *twins, uint32_t verdicts[4])
+struct reached {
+    uint32_t twins, queued, recalls, verdicts[4];
+};
+
+static uint64_t play(uint64_t seed, struct reached *reached)
 {
     struct game g;
     begin(&g, seed);
@@ -323,28 +393,32 @@ static uint64_t play(uint64_t seed, uint32_t *twins, uint32_t verdicts[4])
         event(&g);
         if (model_complete(g.m, last)) break;
     }
-    verdicts[g.m->verdict]++;
-    *twins += g.twins;
+    reached->verdicts[g.m->verdict]++;
     end(&g);
+    reached->twins += g.twins;
+    reached->queued += g.queued;
+    reached->recalls += g.recalls;
     return g.trace;
 }
 
 Test(sched_model, whatever_happens_it_says_what_the_model_says)
 {
     int64_t live = mem_live();
-    uint32_t twins = 0, verdicts[4] = {0};
-    for (uint64_t seed = 0; seed < SEEDS; seed++) play(hash_mix(seed), &twins, verdicts);
+    struct reached reached = {0};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) play(hash_mix(seed), &reached);
     cr_expect_eq(mem_live(), live);
-    cr_expect_gt(twins, SEEDS / 20); /* the games reached what they are about */
-    cr_expect_gt(verdicts[SCHED_GOES_ON], SEEDS / 4);
-    cr_expect_gt(verdicts[SCHED_TASK_FAILED], SEEDS / 20);
-    cr_expect_gt(verdicts[SCHED_STAGE_FAILED], SEEDS / 200);
-    cr_expect_gt(verdicts[SCHED_LOSSES], 0);
+    cr_expect_gt(reached.twins, SEEDS / 20); /* the games reached what they are about */
+    cr_expect_gt(reached.queued, SEEDS);
+    cr_expect_gt(reached.recalls, SEEDS / 10);
+    cr_expect_gt(reached.verdicts[SCHED_GOES_ON], SEEDS / 4);
+    cr_expect_gt(reached.verdicts[SCHED_TASK_FAILED], SEEDS / 20);
+    cr_expect_gt(reached.verdicts[SCHED_STAGE_FAILED], SEEDS / 200);
+    cr_expect_gt(reached.verdicts[SCHED_LOSSES], 0);
 }
 
 Test(sched_model, one_seed_plays_the_same_game_again)
 {
-    uint32_t twins = 0, verdicts[4] = {0};
+    struct reached reached = {0};
     for (uint64_t seed = 0; seed < 100; seed++)
-        cr_assert_eq(play(seed, &twins, verdicts), play(seed, &twins, verdicts));
+        cr_assert_eq(play(seed, &reached), play(seed, &reached));
 }

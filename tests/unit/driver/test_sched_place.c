@@ -7,7 +7,7 @@ Test(sched_place, the_executor_with_most_free_slots_is_next)
 {
     struct sched *s = sched_create(false);
     static const uint32_t slots[] = {1, 3, 2}, order[] = {1, 1, 2, 0, 1, 2};
-    for (uint32_t i = 0; i < 3; i++) cr_assert(sched_add_executor(s, i, slots[i]));
+    for (uint32_t i = 0; i < 3; i++) cr_assert(sched_add_executor(s, i, slots[i], 0));
     add_chained(s, 0, 10);
     for (uint32_t i = 0; i < 6; i++) expect_next(s, order[i], 0, i, 0);
     expect_nothing(s);
@@ -110,9 +110,9 @@ Test(sched_place, a_preference_may_change_while_the_task_waits_and_holds_for_one
     sched_prefer(s, 0, 0, 2);
     expect_next(s, 2, 0, 0, 0);
     sched_prefer(s, 0, 0, 1); /* it runs: not taken */
-    cr_expect(sched_on_failed(s, 2, 0, 0, 0, SCHED_REFUSED));
+    cr_expect(sched_on_failed(s, 2, 0, 0, 0, SCHED_REFUSED, 0));
     expect_next(s, 0, 0, 0, 1);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 1, SCHED_REFUSED));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 1, SCHED_REFUSED, 0));
     sched_prefer(s, 0, 0, 2);
     sched_prefer(s, 0, 0, SCHED_NONE);
     expect_next(s, 1, 0, 0, 2);
@@ -152,12 +152,12 @@ Test(sched_node, another_attempt_goes_to_another_node)
 Test(sched_node, another_executor_of_the_same_node_is_not_another_node)
 {
     struct sched *s = sched_create(false);
-    cr_assert(sched_add_executor(s, 3, 4));
-    cr_assert(sched_add_executor(s, 3, 4));
-    cr_assert(sched_add_executor(s, 8, 1));
+    cr_assert(sched_add_executor(s, 3, 4, 0));
+    cr_assert(sched_add_executor(s, 3, 4, 0));
+    cr_assert(sched_add_executor(s, 8, 1, 0));
     add_chained(s, 0, 1);
     expect_next(s, 0, 0, 0, 0);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     expect_next(s, 2, 0, 0, 1);
     sched_destroy(s);
 }
@@ -168,7 +168,7 @@ Test(sched_node, a_task_that_failed_waits_for_another_node_that_is_busy)
     add_chained(s, 0, 3);
     expect_next(s, 0, 0, 0, 0);
     expect_next(s, 1, 0, 1, 0);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     expect_next(s, 0, 0, 2, 0); /* those behind it do not wait */
     cr_expect(sched_on_done(s, 0, 0, 2, 0, 0));
     expect_nothing(s);
@@ -183,7 +183,7 @@ Test(sched_node, if_no_other_node_is_alive_it_goes_to_the_same)
     add_chained(s, 0, 2);
     expect_next(s, 0, 0, 0, 0);
     expect_next(s, 1, 0, 1, 0);
-    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 0, 0, 0, 0, SCHED_OWN, 0));
     expect_nothing(s);
     sched_on_draining(s, 1); /* it will take no more */
     expect_next(s, 0, 0, 0, 1);
@@ -196,7 +196,7 @@ Test(sched_node, on_two_nodes_attempts_take_turns)
     add_chained(s, 0, 1);
     for (uint32_t i = 0; i < TASK_ATTEMPTS_MAX; i++) {
         expect_next(s, i % 2, 0, 0, i);
-        cr_expect(sched_on_failed(s, i % 2, 0, 0, i, SCHED_OWN));
+        cr_expect(sched_on_failed(s, i % 2, 0, 0, i, SCHED_OWN, 0));
     }
     sched_destroy(s);
 }
@@ -208,10 +208,10 @@ Test(sched_node, where_a_fetch_failed_or_a_task_was_refused_is_the_second_choice
         struct sched *s = cluster_of(2, 2);
         add_chained(s, 0, 4);
         for (uint32_t t = 0; t < 4; t++) expect_next(s, t % 2, 0, t, 0);
-        cr_expect(sched_on_failed(s, 0, 0, 0, 0, whys[i]));
+        cr_expect(sched_on_failed(s, 0, 0, 0, 0, whys[i], 0));
         expect_next(s, 0, 0, 0, 1); /* the other one is full */
         cr_expect(sched_on_done(s, 1, 0, 1, 0, 0));
-        cr_expect(sched_on_failed(s, 0, 0, 0, 1, whys[i]));
+        cr_expect(sched_on_failed(s, 0, 0, 0, 1, whys[i], 0));
         expect_next(s, 1, 0, 0, 2);
         sched_destroy(s);
     }
@@ -223,7 +223,7 @@ Test(sched_node, a_preference_does_not_bring_a_task_back_to_where_it_failed)
     add_chained(s, 0, 1);
     sched_prefer(s, 0, 0, 1);
     expect_next(s, 1, 0, 0, 0);
-    cr_expect(sched_on_failed(s, 1, 0, 0, 0, SCHED_OWN));
+    cr_expect(sched_on_failed(s, 1, 0, 0, 0, SCHED_OWN, 0));
     sched_prefer(s, 0, 0, 1);
     expect_next(s, 0, 0, 0, 1);
     sched_destroy(s);
@@ -245,7 +245,7 @@ Test(sched_node, many_that_wait_for_another_node_do_not_hold_up_the_rest)
         if (runs[i].executor != 1) continue;
         cr_expect(done(s, runs[i]));
         expect_next(s, 1, 0, i - 1, 1);
-        struct sched_run run = {1, 0, i - 1, 1, false, 0};
+        struct sched_run run = {1, 0, i - 1, 1, false, 0, false, false};
         cr_expect(done(s, run));
     }
     sched_destroy(s);
@@ -309,7 +309,7 @@ Test(sched_aside, it_is_back_when_no_other_is_left)
     sched_on_executor_lost(s, 1, false, true);
     cr_expect_not(sched_set_aside(s, 0));
     expect_next(s, 0, 0, 0, 1);
-    cr_assert(sched_add_executor(s, 1, 1));
+    cr_assert(sched_add_executor(s, 1, 1, 0));
     cr_expect(sched_set_aside(s, 0));
     sched_destroy(s);
 }
@@ -365,7 +365,7 @@ Test(sched_aside, only_own_failures_speak_against_a_node)
 Test(sched_aside, a_process_that_died_is_one_failure_of_its_node_however_many_tasks_it_ran)
 {
     struct sched *s = cluster_of(1, 8);
-    cr_assert(sched_add_executor(s, 1, 1));
+    cr_assert(sched_add_executor(s, 1, 1, 0));
     add_chained(s, 0, 200);
     for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) {
         uint32_t e = i == 0 ? 0 : i + 1;
@@ -374,7 +374,7 @@ Test(sched_aside, a_process_that_died_is_one_failure_of_its_node_however_many_ta
         while (sched_next(s, 0, &run)) continue;
         cr_expect_gt(sched_running_on(s, e), 1);
         sched_on_executor_lost(s, e, true, true);
-        cr_assert(sched_add_executor(s, 0, 8));
+        cr_assert(sched_add_executor(s, 0, 8, 0));
     }
     cr_expect(sched_set_aside(s, SCHED_NODE_FAILURES_MAX + 1), "also for who joins there anew");
     cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
@@ -386,7 +386,7 @@ Test(sched_aside, a_process_that_died_idle_speaks_against_nobody)
     struct sched *s = cluster_of(SCHED_NODE_FAILURES_MAX + 2, 1);
     add_chained(s, 0, 1);
     for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) {
-        cr_assert(sched_add_executor(s, 0, 1));
+        cr_assert(sched_add_executor(s, 0, 1, 0));
         sched_on_executor_lost(s, SCHED_NODE_FAILURES_MAX + 2 + i, true, true);
     }
     cr_expect_not(sched_set_aside(s, 0));

@@ -9,7 +9,7 @@ static struct sched *nearly_done(uint32_t executors, uint32_t slots, uint32_t ta
     struct sched *s = sched_create(true);
     struct sched_run runs[64];
     cr_assert(s != NULL && tasks <= 64 && left <= tasks);
-    for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots));
+    for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots, 0));
     add_chained(s, 0, tasks);
     for (uint32_t i = 0; i < tasks; i++) runs[i] = next_at(s, 0);
     for (uint32_t i = 0; i + left < tasks; i++) cr_assert(done_at(s, runs[i], ms * MS));
@@ -160,14 +160,14 @@ Test(sched_twin, tasks_that_wait_come_first)
 Test(sched_twin, without_another_node_there_is_none_and_no_time_to_wake_at)
 {
     struct sched *s = sched_create(true);
-    cr_assert(sched_add_executor(s, 4, 8) && sched_add_executor(s, 4, 8));
+    cr_assert(sched_add_executor(s, 4, 8, 0) && sched_add_executor(s, 4, 8, 0));
     add_chained(s, 0, 4);
     struct sched_run runs[4];
     for (uint32_t i = 0; i < 4; i++) runs[i] = next_at(s, 0);
     for (uint32_t i = 0; i < 3; i++) cr_expect(done_at(s, runs[i], 1000 * MS));
     cr_expect(nothing_at(s, 90000 * MS));
     cr_expect_eq(sched_wake_ns(s), UINT64_MAX, "or the driver would spin");
-    cr_assert(sched_add_executor(s, 5, 1));
+    cr_assert(sched_add_executor(s, 5, 1, 0));
     struct sched_run twin = next_at(s, 90000 * MS);
     cr_expect(twin.speculative && twin.executor == 2);
     sched_destroy(s);
@@ -189,7 +189,7 @@ Test(sched_twin, an_output_lost_while_the_twin_still_ends_is_made_anew)
 {
     struct sched_run slow, other;
     struct sched *s = sched_create(true);
-    cr_assert(sched_add_executor(s, 0, 8) && sched_add_executor(s, 1, 8));
+    cr_assert(sched_add_executor(s, 0, 8, 0) && sched_add_executor(s, 1, 8, 0));
     add_chained(s, 0, 4);
     add_chained(s, 1, 1);
     struct sched_run runs[4];

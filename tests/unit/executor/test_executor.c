@@ -372,6 +372,16 @@ Test(executor, attempts_end_when_told)
     send(1, MSG_KILL, &kill); /* in the queue: at once */
     expect_interrupted(1);
     kill.task = 0;
+    kill.id = KILL_QUEUED;
+    send(1, MSG_KILL, &kill); /* it has begun: it goes on */
+    send_map(1, 3, 6);
+    kill.task = 3;
+    kill.attempt = 6;
+    send(1, MSG_KILL, &kill);
+    expect_interrupted(3);
+    kill.task = 0;
+    kill.attempt = 7;
+    kill.id = KILL_ANYHOW;
     send(1, MSG_KILL, &kill);
     expect_interrupted(0);
     wait_started(2);

@@ -1,0 +1,203 @@
+/* Tasks that are queued ahead of the slots: when, where, and how they come back. */
+#include "tests/unit/driver/sched_help.h"
+
+/* Executor i on node i, with room for as many tasks ahead as it has slots; one stage. */
+static struct sched *queues_of(uint32_t executors, uint32_t slots, uint32_t tasks)
+{
+    struct sched *s = sched_create(true);
+    cr_assert_not_null(s);
+    for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots, slots));
+    add_chained(s, 0, tasks);
+    return s;
+}
+
+static struct sched_run expect_place(struct sched *s, uint32_t executor, uint32_t task, bool queued)
+{
+    struct sched_run run = next_of(s);
+    cr_expect_eq(run.executor, executor, "executor %u, not %u", run.executor, executor);
+    cr_expect_eq(run.task, task, "task %u, not %u", run.task, task);
+    cr_expect_eq(run.queued, queued);
+    return run;
+}
+
+static void expect_no_recall(struct sched *s)
+{
+    struct sched_run run;
+    expect_nothing(s);
+    cr_expect_not(sched_recall(s, &run));
+}
+
+static struct sched_run recall_of(struct sched *s)
+{
+    struct sched_run run = {.executor = SCHED_NONE};
+    expect_nothing(s);
+    cr_assert(sched_recall(s, &run));
+    return run;
+}
+
+Test(sched_queue, what_finds_no_free_slot_is_queued_while_there_is_enough_for_all_slots)
+{
+    struct sched *s = queues_of(2, 1, 6);
+    struct sched_run first = expect_place(s, 0, 0, false);
+    expect_place(s, 1, 1, false);
+    struct sched_run second = expect_place(s, 0, 2, true);
+    expect_place(s, 1, 3, true);
+    expect_no_recall(s); /* two tasks wait, but both queues are full */
+    cr_expect_eq(sched_running(s), 2);
+    cr_expect(done(s, first)); /* the queued one has its slot */
+    cr_expect_eq(sched_running_on(s, 0), 1);
+    expect_place(s, 0, 4, true);
+    expect_no_recall(s); /* one is left for whoever is free first */
+    cr_expect(done(s, second));
+    expect_no_recall(s);
+    sched_destroy(s);
+}
+
+Test(sched_queue, a_free_slot_comes_before_any_queue)
+{
+    struct sched *s = sched_create(false);
+    cr_assert(sched_add_executor(s, 0, 4, 4) && sched_add_executor(s, 1, 1, 1));
+    add_chained(s, 0, 20);
+    for (uint32_t t = 5; t < 10; t++) sched_prefer(s, 0, t, 0);
+    uint32_t on[2] = {0}, queued = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct sched_run run = next_of(s);
+        on[run.executor]++;
+        queued += run.queued;
+    }
+    cr_expect(on[0] == 4 && on[1] == 1 && queued == 0);
+    cr_expect(next_of(s).queued);
+    sched_destroy(s);
+}
+
+Test(sched_queue, a_queued_task_is_called_back_for_a_free_slot)
+{
+    struct sched *s = queues_of(2, 1, 4);
+    struct sched_run slow = expect_place(s, 0, 0, false), quick = expect_place(s, 1, 1, false);
+    struct sched_run behind = expect_place(s, 0, 2, true);
+    cr_expect(done(s, quick));
+    struct sched_run last = expect_place(s, 1, 3, false);
+    expect_no_recall(s);
+    cr_expect(done(s, last));
+    struct sched_run recalled = recall_of(s);
+    cr_expect(recalled.executor == 0 && recalled.task == 2 && recalled.attempt == behind.attempt);
+    expect_no_recall(s); /* one at a time */
+    cr_expect(failed(s, recalled, SCHED_REFUSED));
+    expect_next(s, 1, 0, 2, 1);
+    cr_expect_eq(sched_retries(s), 0);
+    cr_expect(done(s, slow));
+    expect_no_recall(s);
+    sched_destroy(s);
+}
+
+Test(sched_queue, one_that_has_begun_before_it_was_called_back_goes_on)
+{
+    struct sched *s = queues_of(2, 1, 4);
+    struct sched_run slow = expect_place(s, 0, 0, false), quick = expect_place(s, 1, 1, false);
+    struct sched_run behind = expect_place(s, 0, 2, true);
+    cr_expect(done(s, quick));
+    cr_expect(done(s, expect_place(s, 1, 3, false)));
+    recall_of(s);
+    cr_expect(done(s, slow)); /* so the other has its slot */
+    expect_no_recall(s);
+    cr_expect(done(s, behind));
+    cr_expect(sched_stage_done(s, 0));
+    sched_destroy(s);
+}
+
+Test(sched_queue, who_drains_hands_back_what_is_queued)
+{
+    struct sched *s = queues_of(2, 2, 20);
+    while (sched_running_on(s, 1) < 2) next_of(s);
+    struct sched_run run;
+    while (sched_next(s, 0, &run)) cr_expect(run.queued);
+    sched_on_draining(s, 1);
+    for (int i = 0; i < 2; i++) {
+        run = recall_of(s);
+        cr_expect_eq(run.executor, 1);
+        cr_expect(failed(s, run, SCHED_REFUSED));
+    }
+    expect_no_recall(s);
+    cr_expect_eq(sched_running_on(s, 1), 2, "what runs goes on");
+    sched_destroy(s);
+}
+
+Test(sched_queue, nobody_recalls_from_one_that_does_not_hear)
+{
+    struct sched *s = queues_of(2, 1, 4);
+    expect_place(s, 0, 0, false);
+    struct sched_run quick = expect_place(s, 1, 1, false);
+    expect_place(s, 0, 2, true);
+    cr_expect(done(s, quick));
+    cr_expect(done(s, expect_place(s, 1, 3, false)));
+    sched_on_silent(s, 0, true);
+    expect_no_recall(s);
+    sched_on_silent(s, 0, false);
+    cr_expect_eq(recall_of(s).task, 2);
+    sched_destroy(s);
+}
+
+Test(sched_queue, only_what_ran_is_blamed_for_a_process_that_died)
+{
+    struct sched *s = queues_of(1, 1, 8);
+    for (uint32_t i = 0; i + 1 < TASK_ATTEMPTS_MAX; i++) {
+        struct sched_run ran = next_of(s), run;
+        cr_expect(ran.task == 0 && ran.attempt == i);
+        cr_expect_eq(sched_next(s, 0, &run), i == 0, "nothing is queued after a death");
+        sched_on_executor_lost(s, i, true, true);
+        cr_expect_eq(sched_verdict(s), SCHED_GOES_ON);
+        cr_expect_eq(sched_retries(s), i + 1);
+        cr_assert(sched_add_executor(s, i + 1, 1, 1));
+    }
+    expect_next(s, TASK_ATTEMPTS_MAX - 1, 0, 0, TASK_ATTEMPTS_MAX - 1);
+    sched_on_executor_lost(s, TASK_ATTEMPTS_MAX - 1, true, true);
+    cr_expect_eq(sched_verdict(s), SCHED_TASK_FAILED);
+    sched_destroy(s);
+}
+
+Test(sched_queue, after_a_death_all_that_is_queued_is_called_back)
+{
+    struct sched *s = queues_of(3, 1, 20);
+    struct sched_run run;
+    while (sched_next(s, 0, &run)) continue;
+    sched_on_executor_lost(s, 0, true, true);
+    for (int i = 0; i < 2; i++) cr_expect(failed(s, recall_of(s), SCHED_REFUSED));
+    expect_no_recall(s);
+    cr_expect_eq(sched_running(s), 2);
+    sched_destroy(s);
+}
+
+Test(sched_queue, a_task_runs_from_when_it_has_its_slot)
+{
+    struct sched *s = queues_of(1, 1, 8);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct sched_run run = next_at(s, 1000 * i * MS), behind = next_at(s, 1000 * i * MS);
+        cr_assert(behind.queued);
+        uint64_t end_ns = (1000 * i + 500) * MS;
+        cr_assert(i % 2 == 0 ? done_at(s, run, end_ns) : failed_at(s, run, SCHED_OWN, end_ns));
+        uint32_t at = 0;
+        cr_assert(sched_each(s, 0, &at, &run));
+        cr_expect(run.task == behind.task && !run.queued && run.begun_ns == end_ns);
+        cr_assert(done_at(s, run, end_ns));
+    }
+    sched_destroy(s);
+}
+
+Test(sched_queue, one_that_does_not_come_back_has_a_twin)
+{
+    struct sched *s = queues_of(2, 1, 8);
+    struct sched_run stalled = next_of(s), run = next_of(s), behind = next_of(s);
+    uint32_t twins = 0, recalls = 0;
+    cr_assert(behind.queued && behind.executor == stalled.executor);
+    for (uint64_t now_ns = 0; !sched_stage_done(s, 0); now_ns += 10 * MS) {
+        while (sched_next(s, now_ns, &run)) twins += run.speculative;
+        recalls += sched_recall(s, &run); /* nobody answers */
+        uint32_t at = 0;
+        if (sched_each(s, 1, &at, &run)) cr_assert(done_at(s, run, now_ns));
+        cr_assert(now_ns < 1000 * MS);
+    }
+    cr_expect(recalls == 1 && twins == 2);
+    cr_expect(!done(s, stalled) && !done(s, behind), "they come late");
+    cr_expect_eq(sched_running(s), 0);
+    sched_destroy(s);
+}
