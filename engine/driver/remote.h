@@ -19,7 +19,7 @@
 /* Starts the loop; does not wait for executors. 0, or a code with *error set. */
 int remote_create(struct glint *g, const struct cluster *cluster, struct transport *out,
                   struct glint_error *error);
-/* Bytes of broadcast blocks that went out so far, sealed as they travel. Any thread. */
+/* Bytes of broadcast blocks that went out so far, packed as they travel. Any thread. */
 uint64_t remote_broadcast_bytes(const struct transport *t);
 
 #endif

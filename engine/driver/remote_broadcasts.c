@@ -1,26 +1,19 @@
-/* Broadcasts. The bytes stay where the job has them; an executor is told of a value and its size,
- * asks which blocks to fetch from whom (TRACK), and gets from here those that nobody else has.
- *
- * A block is sealed when it is asked for. Sealed it is held while it is on its way, and as long as
- * the job lives if it is smaller than the block, so that compressing is paid for once. */
+/* Broadcasts. The bytes stay where the job has them, and go to the sockets from there; an executor
+ * is told of a value and its size, asks which blocks to fetch from whom (TRACK), and gets from here
+ * those that nobody else has. What is packed is kept as long as the job lives, so that packing is
+ * paid for once. */
 #include "engine/driver/remote_internal.h"
 
-#include "engine/net/seal.h"
+#include "engine/net/value.h"
 
 #include <assert.h>
 
 #define SENDING_BYTES_MAX (32 * MIB) /* to one executor: more than it may have asked for */
 
-struct sealed {
-    struct value *value;
-    uint32_t block, holders; /* sends under way, and one for being kept */
-    struct buffer bytes;
-};
-
 /* One send. */
 struct sending {
     struct link *link;
-    struct sealed *sealed;
+    uint64_t size;
 };
 
 static struct value *broadcasts_find(struct remote *r, uint64_t id)
@@ -43,12 +36,12 @@ int broadcasts_add(struct remote *r, uint64_t id, const void *data, uint64_t siz
         v->size = size;
         v->data = data;
         v->tracker = tracker_create(blocks);
-        v->kept = mem_zalloc(sizeof(struct sealed *) * ((uint64_t)blocks + 1));
+        v->blocks = mem_zalloc(sizeof *v->blocks * ((uint64_t)blocks + 1));
     }
-    if (v == NULL || v->tracker == NULL || v->kept == NULL) {
+    if (v == NULL || v->tracker == NULL || v->blocks == NULL) {
         if (v != NULL) {
             tracker_destroy(v->tracker);
-            mem_free(v->kept);
+            mem_free(v->blocks);
         }
         mem_free(v);
         return error_no_memory(error);
@@ -62,46 +55,38 @@ int broadcasts_add(struct remote *r, uint64_t id, const void *data, uint64_t siz
 
 /* ---- Blocks */
 
-static void let_go(struct sealed *s)
+static struct glint_slice value_bytes(const struct value *v)
 {
-    assert(s->holders > 0);
-    if (--s->holders > 0) return;
-    s->value->kept[s->block] = NULL;
-    buffer_fini(&s->bytes);
-    mem_free(s);
+    return (struct glint_slice){v->data, v->size};
 }
 
-/* Held once more. NULL: *error set. */
-static struct sealed *seal(struct value *v, uint32_t block, struct glint_error *error)
+static uint64_t sum_of(struct value *v, uint32_t block)
 {
-    struct sealed *s = v->kept[block];
-    if (s == NULL) {
-        s = mem_zalloc(sizeof *s);
-        if (s == NULL || value_seal(v->id, block, (struct glint_slice){v->data, v->size}, &s->bytes,
-                                    error) != 0) {
-            if (s == NULL) error_no_memory(error);
-            if (s != NULL) buffer_fini(&s->bytes);
-            mem_free(s);
-            return NULL;
-        }
-        s->value = v;
-        s->block = block;
-        s->holders = s->bytes.size < value_block_size(v->size, block);
-        v->kept[block] = s;
-    }
-    s->holders++;
-    return s;
+    struct value_block *b = &v->blocks[block];
+    if (!b->has_sum) b->sum = value_sum(v->id, block, value_bytes(v));
+    b->has_sum = true;
+    return b->sum;
+}
+
+/* As it travels; without memory to pack it, as it is. */
+static struct glint_slice block_bytes(struct value *v, uint32_t block)
+{
+    struct value_block *b = &v->blocks[block];
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (b->packed.size == 0 && !b->pays_not)
+        b->pays_not =
+            value_pack(block, value_bytes(v), &b->packed, &ignored) == 0 && b->packed.size == 0;
+    if (b->packed.size == 0) return value_block(value_bytes(v), block);
+    return (struct glint_slice){b->packed.data, b->packed.size};
 }
 
 static void on_sent(void *arg, bool ok)
 {
     struct sending *sending = arg;
     struct link *l = sending->link;
-    uint64_t size = sending->sealed->bytes.size;
-    assert(l->sending_bytes >= size);
-    l->sending_bytes -= size;
-    if (ok) atomic_fetch_add(&l->r->broadcast_bytes, size);
-    let_go(sending->sealed);
+    assert(l->sending_bytes >= sending->size);
+    l->sending_bytes -= sending->size;
+    if (ok) atomic_fetch_add(&l->r->broadcast_bytes, sending->size);
     mem_free(sending);
 }
 
@@ -119,17 +104,14 @@ static void answer_gone(struct link *l, uint64_t request, enum glint_code code, 
 
 static void send_block(struct link *l, struct value *v, uint32_t block, uint64_t request)
 {
-    struct glint_error error = {.code = GLINT_OK};
     struct sending *sending = mem_alloc(sizeof *sending);
-    struct sealed *s = sending != NULL ? seal(v, block, &error) : NULL;
-    if (s == NULL) {
-        mem_free(sending);
-        answer_gone(l, request, GLINT_E_NO_MEMORY, "the driver has no memory for a block");
+    if (sending == NULL) {
+        answer_gone(l, request, GLINT_E_NO_MEMORY, "the driver has no memory to send a block");
         return;
     }
-    *sending = (struct sending){l, s};
-    l->sending_bytes += s->bytes.size;
-    struct glint_slice bytes = {s->bytes.data, s->bytes.size};
+    struct glint_slice bytes = block_bytes(v, block);
+    *sending = (struct sending){l, bytes.size};
+    l->sending_bytes += bytes.size;
     if (!conn_send_data(l->data, request, bytes, on_sent, sending)) on_sent(sending, false);
 }
 
@@ -163,6 +145,8 @@ static void send_tracked(struct link *l, struct value *v, struct tracked *tracke
     assert(tracked->count <= TRACK_BLOCKS_MAX);
     tracked->id = v->id;
     if (l->data == NULL || l->state != LINK_JOINED) return;
+    for (uint32_t i = 0; i < tracked->count; i++)
+        tracked->blocks[i].sum = sum_of(v, tracked->blocks[i].block);
     if (tracked_encode(tracked, &payload, &error) != 0)
         link_fail(l, &error);
     else
@@ -210,10 +194,9 @@ void broadcasts_fini(struct remote *r)
 {
     for (struct value *v = r->values, *next; v != NULL; v = next) {
         next = v->next;
-        for (uint32_t i = 0; i < value_blocks(v->size); i++)
-            if (v->kept[i] != NULL) let_go(v->kept[i]);
+        for (uint32_t i = 0; i < value_blocks(v->size); i++) buffer_fini(&v->blocks[i].packed);
         tracker_destroy(v->tracker);
-        mem_free(v->kept);
+        mem_free(v->blocks);
         mem_free(v);
     }
     r->values = NULL;

@@ -73,13 +73,20 @@ struct parcel {
 
 /* ---- What there is */
 
-/* A broadcast: the bytes are the context's. `tracker` and `kept` are the loop's. */
+/* A block of a broadcast as it is sent: packed where that pays. */
+struct value_block {
+    struct buffer packed;
+    uint64_t sum;
+    bool has_sum, pays_not;
+};
+
+/* A broadcast: the bytes are the context's. `tracker` and `blocks` are the loop's. */
 struct value {
     struct value *next;
     uint64_t id, size;
     const uint8_t *data;
     struct tracker *tracker;
-    struct sealed **kept; /* per block: in flight, or compressed; else NULL */
+    struct value_block *blocks;
 };
 
 /* An executor of the cluster's file.

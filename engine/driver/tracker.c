@@ -316,14 +316,14 @@ static bool pick(struct tracker *t, const struct receiver *r, struct tracked_blo
         if (has(r->here, b) || has(r->asked, b)) continue;
         if (again || only_driver_has(t, r, b)) {
             if (!driver) continue;
-            *out = (struct tracked_block){b, TRACK_DRIVER};
+            *out = (struct tracked_block){.block = b, .from = TRACK_DRIVER};
             return true;
         }
         const struct holders *h = &t->holders[b];
         if (h->free == 0 || h->count + h->coming >= rarest) continue;
         uint32_t source = pick_source(t, r, b);
         if (source == TRACK_DRIVER) continue;
-        *out = (struct tracked_block){b, source};
+        *out = (struct tracked_block){.block = b, .from = source};
         rarest = h->count + h->coming;
     }
     return rarest != UINT32_MAX;

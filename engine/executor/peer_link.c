@@ -23,7 +23,7 @@ void request_end(struct fetch_request *r, const struct glint_error *why)
 {
     if (why != NULL) {
         r->error = *why;
-        if (r->into == NULL) buffer_fini(&r->answer);
+        buffer_fini(&r->answer);
     }
     r->peer = NULL;
     r->done(r); /* it is its owner's again */
@@ -103,7 +103,6 @@ static uint64_t answer_bytes(const struct get *g)
 {
     switch (g->kind) {
     case GET_PARTS: return (uint64_t)g->map_count * PART_ANSWER_MAX;
-    case GET_VALUE: return VALUE_BLOCK_BYTES_MAX;
     default: return g->size;
     }
 }
@@ -374,7 +373,8 @@ int link_on_frame(struct peer_link *l, const struct frame *f, struct glint_slice
 /* What a request's bytes have to be, or NULL with *why set. */
 static uint8_t *place_for(struct fetch_request *r, const struct frame *f, struct glint_error *why)
 {
-    if (r->into != NULL) {
+    bool packed = r->get.kind == GET_VALUE && f->length > 0 && f->length < r->get.size;
+    if (r->into != NULL && !packed) {
         if (f->length == r->get.size) return r->into;
         error_set(why, GLINT_E_PROTOCOL, NULL, "%u bytes were answered for %llu", f->length,
                   (unsigned long long)r->get.size);
@@ -411,7 +411,7 @@ void link_on_data(struct peer_link *l, const struct frame *f)
     progressed(l);
     if (flight == NULL || !flight->arriving) return;
     struct fetch_request *r = flight->request;
-    if (r->into == NULL) r->answer.size = f->length;
+    if (r->answer.data != NULL) r->answer.size = f->length;
     flight->arriving = false;
     land(l, flight);
     request_end(r, l->ended ? &l->why : NULL);

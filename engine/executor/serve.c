@@ -26,7 +26,7 @@ struct client {
     uint64_t window;  /* bytes of those */
 };
 
-enum held { HELD_NOTHING, HELD_RUN, HELD_RESULT, HELD_VALUE };
+enum held { HELD_NOTHING, HELD_RUN, HELD_RESULT };
 
 /* One answer on its way. */
 struct answer {
@@ -83,7 +83,6 @@ static void answer_end(struct answer *a)
     assert(c->answers > 0 && s->answers > 0 && c->window >= a->size);
     if (a->held == HELD_RUN) store_release(s->store, a->what);
     if (a->held == HELD_RESULT) store_release_result(s->store, a->what);
-    if (a->held == HELD_VALUE) values_release(s->values, a->what);
     blocks_release(&s->blocks, &a->file);
     buffer_fini(&a->bytes);
     c->window -= a->size;
@@ -240,15 +239,13 @@ static void send_result(struct answer *a, const struct get *g, struct glint_erro
 
 static void send_value(struct answer *a, const struct get *g, struct glint_error *why)
 {
-    struct glint_slice sealed;
+    struct glint_slice bytes;
     struct serve *s = a->client->serve;
-    if (s->values == NULL || !values_block(s->values, g->id, g->block, &sealed, &a->what)) {
+    if (s->values != NULL && values_block(s->values, g->id, g->block, &bytes))
+        send_bytes(a, bytes, why);
+    else
         error_set(why, GLINT_E_FETCH_FAILED, NULL, "block %u of broadcast %llu is not there",
                   g->block, (unsigned long long)g->id);
-        return;
-    }
-    a->held = HELD_VALUE;
-    send_bytes(a, sealed, why);
 }
 
 /* ---- Clients */

@@ -12,7 +12,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
-#include "engine/net/seal.h"
+#include "engine/net/value.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -30,20 +30,13 @@ enum block_state { BLOCK_MISSING, BLOCK_ASKED, BLOCK_HERE };
 
 struct block {
     uint8_t state, failures;
-    struct sealed *sealed; /* while somebody holds it; for good where it was compressed */
-};
-
-/* A block as it travels. */
-struct sealed {
-    struct buffer bytes;
-    uint32_t holders;
-    bool stays;            /* it is smaller than the block */
-    struct sealed **place; /* in its block */
+    struct buffer packed; /* as it came, if it came so: others will ask for it */
 };
 
 struct request {
     struct fetch_request fetch;
     struct value *value; /* NULL: free */
+    uint64_t sum;
 };
 
 struct value {
@@ -94,13 +87,7 @@ struct values *values_create(struct env *env, const struct fetcher *fetcher, uin
 static void value_free(struct value *value)
 {
     assert(value->requests_out == 0);
-    for (uint32_t b = 0; b < value->block_count; b++) {
-        struct sealed *s = value->blocks[b].sealed;
-        if (s == NULL) continue;
-        assert(s->holders == 0 && s->stays);
-        buffer_fini(&s->bytes);
-        mem_free(s);
-    }
+    for (uint32_t b = 0; b < value->block_count; b++) buffer_fini(&value->blocks[b].packed);
     mem_free(value->data);
     mem_free(value);
 }
@@ -182,26 +169,12 @@ int values_announce(struct values *v, uint64_t id, uint64_t size, struct glint_e
     return 0;
 }
 
-/* Keeps the sealed form that came where it is the smaller one: it will be asked for again. Without
- * memory it is made again then. */
-static void keep_sealed(struct value *value, uint32_t block, struct buffer *bytes)
-{
-    struct block *b = &value->blocks[block];
-    assert(b->sealed == NULL);
-    if (bytes->size >= value_block_size(value->size, block)) return;
-    struct sealed *s = mem_zalloc(sizeof *s);
-    if (s == NULL) return;
-    s->bytes = *bytes;
-    s->stays = true;
-    s->place = &b->sealed;
-    b->sealed = s;
-    *bytes = (struct buffer){.data = NULL};
-}
-
-static void block_arrived(struct value *value, uint32_t block, struct buffer *bytes)
+/* Takes what is packed. */
+static void block_arrived(struct value *value, uint32_t block, struct buffer *packed)
 {
     struct values *v = value->owner;
-    keep_sealed(value, block, bytes);
+    assert(value->blocks[block].packed.data == NULL);
+    value->blocks[block].packed = *packed;
     value->blocks[block].state = BLOCK_HERE;
     pthread_mutex_lock(&v->lock);
     value->here++;
@@ -214,9 +187,11 @@ static void block_arrived(struct value *value, uint32_t block, struct buffer *by
     send_track(value, &t);
 }
 
-static void block_failed(struct value *value, uint32_t block, const struct glint_error *why)
+static void block_failed(struct value *value, uint32_t block, struct buffer *packed,
+                         const struct glint_error *why)
 {
     struct block *b = &value->blocks[block];
+    buffer_fini(packed);
     b->state = BLOCK_MISSING;
     if (++b->failures >= BLOCK_TRIES_MAX) value_fail(value, why);
     struct track t = {.failed_count = 1, .failed = {block}};
@@ -230,19 +205,19 @@ static void on_done(struct fetch_request *fetch)
     uint32_t block = fetch->get.block;
     assert(value != NULL && value->requests_out > 0);
     assert(value->blocks[block].state == BLOCK_ASKED);
-    struct buffer bytes = fetch->answer;
+    struct buffer packed = fetch->answer;
     struct glint_error why = fetch->error;
+    uint64_t sum = r->sum;
     value->requests_out--;
     memset(r, 0, sizeof *r);
-    const struct glint_slice sealed = {bytes.data, bytes.size};
+    const struct glint_slice bytes = {packed.data, packed.size};
     int code = why.code;
     if (code == GLINT_OK)
-        code = value_unseal(value->id, block, sealed, value->data, value->size, &why);
+        code = value_take(value->id, block, sum, bytes, value->data, value->size, &why);
     if (code == GLINT_OK)
-        block_arrived(value, block, &bytes);
+        block_arrived(value, block, &packed);
     else
-        block_failed(value, block, &why);
-    buffer_fini(&bytes);
+        block_failed(value, block, &packed, &why);
 }
 
 /* Nothing has changed on PROTOCOL: all of it is looked at first. */
@@ -283,12 +258,15 @@ int values_on_tracked(struct values *v, const struct tracked *t, struct glint_er
     for (uint32_t i = 0; i < t->count; i++) {
         struct request *request = free_request(value);
         uint32_t block = t->blocks[i].block;
-        *request =
-            (struct request){.value = value,
-                             .fetch = {.executor = t->blocks[i].from,
-                                       .get = {.kind = GET_VALUE, .id = value->id, .block = block},
-                                       .done = on_done,
-                                       .arg = request}};
+        uint64_t size = value_block_size(value->size, block);
+        *request = (struct request){
+            .value = value,
+            .sum = t->blocks[i].sum,
+            .fetch = {.executor = t->blocks[i].from,
+                      .get = {.kind = GET_VALUE, .id = value->id, .block = block, .size = size},
+                      .into = value->data + block * value_block_bytes(value->size),
+                      .done = on_done,
+                      .arg = request}};
         value->blocks[block].state = BLOCK_ASKED;
         value->requests_out++;
         *last = &request->fetch;
@@ -300,46 +278,16 @@ int values_on_tracked(struct values *v, const struct tracked *t, struct glint_er
 
 /* ---- Serving: the loop's thread */
 
-static struct sealed *seal(struct value *value, uint32_t block)
-{
-    struct sealed *s = mem_zalloc(sizeof *s);
-    struct glint_error error = {.code = GLINT_OK};
-    const struct glint_slice data = {value->data, value->size};
-    if (s == NULL) return NULL;
-    if (value_seal(value->id, block, data, &s->bytes, &error) != 0) {
-        buffer_fini(&s->bytes);
-        mem_free(s);
-        return NULL;
-    }
-    s->stays = s->bytes.size < value_block_size(value->size, block);
-    s->place = &value->blocks[block].sealed;
-    return *s->place = s;
-}
-
-bool values_block(struct values *v, uint64_t id, uint32_t block, struct glint_slice *out,
-                  void **out_held)
+bool values_block(struct values *v, uint64_t id, uint32_t block, struct glint_slice *out)
 {
     struct value *value = find(v, id);
     if (value == NULL || block >= value->block_count) return false;
-    struct block *b = &value->blocks[block];
+    const struct block *b = &value->blocks[block];
     if (b->state != BLOCK_HERE) return false;
-    struct sealed *s = b->sealed != NULL ? b->sealed : seal(value, block);
-    if (s == NULL) return false;
-    s->holders++;
-    *out = (struct glint_slice){s->bytes.data, s->bytes.size};
-    *out_held = s;
+    *out = (struct glint_slice){b->packed.data, b->packed.size};
+    if (b->packed.size == 0)
+        *out = value_block((struct glint_slice){value->data, value->size}, block);
     return true;
-}
-
-void values_release(struct values *v, void *held)
-{
-    struct sealed *s = held;
-    (void)v;
-    assert(s->holders > 0 && *s->place == s);
-    if (--s->holders > 0 || s->stays) return;
-    *s->place = NULL;
-    buffer_fini(&s->bytes);
-    mem_free(s);
 }
 
 /* ---- Waiting: slots' threads */

@@ -1,8 +1,8 @@
 /* Broadcast values of this process: one copy, shared by all slots, made of blocks of
  * value_block_bytes() that come from the driver and from other executors.
  *
- * A block travels sealed (net/seal.h). An executor keeps blocks unsealed in place in the value and
- * seals them again to serve (or keeps the sealed form where it was compressed).
+ * A block comes to its place in the value, and is served from there; one that came packed
+ * (net/value.h) is kept so, too, to be served.
  *
  * Fetching begins when the value is announced; a few blocks are asked for at a time. What could
  * not be had, or was damaged, is reported to the driver, whose next TRACKED names another source:
@@ -35,11 +35,9 @@ int values_get(struct values *v, uint64_t id, const atomic_bool *cancel_flag,
                struct glint_slice *out, struct glint_error *error);
 /* Any thread: waiting slots look at their cancel flags. */
 void values_wake(struct values *v);
-/* A sealed block, held until values_release. False: not here (yet). */
-bool values_block(struct values *v, uint64_t id, uint32_t block, struct glint_slice *out,
-                  void **out_held);
-void values_release(struct values *v, void *held);
-/* No slot waits any more, and no request is out. */
+/* A block as it travels, valid until values_destroy. False: not here (yet). */
+bool values_block(struct values *v, uint64_t id, uint32_t block, struct glint_slice *out);
+/* No slot waits any more, no request is out, and no block on its way to somebody. */
 void values_destroy(struct values *v);
 
 #endif

@@ -72,7 +72,7 @@ struct status {
 enum get_kind {
     GET_PARTS = 1, /* where one partition lies in map outputs: DATA is parts_encode's */
     GET_OUTPUT,    /* bytes [offset, offset + size) of a map output */
-    GET_VALUE,     /* block `block` of broadcast `id`, sealed (executor/values.h) */
+    GET_VALUE,     /* block `block` of broadcast `id` (value.h) */
     GET_RESULT,    /* bytes [offset, offset + size) of a task's result, `id` */
     GET_KINDS_END
 };
@@ -104,6 +104,7 @@ struct tracked {
     uint32_t count; /* 0: nothing to fetch now; TRACKED comes again when there is */
     struct tracked_block {
         uint32_t block, from; /* an executor's number, or TRACK_DRIVER */
+        uint64_t sum;         /* value_sum; the tracker leaves it to who sends */
     } blocks[TRACK_BLOCKS_MAX];
 };
 

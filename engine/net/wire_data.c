@@ -164,10 +164,11 @@ int tracked_encode(const struct tracked *v, struct buffer *out, struct glint_err
     uint64_t before = out->size;
     packing_begin(&p, out, 2);
     pack_u64(&p, v->id);
-    pack_array(&p, 2 * (uint64_t)v->count);
+    pack_array(&p, 3 * (uint64_t)v->count);
     for (uint32_t i = 0; i < v->count; i++) {
         pack_u64(&p, v->blocks[i].block);
         pack_u64(&p, v->blocks[i].from);
+        pack_u64(&p, v->blocks[i].sum);
     }
     return packing_end(&p, out, before, error);
 }
@@ -179,11 +180,12 @@ int tracked_decode(struct glint_slice bytes, struct tracked *v, struct glint_err
     unpacker_init(&u, bytes);
     v->id = unpack_u64(&u, UINT64_MAX);
     struct unpacker a = unpack_array(&u);
-    if (a.count > 2 * (uint64_t)TRACK_BLOCKS_MAX || a.count % 2 != 0) a.failed = true;
-    v->count = a.failed ? 0 : (uint32_t)(a.count / 2);
+    if (a.count > 3 * (uint64_t)TRACK_BLOCKS_MAX || a.count % 3 != 0) a.failed = true;
+    v->count = a.failed ? 0 : (uint32_t)(a.count / 3);
     for (uint32_t i = 0; i < v->count; i++) {
         v->blocks[i].block = (uint32_t)unpack_u64(&a, UINT32_MAX);
         v->blocks[i].from = (uint32_t)unpack_u64(&a, TRACK_DRIVER);
+        v->blocks[i].sum = unpack_u64(&a, UINT64_MAX);
         if (v->blocks[i].from >= EXECUTORS_MAX && v->blocks[i].from != TRACK_DRIVER)
             u.failed = true;
     }

@@ -19,9 +19,8 @@ struct fetch_request {
     uint32_t executor; /* the driver's number */
     uint64_t owner;    /* on whose behalf: a task's attempt_id; 0: nobody's in particular */
     struct get get;
-    uint8_t
-        *into; /* OUTPUT, VALUE, RESULT: exactly get.size bytes. PARTS: NULL, the answer is in */
-    struct buffer answer; /* here, for the owner to free; VALUE: likewise, size unknown before */
+    uint8_t *into;        /* OUTPUT, VALUE, RESULT: exactly get.size bytes. PARTS: NULL */
+    struct buffer answer; /* of PARTS, and of a VALUE that is packed; for the owner to free */
     /* Loop's thread, once; must not block. error.code OK: the bytes are there. */
     void (*done)(struct fetch_request *r);
     void *arg;

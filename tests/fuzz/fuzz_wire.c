@@ -1,8 +1,9 @@
 /* Any bytes as a payload of a frame; the first byte chooses of which. It is refused, or encodes to
  * bytes that mean the same: those are taken again and do not change any more. The last choice is a
- * sealed block of a broadcast. */
-#include "engine/net/seal.h"
+ * packed block of a broadcast. */
+#include "engine/net/value.h"
 
+#include "engine/base/little.h"
 #include "tests/support/wire_codecs.h"
 
 #include <assert.h>
@@ -25,19 +26,27 @@ static void look_at_payload(wire_again *again, struct glint_slice bytes)
     buffer_fini(&twice);
 }
 
-/* A sealed block of a value of at most 255 bytes, the size in front of it. */
+/* A packed block of a value of at most 255 bytes: the size in front of it, and 8 bytes for its sum.
+ */
 static void look_at_block(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
-    uint8_t value[UINT8_MAX];
-    if (bytes.size == 0) return;
-    struct glint_slice sealed = {bytes.data + 1, bytes.size - 1};
-    int r = value_unseal(1, 0, sealed, value, bytes.data[0], &error);
+    uint8_t value[UINT8_MAX] = {0};
+    if (bytes.size < 9 || bytes.data[0] == 0) return;
+    uint64_t sum = little_get64(bytes.data + 1), size = bytes.data[0];
+    struct glint_slice packed = {bytes.data + 9, bytes.size - 9};
+    int r = value_take(1, 0, sum, packed, value, size, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_RUN_CORRUPT));
-    if (r != 0) return;
+    struct glint_slice whole = {value, size};
+    assert(r != 0 || value_sum(1, 0, whole) == sum);
     struct buffer again = {NULL, 0, 0};
-    r = value_seal(1, 0, (struct glint_slice){value, bytes.data[0]}, &again, &error);
-    assert(r == 0);
+    r = value_pack(0, whole, &again, &error);
+    assert(r == 0 && again.size < size);
+    if (again.size > 0) {
+        r = value_take(1, 0, value_sum(1, 0, whole), (struct glint_slice){again.data, again.size},
+                       value, size, &error);
+        assert(r == 0);
+    }
     buffer_fini(&again);
 }
 

@@ -9,6 +9,8 @@
 
 struct node;
 
+#define BLOCKS_MAX 16u
+
 struct process {
     struct node *node;
     struct net net;
@@ -18,6 +20,7 @@ struct process {
     bool wanted; /* as soon as the old one's connections have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
+    uint64_t sums[BLOCKS_MAX]; /* of the value, as told */
     uint32_t blocks_left;
 };
 

@@ -2,7 +2,7 @@
 #include "tests/support/values_net.h"
 
 #include "engine/base/env.h"
-#include "engine/net/seal.h"
+#include "engine/net/value.h"
 
 #include <assert.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void on_submit(void *arg, struct fetch_request *first)
     struct net_node *n = arg;
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        assert(r->get.kind == GET_VALUE && r->get.id == n->net->id && r->into == NULL);
+        assert(r->get.kind == GET_VALUE && r->get.id == n->net->id && r->into != NULL);
         post(n->net, n->number, LETTER_REQUEST)->request = r;
         if (++n->net->requests_out > n->net->requests_most)
             n->net->requests_most = n->net->requests_out;
@@ -77,6 +77,8 @@ void net_open(struct values_net *net, uint32_t nodes, uint64_t id, struct glint_
 static void reply(struct values_net *net, uint32_t node, struct tracked *t)
 {
     t->id = net->id;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->blocks[i].sum = value_sum(net->id, t->blocks[i].block, net->value);
     post(net, node, LETTER_TRACKED)->tracked = *t;
 }
 
@@ -95,22 +97,41 @@ static void end(struct values_net *net, struct fetch_request *r)
     r->done(r);
 }
 
-/* The sealed block from the driver or from another node. */
+/* As a connection does it: what is shorter than the block is packed. */
+static bool arrive(struct fetch_request *r, struct glint_slice bytes)
+{
+    assert(bytes.size > 0 && bytes.size <= r->get.size);
+    if (bytes.size < r->get.size) return buffer_append(&r->answer, bytes.data, bytes.size);
+    memcpy(r->into, bytes.data, bytes.size);
+    return true;
+}
+
+/* The block from the driver or from another node. */
 static bool answer(struct values_net *net, struct fetch_request *r)
 {
-    struct glint_slice sealed;
-    void *held;
-    if (r->executor == TRACK_DRIVER) {
-        net->driver_blocks++;
-        return value_seal(net->id, r->get.block, net->value, &r->answer, &r->error) == 0;
+    struct glint_slice bytes;
+    if (r->executor != TRACK_DRIVER) {
+        assert(r->executor < net->node_count);
+        struct values *from = net->nodes[r->executor].values;
+        if (!values_block(from, net->id, r->get.block, &bytes)) return false;
+        net->peer_blocks++;
+        return arrive(r, bytes);
     }
-    struct values *from = net->nodes[r->executor].values;
-    assert(r->executor < net->node_count);
-    if (!values_block(from, net->id, r->get.block, &sealed, &held)) return false;
-    net->peer_blocks++;
-    bool kept = buffer_append(&r->answer, sealed.data, sealed.size);
-    values_release(from, held);
-    return kept;
+    struct buffer packed = {NULL, 0, 0};
+    net->driver_blocks++;
+    if (value_pack(r->get.block, net->value, &packed, &r->error) != 0) return false;
+    bytes = (struct glint_slice){packed.data, packed.size};
+    if (packed.size == 0) bytes = value_block(net->value, r->get.block);
+    bool arrived = arrive(r, bytes);
+    buffer_fini(&packed);
+    return arrived;
+}
+
+static void corrupt(struct values_net *net, struct fetch_request *r, unsigned luck)
+{
+    uint8_t *bytes = r->answer.size > 0 ? r->answer.data : r->into;
+    uint64_t size = r->answer.size > 0 ? r->answer.size : r->get.size;
+    bytes[draw(net) % size] ^= (uint8_t)(1u << (luck % 8));
 }
 
 static void deliver_request(struct values_net *net, struct fetch_request *r)
@@ -124,7 +145,7 @@ static void deliver_request(struct values_net *net, struct fetch_request *r)
         error_set(&r->error, GLINT_E_CONNECTION, NULL, "the block is not there");
     } else if (!spared && luck < net->fail_share + net->corrupt_share) {
         net->failures++;
-        r->answer.data[draw(net) % r->answer.size] ^= (uint8_t)(1u << (luck % 8));
+        corrupt(net, r, luck);
     }
     end(net, r);
 }

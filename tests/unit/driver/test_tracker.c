@@ -416,14 +416,14 @@ Test(tracker, what_nobody_asked_for_is_ignored)
     expect_track(t, 1, odd, &none);
     struct track twice = {.have_count = 2, .have = {0, 0}, .failed_count = 1, .failed = {0}};
     expect_track(t, 0, twice, &none);
-    one.blocks[0] = (struct tracked_block){1, TRACK_DRIVER};
+    one.blocks[0] = (struct tracked_block){1, TRACK_DRIVER, 0};
     expect_track(t, 0, (struct track){.want = 16}, &one);
     cr_expect_eq(tracker_driver_blocks(t), 2);
     tracker_on_lost(t, 7);
     tracker_on_lost(t, 0);
     tracker_on_lost(t, 0);
     expect_track(t, 0, (struct track){.want = 1}, &none);
-    one.blocks[0] = (struct tracked_block){1, TRACK_DRIVER};
+    one.blocks[0] = (struct tracked_block){1, TRACK_DRIVER, 0};
     expect_track(t, 1, (struct track){.want = 1}, &one);
     tracker_destroy(t);
     tracker_destroy(NULL);

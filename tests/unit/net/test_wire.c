@@ -87,6 +87,7 @@ Test(wire, tracks_come_back)
         full.failed[i] = UINT32_MAX - i;
         answer.blocks[i].block = UINT32_MAX - i;
         answer.blocks[i].from = i == 0 ? TRACK_DRIVER : EXECUTORS_MAX - i;
+        answer.blocks[i].sum = UINT64_MAX - i;
     }
     ROUND_TRIP(track, &full);
     ROUND_TRIP(track, &first);
@@ -234,7 +235,7 @@ static unsigned samples_make(struct sample out[16])
     static const struct admitted admitted = {7401, {9, 9}};
     static const struct ended ended = {9, true, "/var/log/glint/e1.log"};
     static const struct track track = {1, 4, 2, {5, 6}, 1, {7}};
-    static const struct tracked tracked = {1, 2, {{1, TRACK_DRIVER}, {2, 0}}};
+    static const struct tracked tracked = {1, 2, {{1, TRACK_DRIVER, UINT64_MAX}, {2, 0, 5}}};
     static const struct status status = {
         .node = "e1",
         .build = "0.1.0-ab",
@@ -398,12 +399,12 @@ Test(wire, values_out_of_range_are_refused)
         WRONG("track", "\x94\x01\x11\x90\x90"),                               /* wants 17 */
         WRONG("track", "\x94\x01\x01\xdc\0\x11"
                        "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\x90"),
-        WRONG("tracked", "\x92\x01\x91\x01"),               /* half a pair */
-        WRONG("tracked", "\x92\x01\x92\x01\xce\0\x01\0\0"), /* executor 65536 */
-        WRONG("gone", "\x91\x90"),                          /* no error */
-        WRONG("gone", "\x91\x94\x00\xa0\xa0\xa0"),          /* code 0 */
-        WRONG("gone", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),  /* code -9999 */
-        WRONG("gone", "\x91\x94\xfb\xa0\xa0\xa0"),          /* code -5 */
+        WRONG("tracked", "\x92\x01\x92\x01\x02"),               /* no sum */
+        WRONG("tracked", "\x92\x01\x93\x01\xce\0\x01\0\0\x05"), /* executor 65536 */
+        WRONG("gone", "\x91\x90"),                              /* no error */
+        WRONG("gone", "\x91\x94\x00\xa0\xa0\xa0"),              /* code 0 */
+        WRONG("gone", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),      /* code -9999 */
+        WRONG("gone", "\x91\x94\xfb\xa0\xa0\xa0"),              /* code -5 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sample s = {.codec = rows[i].codec};
