@@ -100,8 +100,9 @@ uint32_t outputs_preferred(const struct outputs *o, uint32_t partition, uint32_t
         scratch[e] += bytes;
         if (scratch[e] > scratch[best]) best = e;
     }
-    /* Half more than an even share; what is spread evenly may be read from anywhere. */
-    bool clear = holders > 0 && scratch[best] * holders * 2 > sum * 3;
+    /* A quarter more than an even share, since a size may be an eighth off; what is spread evenly
+     * may be read from anywhere. */
+    bool clear = holders > 0 && scratch[best] * holders * 4 > sum * 5;
     if (holders == 1) clear = true;
     for (uint32_t m = 0; m < o->maps; m++) scratch[o->places[m].executor] = 0;
     return clear ? best : UINT32_MAX;

@@ -51,12 +51,15 @@ Test(outputs, most_of_a_partition_is_where_its_task_likes_to_be, .fini = drop)
 {
     uint64_t scratch[3] = {0};
     struct outputs *o = outputs_of(&list, 7, 3, 2);
-    const char big[] = {100, 50, 0}, small[] = {50, 50, 0};
-    set(o, 0, 2, big);
-    set(o, 1, 1, small);
-    set(o, 2, 1, small);
+    set(o, 0, 2, (const char[]){100, 50, 0});
+    set(o, 1, 1, (const char[]){50, 50, 0});
+    set(o, 2, 1, (const char[]){50, 50, 0});
     cr_expect_eq(outputs_preferred(o, 0, 3, scratch), 2);
-    cr_expect_eq(outputs_preferred(o, 1, 3, scratch), UINT32_MAX); /* 2 : 1 is no clear case */
+    cr_expect_eq(outputs_preferred(o, 1, 3, scratch), 1);
+    set(o, 1, 1, (const char[]){50, 14, 0});
+    set(o, 2, 1, (const char[]){50, 12, 0});
+    set(o, 0, 2, (const char[]){100, 20, 0});
+    cr_expect_eq(outputs_preferred(o, 1, 3, scratch), UINT32_MAX); /* 13 : 12 is no clear case */
     for (int e = 0; e < 3; e++) cr_expect_eq(scratch[e], 0);
     cr_expect_eq(outputs_preferred(o, 0, 1, scratch), UINT32_MAX); /* nowhere else to be */
 }
