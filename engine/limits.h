@@ -56,7 +56,7 @@
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
 #define GATE_PENDING_MAX        64u
 #define GATE_ADDRESS_MAX        16u /* of one address, once there are so many */
-#define RESULT_INLINE_BYTES_MAX MIB /* a task's result beyond it is fetched, not sent */
+#define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES_MIN   MIB /* of a broadcast: its size / 64, but no less */
 #define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
 #define FETCH_CHUNK_BYTES_MAX   (256 * KIB)
