@@ -244,7 +244,7 @@ static void take_back(struct peer_link *l)
         }
         land(l, f);
         if (r == NULL) continue;
-        if (r->into == NULL) buffer_fini(&r->answer); /* what came of it */
+        buffer_fini(&r->answer); /* what came of it */
         lane_push(l, r, true);
     }
     assert(l->flying == 0 && l->flying_bytes == 0);

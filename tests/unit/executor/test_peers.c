@@ -144,3 +144,38 @@ Test(peers, waiting_tasks_end, .timeout = 100)
         cr_expect(plane_close(&p));
     }
 }
+
+static void value_done(struct fetch_request *r)
+{
+    (void)r;
+    uv_stop(&p.loop);
+}
+
+/* A block of a value is asked for, and 1000 bytes are announced of which the first one comes. */
+static struct fetch_request torn_value(uint32_t size)
+{
+    static uint8_t place[4096];
+    struct fetch_request r = {.executor = 1,
+                              .get = {.kind = GET_VALUE, .id = 5, .block = 0, .size = size},
+                              .into = place,
+                              .done = value_done};
+    int64_t live = mem_live();
+    cr_assert(size <= sizeof place && plane_open(&p, false, 60000, 2000));
+    p.servers[0].fault = PLANE_TEARS;
+    p.fetcher.submit(p.fetcher.arg, &r);
+    uv_run(&p.loop, UV_RUN_DEFAULT);
+    cr_expect_null(r.answer.data);
+    cr_expect(plane_close(&p));
+    cr_expect_eq(mem_live(), live);
+    return r;
+}
+
+Test(peers, a_packed_block_that_breaks_off_leaves_nothing, .timeout = 100)
+{
+    cr_expect_eq(torn_value(4096).error.code, GLINT_E_CONNECTION);
+}
+
+Test(peers, more_than_a_block_is_refused, .timeout = 100)
+{
+    cr_expect_eq(torn_value(999).error.code, GLINT_E_PROTOCOL);
+}
