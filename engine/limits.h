@@ -55,10 +55,11 @@
 #define DATA_FRAME_BYTES_MAX    (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
 #define GATE_PENDING_MAX        64u
-#define GATE_ADDRESS_MAX        16u /* of one address, once there are so many */
+#define GATE_ADDRESS_MAX        16u        /* of one address, once there are so many */
 #define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
-#define VALUE_BLOCK_BYTES_MIN   MIB /* of a broadcast: its size / 64, but no less */
+#define VALUE_BLOCK_BYTES_MIN   MIB        /* of a broadcast: its size / 64, but no less */
 #define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
+#define PEERS_AHEAD_MAX         8u /* executors that one connects with before it fetches */
 #define FETCH_CHUNK_BYTES_MAX   (256 * KIB)
 #define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */
 #define EXECUTORS_MAX           65536u     /* in the life of one job */

@@ -97,6 +97,7 @@ static int begin_job(struct child *c, const struct message *m, struct glint_erro
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a second JOB, or one for executor %llu",
                          (unsigned long long)m->id);
     c->has_job = true;
+    c->number = (uint32_t)m->id;
     int r = job_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
     if (r == 0) r = make_parts(c, (uint32_t)m->id, &options, error);
     if (r != 0) return r;
@@ -136,6 +137,8 @@ static int on_message(struct child *c, struct glint_slice payload, struct glint_
     return 0;
 }
 
+/* Nearly all jobs shuffle, and a handshake then takes its time between two stages. Of two executors
+ * the one with the lower number connects ahead, since a task that may run anywhere goes to it. */
 static int on_peer(struct child *c, struct glint_slice payload, struct glint_error *error)
 {
     struct peer peer;
@@ -144,7 +147,9 @@ static int on_peer(struct child *c, struct glint_slice payload, struct glint_err
     if (c->peers == NULL || peer.executor >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "PEER before JOB, or of number %u",
                          peer.executor);
-    return peers_add(c->peers, &peer) == 0 ? 0 : error_no_memory(error);
+    bool ahead = peer.executor > c->number && c->peers_ahead < PEERS_AHEAD_MAX;
+    c->peers_ahead += ahead;
+    return peers_add(c->peers, &peer, ahead) == 0 ? 0 : error_no_memory(error);
 }
 
 /* ---- Frames */

@@ -70,6 +70,7 @@ struct child {
 
     /* From JOB on. */
     bool has_job;
+    uint32_t number, peers_ahead; /* our own; peers that we have connected with ahead */
     struct peers *peers;
     struct fetcher fetcher;
     struct values *values;

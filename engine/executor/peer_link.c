@@ -159,8 +159,9 @@ static void on_data(void *arg, struct conn *c, const struct frame *f)
 
 static void on_opened(void *arg, struct conn *c)
 {
-    (void)c;
-    link_on_opened(arg);
+    struct peer_link *l = arg;
+    conn_expect_acks(c, l->net->connect_ms); /* it may have been cut while it had nothing to do */
+    link_on_opened(l);
 }
 
 static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
@@ -200,7 +201,7 @@ static void give_up(struct peer_link *l, const struct glint_error *why)
     fail_all(l, &error);
 }
 
-static void dial(struct peer_link *l)
+void link_connect(struct peer_link *l)
 {
     struct glint_error error = {.code = GLINT_OK};
     assert(!l->external && l->conn == NULL && !l->ended);
@@ -213,7 +214,7 @@ static void dial(struct peer_link *l)
 void link_pump(struct peer_link *l)
 {
     if (l->waiting == 0 || l->ended) return;
-    if (l->state == LINK_IDLE && !l->external) dial(l);
+    if (l->state == LINK_IDLE && !l->external) link_connect(l);
     while (l->state == LINK_OPEN && l->waiting > 0) {
         struct lane *lane = turn(l);
         if (!has_room(l, lane->first)) break;

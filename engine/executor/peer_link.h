@@ -54,6 +54,8 @@ void link_add(struct peer_link *l, struct fetch_request *r);
 void link_cancel(struct peer_link *l, uint64_t owner);
 /* Sends what may be sent; dials if need be. */
 void link_pump(struct peer_link *l);
+/* Of a link that has no connection, and is not another's. */
+void link_connect(struct peer_link *l);
 /* The clock: dials again, or gives up. False: nothing is to be waited for. */
 bool link_tick(struct peer_link *l);
 /* All requests end with *why, but for what is arriving: that ends when it has, or the connection

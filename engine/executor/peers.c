@@ -160,11 +160,14 @@ static struct peer_link *add_link(struct peers *p, const struct peer *where, boo
     return l;
 }
 
-int peers_add(struct peers *p, const struct peer *peer)
+int peers_add(struct peers *p, const struct peer *peer, bool ahead)
 {
     if (peer->executor >= EXECUTORS_MAX) return GLINT_E_NO_MEMORY;
     if (link_at(p, peer->executor) != NULL) return 0;
-    return add_link(p, peer, false) != NULL ? 0 : GLINT_E_NO_MEMORY;
+    struct peer_link *l = add_link(p, peer, false);
+    if (l == NULL) return GLINT_E_NO_MEMORY;
+    if (ahead) link_connect(l);
+    return 0;
 }
 
 int peers_add_conn(struct peers *p, uint32_t executor, struct conn *c)

@@ -1,5 +1,5 @@
-/* Other executors, as this one fetches from them: a connection per peer, made when first needed,
- * shared by all slots; requests are answered in any order.
+/* Other executors, as this one fetches from them: a connection per peer, made when first needed or
+ * ahead, shared by all slots; requests are answered in any order.
  *
  * Loop thread, but for the fetcher's submit. A request ends in `done` in any case: when its bytes
  * are there, when the peer says GONE, when the connection ends (dialled once more, with a jittered
@@ -19,8 +19,8 @@ struct peers;
 
 struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_error *error);
 /* Where an executor is (a PEER frame): 0 or NO_MEMORY. A number that is known already is ignored.
- */
-int peers_add(struct peers *p, const struct peer *peer);
+ * `ahead`: connects at once; what fails then is tried again when it is needed. */
+int peers_add(struct peers *p, const struct peer *peer, bool ahead);
 /* A connection that is open already, by that number. The caller stays its owner: it passes DATA and
  * GONE frames on by the calls below, and says when it has closed. */
 int peers_add_conn(struct peers *p, uint32_t executor, struct conn *c);

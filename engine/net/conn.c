@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <string.h>
 
@@ -211,6 +212,14 @@ void conn_begin(struct conn *c)
 }
 
 /* ---- What is known */
+
+void conn_expect_acks(struct conn *c, uint64_t ms)
+{
+    uv_os_fd_t file;
+    unsigned limit = ms < UINT32_MAX ? (unsigned)ms : UINT32_MAX;
+    if (c->state == CONN_CLOSED || uv_fileno((const uv_handle_t *)&c->tcp, &file) != 0) return;
+    setsockopt(file, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+}
 
 bool conn_is_open(const struct conn *c)
 {

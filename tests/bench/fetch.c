@@ -310,7 +310,7 @@ static void fetch_outputs(bool tls, uint16_t port)
     net_init(&net, &loop, tls, 2);
     memset(where.incarnation, 1, sizeof where.incarnation);
     struct peers *peers = peers_create(&net, 20000, &error);
-    need(peers != NULL && peers_add(peers, &where) == 0, "no memory");
+    need(peers != NULL && peers_add(peers, &where, false) == 0, "no memory");
     struct fetcher fetcher = peers_fetcher(peers);
     slots_over = 0;
     for (uint32_t i = 0; i < slots; i++) {

@@ -93,7 +93,7 @@ static bool server_open(struct plane_server *s, struct plane *p, uint32_t number
     where.port = gate_port(s->gate);
     memcpy(where.node, s->net.self.node, sizeof where.node);
     memcpy(where.incarnation, s->net.self.incarnation, sizeof where.incarnation);
-    return peers_add(p->peers, &where) == 0;
+    return peers_add(p->peers, &where, number % 2 == 0) == 0;
 }
 
 /* ---- Opening */
