@@ -58,6 +58,7 @@
 #define GATE_ADDRESS_MAX        16u        /* of one address, once there are so many */
 #define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES_MIN   MIB        /* of a broadcast: its size / 64, but no less */
+#define VALUE_EARLY_BYTES_MAX   (4 * MIB)  /* of a broadcast that all get as an action begins */
 #define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
 #define PEERS_AHEAD_MAX         8u /* executors that one connects with before it fetches */
 #define FETCH_CHUNK_BYTES_MAX   (256 * KIB)

@@ -132,7 +132,8 @@ static int open_output(struct driver *d, struct active *a)
 static int run_active(struct driver *d)
 {
     struct active *a = d->active;
-    int r = open_output(d, a);
+    int r = announce_values(d);
+    if (r == 0) r = open_output(d, a);
     if (r == 0) r = stages_build(d);
     if (r == 0) r = stages_schedule(d);
     if (r == 0) r = run_tasks(d);

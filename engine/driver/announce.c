@@ -1,5 +1,5 @@
 /* What executors are told around tasks, each when it needs it, and once: broadcasts, plans, where
- * map outputs are; and what all are told: to end what they run, to forget. */
+ * map outputs are; and what all are told: small broadcasts, to end what they run, to forget. */
 #include "engine/driver/internal.h"
 
 #include <assert.h>
@@ -44,6 +44,21 @@ static int tell_broadcasts(struct driver *d, uint32_t executor)
     assert(last >= told);
     d->members[executor].value_told = last;
     return 0;
+}
+
+static bool has_large_news(const struct driver *d, const struct member *m)
+{
+    const struct glint_broadcast *b = d->g->broadcasts;
+    while (b != NULL && (b->id <= m->value_told || b->size <= VALUE_EARLY_BYTES_MAX)) b = b->next;
+    return b != NULL;
+}
+
+int announce_values(struct driver *d)
+{
+    int r = 0;
+    for (uint32_t e = 0; e < d->member_count && r == 0; e++)
+        if (!d->members[e].lost && !has_large_news(d, &d->members[e])) r = tell_broadcasts(d, e);
+    return r;
 }
 
 static int tell_outputs(struct driver *d, uint32_t executor, uint32_t number)

@@ -107,6 +107,8 @@ int stages_end(struct driver *d);
 
 /* announce.c: what an executor must know before it can run a task. 0, or a code. */
 int announce_for_task(struct driver *d, uint32_t executor, uint32_t stage);
+/* Small broadcasts, to all: they come while the action is made ready. */
+int announce_values(struct driver *d);
 int announce_kill(struct driver *d, const struct sched_run *run, enum kill which);
 int announce_cancel(struct driver *d, bool cancel);
 /* The running action's stages. One that cannot be forgotten, for lack of memory, stays to the end.
