@@ -151,8 +151,9 @@ void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool
     sched_settle(s); /* whether a task that runs here is needed, may follow from them */
     while (e->queue != NULL) {
         struct sched_task *t = e->queue->task;
+        bool doomed = e->queue->doomed;
         sched_end(s, e->queue);
-        attempt_failed(s, t, e->node, SCHED_REFUSED);
+        if (!doomed) attempt_failed(s, t, e->node, SCHED_REFUSED);
     }
     if (blame) s->process_died = true;
     if (blame && e->busy > 0) sched_node_outcome(s, e->node, true); /* it died once, for all */

@@ -183,12 +183,17 @@ Test(sched_queue, a_task_runs_from_when_it_has_its_slot)
     sched_destroy(s);
 }
 
-Test(sched_queue, one_that_does_not_come_back_has_a_twin)
+/* Executor 0 stalls with a task that runs and one behind it; executor 1 does all others, and then
+ * twins of these two. */
+static struct sched *stalled(struct sched_run *out_runs, struct sched_run *out_behind)
 {
     struct sched *s = queues_of(2, 1, 8);
-    struct sched_run stalled = next_of(s), run = next_of(s), behind = next_of(s);
+    struct sched_run run;
     uint32_t twins = 0, recalls = 0;
-    cr_assert(behind.queued && behind.executor == stalled.executor);
+    *out_runs = next_of(s);
+    next_of(s);
+    *out_behind = next_of(s);
+    cr_assert(out_behind->queued && out_behind->executor == out_runs->executor);
     for (uint64_t now_ns = 0; !sched_stage_done(s, 0); now_ns += 10 * MS) {
         while (sched_next(s, now_ns, &run)) twins += run.speculative;
         recalls += sched_recall(s, &run); /* nobody answers */
@@ -197,7 +202,26 @@ Test(sched_queue, one_that_does_not_come_back_has_a_twin)
         cr_assert(now_ns < 1000 * MS);
     }
     cr_expect(recalls == 1 && twins == 2);
-    cr_expect(!done(s, stalled) && !done(s, behind), "they come late");
+    return s;
+}
+
+Test(sched_queue, one_that_does_not_come_back_has_a_twin)
+{
+    struct sched_run runs, behind;
+    struct sched *s = stalled(&runs, &behind);
+    cr_expect(!done(s, runs) && !done(s, behind), "they come late");
     cr_expect_eq(sched_running(s), 0);
     sched_destroy(s);
+}
+
+Test(sched_queue, who_is_lost_takes_nothing_that_its_twin_has_done)
+{
+    for (int blame = 0; blame < 2; blame++) {
+        struct sched_run runs, behind;
+        struct sched *s = stalled(&runs, &behind);
+        sched_on_executor_lost(s, 0, blame != 0, true);
+        cr_expect(sched_stage_done(s, 0) && sched_retries(s) == 0);
+        expect_no_recall(s);
+        sched_destroy(s);
+    }
 }
