@@ -99,8 +99,8 @@ const struct cluster_key cluster_keys[CLUSTER_KEYS] = {
      .preset = "5s",
      .min = 10 * MS,
      .max = HOUR,
-     .help = "deadline of one connection, handshake included, and for what executors send each "
-             "other to be acknowledged",
+     .help = "deadline of one connection, handshake included, and for what one executor asks "
+             "another to be acknowledged",
      FIELD(cluster, connect_ms)},
     {.name = "start",
      .flag = "start",

@@ -87,7 +87,7 @@ void event_log_stage_end(struct event_log *log, uint32_t stage, const struct gli
 enum event_outcome {
     EVENT_DONE,
     EVENT_FAILED,
-    EVENT_KILLED,        /* its twin was faster, or the job ended */
+    EVENT_KILLED,        /* its twin was faster, what it read was lost, or the job ended */
     EVENT_EXECUTOR_LOST, /* what became of it is not known */
 };
 /* One attempt, when it is over. */

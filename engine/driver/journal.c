@@ -168,10 +168,10 @@ void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const 
     if (d->log == NULL) return;
     for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);) {
         if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
-        if (run.queued) continue;
-        bool ended =
-            run.doomed || a->over ||
-            (m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED);
+        bool interrupted =
+            m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED;
+        if (run.queued && interrupted) continue; /* it never began */
+        bool ended = run.doomed || a->over || interrupted;
         enum event_outcome outcome = ended                 ? EVENT_KILLED
                                      : m->type == MSG_DONE ? EVENT_DONE
                                                            : EVENT_FAILED;

@@ -34,8 +34,8 @@ enum loss loss_describe(const struct link *l, struct glint_error *out)
     else
         text_format(what, sizeof what, "%s", l->why.cause);
     if (l->had_task)
-        text_format(task, sizeof task, "; its last task was %u (attempt %u)", l->last_partition,
-                    l->last_attempt);
+        text_format(task, sizeof task, "; the last task it was sent is %u (attempt %u)",
+                    l->last_partition, l->last_attempt);
     memset(out, 0, sizeof *out);
     error_set(out, GLINT_E_EXECUTOR_LOST, "look at its log", "%s%s%s%s", what, task,
               log[0] != '\0' ? "; log " : "", log);

@@ -11,7 +11,7 @@
  * at an executor as it may have (`ahead`), and only while the stage has at least a task for each
  * slot left. One that is queued runs when a slot there ends; it is called back [sched_recall] if
  * before that another executor's slot is free and nothing else waits for it, or its own executor
- * drains. Where it does not come back it may have a twin, like one that runs.
+ * drains or is set aside. Where it does not come back it may have a twin, like one that runs.
  *
  *   task: WAITING -> RUNNING  [sched_next]
  *         RUNNING -> DONE     [sched_on_done]

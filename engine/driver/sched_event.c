@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* The attempt, if it is this one that holds a slot there. */
+/* The attempt, if it is this one that runs or is queued there. */
 static struct sched_attempt *find_attempt(const struct sched *s, uint32_t executor, uint32_t stage,
                                           uint32_t task, uint32_t attempt)
 {
@@ -44,7 +44,7 @@ bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t 
     }
     struct sched_task *t = a->task;
     struct sched_attempt *twin = part_from_twin(t, a);
-    sched_slow_done(s, a, now_ns);
+    if (!a->queued) sched_slow_done(s, a, now_ns); /* else another's news come later than its own */
     sched_end(s, a);
     sched_become_done(s, t, executor, attempt);
     t->twin = twin;

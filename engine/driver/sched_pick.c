@@ -129,12 +129,16 @@ bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out)
 static struct sched_attempt *find_queued(const struct sched *s, const struct bits *executors,
                                          bool anyhow)
 {
-    for (uint32_t e = bits_next(executors, 0); e != BITS_NONE; e = bits_next(executors, e + 1)) {
-        if (s->executors[e].silent || s->executors[e].recalls) continue;
-        for (struct sched_attempt *a = s->executors[e].queue; a != NULL; a = a->behind)
+    for (uint32_t i = bits_next(executors, 0); i != BITS_NONE; i = bits_next(executors, i + 1)) {
+        const struct sched_executor *e = &s->executors[i];
+        struct sched_attempt *last = NULL; /* it is the least likely to begin before it hears */
+        if (e->silent || e->recalls) continue;
+        bool back = anyhow || !sched_node_takes(s, e->node);
+        for (struct sched_attempt *a = e->queue; a != NULL; a = a->behind)
             if (sched_is_alone(a) &&
-                (anyhow || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
-                return a;
+                (back || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
+                last = a;
+        if (last != NULL) return last;
     }
     return NULL;
 }
@@ -148,7 +152,7 @@ bool sched_recall(struct sched *s, struct sched_run *out)
 {
     if (s->stopped || s->verdict != SCHED_GOES_ON) return false;
     struct sched_attempt *a = find_queued(s, &s->leaving, true);
-    if (a == NULL && (s->process_died || any_slot_is_free(s)))
+    if (a == NULL && (s->process_died || s->nodes_bad > 0 || any_slot_is_free(s)))
         a = find_queued(s, &s->queues, s->process_died);
     if (a == NULL) return false;
     a->recalled = s->executors[a->executor].recalls = true;

@@ -90,8 +90,11 @@ struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor
         if (!stage->ready || a == NULL) continue;
         do {
             if (due_ns(stage, a) > s->now_ns) break;
+            const struct sched_executor *e = &s->executors[a->executor];
             assert(a->task->run == a && a->task->twin == NULL);
-            *out_executor = sched_find_executor(s, a->task, s->executors[a->executor].node);
+            *out_executor = SCHED_NONE;
+            if (!a->queued || e->silent || e->recalls) /* else it is called back first */
+                *out_executor = sched_find_executor(s, a->task, e->node);
             if (*out_executor != SCHED_NONE) return a->task;
             a = a->next;
         } while (a != stage->oldest);

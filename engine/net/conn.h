@@ -67,7 +67,8 @@ uint64_t conn_queued(const struct conn *c);
 void conn_close(struct conn *c, bool flush);
 
 /* From now on the connection ends when what was sent is not acknowledged for so long: nobody is
- * there. Who is there and busy, or stopped, is acknowledged for by its system. */
+ * there. Who is there and busy, or stopped, is acknowledged for by its system while that has room.
+ */
 void conn_expect_acks(struct conn *c, uint64_t ms);
 bool conn_is_open(const struct conn *c);
 const struct hello *conn_peer(const struct conn *c);

@@ -187,6 +187,7 @@ bool model_may_recall(const struct model *m, const struct model_try *t)
     if (m->stopped || m->verdict != SCHED_GOES_ON || t->queue == 0 || !t->wanted) return false;
     if (twin_of((struct model *)m, t) != NULL) return false;
     return m->process_died || m->executors[t->run.executor].draining ||
+           !takes(m, m->executors[t->run.executor].node) ||
            place(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
 }
 
@@ -210,6 +211,10 @@ uint64_t model_slow_ns(const struct model *m, const struct model_try *t)
     if (!m->speculate || m->stopped || m->verdict != SCHED_GOES_ON || !t->wanted ||
         !model_ready(m, t->run.stage) || twin_of((struct model *)m, t) != NULL)
         return UINT64_MAX;
+    bool recalls = t->queue == 0;
+    for (uint32_t i = 0; i < m->try_count; i++)
+        recalls = recalls || (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor);
+    if (!recalls) return UINT64_MAX;
     uint64_t sorted[MODEL_DURATIONS];
     uint32_t done = 0;
     for (uint32_t i = 0; i < st->count; i++) done += st->tasks[i].state == MODEL_DONE;
@@ -267,7 +272,7 @@ bool model_done(struct model *m, uint32_t number, uint64_t now_ns)
     task->executor = t.run.executor;
     task->attempt = t.run.attempt;
     assert(st->duration_count < MODEL_DURATIONS);
-    st->durations[st->duration_count++] = now_ns - t.begun_ns;
+    if (t.queue == 0) st->durations[st->duration_count++] = now_ns - t.begun_ns;
     st->rounds_failed = 0;
     m->failures_in_row[m->executors[t.run.executor].node] = 0;
     return true;

@@ -319,10 +319,10 @@ static void event(struct game *g)
     } else if (dice < 80 && m->try_count > 0) {
         uint32_t number = roll(g, m->try_count);
         bool cursed = m->tries[number].run.task < g->cursed && roll(g, 4) > 0;
-        if (m->tries[number].recalled)
+        if (m->tries[number].recalled && roll(g, 4) > 0)
             end_refused(g, number);
-        else if (m->tries[number].queue != 0)
-            late_news(g);
+        else if (m->tries[number].queue != 0 && roll(g, 8) > 0)
+            late_news(g); /* or its news overtake those of who is before it */
         else if (cursed || roll(g, 100) < g->faults)
             end_badly(g, number);
         else
