@@ -409,7 +409,7 @@ static void expect_track(struct tracker *t, uint32_t executor, struct track in,
 Test(tracker, what_nobody_asked_for_is_ignored)
 {
     struct tracker *t = tracker_create(2);
-    struct tracked none = {.count = 0}, one = {.count = 1, .blocks = {{0, TRACK_DRIVER}}};
+    struct tracked none = {.count = 0}, one = {.count = 1, .blocks = {{0, TRACK_DRIVER, 0}}};
     expect_track(t, 0, (struct track){.want = 1}, &one);
     struct track odd = {
         .have_count = 3, .have = {1, 2, UINT32_MAX}, .failed_count = 2, .failed = {1, 9}};
