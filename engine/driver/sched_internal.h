@@ -144,6 +144,11 @@ static inline bool sched_is_alone(const struct sched_attempt *a)
     return a->task->run == a && a->task->twin == NULL;
 }
 
+static inline bool sched_any_slot_free(const struct sched *s)
+{
+    return bits_next(&s->rooms, 0) < BUCKETS_MAX - QUEUE_ONLY;
+}
+
 static inline bool sched_complete(const struct sched_stage *stage)
 {
     return stage->done == stage->count;

@@ -118,7 +118,7 @@ bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out)
     for (uint32_t i = bits_next(&s->open, 0); i != BITS_NONE && t == NULL;
          i = bits_next(&s->open, i + 1))
         t = pick(s, &s->stages[i], &executor);
-    if (t == NULL) t = sched_slow_pick(s, &executor);
+    if (t == NULL && sched_any_slot_free(s)) t = sched_slow_pick(s, &executor);
     if (t == NULL) return false;
     *out = sched_run_of(s, sched_begin(s, t, executor));
     return true;
@@ -143,16 +143,11 @@ static struct sched_attempt *find_queued(const struct sched *s, const struct bit
     return NULL;
 }
 
-static bool any_slot_is_free(const struct sched *s)
-{
-    return bits_next(&s->rooms, 0) < BUCKETS_MAX - QUEUE_ONLY;
-}
-
 bool sched_recall(struct sched *s, struct sched_run *out)
 {
     if (s->stopped || s->verdict != SCHED_GOES_ON) return false;
     struct sched_attempt *a = find_queued(s, &s->leaving, true);
-    if (a == NULL && (s->process_died || s->nodes_bad > 0 || any_slot_is_free(s)))
+    if (a == NULL && (s->process_died || s->nodes_bad > 0 || sched_any_slot_free(s)))
         a = find_queued(s, &s->queues, s->process_died);
     if (a == NULL) return false;
     a->recalled = s->executors[a->executor].recalls = true;

@@ -107,7 +107,7 @@ struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor
 uint64_t sched_wake_ns(const struct sched *s)
 {
     uint64_t wake = UINT64_MAX;
-    if (s->stopped || s->verdict != SCHED_GOES_ON || bits_empty(&s->rooms)) return wake;
+    if (s->stopped || s->verdict != SCHED_GOES_ON || !sched_any_slot_free(s)) return wake;
     for (uint32_t i = bits_next(&s->late, 0); i != BITS_NONE; i = bits_next(&s->late, i + 1)) {
         const struct sched_stage *stage = &s->stages[i];
         const struct sched_attempt *a = stage->oldest;
