@@ -62,7 +62,7 @@ static struct glint_slice value_bytes(const struct value *v)
 
 static uint64_t sum_of(struct value *v, uint32_t block)
 {
-    struct value_block *b = &v->blocks[block];
+    struct sent_block *b = &v->blocks[block];
     if (!b->has_sum) b->sum = value_sum(v->id, block, value_bytes(v));
     b->has_sum = true;
     return b->sum;
@@ -71,7 +71,7 @@ static uint64_t sum_of(struct value *v, uint32_t block)
 /* As it travels; without memory to pack it, as it is. */
 static struct glint_slice block_bytes(struct value *v, uint32_t block)
 {
-    struct value_block *b = &v->blocks[block];
+    struct sent_block *b = &v->blocks[block];
     struct glint_error ignored = {.code = GLINT_OK};
     if (b->packed.size == 0 && !b->pays_not)
         b->pays_not =

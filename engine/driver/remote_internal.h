@@ -74,7 +74,7 @@ struct parcel {
 /* ---- What there is */
 
 /* A block of a broadcast as it is sent: packed where that pays. */
-struct value_block {
+struct sent_block {
     struct buffer packed;
     uint64_t sum;
     bool has_sum, pays_not;
@@ -86,7 +86,7 @@ struct value {
     uint64_t id, size;
     const uint8_t *data;
     struct tracker *tracker;
-    struct value_block *blocks;
+    struct sent_block *blocks;
 };
 
 /* An executor of the cluster's file.

@@ -113,7 +113,7 @@ struct sched {
     uint32_t nodes_good, nodes_bad; /* with usable executors */
     uint32_t running, retries, losses, alive;
     uint64_t slots;  /* of executors that are alive */
-    uint64_t now_ns; /* of the last sched_next */
+    uint64_t now_ns; /* of the last call that told it */
     enum sched_verdict verdict;
     const struct sched_task *failed; /* the first task that did; NULL: none */
     bool speculate, stopped;

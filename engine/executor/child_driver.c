@@ -64,7 +64,7 @@ static void enter_folder(struct child *c, const char *folder)
     assert(r == 0); /* it is ours, and locked */
 }
 
-static int make_parts(struct child *c, uint32_t self, const struct task_options *options,
+static int make_parts(struct child *c, const struct task_options *options,
                       struct glint_error *error)
 {
     c->peers = peers_create(&c->net, c->config.fetch_ms, error);
@@ -75,7 +75,7 @@ static int make_parts(struct child *c, uint32_t self, const struct task_options 
     if (c->values == NULL || c->cancel == NULL) return error_no_memory(error);
     c->cancel->id = 1;
     const struct executor_config config = {.slots = c->config.slots,
-                                           .self = self,
+                                           .self = c->number,
                                            .options = *options,
                                            .registry = c->config.registry,
                                            .env = c->env,
@@ -99,7 +99,7 @@ static int begin_job(struct child *c, const struct message *m, struct glint_erro
     c->has_job = true;
     c->number = (uint32_t)m->id;
     int r = job_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
-    if (r == 0) r = make_parts(c, (uint32_t)m->id, &options, error);
+    if (r == 0) r = make_parts(c, &options, error);
     if (r != 0) return r;
     enter_folder(c, options.folder);
     if (c->data == NULL || !conn_is_open(c->data)) return 0; /* soon */

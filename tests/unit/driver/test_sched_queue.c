@@ -70,15 +70,25 @@ Test(sched_queue, a_free_slot_comes_before_any_queue)
     sched_destroy(s);
 }
 
-Test(sched_queue, a_queued_task_is_called_back_for_a_free_slot)
+/* Executor 0 runs one task for long, with another behind it; executor 1 has done the other two of
+ * the stage, and has a free slot. */
+static struct sched *one_behind(struct sched_run *out_slow, struct sched_run *out_behind)
 {
     struct sched *s = queues_of(2, 1, 4);
-    struct sched_run slow = expect_place(s, 0, 0, false), quick = expect_place(s, 1, 1, false);
-    struct sched_run behind = expect_place(s, 0, 2, true);
+    *out_slow = expect_place(s, 0, 0, false);
+    struct sched_run quick = expect_place(s, 1, 1, false);
+    *out_behind = expect_place(s, 0, 2, true);
     cr_expect(done(s, quick));
     struct sched_run last = expect_place(s, 1, 3, false);
     expect_no_recall(s);
     cr_expect(done(s, last));
+    return s;
+}
+
+Test(sched_queue, a_queued_task_is_called_back_for_a_free_slot)
+{
+    struct sched_run slow, behind;
+    struct sched *s = one_behind(&slow, &behind);
     struct sched_run recalled = recall_of(s);
     cr_expect(recalled.executor == 0 && recalled.task == 2 && recalled.attempt == behind.attempt);
     expect_no_recall(s); /* one at a time */
@@ -92,11 +102,8 @@ Test(sched_queue, a_queued_task_is_called_back_for_a_free_slot)
 
 Test(sched_queue, one_that_has_begun_before_it_was_called_back_goes_on)
 {
-    struct sched *s = queues_of(2, 1, 4);
-    struct sched_run slow = expect_place(s, 0, 0, false), quick = expect_place(s, 1, 1, false);
-    struct sched_run behind = expect_place(s, 0, 2, true);
-    cr_expect(done(s, quick));
-    cr_expect(done(s, expect_place(s, 1, 3, false)));
+    struct sched_run slow, behind;
+    struct sched *s = one_behind(&slow, &behind);
     recall_of(s);
     cr_expect(done(s, slow)); /* so the other has its slot */
     expect_no_recall(s);
@@ -124,16 +131,32 @@ Test(sched_queue, who_drains_hands_back_what_is_queued)
 
 Test(sched_queue, nobody_recalls_from_one_that_does_not_hear)
 {
-    struct sched *s = queues_of(2, 1, 4);
-    expect_place(s, 0, 0, false);
-    struct sched_run quick = expect_place(s, 1, 1, false);
-    expect_place(s, 0, 2, true);
-    cr_expect(done(s, quick));
-    cr_expect(done(s, expect_place(s, 1, 3, false)));
+    struct sched_run slow, behind;
+    struct sched *s = one_behind(&slow, &behind);
     sched_on_silent(s, 0, true);
     expect_no_recall(s);
     sched_on_silent(s, 0, false);
-    cr_expect_eq(recall_of(s).task, 2);
+    cr_expect_eq(recall_of(s).task, behind.task);
+    sched_destroy(s);
+}
+
+Test(sched_queue, who_is_set_aside_hands_back_what_is_queued)
+{
+    struct sched *s = sched_create(false);
+    struct sched_run run, ran[SCHED_NODE_FAILURES_MAX + 1];
+    uint32_t count = 0;
+    cr_assert(sched_add_executor(s, 0, SCHED_NODE_FAILURES_MAX + 1, SCHED_NODE_FAILURES_MAX + 1));
+    cr_assert(sched_add_executor(s, 1, 1, 1));
+    add_chained(s, 0, 40);
+    while (sched_next(s, 0, &run))
+        if (run.executor == 0 && !run.queued) ran[count++] = run;
+    cr_assert_eq(count, SCHED_NODE_FAILURES_MAX + 1);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) cr_expect(failed(s, ran[i], SCHED_OWN));
+    cr_expect(sched_set_aside(s, 0));
+    run = recall_of(s);
+    cr_expect(run.executor == 0 && run.queued);
+    cr_expect(failed(s, run, SCHED_REFUSED));
+    expect_no_recall(s);
     sched_destroy(s);
 }
 
