@@ -57,6 +57,7 @@
 #define GATE_PENDING_MAX        64u
 #define GATE_ADDRESS_MAX        16u        /* of one address, once there are so many */
 #define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
+#define VALUE_INLINE_BYTES_MAX  (16 * KIB) /* a broadcast beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES_MIN   MIB        /* of a broadcast: its size / 64, but no less */
 #define VALUE_EARLY_BYTES_MAX   (4 * MIB)  /* of a broadcast that all get as an action begins */
 #define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
@@ -83,7 +84,6 @@ static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
               "a map output in memory fits a slot");
 static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
 static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
-static_assert(PARTITIONS_MAX * 36 + KIB <= DATA_FRAME_BYTES_MAX, "one DATA answers such a GET");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
 static_assert(VALUE_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX,
               "a block is one frame");

@@ -121,6 +121,7 @@ static bool reads_well(struct attempt *a)
     const struct run_source *source = a->task->failed_source;
     struct run_reader reader = {.source = NULL};
     int r = -1;
+    if (a->fetch != NULL) fetch_again(a->fetch, source);
     for (uint32_t i = 0; i < a->slice_count; i++) {
         if (a->slices[i].source != source) continue;
         a->task->error.code = GLINT_OK;

@@ -8,7 +8,6 @@
 #define REDIALS         1u
 #define REDIAL_MS_MIN   50u
 #define REDIAL_MS_RANGE 150u
-#define PART_ANSWER_MAX 48u /* bytes per map output, about */
 #define NS_PER_MS       1000000u
 
 static_assert((LINK_REQUESTS_MAX & (LINK_REQUESTS_MAX - 1)) == 0, "an id has a place in it");
@@ -99,12 +98,11 @@ static void land(struct peer_link *l, struct flight *f)
     *f = (struct flight){.id = 0};
 }
 
-static uint64_t answer_bytes(const struct get *g)
+/* What may come: exactly so much, but for PARTS and for what is packed. */
+static uint64_t answer_bytes_max(const struct get *g)
 {
-    switch (g->kind) {
-    case GET_PARTS: return (uint64_t)g->map_count * PART_ANSWER_MAX;
-    default: return g->size;
-    }
+    if (g->kind != GET_PARTS) return g->size;
+    return PARTS_HEAD_BYTES_MAX + (uint64_t)g->map_count * PART_ANSWER_BYTES_MAX + g->size;
 }
 
 static void send_get(struct peer_link *l, struct fetch_request *r)
@@ -121,7 +119,7 @@ static void send_get(struct peer_link *l, struct fetch_request *r)
     struct flight *f = &l->flights[place];
     *f = (struct flight){.id = ++l->sequence * LINK_REQUESTS_MAX + place,
                          .request = r,
-                         .bytes = answer_bytes(&r->get)};
+                         .bytes = answer_bytes_max(&r->get)};
     if (l->flying == 0) l->progress_ns = now(l);
     l->flying++;
     l->flying_bytes += f->bytes;
@@ -133,7 +131,7 @@ static bool has_room(const struct peer_link *l, const struct fetch_request *r)
 {
     if (l->flying == 0) return true;
     return l->flying < LINK_REQUESTS_MAX &&
-           l->flying_bytes + answer_bytes(&r->get) <= PEER_WINDOW_BYTES;
+           l->flying_bytes + answer_bytes_max(&r->get) <= PEER_WINDOW_BYTES;
 }
 
 /* ---- The connection */
@@ -371,16 +369,18 @@ int link_on_frame(struct peer_link *l, const struct frame *f, struct glint_slice
     return 0;
 }
 
-/* What a request's bytes have to be, or NULL with *why set. */
+/* Where a request's bytes go, or NULL with *why set. */
 static uint8_t *place_for(struct fetch_request *r, const struct frame *f, struct glint_error *why)
 {
-    bool packed = r->get.kind == GET_VALUE && f->length > 0 && f->length < r->get.size;
-    if (r->into != NULL && !packed) {
-        if (f->length == r->get.size) return r->into;
+    uint64_t most = answer_bytes_max(&r->get);
+    bool packed = r->get.kind == GET_VALUE && f->length > 0 && f->length < most;
+    bool in_place = r->into != NULL && !packed;
+    if (in_place ? f->length != most : f->length > most) {
         error_set(why, GLINT_E_PROTOCOL, NULL, "%u bytes were answered for %llu", f->length,
-                  (unsigned long long)r->get.size);
+                  (unsigned long long)most);
         return NULL;
     }
+    if (in_place) return r->into;
     assert(r->answer.data == NULL);
     uint8_t *bytes = mem_alloc(f->length);
     if (bytes == NULL) error_no_memory(why);

@@ -1,6 +1,7 @@
 /* Answers stand in a queue per connection and are begun in its order, as long as the connection's
- * window lasts. What lies in memory goes out from there, held until it was sent; what lies in a
- * file passes through a block (blocks.h). */
+ * window lasts. What lies in memory goes out from there, held until it was sent, but for small
+ * parts, which are copied behind the list of their places; what lies in a file passes through a
+ * block (blocks.h). */
 #include "engine/executor/serve.h"
 
 #include "engine/executor/blocks.h"
@@ -176,21 +177,24 @@ static void not_here(const struct get *g, struct glint_error *why, uint32_t map,
 static void send_parts(struct answer *a, const struct get *g, struct glint_error *why)
 {
     struct serve *s = a->client->serve;
-    struct run_part *parts = mem_alloc(((uint64_t)g->map_count + 1) * sizeof *parts);
-    if (parts == NULL) error_no_memory(why);
+    uint64_t room = g->size;
+    uint32_t held = 0;
+    struct part_answer *parts = mem_alloc(g->map_count * sizeof *parts);
+    const struct run **runs = mem_alloc(g->map_count * sizeof *runs);
+    if (parts == NULL || runs == NULL) error_no_memory(why);
     for (uint32_t i = 0; why->code == GLINT_OK && i < g->map_count; i++) {
         const struct run *run = store_output(s->store, g->id, g->maps[i][0], g->maps[i][1]);
+        if (run != NULL) runs[held++] = run;
         if (run != NULL && g->partition < run->partitions)
-            parts[i] = run->parts[g->partition];
+            parts[i] = part_answer_of(run, g->partition, &room);
         else
             not_here(g, why, g->maps[i][0], g->maps[i][1]);
-        if (run != NULL) store_release(s->store, run);
     }
     if (why->code == GLINT_OK) parts_encode(parts, g->map_count, &a->bytes, why);
+    while (held > 0) store_release(s->store, runs[--held]);
+    mem_free(runs);
     mem_free(parts);
-    if (why->code == GLINT_OK && a->bytes.size > DATA_FRAME_BYTES_MAX)
-        error_set(why, GLINT_E_PLAN_LIMIT, NULL, "places of %u map outputs are too many",
-                  g->map_count);
+    assert(a->bytes.size <= DATA_FRAME_BYTES_MAX);
     if (why->code == GLINT_OK)
         send_bytes(a, (struct glint_slice){a->bytes.data, a->bytes.size}, why);
 }

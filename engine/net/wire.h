@@ -70,7 +70,8 @@ struct status {
 };
 
 enum get_kind {
-    GET_PARTS = 1, /* where one partition lies in map outputs: DATA is parts_encode's */
+    GET_PARTS = 1, /* where one partition lies in map outputs; small ones come along: DATA is
+                    * parts_encode's */
     GET_OUTPUT,    /* bytes [offset, offset + size) of a map output */
     GET_VALUE,     /* block `block` of broadcast `id` (value.h) */
     GET_RESULT,    /* bytes [offset, offset + size) of a task's result, `id` */
@@ -80,7 +81,7 @@ struct get {
     enum get_kind kind;
     uint64_t id; /* of the shuffle, broadcast or result */
     uint32_t map, attempt, partition, block;
-    uint64_t offset, size;
+    uint64_t offset, size; /* PARTS: how many bytes of small ones may come along */
     /* PARTS: pairs of map and attempt, borrowed by encode; of decode mem_alloc'ed, freed by
      * get_fini. */
     uint32_t map_count;
@@ -127,13 +128,26 @@ WIRE_CODEC(tracked);
 int gone_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error);
 int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error);
 
-/* The parts of one partition, in the order asked for, behind their XXH3-64: they travel as DATA,
- * whose bytes no frame covers. decode fills exactly `count`; sums that
- * cannot be are PROTOCOL. */
-#define PARTS_SUM_BYTES 8
-int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *out,
+/* One partition's part of a map output, as PARTS is answered. */
+struct part_answer {
+    struct run_part part;
+    struct glint_slice bytes; /* all of them, borrowed; none: they did not come along */
+};
+/* Its bytes are there if they lie in memory and fit into *room, which they are taken from. */
+struct part_answer part_answer_of(const struct run *run, uint32_t partition, uint64_t *room);
+/* In the order asked for, behind the XXH3-64 of all but the parts' bytes, which have their own: no
+ * frame covers DATA. decode fills exactly `count`, its slices lie in `bytes`; sums that cannot be
+ * are PROTOCOL. */
+#define PARTS_SUM_BYTES       8
+#define PARTS_HEAD_BYTES_MAX  (PARTS_SUM_BYTES + 5)
+#define PART_ANSWER_BYTES_MAX (4 * 9 + 1) /* without the part's bytes */
+static_assert(PARTITIONS_MAX * (uint64_t)PART_ANSWER_BYTES_MAX + PARTS_HEAD_BYTES_MAX +
+                      FETCH_CHUNK_BYTES_MAX <=
+                  DATA_FRAME_BYTES_MAX,
+              "one DATA answers such a GET");
+int parts_encode(const struct part_answer *parts, uint32_t count, struct buffer *out,
                  struct glint_error *error);
-int parts_decode(struct glint_slice bytes, struct run_part *out, uint32_t count,
+int parts_decode(struct glint_slice bytes, struct part_answer *out, uint32_t count,
                  struct glint_error *error);
 
 #endif

@@ -38,7 +38,7 @@ static void maps_pack(struct packer *p, const struct get *v)
 int get_encode(const struct get *v, struct buffer *out, struct glint_error *error)
 {
     static const uint64_t fields[GET_KINDS_END] = {
-        [GET_PARTS] = 4, [GET_OUTPUT] = 6, [GET_VALUE] = 3, [GET_RESULT] = 4};
+        [GET_PARTS] = 5, [GET_OUTPUT] = 6, [GET_VALUE] = 3, [GET_RESULT] = 4};
     assert(v->kind > 0 && v->kind < GET_KINDS_END);
     struct packer p;
     uint64_t before = out->size;
@@ -47,7 +47,9 @@ int get_encode(const struct get *v, struct buffer *out, struct glint_error *erro
     pack_u64(&p, v->id);
     if (v->kind == GET_PARTS) {
         assert(v->map_count > 0 && v->map_count <= PARTITIONS_MAX);
+        assert(v->size <= FETCH_CHUNK_BYTES_MAX);
         pack_u64(&p, v->partition);
+        pack_u64(&p, v->size);
         maps_pack(&p, v);
     } else if (v->kind == GET_VALUE) {
         pack_u64(&p, v->block);
@@ -92,6 +94,7 @@ int get_decode(struct glint_slice bytes, struct get *v, struct glint_error *erro
     v->id = unpack_u64(&u, UINT64_MAX);
     if (v->kind == GET_PARTS) {
         v->partition = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
+        v->size = unpack_u64(&u, FETCH_CHUNK_BYTES_MAX);
         r = maps_unpack(&u, v, error);
     } else if (v->kind == GET_VALUE) {
         v->block = (uint32_t)unpack_u64(&u, UINT32_MAX);
@@ -195,28 +198,54 @@ int tracked_decode(struct glint_slice bytes, struct tracked *v, struct glint_err
 
 /* ---- Parts: read head by head, for there are many, and their number is known */
 
-int parts_encode(const struct run_part *parts, uint32_t count, struct buffer *out,
+struct part_answer part_answer_of(const struct run *run, uint32_t partition, uint64_t *room)
+{
+    struct part_answer a = {.part = run->parts[partition]};
+    if (run->source.memory == NULL || a.part.bytes > *room) return a;
+    a.bytes = (struct glint_slice){run->source.memory + a.part.offset, a.part.bytes};
+    *room -= a.part.bytes;
+    return a;
+}
+
+int parts_encode(const struct part_answer *parts, uint32_t count, struct buffer *out,
                  struct glint_error *error)
 {
     assert(count <= PARTITIONS_MAX);
     static const uint8_t none[PARTS_SUM_BYTES];
     struct packer p;
-    uint64_t start = out->size;
-    if (!buffer_append(out, none, sizeof none)) return error_no_memory(error);
+    uint64_t start = out->size, most = PARTS_HEAD_BYTES_MAX + count * PART_ANSWER_BYTES_MAX;
+    for (uint32_t i = 0; i < count; i++) most += parts[i].bytes.size;
+    if (!buffer_reserve(out, most) || !buffer_append(out, none, sizeof none))
+        return error_no_memory(error);
     uint64_t before = out->size;
-    packing_begin(&p, out, 4 * (uint64_t)count);
+    packing_begin(&p, out, 5 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
-        pack_u64(&p, parts[i].offset);
-        pack_u64(&p, parts[i].bytes);
-        pack_u64(&p, parts[i].raw);
-        pack_u64(&p, parts[i].records);
+        pack_u64(&p, parts[i].part.offset);
+        pack_u64(&p, parts[i].part.bytes);
+        pack_u64(&p, parts[i].part.raw);
+        pack_u64(&p, parts[i].part.records);
+        pack_u64(&p, parts[i].bytes.size > 0);
     }
     int r = packing_end(&p, out, before, error);
     if (r == 0)
         little_put64(out->data + start, XXH3_64bits(out->data + before, out->size - before));
-    else
-        out->size = start;
+    for (uint32_t i = 0; r == 0 && i < count; i++) {
+        struct glint_slice bytes = parts[i].bytes;
+        assert(bytes.size == 0 || bytes.size == parts[i].part.bytes);
+        if (bytes.size > 0 && !buffer_append(out, bytes.data, bytes.size))
+            r = error_no_memory(error);
+    }
+    if (r != 0) out->size = start;
     return r;
+}
+
+static struct glint_slice take(struct glint_slice *bytes, uint64_t size)
+{
+    struct glint_slice taken = {bytes->data, size};
+    assert(size <= bytes->size);
+    bytes->data += size;
+    bytes->size -= size;
+    return taken;
 }
 
 static bool take_u64(struct glint_slice *bytes, uint64_t *out)
@@ -224,8 +253,7 @@ static bool take_u64(struct glint_slice *bytes, uint64_t *out)
     struct scan_head head;
     if (!scan_head(bytes->data, bytes->size, &head) || head.kind != SCAN_UINT) return false;
     *out = head.u64;
-    bytes->data += head.head_size;
-    bytes->size -= head.head_size;
+    take(bytes, head.head_size);
     return true;
 }
 
@@ -238,27 +266,37 @@ static bool part_can_be(const struct run_part *p)
            p->raw / 255 <= p->bytes;
 }
 
-int parts_decode(struct glint_slice bytes, struct run_part *out, uint32_t count,
-                 struct glint_error *error)
+/* The list, without the parts' bytes. */
+static bool take_list(struct glint_slice *bytes, struct part_answer *out, uint32_t count)
 {
     struct scan_head head;
+    if (!scan_head(bytes->data, bytes->size, &head) || head.kind != SCAN_ARRAY ||
+        head.count != 5 * (uint64_t)count)
+        return false;
+    take(bytes, head.head_size);
+    for (uint32_t i = 0; i < count; i++) {
+        struct run_part *p = &out[i].part;
+        uint64_t here;
+        if (!take_u64(bytes, &p->offset) || !take_u64(bytes, &p->bytes) ||
+            !take_u64(bytes, &p->raw) || !take_u64(bytes, &p->records) || !take_u64(bytes, &here) ||
+            !part_can_be(p) || here > (p->records > 0))
+            return false;
+        out[i].bytes = (struct glint_slice){NULL, here > 0 ? p->bytes : 0};
+    }
+    return true;
+}
+
+int parts_decode(struct glint_slice bytes, struct part_answer *out, uint32_t count,
+                 struct glint_error *error)
+{
     bool ok = bytes.size > PARTS_SUM_BYTES;
-    uint64_t sum = ok ? little_get64(bytes.data) : 0;
-    if (ok) {
-        bytes.data += PARTS_SUM_BYTES;
-        bytes.size -= PARTS_SUM_BYTES;
-    }
-    ok = ok && sum == XXH3_64bits(bytes.data, bytes.size) &&
-         scan_head(bytes.data, bytes.size, &head) && head.kind == SCAN_ARRAY &&
-         head.count == 4 * (uint64_t)count;
-    if (ok) {
-        bytes.data += head.head_size;
-        bytes.size -= head.head_size;
-    }
+    uint64_t sum = ok ? little_get64(take(&bytes, PARTS_SUM_BYTES).data) : 0;
+    const uint8_t *list = bytes.data;
+    ok = ok && take_list(&bytes, out, count) &&
+         sum == XXH3_64bits(list, (uint64_t)(bytes.data - list));
     for (uint32_t i = 0; ok && i < count; i++) {
-        struct run_part *p = &out[i];
-        ok = take_u64(&bytes, &p->offset) && take_u64(&bytes, &p->bytes) &&
-             take_u64(&bytes, &p->raw) && take_u64(&bytes, &p->records) && part_can_be(p);
+        ok = out[i].bytes.size <= bytes.size;
+        if (ok && out[i].bytes.size > 0) out[i].bytes = take(&bytes, out[i].bytes.size);
     }
     if (ok && bytes.size == 0) return 0;
     memset(out, 0, count * sizeof *out);

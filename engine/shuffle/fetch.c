@@ -33,8 +33,9 @@ struct chunk {
 
 enum remote_state { REMOTE_WAITS, REMOTE_OPEN, REMOTE_ENDED };
 
-/* An input that is elsewhere. The source comes first: readers know it by that. Its offsets are
- * those in the part. */
+/* An input from elsewhere. Of one that came along with its place the source is memory, and it
+ * begins as REMOTE_ENDED. The source comes first: readers know it by that. Its offsets are those in
+ * the part. */
 struct remote {
     struct run_source source;
     struct fetch *fetch;
@@ -54,12 +55,14 @@ struct fetch {
     struct remote *remotes; /* those with records, in map order */
     uint32_t remote_count;
     uint32_t next_open, open; /* remotes before next_open were opened; `open` of them still are */
+    uint64_t window;          /* bytes, for chunks */
     uint64_t chunk_bytes;
     uint32_t share; /* chunks of an input, before others want none */
     struct chunk *free;
     struct chunk *all; /* [count] */
     uint32_t count;
     struct fetch_request *asking; /* to be submitted */
+    struct fetch_places places;
     uint32_t lost;
 };
 
@@ -282,19 +285,23 @@ static int name_sources(struct fetch *f)
 /* How large buffers are, and how many. */
 static int plan_chunks(struct fetch *f)
 {
-    uint64_t window = f->task->options->memory_bytes / 2, longest = 0, need = 0;
-    if (window > FETCH_WINDOW_BYTES) window = FETCH_WINDOW_BYTES;
-    uint32_t at_once = f->remote_count < MERGE_FAN_IN_MAX ? f->remote_count : MERGE_FAN_IN_MAX;
-    if (at_once == 0) return 0;
-    for (uint32_t i = 0; i < f->remote_count; i++)
+    uint64_t longest = 0, need = 0;
+    uint32_t at_once = 0;
+    for (uint32_t i = 0; i < f->remote_count; i++) {
+        if (f->remotes[i].state != REMOTE_WAITS) continue;
+        if (at_once < MERGE_FAN_IN_MAX) at_once++;
         if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
-    uint64_t share = window / at_once;
+    }
+    f->chunk_bytes = CHUNK_BYTES_MIN; /* should fetch_again need some */
+    if (at_once == 0) return 0;
+    uint64_t share = f->window / at_once;
     uint64_t size = longest <= share ? longest : share / 2;
     if (size > FETCH_CHUNK_BYTES_MAX) size = FETCH_CHUNK_BYTES_MAX;
     if (size < CHUNK_BYTES_MIN) size = longest < CHUNK_BYTES_MIN ? longest : CHUNK_BYTES_MIN;
     for (uint32_t i = 0; i < f->remote_count; i++)
-        need += (f->remotes[i].source.bytes + size - 1) / size;
-    uint64_t count = window / size > at_once ? window / size : at_once;
+        if (f->remotes[i].state == REMOTE_WAITS)
+            need += (f->remotes[i].source.bytes + size - 1) / size;
+    uint64_t count = f->window / size > at_once ? f->window / size : at_once;
     if (count > need) count = need;
     assert(size > 0 && count >= at_once && count <= UINT32_MAX);
     f->chunk_bytes = size;
@@ -311,24 +318,34 @@ static int plan_chunks(struct fetch *f)
     return 0;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    uint32_t x = ((const struct fetch_place *)a)->input, y = ((const struct fetch_place *)b)->input;
-    return x < y ? -1 : x > y;
-}
-
 /* What adding and dividing must be able to rely on; the rest is the reader's to check. */
 static bool is_sane(struct run_part part)
 {
     return part.bytes > 0 && part.bytes <= PART_BYTES_MAX && part.offset <= PART_BYTES_MAX;
 }
 
-/* The slices of all inputs, and the remote ones' state. */
-static int make_slices(struct fetch *f, uint32_t partition, uint32_t count,
-                       const struct fetch_place *places, uint32_t remote_count,
-                       struct run_slice *out, uint32_t *out_count)
+/* The slice of an input that is elsewhere, or has come along with its place. */
+static struct run_slice add_remote(struct fetch *f, const struct fetch_place *place)
 {
-    f->remotes = task_alloc(f->task, (remote_count + 1) * sizeof *f->remotes);
+    struct run_part part = place->answer.part;
+    struct remote *r = &f->remotes[f->remote_count++];
+    *r = (struct remote){.fetch = f, .input = place->input, .offset = part.offset};
+    r->source = (struct run_source){.bytes = part.bytes, .read = remote_read};
+    if (place->answer.bytes.size > 0) {
+        r->source.memory = place->answer.bytes.data;
+        r->state = REMOTE_ENDED;
+        f->window -= part.bytes < f->window ? part.bytes : f->window;
+    }
+    part.offset = 0;
+    return (struct run_slice){&r->source, part};
+}
+
+/* The slices of all inputs, and the remote ones' state. */
+static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
+                       uint32_t *out_count)
+{
+    const struct fetch_place *place = f->places.all;
+    f->remotes = task_alloc(f->task, (f->places.count + 1) * sizeof *f->remotes);
     if (f->remotes == NULL) return f->task->error.code;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -337,23 +354,15 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count,
             if (local->parts[partition].records > 0) out[n++] = run_slice(local, partition);
             continue;
         }
-        assert(remote_count > 0 && places->input == i);
-        struct run_part part = places->part;
-        places++;
-        remote_count--;
-        if (part.records == 0) continue;
-        if (!is_sane(part)) {
+        assert(place < f->places.all + f->places.count && place->input == i);
+        const struct run_part part = place->answer.part;
+        if (part.records > 0 && !is_sane(part)) {
             f->lost = i;
             return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "its index is wrong");
         }
-        struct remote *r = &f->remotes[f->remote_count];
-        *r = (struct remote){.fetch = f, .input = i, .offset = part.offset};
-        r->source = (struct run_source){.bytes = part.bytes, .read = remote_read};
-        part.offset = 0;
-        out[n++] = (struct run_slice){&r->source, part};
-        f->remote_count++;
+        if (part.records > 0) out[n++] = add_remote(f, place);
+        place++;
     }
-    assert(remote_count == 0);
     *out_count = n;
     return name_sources(f);
 }
@@ -361,16 +370,14 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count,
 static int open_all(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice **out,
                     uint32_t *out_count)
 {
-    struct fetch_place *places = task_alloc(f->task, (count + 1) * sizeof *places);
     struct run_slice *slices = task_alloc(f->task, (count + 1) * sizeof *slices);
-    if (places == NULL || slices == NULL) return f->task->error.code;
-    uint32_t remotes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (f->inputs[i].local == NULL) places[remotes++].input = i;
-    int r = fetch_places(&f->wait, f->shuffle, partition, f->inputs, places, remotes, &f->lost);
-    if (r != 0) return r;
-    qsort(places, remotes, sizeof *places, compare_places);
-    r = make_slices(f, partition, count, places, remotes, slices, out_count);
+    if (slices == NULL) return f->task->error.code;
+    f->window = f->task->options->memory_bytes / 2;
+    if (f->window > FETCH_WINDOW_BYTES) f->window = FETCH_WINDOW_BYTES;
+    int r = fetch_places_ask(&f->places, &f->wait, f->window / 2, f->shuffle, partition, f->inputs,
+                             count);
+    if (r != 0) f->lost = f->places.lost;
+    if (r == 0) r = make_slices(f, partition, count, slices, out_count);
     if (r == 0) r = plan_chunks(f);
     if (r != 0) return r;
     spread(f);
@@ -404,6 +411,16 @@ uint32_t fetch_lost(const struct fetch *f)
     return UINT32_MAX;
 }
 
+void fetch_again(struct fetch *f, const struct run_source *source)
+{
+    for (uint32_t i = 0; i < f->remote_count; i++) {
+        struct remote *r = &f->remotes[i];
+        if (&r->source != source || source->memory == NULL) continue;
+        r->source.memory = NULL;
+        r->state = REMOTE_WAITS;
+    }
+}
+
 void fetch_close(struct fetch *f)
 {
     if (f == NULL) return;
@@ -411,4 +428,5 @@ void fetch_close(struct fetch *f)
     fetch_wait_fini(&f->wait);
     for (uint32_t i = 0; i < f->count; i++) mem_free(f->all[i].bytes);
     f->count = 0;
+    fetch_places_free(&f->places);
 }

@@ -1,10 +1,11 @@
 /* The reducer's way to map outputs on other executors: run_source (data/run.h) with read-ahead.
  *
  * A task's inputs are the parts of its partition in map order, here or elsewhere. For those
- * elsewhere their places (run_part) are asked for first, one GET_PARTS per executor; then, while
- * the merge reads, chunks are asked for ahead from several executors at once, all together within
- * the task's window (FETCH_WINDOW_BYTES, at most half of the slot's memory): a part smaller than
- * its share comes whole in its first chunk. Data is merged in map order however it arrives.
+ * elsewhere their places (run_part) are asked for first, one GET_PARTS per executor, and small ones
+ * come along whole; then, while the merge reads, chunks of the others are asked for ahead from
+ * several executors at once. All parts' bytes together are within the task's window
+ * (FETCH_WINDOW_BYTES, at most half of the slot's memory). Data is merged in map order however it
+ * arrives.
  *
  * Slot's thread; it blocks until bytes are there. Each request ends by itself: the fetcher
  * (executor/peers.h) has a deadline for every one of them. */
@@ -56,6 +57,9 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
                          struct run_slice **out, uint32_t *out_count, uint32_t *out_lost);
 /* Which input the task's FETCH_FAILED (or RUN_CORRUPT) was about; UINT32_MAX: none. */
 uint32_t fetch_lost(const struct fetch *f);
+/* What came of `source` is forgotten: who reads it once more has it fetched once more, and learns
+ * whether it was damaged on its way or before. */
+void fetch_again(struct fetch *f, const struct run_source *source);
 /* Waits for what was asked for, so that no byte arrives in memory that is gone. NULL is fine. */
 void fetch_close(struct fetch *f);
 

@@ -38,16 +38,25 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first);
 /* Until it is over. */
 void fetch_wait_for(struct fetch_wait *w, struct asked *a);
 
-/* Where the remote inputs' parts are, asked of their executors. */
+/* Where the parts of the inputs that are elsewhere lie, and the small ones' bytes. */
 struct fetch_place {
-    uint32_t input;       /* index in the inputs */
-    struct run_part part; /* of the partition */
+    uint32_t input; /* index in the inputs */
+    struct part_answer answer;
 };
-/* `places` name the remote inputs, in any order, which is changed; their parts are filled in. 0, or
- * a code with the task's error set, and *out_lost is the input that is not to be had. */
-int fetch_places(struct fetch_wait *w, uint64_t shuffle, uint32_t partition,
-                 const struct fetch_input *inputs, struct fetch_place *places, uint32_t count,
-                 uint32_t *out_lost);
+struct question;
+struct fetch_places {
+    struct fetch_place *all; /* [count] in the order of the inputs */
+    uint32_t count;
+    struct question *questions; /* [question_count] hold the bytes */
+    uint32_t question_count;
+    uint32_t lost; /* the input that is not to be had, after FETCH_FAILED */
+};
+/* Asks the inputs' executors; up to `bytes_max` bytes of small parts come along, of all of them
+ * together. 0, or a code with the task's error set; free it in any case. Zeros are fine. */
+int fetch_places_ask(struct fetch_places *p, struct fetch_wait *w, uint64_t bytes_max,
+                     uint64_t shuffle, uint32_t partition, const struct fetch_input *inputs,
+                     uint32_t count);
+void fetch_places_free(struct fetch_places *p);
 /* The task's error, from a request's that has failed: FETCH_FAILED unless it is our own. */
 int fetch_failed(struct glint_task *task, const struct glint_error *why);
 

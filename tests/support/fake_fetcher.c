@@ -61,18 +61,31 @@ static const struct run *find_run(const struct fake_fetcher *f, uint32_t map, ui
     return there ? &f->runs[map] : NULL;
 }
 
+static void damage(struct fake_fetcher *f, uint32_t map, uint8_t *bytes)
+{
+    if (map != f->damaged_map || f->damages == 0) return;
+    f->damages--;
+    bytes[0] ^= 1;
+}
+
 static void answer_parts(struct fake_fetcher *f, struct fetch_request *r)
 {
     const struct get *g = &r->get;
-    struct run_part *parts = calloc(g->map_count, sizeof *parts);
+    struct part_answer *parts = calloc(g->map_count, sizeof *parts);
+    uint64_t room = g->size;
     for (uint32_t i = 0; i < g->map_count && r->error.code == GLINT_OK; i++) {
         const struct run *run = find_run(f, g->maps[i][0], g->maps[i][1]);
         if (run == NULL)
             error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map %u is not there", g->maps[i][0]);
         else
-            parts[i] = run->parts[g->partition];
+            parts[i] = part_answer_of(run, g->partition, &room);
     }
     if (r->error.code == GLINT_OK) parts_encode(parts, g->map_count, &r->answer, &r->error);
+    uint8_t *end_of_part = r->answer.data + r->answer.size;
+    for (uint32_t i = g->map_count; i-- > 0 && r->error.code == GLINT_OK;) {
+        end_of_part -= parts[i].bytes.size;
+        if (parts[i].bytes.size > 0) damage(f, g->maps[i][0], end_of_part);
+    }
     free(parts);
     end(r, GLINT_OK, NULL);
 }
@@ -88,10 +101,7 @@ static void answer(struct fake_fetcher *f, struct fetch_request *r)
     assert(g->kind == GET_OUTPUT && run != NULL && g->size <= FETCH_CHUNK_BYTES_MAX);
     assert(g->offset + g->size <= run->source.bytes);
     memcpy(r->into, run->source.memory + g->offset, g->size);
-    if (g->map == f->damaged_map && f->damages > 0) {
-        f->damages--;
-        r->into[0] ^= 1;
-    }
+    damage(f, g->map, r->into);
     end(r, GLINT_OK, NULL);
 }
 

@@ -4,6 +4,7 @@
 #define GLINT_TESTS_WIRE_CODECS_H
 
 #include "engine/base/little.h"
+#include "engine/data/scan.h"
 #include "engine/net/wire.h"
 
 #include <xxhash.h>
@@ -47,19 +48,32 @@ static int gone_again(struct glint_slice in, struct buffer *out, struct glint_er
     return r != 0 ? r : gone_encode(&why, out, error);
 }
 
+/* Of the list at the beginning of parts: all that is covered by the checksum. */
+static uint64_t parts_list_size(struct glint_slice in)
+{
+    struct scan_head head;
+    uint64_t at = 0, left = 1;
+    for (; left > 0 && scan_head(in.data + at, in.size - at, &head); left--) {
+        at += head.head_size;
+        if (head.kind == SCAN_ARRAY) left += head.count;
+    }
+    return at;
+}
+
 /* With the checksum made right, so that damage comes to what stands behind it. */
 static int parts_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
 {
-    struct run_part parts[WIRE_PARTS];
+    struct part_answer parts[WIRE_PARTS];
     struct buffer summed = {NULL, 0, 0};
     if (in.size >= PARTS_SUM_BYTES && buffer_append(&summed, in.data, in.size)) {
-        little_put64(summed.data,
-                     XXH3_64bits(summed.data + PARTS_SUM_BYTES, summed.size - PARTS_SUM_BYTES));
+        struct glint_slice rest = {summed.data + PARTS_SUM_BYTES, summed.size - PARTS_SUM_BYTES};
+        little_put64(summed.data, XXH3_64bits(rest.data, parts_list_size(rest)));
         in.data = summed.data;
     }
     int r = parts_decode(in, parts, WIRE_PARTS, error);
+    if (r == 0) r = parts_encode(parts, WIRE_PARTS, out, error);
     buffer_fini(&summed);
-    return r != 0 ? r : parts_encode(parts, WIRE_PARTS, out, error);
+    return r;
 }
 
 /* The order is that of the seeds' first byte: add at the end. */

@@ -62,13 +62,26 @@ static struct message *receive(void)
     return m;
 }
 
+static void read_output(const struct run *run, const struct get *g, uint8_t *into)
+{
+    if (run->source.memory != NULL) {
+        memcpy(into, run->source.memory + g->offset, g->size);
+        return;
+    }
+    int file = open(run->path, O_RDONLY);
+    cr_assert_eq(pread(file, into, g->size, (off_t)g->offset), (ssize_t)g->size);
+    close(file);
+}
+
 /* Requests are answered at once, from the other executor's store, as serve.c would. */
 static void answer(struct fetch_request *r)
 {
     const struct get *g = &r->get;
     struct store *s = executor_store(w.executors[r->executor - 1]);
-    struct run_part parts[MAPS];
-    uint32_t count = g->kind == GET_PARTS ? g->map_count : 1;
+    struct part_answer parts[MAPS];
+    const struct run *runs[MAPS];
+    uint64_t room = g->size;
+    uint32_t count = g->kind == GET_PARTS ? g->map_count : 1, held = 0;
     if (r->executor == w.silent) error_set(&r->error, GLINT_E_CONNECTION, NULL, "no answer");
     for (uint32_t i = 0; i < count && r->error.code == GLINT_OK; i++) {
         uint32_t map = g->kind == GET_PARTS ? g->maps[i][0] : g->map;
@@ -78,19 +91,15 @@ static void answer(struct fetch_request *r)
             error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "it is not there");
             break;
         }
-        if (g->kind == GET_PARTS) {
-            parts[i] = run->parts[g->partition];
-        } else if (run->source.memory != NULL) {
-            memcpy(r->into, run->source.memory + g->offset, g->size);
-        } else {
-            int file = open(run->path, O_RDONLY);
-            cr_assert_eq(pread(file, r->into, g->size, (off_t)g->offset), (ssize_t)g->size);
-            close(file);
-        }
-        store_release(s, run);
+        runs[held++] = run;
+        if (g->kind == GET_PARTS)
+            parts[i] = part_answer_of(run, g->partition, &room);
+        else
+            read_output(run, g, r->into);
     }
     if (g->kind == GET_PARTS && r->error.code == GLINT_OK)
         parts_encode(parts, g->map_count, &r->answer, &r->error);
+    while (held > 0) store_release(s, runs[--held]);
 }
 
 static void submit(void *arg, struct fetch_request *first)

@@ -142,6 +142,7 @@ Test(wire, requests_come_back)
     };
     for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) get_comes_back(&gets[i]);
     struct get parts = {.kind = GET_PARTS, .id = 3, .partition = PARTITIONS_MAX - 1};
+    parts.size = FETCH_CHUNK_BYTES_MAX;
     parts.maps = mem_alloc(PARTITIONS_MAX * sizeof *parts.maps);
     for (uint32_t i = 0; i < PARTITIONS_MAX; i++) {
         parts.maps[i][0] = PARTITIONS_MAX - 1 - i;
@@ -156,17 +157,17 @@ Test(wire, requests_come_back)
 
 Test(wire, parts_come_back)
 {
-    struct run_part *parts = mem_alloc(PARTITIONS_MAX * sizeof *parts);
-    struct run_part *back = mem_alloc(PARTITIONS_MAX * sizeof *back);
+    struct part_answer *parts = mem_zalloc(PARTITIONS_MAX * sizeof *parts);
+    struct part_answer *back = mem_alloc(PARTITIONS_MAX * sizeof *back);
     for (uint32_t i = 0; i < PARTITIONS_MAX; i++)
-        parts[i] = i % 3 == 0 ? (struct run_part){UINT64_MAX, 0, 0, 0}
-                              : (struct run_part){INT64_MAX - (INT64_MAX / 2 + i),
-                                                  INT64_MAX / 2 + i, INT64_MAX, INT64_MAX / 2};
+        parts[i].part = i % 3 == 0 ? (struct run_part){UINT64_MAX, 0, 0, 0}
+                                   : (struct run_part){INT64_MAX - (INT64_MAX / 2 + i),
+                                                       INT64_MAX / 2 + i, INT64_MAX, INT64_MAX / 2};
     static const uint32_t counts[] = {0, 1, 2, 5, PARTITIONS_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct buffer bytes = {NULL, 0, 0};
         cr_assert_eq(parts_encode(parts, counts[i], &bytes, &error), 0);
-        cr_expect_leq(bytes.size, DATA_FRAME_BYTES_MAX);
+        cr_expect_leq(bytes.size + FETCH_CHUNK_BYTES_MAX, DATA_FRAME_BYTES_MAX);
         cr_assert_eq(parts_decode(whole(&bytes), back, counts[i], &error), 0);
         cr_expect_eq(memcmp(parts, back, counts[i] * sizeof *parts), 0);
         cr_expect_eq(parts_decode(whole(&bytes), back, counts[i] + 1, &error), GLINT_E_PROTOCOL);
@@ -177,13 +178,48 @@ Test(wire, parts_come_back)
     mem_free(back);
 }
 
+/* What fits comes along, in the order asked for, and what follows may still fit. */
+Test(wire, small_parts_come_along)
+{
+    static const uint8_t memory[1000] = {1, 2, 3, [500] = 5};
+    struct run_part parts[4] = {{100, 300, 300, 3}, {400, 301, 999, 9}, {0}, {701, 100, 99, 1}};
+    struct run run = {.source.memory = memory, .parts = parts, .partitions = 4};
+    struct part_answer answers[5], back[5];
+    uint64_t room = 600;
+    for (uint32_t i = 0; i < 4; i++) answers[i] = part_answer_of(&run, i, &room);
+    run.source.memory = NULL; /* it is in a file */
+    answers[4] = part_answer_of(&run, 3, &room);
+    cr_expect_eq(room, 200);
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert_eq(parts_encode(answers, 5, &bytes, &error), 0);
+    cr_assert_eq(parts_decode(whole(&bytes), back, 5, &error), 0);
+    static const uint64_t expected[5] = {300, 0, 0, 100, 0};
+    for (uint32_t i = 0; i < 5; i++) {
+        cr_assert_eq(back[i].bytes.size, expected[i], "part %u", i);
+        cr_expect_eq(memcmp(&back[i].part, &parts[i < 4 ? i : 3], sizeof parts[0]), 0);
+        if (expected[i] > 0)
+            cr_expect_eq(memcmp(back[i].bytes.data, memory + parts[i].offset, expected[i]), 0);
+    }
+    for (uint64_t cut = 1; cut <= bytes.size; cut++) {
+        struct glint_slice less = {bytes.data, bytes.size - cut};
+        memset(&error, 0, sizeof error);
+        cr_expect_eq(parts_decode(less, back, 5, &error), GLINT_E_PROTOCOL, "%llu bytes less",
+                     (unsigned long long)cut);
+    }
+    memset(&error, 0, sizeof error);
+    cr_assert(buffer_append(&bytes, memory, 1));
+    cr_expect_eq(parts_decode(whole(&bytes), back, 5, &error), GLINT_E_PROTOCOL);
+    buffer_fini(&bytes);
+}
+
 Test(wire, damaged_parts_are_refused)
 {
-    static const struct run_part parts[2] = {{0, 100, 200, 3}, {100, 1000, 999, 9}};
+    static const struct part_answer parts[2] = {{.part = {0, 100, 200, 3}},
+                                                {.part = {100, 1000, 999, 9}}};
     struct buffer bytes = {NULL, 0, 0};
     cr_assert_eq(parts_encode(parts, 2, &bytes, &error), 0);
     for (uint64_t bit = 0; bit < 8 * bytes.size; bit++) {
-        struct run_part back[2];
+        struct part_answer back[2];
         bytes.data[bit / 8] ^= 1u << bit % 8;
         memset(&error, 0, sizeof error);
         cr_expect_eq(parts_decode(whole(&bytes), back, 2, &error), GLINT_E_PROTOCOL);
@@ -209,11 +245,11 @@ Test(wire, parts_that_cannot_be)
     };
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
         struct buffer bytes = {NULL, 0, 0};
-        struct run_part back = {1, 1, 1, 1};
+        struct part_answer one = {.part = impossible[i]}, back = {.part = {1, 1, 1, 1}};
         memset(&error, 0, sizeof error);
-        cr_assert_eq(parts_encode(&impossible[i], 1, &bytes, &error), 0);
+        cr_assert_eq(parts_encode(&one, 1, &bytes, &error), 0);
         cr_expect_eq(parts_decode(whole(&bytes), &back, 1, &error), GLINT_E_PROTOCOL, "%zu", i);
-        cr_expect_eq(back.bytes, 0);
+        cr_expect_eq(back.part.bytes, 0);
         buffer_fini(&bytes);
     }
 }
@@ -249,13 +285,18 @@ static unsigned samples_make(struct sample out[16])
         {.kind = GET_PARTS,
          .id = 1,
          .partition = 2,
+         .size = 70000,
          .map_count = 2,
          .maps = (uint32_t(*)[2])(uintptr_t)maps},
         {.kind = GET_OUTPUT, .id = 1, .map = 2, .attempt = 300, .offset = 70000, .size = MIB},
         {.kind = GET_VALUE, .id = 1, .block = 20},
         {.kind = GET_RESULT, .id = 1, .offset = 0, .size = MIB},
     };
-    static const struct run_part parts[WIRE_PARTS] = {{0, 100, 200, 3}, {0}, {100, 1000, 999, 9}};
+    static const uint8_t along[20];
+    static const struct part_answer parts[WIRE_PARTS] = {
+        {.part = {0, 20, 40, 3}, .bytes = {along, 20}},
+        {.part = {0}},
+        {.part = {100, 1000, 999, 9}}};
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_FETCH_FAILED, "hint", "cause");
     unsigned n = 0;

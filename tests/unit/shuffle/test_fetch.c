@@ -166,9 +166,9 @@ Test(fetch, what_is_missing_is_named)
     close_world();
 }
 
-Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
+static void damage_and_read_again(uint32_t records)
 {
-    open_world(6, 50, 5000);
+    open_world(6, records, 5000);
     place_inputs(3, 0);
     fake_fetcher_start(&w.fake, w.runs, w.maps, 1);
     w.fake.damaged_map = 4;
@@ -182,8 +182,11 @@ Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
     cr_assert_not_null(f);
     cr_expect_eq(fake_read(&w.t.task, slices, count, &seen), GLINT_E_RUN_CORRUPT);
     cr_expect_eq(fetch_lost(f), 4);
+    const struct run_source *damaged = w.t.task.failed_source;
+    cr_assert_eq(damaged->memory != NULL, records == 1, "this is the case that is meant");
+    fetch_again(f, damaged);
     for (uint32_t i = 0; i < count; i++) {
-        if (slices[i].source != w.t.task.failed_source) continue;
+        if (slices[i].source != damaged) continue;
         w.t.task.error.code = GLINT_OK;
         struct run_reader reader = {.source = NULL};
         cr_expect_eq(run_reader_open(&reader, &w.t.task, slices[i]), 0);
@@ -196,6 +199,31 @@ Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
     fetch_close(f);
     fake_fetcher_stop(&w.fake);
     free(seen.data);
+    close_world();
+}
+
+Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
+{
+    damage_and_read_again(50);
+}
+
+Test(fetch, what_came_along_damaged_likewise)
+{
+    damage_and_read_again(1);
+}
+
+/* One request per executor, whatever number of small parts there is. */
+Test(fetch, small_parts_come_with_their_places)
+{
+    open_world(300, 2, 200);
+    for (uint32_t k = 0; k < PARTITIONS; k++) {
+        expect_local(k);
+        place_inputs(k + 1, 2);
+        fake_fetcher_start(&w.fake, w.runs, w.maps, k);
+        cr_assert_eq(fetch_all(k, 16 * MIB), 0, "%s", w.t.task.error.cause);
+        cr_expect_eq(w.fake.requests, 4);
+        fake_fetcher_stop(&w.fake);
+    }
     close_world();
 }
 
