@@ -1,5 +1,6 @@
 /* What executors are told around tasks, each when it needs it, and once: broadcasts, plans, where
- * map outputs are; and what all are told: small broadcasts, to end what they run, to forget. */
+ * map outputs are; and what all are told: broadcasts that are not large, to end what they run, to
+ * forget. */
 #include "engine/driver/internal.h"
 
 #include <assert.h>

@@ -21,6 +21,8 @@ struct member {
     bool lost, draining, silent, set_aside;
     bool loses_outputs;  /* in the running action: one could not be fetched */
     uint64_t value_told; /* broadcasts up to this id */
+    bool has_done;
+    uint32_t done_partition, done_attempt; /* has_done: the last task that it did */
     /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
     bool *plan_told;
     uint32_t *outputs_told;
@@ -107,7 +109,7 @@ int stages_end(struct driver *d);
 
 /* announce.c: what an executor must know before it can run a task. 0, or a code. */
 int announce_for_task(struct driver *d, uint32_t executor, uint32_t stage);
-/* Small broadcasts, to all: they come while the action is made ready. */
+/* Broadcasts up to VALUE_EARLY_BYTES_MAX, to all: they come while the action is made ready. */
 int announce_values(struct driver *d);
 int announce_kill(struct driver *d, const struct sched_run *run, enum kill which);
 int announce_cancel(struct driver *d, bool cancel);

@@ -78,7 +78,7 @@ int driver_on_executor(struct driver *d, const struct executor_info *info)
     bool ok = m != NULL;
     if (ok && a != NULL && a->sched != NULL)
         ok = member_begin(m, a->stage_count) &&
-             sched_add_executor(a->sched, m->node, m->slots, m->slots);
+             sched_add_executor(a->sched, m->node, m->slots, sched_ahead(m->slots));
     if (ok) journal_executor(d, d->member_count - 1, EVENT_JOINED, NULL);
     return ok ? 0 : error_no_memory(driver_error(d));
 }
@@ -117,6 +117,27 @@ void members_review(struct driver *d, uint32_t executor, const struct glint_erro
         journal_executor(d, executor, EVENT_SET_ASIDE, why);
     }
     *known = now;
+}
+
+/* The cause, with what ran there as far as the driver knows: what waited behind may have begun. */
+static struct glint_error with_task(const struct driver *d, uint32_t executor,
+                                    const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    const struct member *m = &d->members[executor];
+    struct glint_error told = *why;
+    struct sched_run run;
+    uint32_t at = 0;
+    bool ran = false;
+    while (!ran && a != NULL && a->sched != NULL && sched_each(a->sched, executor, &at, &run))
+        ran = !run.queued;
+    if (ran)
+        text_format(told.cause, sizeof told.cause, "%s; it ran task %u (attempt %u)", why->cause,
+                    active_partition(a, run.stage, run.task), run.attempt);
+    else if (m->has_done)
+        text_format(told.cause, sizeof told.cause, "%s; the last task it did was %u (attempt %u)",
+                    why->cause, m->done_partition, m->done_attempt);
+    return told;
 }
 
 /* What becomes of the tasks is the scheduler's; a person reads the cause, and how much of a loss it
@@ -175,6 +196,8 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
 {
     struct active *a = d->active;
     assert(executor < d->member_count && !d->members[executor].lost);
+    const struct glint_error told = with_task(d, executor, why);
+    why = &told;
     if (loss != LOSS_DRAINED) note_loss(d, executor, why);
     journal_executor(d, executor, EVENT_LOST, why);
     journal_loss(d, executor, why);

@@ -9,7 +9,8 @@
  * Towards the driver it calls, all in `wait`, on the driver's thread: driver_on_executor when one
  * is ready, driver_on_message, driver_on_draining, driver_on_lost once for each, and nothing of an
  * executor after that. Results above RESULT_INLINE_BYTES_MAX are fetched before the driver sees
- * them; BROADCAST messages go out without their body, whose blocks executors then GET. */
+ * them; BROADCAST messages above VALUE_INLINE_BYTES_MAX go out without their body, whose blocks
+ * executors then GET. */
 #ifndef GLINT_DRIVER_REMOTE_H
 #define GLINT_DRIVER_REMOTE_H
 
@@ -19,7 +20,7 @@
 /* Starts the loop; does not wait for executors. 0, or a code with *error set. */
 int remote_create(struct glint *g, const struct cluster *cluster, struct transport *out,
                   struct glint_error *error);
-/* Bytes of broadcast blocks that went out so far, packed as they travel. Any thread. */
+/* Bytes of broadcasts that went out so far, as they travel. Any thread. */
 uint64_t remote_broadcast_bytes(const struct transport *t);
 
 #endif

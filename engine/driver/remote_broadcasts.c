@@ -1,7 +1,7 @@
-/* Broadcasts. The bytes stay where the job has them, and go to the sockets from there; an executor
- * is told of a value and its size, asks which blocks to fetch from whom (TRACK), and gets from here
- * those that nobody else has. What is packed is kept as long as the job lives, so that packing is
- * paid for once. */
+/* Broadcasts that are too large to go with their announcement. The bytes stay where the job has
+ * them, and go to the sockets from there; an executor is told of a value and its size, asks which
+ * blocks to fetch from whom (TRACK), and gets from here those that nobody else has. What is packed
+ * is kept as long as the job lives, so that packing is paid for once. */
 #include "engine/driver/remote_internal.h"
 
 #include "engine/net/value.h"

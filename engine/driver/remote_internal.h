@@ -66,9 +66,8 @@ struct event {
 struct parcel {
     struct parcel *next;
     uint32_t executor;
-    struct buffer bytes;         /* an encoded message */
-    bool is_task;                /* for the report, should it be the last one */
-    uint32_t partition, attempt; /* of a task */
+    struct buffer bytes;  /* an encoded message */
+    uint64_t value_bytes; /* of a broadcast that is in it */
 };
 
 /* ---- What there is */
@@ -143,8 +142,6 @@ struct link {
     struct glint_error why;
     bool has_ended;
     struct ended ended;
-    bool had_task;
-    uint32_t last_partition, last_attempt;
     struct event *lost; /* joined: made ahead, so that a loss needs no memory */
     struct result *results;
     uint64_t sending_bytes; /* broadcast blocks on their way to it */
@@ -171,7 +168,7 @@ struct remote {
     struct value *values;                  /* under lock; nothing leaves it before the end */
     atomic_bool wake_wish, stop_wish;
     atomic_uint_fast64_t results_held;    /* bytes of fetched results until the driver took them */
-    atomic_uint_fast64_t broadcast_bytes; /* sent as blocks */
+    atomic_uint_fast64_t broadcast_bytes; /* sent */
     uint64_t broadcast_counted;           /* of those; the driver's thread's */
 
     struct post *posts; /* [cluster->executor_count] */

@@ -1,5 +1,5 @@
 /* Why an executor was lost, for a person: how its process ended where its daemon has said so, else
- * what became of the connection; what it ran last, and where to read on. */
+ * what became of the connection; and where to read on. */
 #include "engine/driver/remote_internal.h"
 
 #include "engine/base/text.h"
@@ -24,7 +24,7 @@ static void describe_status(const struct ended *e, char *out, size_t capacity)
 
 enum loss loss_describe(const struct link *l, struct glint_error *out)
 {
-    char what[sizeof out->cause / 4], task[64] = "";
+    char what[sizeof out->cause / 4];
     const char *log = l->has_ended ? l->ended.log : "";
     assert((l->joined || l->has_ended) && l->why.code != GLINT_OK);
     if (log[0] == '\0' && l->post != NULL && l->post->process != NULL)
@@ -33,11 +33,8 @@ enum loss loss_describe(const struct link *l, struct glint_error *out)
         describe_status(&l->ended, what, sizeof what);
     else
         text_format(what, sizeof what, "%s", l->why.cause);
-    if (l->had_task)
-        text_format(task, sizeof task, "; the last task it was sent is %u (attempt %u)",
-                    l->last_partition, l->last_attempt);
     memset(out, 0, sizeof *out);
-    error_set(out, GLINT_E_EXECUTOR_LOST, "look at its log", "%s%s%s%s", what, task,
+    error_set(out, GLINT_E_EXECUTOR_LOST, "look at its log", "%s%s%s", what,
               log[0] != '\0' ? "; log " : "", log);
     if (l->draining) return LOSS_DRAINED;
     return l->has_ended && WIFSIGNALED(l->ended.wait_status) ? LOSS_CHILD : LOSS_CONNECTION;

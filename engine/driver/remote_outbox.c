@@ -4,10 +4,15 @@
 
 #include <assert.h>
 
+static bool is_fetched(const struct message *m)
+{
+    return m->type == MSG_BROADCAST && m->body.size > VALUE_INLINE_BYTES_MAX;
+}
+
 static int parcel_encode(struct parcel *p, const struct message *m, struct glint_error *error)
 {
     struct message wire = *m;
-    if (m->type == MSG_BROADCAST) {
+    if (is_fetched(m)) {
         wire.body = (struct buffer){NULL, 0, 0};
         wire.size = m->body.size;
     }
@@ -30,14 +35,12 @@ int outbox_send(struct remote *r, uint32_t executor, struct message *m, struct g
 {
     struct parcel *p = mem_zalloc(sizeof *p);
     int code = p != NULL ? 0 : error_no_memory(error);
-    if (code == 0 && m->type == MSG_BROADCAST)
+    if (code == 0 && is_fetched(m))
         code = broadcasts_add(r, m->id, m->body.data, m->body.size, error);
     if (code == 0) code = parcel_encode(p, m, error);
     if (code == 0) {
         p->executor = executor;
-        p->is_task = m->type == MSG_TASK;
-        p->partition = m->partition;
-        p->attempt = m->attempt;
+        if (m->type == MSG_BROADCAST && !is_fetched(m)) p->value_bytes = m->body.size;
         pthread_mutex_lock(&r->lock);
         *r->parcels_end = p;
         r->parcels_end = &p->next;
@@ -54,11 +57,7 @@ static void deliver(struct remote *r, struct parcel *p)
 {
     struct link *l = join_find(r, p->executor);
     if (l == NULL || l->state != LINK_JOINED) return;
-    if (p->is_task) {
-        l->had_task = true;
-        l->last_partition = p->partition;
-        l->last_attempt = p->attempt;
-    }
+    if (p->value_bytes > 0) atomic_fetch_add(&r->broadcast_bytes, p->value_bytes);
     link_send(l->control, FRAME_MESSAGE, 0, &p->bytes);
 }
 

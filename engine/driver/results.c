@@ -267,6 +267,17 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     return results_verdict(d);
 }
 
+/* For the report, should it be lost. */
+static void remember_done(struct driver *d, uint32_t executor, uint32_t number,
+                          const struct message *m)
+{
+    if (m->type != MSG_DONE) return;
+    struct member *member = &d->members[executor];
+    member->has_done = true;
+    member->done_partition = active_partition(d->active, number, m->task);
+    member->done_attempt = m->attempt;
+}
+
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
 {
     struct active *a = d->active;
@@ -276,6 +287,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
         m->task < a->stages[number].tasks) {
         int r = 0;
         journal_outcome(d, executor, number, m);
+        remember_done(d, executor, number, m);
         if (m->type == MSG_DONE) r = on_done(d, executor, number, m);
         if (m->type == MSG_FAILED && m->error != NULL) r = on_failed(d, executor, number, m);
         if (r != 0) {

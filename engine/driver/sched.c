@@ -72,22 +72,24 @@ static bool reserve_executors(struct sched *s)
     return true;
 }
 
-static bool reserve_buckets(struct sched *s, uint32_t slots)
+/* For executors with so much room, free or in their queues. */
+static bool reserve_buckets(struct sched *s, uint32_t room)
 {
-    uint32_t most = slots > s->slots_most ? slots : s->slots_most;
+    uint32_t most = room > s->room_most ? room : s->room_most;
     for (uint32_t i = 1; i <= most; i++)
         if (!bits_reserve(&s->buckets[i], s->executor_capacity) ||
             !bits_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
             return false;
-    s->slots_most = most;
+    s->room_most = most;
     return bits_reserve(&s->queues, s->executor_capacity) &&
            bits_reserve(&s->leaving, s->executor_capacity);
 }
 
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead)
 {
-    assert(slots > 0 && slots <= SLOTS_MAX && ahead <= slots && node < EXECUTORS_MAX);
-    if (!reserve_nodes(s, node + 1) || !reserve_executors(s) || !reserve_buckets(s, slots))
+    assert(slots > 0 && slots <= SLOTS_MAX && ahead <= SLOTS_MAX && node < EXECUTORS_MAX);
+    if (!reserve_nodes(s, node + 1) || !reserve_executors(s) ||
+        !reserve_buckets(s, slots > ahead ? slots : ahead))
         return false;
     struct sched_executor e = {.node = node, .slots = slots, .ahead = ahead};
     uint32_t places = slots + ahead;

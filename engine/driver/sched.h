@@ -7,11 +7,12 @@
  * executor with the most free slots: it takes a task that prefers it, or else the first that waits,
  * which goes to the executor that it prefers itself if that one has a free slot.
  *
- * Where no slot is free tasks are queued ahead, so that a slot has its next task at once: as many
- * at an executor as it may have (`ahead`), and only while the stage has at least a task for each
- * slot left. One that is queued runs when a slot there ends; it is called back [sched_recall] if
- * before that another executor's slot is free and nothing else waits for it, or its own executor
- * drains or is set aside. Where it does not come back it may have a twin, like one that runs.
+ * Where no slot is free tasks are queued ahead, so that a slot has its next task at once, and short
+ * ones go out and come back several at a time: as many at an executor as it may have (`ahead`), and
+ * only while the stage has at least a task for each slot left. One that is queued runs when a slot
+ * there ends; it is called back [sched_recall] if before that another executor's slot is free and
+ * nothing else waits for it, or its own executor drains or is set aside. Where it does not come
+ * back it may have a twin, like one that runs.
  *
  *   task: WAITING -> RUNNING  [sched_next]
  *         RUNNING -> DONE     [sched_on_done]
@@ -34,6 +35,8 @@
  * second choice. */
 #ifndef GLINT_DRIVER_SCHED_H
 #define GLINT_DRIVER_SCHED_H
+
+#include "engine/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,8 +62,15 @@ void sched_destroy(struct sched *s);
 
 /* All that add answer false without memory. Executors and stages are numbered from 0, each added
  * once, in order; stages before anything runs, an executor at any time. `node` numbers hosts, below
- * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots, and as many tasks
- * `ahead`, behind those that run. */
+ * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots; up to `ahead` tasks
+ * behind those that run, SLOTS_MAX at most: a cluster's take sched_ahead. */
+#define SCHED_AHEAD      4u  /* behind each slot */
+#define SCHED_AHEAD_MANY 32u /* of an executor; one of so many slots has one behind each */
+static inline uint32_t sched_ahead(uint32_t slots)
+{
+    if (slots >= SCHED_AHEAD_MANY) return slots;
+    return slots * SCHED_AHEAD < SCHED_AHEAD_MANY ? slots * SCHED_AHEAD : SCHED_AHEAD_MANY;
+}
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);

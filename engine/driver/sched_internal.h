@@ -85,7 +85,8 @@ struct sched_executor {
     uint32_t node, slots, ahead, busy, queued;
     uint32_t bucket; /* the set it is in; 0: none */
     bool lost, draining, silent;
-    bool recalls; /* an attempt that is queued there is called back */
+    bool recalls; /* an attempt that is queued there is called back, since recall_ns */
+    uint64_t recall_ns;
 };
 
 /* The number of an executor's set: above QUEUE_ONLY by its free slots, up to it by the tasks that
@@ -109,7 +110,7 @@ struct sched {
     struct bits late;                     /* stages where 3 in 4 tasks are done, but not all */
     struct bits queues;                   /* executors where something is queued */
     struct bits leaving;                  /* of these, those that drain */
-    uint32_t slots_most;
+    uint32_t room_most;
     uint32_t nodes_good, nodes_bad; /* with usable executors */
     uint32_t running, retries, losses, alive;
     uint64_t slots;  /* of executors that are alive */

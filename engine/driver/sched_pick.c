@@ -150,7 +150,9 @@ bool sched_recall(struct sched *s, struct sched_run *out)
     if (a == NULL && (s->process_died || s->nodes_bad > 0 || sched_any_slot_free(s)))
         a = find_queued(s, &s->queues, s->process_died);
     if (a == NULL) return false;
-    a->recalled = s->executors[a->executor].recalls = true;
+    struct sched_executor *e = &s->executors[a->executor];
+    a->recalled = e->recalls = true;
+    e->recall_ns = s->now_ns;
     *out = sched_run_of(s, a);
     return true;
 }

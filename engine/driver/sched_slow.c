@@ -82,6 +82,17 @@ static uint64_t due_ns(const struct sched_stage *stage, const struct sched_attem
     return a->begun_ns + wait;
 }
 
+/* One that is queued is called back first, and has a twin where that is not answered soon. */
+static uint64_t twin_ns(const struct sched *s, const struct sched_stage *stage,
+                        const struct sched_attempt *a)
+{
+    const struct sched_executor *e = &s->executors[a->executor];
+    uint64_t due = due_ns(stage, a), unanswered = e->recall_ns + SCHED_SPECULATE_NS_MIN;
+    if (!a->queued || e->silent) return due;
+    if (!e->recalls) return UINT64_MAX;
+    return due > unanswered ? due : unanswered;
+}
+
 struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor)
 {
     for (uint32_t i = bits_next(&s->late, 0); i != BITS_NONE; i = bits_next(&s->late, i + 1)) {
@@ -90,11 +101,10 @@ struct sched_task *sched_slow_pick(const struct sched *s, uint32_t *out_executor
         if (!stage->ready || a == NULL) continue;
         do {
             if (due_ns(stage, a) > s->now_ns) break;
-            const struct sched_executor *e = &s->executors[a->executor];
             assert(a->task->run == a && a->task->twin == NULL);
             *out_executor = SCHED_NONE;
-            if (!a->queued || e->silent || e->recalls) /* else it is called back first */
-                *out_executor = sched_find_executor(s, a->task, e->node);
+            if (twin_ns(s, stage, a) <= s->now_ns)
+                *out_executor = sched_find_executor(s, a->task, s->executors[a->executor].node);
             if (*out_executor != SCHED_NONE) return a->task;
             a = a->next;
         } while (a != stage->oldest);
@@ -112,9 +122,14 @@ uint64_t sched_wake_ns(const struct sched *s)
         const struct sched_stage *stage = &s->stages[i];
         const struct sched_attempt *a = stage->oldest;
         if (!stage->ready || a == NULL) continue;
-        while (a->next != stage->oldest && due_ns(stage, a) <= s->now_ns) a = a->next;
-        uint64_t due = due_ns(stage, a);
-        if (due > s->now_ns && due < wake) wake = due;
+        bool is_due;
+        do {
+            uint64_t due = due_ns(stage, a);
+            is_due = due <= s->now_ns;
+            if (is_due) due = twin_ns(s, stage, a);
+            if (due > s->now_ns && due < wake) wake = due;
+            a = a->next;
+        } while (is_due && a != stage->oldest);
     }
     return wake;
 }

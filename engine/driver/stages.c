@@ -114,7 +114,8 @@ static bool add_members(struct driver *d)
 {
     for (uint32_t e = 0; e < d->member_count; e++) {
         const struct member *m = &d->members[e];
-        if (!sched_add_executor(d->active->sched, m->node, m->slots, m->slots)) return false;
+        if (!sched_add_executor(d->active->sched, m->node, m->slots, sched_ahead(m->slots)))
+            return false;
         if (m->lost) sched_on_executor_lost(d->active->sched, e, false, false);
         if (!m->lost && m->draining) sched_on_draining(d->active->sched, e);
         if (!m->lost && m->silent) sched_on_silent(d->active->sched, e, true);

@@ -52,6 +52,7 @@ class KilledInMap(FaultTest):
         self.ends_well(job)
         self.assertIn("executor e1 (127.0.0.1) lost: killed by signal 9", job.err)
         self.assertIn(e1.err_path, job.err)
+        self.assertRegex(job.err, r"; it ran task \d+ \(attempt \d+\)")
         self.assertGreater(self.retries(), 0)
         self.serves_the_next()
 
@@ -119,7 +120,8 @@ class KilledAfterMap(FaultTest):
     def test_its_child(self):
         job, hook, e1, _ = self.until_maps_are_done()
         os.kill(self.child(e1), signal.SIGKILL)
-        job.until_says("executor e1 .* lost: killed by signal 9.* 0 running tasks and 7 map outputs")
+        job.until_says(r"executor e1 .* lost: killed by signal 9.*; the last task it did was \d+ "
+                       r"\(attempt \d+\); 0 running tasks and 7 map outputs")
         hook.go()
         self.ends_well(job)
         self.only_what_was_lost_is_made_again()

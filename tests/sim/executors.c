@@ -33,18 +33,21 @@ static int read_output(const struct run *run, const struct get *get, uint8_t *in
 
 static int answer_parts(struct sim_executor *from, struct fetch_request *r)
 {
-    struct run_part *parts = calloc(r->get.map_count + 1, sizeof *parts);
+    struct part_answer *parts = calloc(r->get.map_count + 1, sizeof *parts);
+    const struct run **runs = calloc(r->get.map_count + 1, sizeof *runs);
+    uint64_t room = r->get.size;
     int code = 0;
     for (uint32_t i = 0; i < r->get.map_count && code == 0; i++) {
-        const struct run *run =
-            store_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
-        if (run == NULL || r->get.partition >= run->partitions)
+        runs[i] = store_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
+        if (runs[i] == NULL || r->get.partition >= runs[i]->partitions)
             code = GLINT_E_FETCH_FAILED;
         else
-            parts[i] = run->parts[r->get.partition];
-        if (run != NULL) store_release(from->store, run);
+            parts[i] = part_answer_of(runs[i], r->get.partition, &room);
     }
     if (code == 0) code = parts_encode(parts, r->get.map_count, &r->answer, &r->error);
+    for (uint32_t i = 0; i < r->get.map_count; i++)
+        if (runs[i] != NULL) store_release(from->store, runs[i]);
+    free(runs);
     free(parts);
     return code;
 }

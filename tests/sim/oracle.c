@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHUFFLES_MAX = 256, STAGES_MAX = 1024, NAMES_MAX = 512 };
+enum { SHUFFLES_MAX = 256, STAGES_MAX = 1024, NAMES_MAX = 512, AHEAD = 4 /* of each slot */ };
 
 struct seen_task {
     uint32_t next_attempt, failures;
@@ -220,7 +220,7 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
                                : "draining");
     uint32_t slots = s->nodes[e->node].slots;
     bool queued = running_on(o, e->number, false) >= slots;
-    if (queued && (o->process_died || running_on(o, e->number, true) >= slots))
+    if (queued && (o->process_died || running_on(o, e->number, true) >= AHEAD * slots))
         sim_fail(s, "executor %u has no slot free, and no room", e->number);
     s->counts.queued += queued;
     if (t->done || s->driver->active->over)

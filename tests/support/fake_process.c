@@ -66,9 +66,21 @@ static void track(struct process *p, const struct track *t)
     if (p->data != NULL) say(p->data, FRAME_TRACK, 0, &payload);
 }
 
+static void value_whole(struct process *p, uint64_t id, struct glint_slice value)
+{
+    for (uint64_t i = 0; i < value.size; i++)
+        must(value.data[i] == (uint8_t)(i * 31 + id), "a broadcast has other bytes");
+    atomic_fetch_add(&p->node->told->values, 1);
+}
+
 static void on_broadcast(struct process *p, const struct message *m)
 {
-    must(m->body.size == 0 && m->size > 0, "a broadcast brought its body");
+    if (m->body.size > 0) {
+        must(m->body.size <= VALUE_INLINE_BYTES_MAX, "a large broadcast brought its body");
+        value_whole(p, m->id, (struct glint_slice){m->body.data, m->body.size});
+        return;
+    }
+    must(m->size > VALUE_INLINE_BYTES_MAX, "a small broadcast did not bring its body");
     free(p->value);
     p->value_id = m->id;
     p->value_size = m->size;
@@ -112,11 +124,9 @@ static void on_block(struct process *p, uint32_t block, uint32_t size)
         track(p, &have);
         return;
     }
-    for (uint64_t i = 0; i < p->value_size; i++)
-        must(p->value[i] == (uint8_t)(i * 31 + p->value_id), "a broadcast has other bytes");
     have.want = 0;
     track(p, &have);
-    atomic_fetch_add(&p->node->told->values, 1);
+    value_whole(p, p->value_id, (struct glint_slice){p->value, p->value_size});
 }
 
 static void on_sent(void *arg, bool ok)

@@ -205,16 +205,17 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-uint64_t model_slow_ns(const struct model *m, const struct model_try *t)
+uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_t now_ns)
 {
     const struct model_stage *st = &m->stages[t->run.stage];
     if (!m->speculate || m->stopped || m->verdict != SCHED_GOES_ON || !t->wanted ||
         !model_ready(m, t->run.stage) || twin_of((struct model *)m, t) != NULL)
         return UINT64_MAX;
-    bool recalls = t->queue == 0;
+    bool may = t->queue == 0;
     for (uint32_t i = 0; i < m->try_count; i++)
-        recalls = recalls || (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor);
-    if (!recalls) return UINT64_MAX;
+        may = may || (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor &&
+                      now_ns - m->tries[i].recall_ns >= SCHED_SPECULATE_NS_MIN);
+    if (!may) return UINT64_MAX;
     uint64_t sorted[MODEL_DURATIONS];
     uint32_t done = 0;
     for (uint32_t i = 0; i < st->count; i++) done += st->tasks[i].state == MODEL_DONE;

@@ -29,6 +29,7 @@ struct model_try {
     uint64_t queue; /* 0: it runs; else its turn */
     uint32_t round;
     bool wanted, recalled;
+    uint64_t recall_ns;
 };
 
 struct model_stage {
@@ -66,7 +67,7 @@ bool model_may_recall(const struct model *m, const struct model_try *t);
 /* Where its twin would go; SCHED_NONE: nowhere. */
 uint32_t model_twin_place(const struct model *m, const struct model_try *t);
 /* How long the task of the attempt would have to run for a twin; UINT64_MAX: it gets none. */
-uint64_t model_slow_ns(const struct model *m, const struct model_try *t);
+uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_t now_ns);
 
 void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns);
 /* Of an attempt that runs; false: it was not wanted. */

@@ -37,7 +37,7 @@ static void join(struct game *g)
     struct model *m = g->m;
     if (m->executor_count == MODEL_EXECUTORS) return;
     uint32_t node = roll(g, MODEL_NODES), slots = 1 + roll(g, 3);
-    uint32_t ahead = g->queues ? roll(g, slots + 1) : 0;
+    uint32_t ahead = g->queues ? roll(g, sched_ahead(slots) + 1) : 0;
     cr_assert(sched_add_executor(g->s, node, slots, ahead));
     m->executors[m->executor_count].node = node;
     m->executors[m->executor_count].ahead = ahead;
@@ -149,7 +149,7 @@ static void check_twin(struct game *g, const struct sched_run *run)
     for (uint32_t i = 0; i < g->m->try_count; i++) {
         const struct model_try *t = &g->m->tries[i];
         if (!t->wanted || t->run.stage != run->stage || t->run.task != run->task) continue;
-        uint64_t slow_ns = model_slow_ns(g->m, t);
+        uint64_t slow_ns = model_slow_ns(g->m, t, g->now_ns);
         cr_assert(slow_ns < UINT64_MAX && g->now_ns - t->begun_ns >= slow_ns, "seed %llu",
                   (unsigned long long)g->seed);
         cr_assert_eq(run->executor, model_twin_place(g->m, t));
@@ -165,7 +165,7 @@ static void check_none_is_slow(struct game *g)
 {
     for (uint32_t i = 0; i < g->m->try_count; i++) {
         const struct model_try *t = &g->m->tries[i];
-        uint64_t slow_ns = model_slow_ns(g->m, t);
+        uint64_t slow_ns = model_slow_ns(g->m, t, g->now_ns);
         if (slow_ns == UINT64_MAX || g->now_ns - t->begun_ns < slow_ns + slow_ns / 8) continue;
         cr_assert_eq(model_twin_place(g->m, t), SCHED_NONE, "seed %llu",
                      (unsigned long long)g->seed);
@@ -186,6 +186,7 @@ static void call_back(struct game *g)
             continue;
         cr_assert(model_may_recall(g->m, t), "seed %llu", (unsigned long long)g->seed);
         t->recalled = found = true;
+        t->recall_ns = g->now_ns;
         g->recalls++;
     }
     cr_assert_eq(found, any);

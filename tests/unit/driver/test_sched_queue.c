@@ -53,6 +53,27 @@ Test(sched_queue, what_finds_no_free_slot_is_queued_while_there_is_enough_for_al
     sched_destroy(s);
 }
 
+/* In the order of their coming, whatever number they are. */
+Test(sched_queue, several_wait_behind_one_slot)
+{
+    struct sched *s = sched_create(false);
+    struct sched_run runs[1 + SCHED_AHEAD];
+    cr_assert(sched_add_executor(s, 0, 1, sched_ahead(1)));
+    add_chained(s, 0, 9);
+    for (uint32_t i = 0; i < 1 + SCHED_AHEAD; i++) runs[i] = expect_place(s, 0, i, i > 0);
+    expect_no_recall(s);
+    for (uint32_t i = 0; i < 1 + SCHED_AHEAD; i++) {
+        struct sched_run run;
+        uint32_t at = 0;
+        while (sched_each(s, 0, &at, &run)) cr_expect_eq(run.queued, run.task != i);
+        cr_expect(done(s, runs[i]));
+        if (i < 3) runs[i] = expect_place(s, 0, 1 + SCHED_AHEAD + i, true);
+    }
+    sched_destroy(s);
+    cr_expect_eq(sched_ahead(16), SCHED_AHEAD_MANY);
+    cr_expect_eq(sched_ahead(SLOTS_MAX), SLOTS_MAX);
+}
+
 Test(sched_queue, a_free_slot_comes_before_any_queue)
 {
     struct sched *s = sched_create(false);
@@ -226,6 +247,33 @@ static struct sched *stalled(struct sched_run *out_runs, struct sched_run *out_b
     }
     cr_expect(recalls == 1 && twins == 2);
     return s;
+}
+
+/* While one is called back the others behind the same slot have no twins: their turn to be called
+ * comes. */
+Test(sched_queue, no_twin_while_another_is_called_back)
+{
+    struct sched *s = sched_create(true);
+    struct sched_run run, back;
+    cr_assert(sched_add_executor(s, 0, 1, 3) && sched_add_executor(s, 1, 1, 0));
+    add_chained(s, 0, 16);
+    uint32_t at = 0;
+    const struct sched_run slow = next_of(s);
+    for (uint32_t i = 0; i < 4; i++) next_of(s); /* three behind it on 0, one on 1 */
+    for (uint64_t now_ns = 0; sched_tasks_done(s, 0) < 12; now_ns += MS) {
+        at = 0;
+        cr_assert(sched_each(s, 1, &at, &run) && done_at(s, run, now_ns));
+        sched_next(s, now_ns, &run);
+    }
+    cr_assert(sched_next(s, 1000 * MS, &run) && run.speculative && run.task == slow.task);
+    cr_assert(done_at(s, run, 1000 * MS));
+    cr_expect_not(sched_next(s, 1000 * MS, &run), "what is queued is not late: it is called back");
+    cr_assert(sched_recall(s, &back));
+    cr_expect_not(sched_next(s, 1000 * MS + SCHED_SPECULATE_NS_MIN - 1, &run));
+    cr_expect_eq(sched_wake_ns(s), 1000 * MS + SCHED_SPECULATE_NS_MIN);
+    cr_expect(sched_next(s, 1000 * MS + SCHED_SPECULATE_NS_MIN, &run) && run.speculative);
+    cr_expect(back.queued && back.executor == 0);
+    sched_destroy(s);
 }
 
 Test(sched_queue, one_that_does_not_come_back_has_a_twin)

@@ -149,10 +149,16 @@ Test(remote_bytes, a_broadcast_goes_block_by_block)
     broadcast(1, 5, 9 * MIB + 3);
 }
 
-Test(remote_bytes, a_small_broadcast_over_tls)
+Test(remote_bytes, a_broadcast_over_tls)
 {
     use_tls();
-    broadcast(1, 6, 1);
+    broadcast(1, 6, VALUE_INLINE_BYTES_MAX + 1);
+}
+
+/* The fake executors look whether it brings its body. */
+Test(remote_bytes, a_small_broadcast_comes_at_once)
+{
+    broadcast(2, 4, VALUE_INLINE_BYTES_MAX);
 }
 
 Test(remote_bytes, a_broadcast_to_some)
