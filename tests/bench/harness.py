@@ -254,11 +254,12 @@ class Bench:
         remove(out)
         return self.measure(command, cpus=[cpus])[0]
 
-    def alternate(self, sides):
+    def alternate(self, sides, times=1):
         """sides: name -> function that makes one run and returns its Sample. All sides take turns;
-        the first turn warms up and is not counted."""
+        the first turn warms up and is not counted. `times` as many turns as others: for what takes
+        milliseconds."""
         samples = {name: Samples() for name in sides}
-        for turn in range(self.runs + 1):
+        for turn in range(self.runs * times + 1):
             for name, run in sides.items():
                 sample = run()
                 if turn > 0:

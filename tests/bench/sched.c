@@ -35,12 +35,12 @@ static bool build(struct cluster *c, uint32_t executors, uint32_t tasks, uint32_
     c->s = sched_create(true);
     if (c->s == NULL) return false;
     for (uint32_t i = 0; i < executors; i++)
-        if (!sched_add_executor(c->s, i, slots, slots)) return false;
+        if (!sched_add_executor(c->s, i, slots, sched_ahead(slots))) return false;
     if (!sched_add_stage(c->s, tasks / 2, NULL, 0)) return false;
     if (!sched_add_stage(c->s, tasks - tasks / 2, &first, 1)) return false;
     for (uint32_t t = 0; t < tasks - tasks / 2; t++)
         sched_prefer(c->s, 1, t, (uint32_t)(hash_mix(t) % executors));
-    c->running = mem_alloc(sizeof *c->running * executors * slots * 2);
+    c->running = mem_alloc(sizeof *c->running * executors * (slots + sched_ahead(slots)));
     return c->running != NULL;
 }
 
