@@ -1,4 +1,5 @@
 """The examples, as a person runs them: in a copy of their folder, with the program under test."""
+import fcntl
 import os
 import re
 import shutil
@@ -40,8 +41,8 @@ class ExampleTest(ClusterTest):
 
     def end(self, example):
         if example.poll() is None:
-            os.killpg(example.pid, signal.SIGKILL)
-            example.wait()
+            example.terminate()
+            example.wait(DEADLINE_S)
 
     def printed(self, out):
         out.seek(0)
@@ -111,6 +112,13 @@ class Cluster(ExampleTest):
                 self.assertEqual(example.wait(DEADLINE_S), 130, self.printed(out))
                 until(lambda: not self.left_processes(), "no process is left")
                 self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
+
+    def test_one_at_a_time_in_a_folder(self):
+        os.makedirs(os.path.join(self.tree, "build", "cluster"))
+        with open(os.path.join(self.tree, "build", "cluster", "lock"), "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertIn("another examples/cluster is at work",
+                          self.run_example("cluster", ROWS, expected=75))
 
     def test_wrong_words(self):
         for words in (("--what",), ("10",), ("1000000", "2")):
