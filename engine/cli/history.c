@@ -117,9 +117,7 @@ static int add_done(struct history_stage *s, const json_t *o, struct glint_error
     double *grown = with_room(s->task_ms, s->task_count, &s->task_capacity, sizeof *s->task_ms);
     if (grown == NULL) return error_no_memory(error);
     s->task_ms = grown;
-    double start_ms = json_number_value(json_object_get(o, "start_ms"));
-    double end_ms = json_number_value(json_object_get(o, "end_ms"));
-    s->task_ms[s->task_count++] = end_ms > start_ms ? end_ms - start_ms : 0;
+    s->task_ms[s->task_count++] = json_number_value(json_object_get(o, "run_ms"));
     s->done++;
     int r = 0;
     const char *name;

@@ -19,6 +19,7 @@ enum kind {
     KIND_U32,
     KIND_EXECUTOR, /* below EXECUTORS_MAX */
     KIND_MS,
+    KIND_MS_OR_NULL,
     KIND_BOOL,
     KIND_TEXT,     /* or null */
     KIND_ERROR,    /* or null */
@@ -61,6 +62,7 @@ static const struct event_form {
       {"speculative", KIND_BOOL},
       {"start_ms", KIND_MS},
       {"end_ms", KIND_MS},
+      {"run_ms", KIND_MS_OR_NULL},
       {"outcome", KIND_TEXT},
       {"error", KIND_ERROR},
       {"counters", KIND_COUNTERS}}},
@@ -150,6 +152,7 @@ static bool is_of_kind(json_t *v, enum kind kind)
     case KIND_U32: return is_u32(v, UINT32_MAX);
     case KIND_EXECUTOR: return is_u32(v, EXECUTORS_MAX);
     case KIND_MS: return is_ms(v);
+    case KIND_MS_OR_NULL: return json_is_null(v) || is_ms(v);
     case KIND_BOOL: return json_is_boolean(v);
     case KIND_TEXT: return is_text(v);
     case KIND_ERROR: return is_error(v);

@@ -331,6 +331,15 @@ static void put_task_counters(struct event_log *log, struct glint_slice counters
     json_close(&log->line, '}');
 }
 
+static void put_run(struct event_log *log, const struct event_task *e)
+{
+    json_name(&log->line, "run_ms");
+    if (e->outcome == EVENT_EXECUTOR_LOST)
+        json_chars(&log->line, NULL);
+    else
+        json_ms(&log->line, e->run_ns);
+}
+
 void event_log_task(struct event_log *log, const struct event_task *e)
 {
     static const char *const outcomes[] = {[EVENT_DONE] = "done",
@@ -349,6 +358,7 @@ void event_log_task(struct event_log *log, const struct event_task *e)
     json_bool(&log->line, e->speculative);
     put_moment(log, "start_ms", "start", e->start_ns);
     put_moment(log, "end_ms", "end", e->end_ns);
+    put_run(log, e);
     put_text(log, "outcome", outcomes[e->outcome]);
     put_why(log, e->outcome == EVENT_DONE ? NULL : e->why);
     put_task_counters(log, e->counters);

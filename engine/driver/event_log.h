@@ -95,6 +95,7 @@ struct event_task {
     uint32_t stage, task, partition, attempt, executor;
     bool speculative;
     uint64_t start_ns, end_ns;
+    uint64_t run_ns; /* as its executor measured it; EVENT_EXECUTOR_LOST: not known */
     enum event_outcome outcome;
     const struct glint_error *why; /* not DONE; may be NULL */
     struct glint_slice counters;   /* as in DONE messages (executor.h); empty: none */

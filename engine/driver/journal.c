@@ -141,11 +141,14 @@ void journal_stage_end(struct driver *d, uint32_t number)
 
 /* ---- Attempts */
 
+/* `m`: what its executor says of it, or NULL. */
 static void log_attempt(struct driver *d, const struct sched_run *run, enum event_outcome outcome,
-                        const struct glint_error *why, struct glint_slice counters)
+                        const struct glint_error *why, const struct message *m)
 {
     const struct active *a = d->active;
     uint64_t now = d->env->now_ns(d->env);
+    struct glint_slice counters = {NULL, 0};
+    if (m != NULL) counters = (struct glint_slice){m->counters.data, m->counters.size};
     assert(run->begun_ns <= now);
     event_log_task(d->log,
                    &(struct event_task){.stage = stage_number(a, run->stage),
@@ -156,6 +159,7 @@ static void log_attempt(struct driver *d, const struct sched_run *run, enum even
                                         .speculative = run->speculative,
                                         .start_ns = run->begun_ns,
                                         .end_ns = now,
+                                        .run_ns = m != NULL ? m->run_ns : 0,
                                         .outcome = outcome,
                                         .why = why,
                                         .counters = counters});
@@ -175,8 +179,7 @@ void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const 
         enum event_outcome outcome = ended                 ? EVENT_KILLED
                                      : m->type == MSG_DONE ? EVENT_DONE
                                                            : EVENT_FAILED;
-        log_attempt(d, &run, outcome, m->error,
-                    (struct glint_slice){m->counters.data, m->counters.size});
+        log_attempt(d, &run, outcome, m->error, m);
     }
 }
 
@@ -209,7 +212,7 @@ void journal_loss(struct driver *d, uint32_t executor, const struct glint_error 
     if (d->log == NULL || a == NULL || a->sched == NULL) return;
     for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);) {
         if (run.queued) continue;
-        log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, (struct glint_slice){NULL, 0});
+        log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, NULL);
         if (!run.doomed && !a->over)
             journal_retry(d, run.stage, run.task, run.attempt, executor, why);
     }

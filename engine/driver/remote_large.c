@@ -67,6 +67,7 @@ static void push_failed(struct link *l, struct message *m, const struct glint_er
         failed->task = m->task;
         failed->attempt = m->attempt;
         failed->partition = m->partition;
+        failed->run_ns = m->run_ns;
         *failed->error = *why;
         push_message(l, failed, 0);
     }

@@ -129,7 +129,9 @@ static void *slot_main(void *arg)
         assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
         task_prepare(slot, m);
+        uint64_t begun_ns = e->config.env->now_ns(e->config.env);
         attempt_run(&e->config, e->store, &slot->task, m, outcome);
+        outcome->run_ns = e->config.env->now_ns(e->config.env) - begun_ns;
         pthread_mutex_lock(&e->lock);
         slot->running = NULL;
         pthread_mutex_unlock(&e->lock);

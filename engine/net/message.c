@@ -30,7 +30,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     assert(m->type > 0 && m->type < MSG_TYPES_END);
     struct packer p;
     packer_init(&p);
-    pack_array(&p, 10);
+    pack_array(&p, 11);
     pack_u64(&p, m->type);
     pack_u64(&p, m->stage);
     pack_u64(&p, m->task);
@@ -38,6 +38,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     pack_u64(&p, m->partition);
     pack_u64(&p, m->id);
     pack_u64(&p, m->size);
+    pack_u64(&p, m->run_ns);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
@@ -86,6 +87,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         m->partition = (uint32_t)unpack_u64(&u, UINT32_MAX);
         m->id = unpack_u64(&u, UINT64_MAX);
         m->size = unpack_u64(&u, UINT64_MAX);
+        m->run_ns = unpack_u64(&u, UINT64_MAX);
         ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
              error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0;
     }

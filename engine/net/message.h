@@ -2,10 +2,10 @@
  * wire they are msgpack arrays, fields in the order of the table below.
  *
  *   driver -> executor                        executor -> driver
- *   JOB        id: your number, body: options DONE    stage, task, attempt, counters, body: result
- *   STAGE      stage, body: the plan          FAILED  stage, task, attempt, error, body: fault
- *   OUTPUTS    id: shuffle, body: map outputs
- *   BROADCAST  id, body: the value, or size
+ *   JOB        id: your number, body: options DONE    stage, task, attempt, run_ns, counters,
+ *   STAGE      stage, body: the plan                  body: result
+ *   OUTPUTS    id: shuffle, body: map outputs FAILED  stage, task, attempt, run_ns, error,
+ *   BROADCAST  id, body: the value, or size           body: fault
  *   TASK       stage, task, attempt, partition, body: splits
  *   KILL       stage, task, attempt: end it, nobody wants it any more; id: enum kill
  *   CANCEL     id: 1 end running tasks, 0 run again
@@ -49,7 +49,8 @@ struct message {
     enum message_type type;
     uint32_t stage, task, attempt, partition;
     uint64_t id;
-    uint64_t size; /* BROADCAST, DONE: of what is not in the body */
+    uint64_t size;   /* BROADCAST, DONE: of what is not in the body */
+    uint64_t run_ns; /* DONE, FAILED: how long it ran */
     struct buffer body;
     bool body_borrowed;        /* the body outlives the message and belongs to somebody else */
     struct buffer counters;    /* DONE: msgpack, see counters_encode */

@@ -47,7 +47,9 @@ class Rounds(FaultTest):
 
     def test_in_the_map_stage(self):
         self.in_each_round("open", "ratings-")
-        self.assertGreaterEqual(len(self.map_attempts("executor lost")), 3)
+        lost = self.map_attempts("executor lost")
+        self.assertGreaterEqual(len(lost), 3)
+        self.assertEqual({attempt.run_ms for attempt in lost}, {None})
         self.serves_the_next()
 
     def test_in_the_result_stage(self):

@@ -46,7 +46,8 @@ static void write_log(void)
                                   .task = t,
                                   .executor = t % 7,
                                   .start_ns = now,
-                                  .end_ns = now + t * 1000000u,
+                                  .end_ns = now + 1000000000u,
+                                  .run_ns = t * 1000000u,
                                   .why = &why};
         task.outcome = EVENT_FAILED;
         if (t % 10 == 0) event_log_task(log, &task);

@@ -129,6 +129,7 @@ static void log_task(struct event_log *log, uint32_t task)
                            .executor = 3,
                            .start_ns = 5100000000u,
                            .end_ns = 5350000000u,
+                           .run_ns = 249999999u,
                            .outcome = EVENT_DONE,
                            .counters = {p.out.data, p.out.size}};
     event_log_task(log, &e);
@@ -187,6 +188,7 @@ Test(event_log, all_events)
     cr_expect_str_eq(text(lines, 4, "outcome"), "done");
     cr_expect_float_eq(number(lines, 4, "start_ms"), 100, 1e-9);
     cr_expect_str_eq(text(lines, 4, "end"), "2026-11-22T07:00:00.473Z");
+    cr_expect_float_eq(number(lines, 4, "run_ms"), 249.999, 1e-9);
     const json_t *counters = json_object_get(json_array_get(lines, 4), "counters");
     cr_expect_str_eq(json_string_value(json_object_get(counters, "bytes \xef\xbf\xbd")),
                      "9223372036854775807", "beyond 2^53 digits would be lost");
