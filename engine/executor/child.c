@@ -174,8 +174,12 @@ static void on_timer(uv_timer_t *timer)
 {
     struct child *c = timer->data;
     assert(c->phase != CHILD_CLOSING);
+    uint64_t now = child_now(c);
+    /* Our own sleep is not the driver's absence, as in net/liveness.h. */
+    if (c->phase == CHILD_WAITING && now > c->timer_ns + c->config.heartbeat.suspect_ns)
+        c->deadline_ns += now - c->timer_ns;
     c->timer_ns = UINT64_MAX;
-    uint64_t next = child_look(c, child_now(c));
+    uint64_t next = child_look(c, now);
     if (next != UINT64_MAX) child_due(c, next);
 }
 

@@ -4,9 +4,10 @@ import os
 import re
 import signal
 import socket
+import time
 import unittest
 
-from cluster import ClusterTest, children_of, free_port, is_zombie, open_files, until
+from cluster import SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, open_files, until
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
 SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
@@ -297,6 +298,20 @@ class Ends(ClusterTest):
         job.signal(signal.SIGTERM)
         job.wait()
 
+    def test_of_a_driver_that_stands_still_while_it_waits(self):
+        """Its own sleep is not its executors' absence."""
+        self.write_cluster(heartbeat="100ms", suspect="300ms", start="1s")
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            job = self.submit("job", "count-keys", self.ratings(), "out")
+            server.accept()[0].close()
+            job.signal(signal.SIGSTOP)
+        for name in ("e1", "e2"):
+            self.executor(name)
+        until(lambda: self.executor_status("e1")["uptime_ms"] > 1600 * SLOWDOWN, "start is over")
+        job.signal(signal.SIGCONT)
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
     def test_of_the_daemon(self):
         job, e1, e2 = self.busy("e1", "e2")
         child = e1.children()[0]
@@ -390,6 +405,22 @@ class Join(ClusterTest):
                 self.assertEqual(self.read_output(out), self.expected())
                 for node in nodes:
                     self.assertEqual(node.wait(), 0, node.err)
+
+    def test_one_stands_still_while_it_waits(self):
+        """Its own sleep is not the driver's absence."""
+        port = free_port()
+        node = self.join("n1", port, "--start", "1s", "--suspect", "300ms", "--heartbeat", "100ms")
+        node.until_says("waits for a driver")
+        node.signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        job = self.listen(port, "count-keys", self.ratings(), "out")
+        job.until_says("waiting for 2 executors")
+        other = self.join("n2", port)
+        until(lambda: time.monotonic() - stopped > 2.5, "start is over, whatever was due")
+        node.signal(signal.SIGCONT)
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(node.wait(), 0, node.err)
+        self.assertEqual(other.wait(), 0, other.err)
 
     def test_nobody_waits(self):
         node = self.join("n1", free_port(), "--start", "300ms")
