@@ -73,7 +73,7 @@ static bool check_twice(const struct cluster_file *f, uint32_t executor, struct 
     const struct cluster_executor *e = &f->cluster.executors[executor];
     for (uint32_t i = 0; i < executor; i++) {
         const struct cluster_executor *other = &f->cluster.executors[i];
-        uint32_t line = f->executor_places[i].line;
+        uint32_t line = place_of(f, i, "id").line;
         if (strcmp(e->id, other->id) == 0)
             return cluster_file_refuse(f, place_of(f, executor, "id"), error,
                                        "give each executor an id of its own",

@@ -183,7 +183,8 @@ static int start_loop(struct remote *r, struct glint_error *error)
         code = error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                          "cannot start an event loop: %s", uv_strerror(uv));
     if (code == 0 && r->cluster->listen_host != NULL) code = listen_open(r, error);
-    remote_due(r, remote_now(r));
+    r->alone_since_ns = remote_now(r);
+    remote_due(r, r->alone_since_ns);
     if (code == 0) code = thread_start(&r->thread, run, r, error);
     if (code == 0) return 0;
     r->stopping = true;
@@ -204,7 +205,6 @@ static void init(struct remote *r, struct glint *g, const struct cluster *cluste
     r->events_end = &r->events;
     r->parcels_end = &r->parcels;
     r->links_end = &r->links;
-    r->alone_since_ns = remote_now(r);
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

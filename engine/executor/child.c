@@ -161,7 +161,11 @@ static uint64_t child_look(struct child *c, uint64_t now)
 {
     if (c->phase < CHILD_SERVING && now >= c->deadline_ns) driver_is_late(c);
     if (c->phase < CHILD_SERVING && now >= c->redial_ns) child_join(c);
-    if (c->phase < CHILD_SERVING) return earlier(c->deadline_ns, c->redial_ns);
+    if (c->phase == CHILD_STARTING) return c->deadline_ns;
+    if (c->phase == CHILD_WAITING) { /* often: our own sleep shows as a look that comes late */
+        uint64_t look = now + c->config.heartbeat.beat_ns;
+        return earlier(look, earlier(c->deadline_ns, c->redial_ns));
+    }
     if (c->phase == CHILD_ENDING) return look_end(c, now);
     assert(c->phase == CHILD_SERVING);
     uint64_t next = child_driver_look(c, now);

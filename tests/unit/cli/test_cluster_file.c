@@ -240,7 +240,7 @@ Test(cluster_file, what_does_not_go_together)
 {
     expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat, suspect and dead");
     expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
-    expect_refused(ONE ONE, "c.toml:5:6: id e1 has been given in line 1");
+    expect_refused(ONE ONE, "c.toml:5:6: id e1 has been given in line 2");
     expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
                    "c.toml:7:8: e1 and e2 have one address");
     expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
