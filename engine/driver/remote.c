@@ -22,8 +22,7 @@ static void on_timer(uv_timer_t *timer)
     struct remote *r = timer->data;
     assert(!r->stopping);
     uint64_t now = remote_now(r);
-    /* Our own sleep is not their absence, as in net/liveness.h. */
-    if (now > r->timer_ns + r->cluster->heartbeat.suspect_ns) r->alone_since_ns = now;
+    if (liveness_slept(&r->cluster->heartbeat, r->timer_ns, now)) r->alone_since_ns = now;
     r->timer_ns = UINT64_MAX;
     uint64_t next = join_deadline(r, now);
     for (uint32_t i = 0; i < r->cluster->executor_count && r->posts != NULL; i++) {

@@ -179,8 +179,7 @@ static void on_timer(uv_timer_t *timer)
     struct child *c = timer->data;
     assert(c->phase != CHILD_CLOSING);
     uint64_t now = child_now(c);
-    /* Our own sleep is not the driver's absence, as in net/liveness.h. */
-    if (c->phase == CHILD_WAITING && now > c->timer_ns + c->config.heartbeat.suspect_ns)
+    if (c->phase == CHILD_WAITING && liveness_slept(&c->config.heartbeat, c->timer_ns, now))
         c->deadline_ns += now - c->timer_ns;
     c->timer_ns = UINT64_MAX;
     uint64_t next = child_look(c, now);

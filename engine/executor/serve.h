@@ -1,10 +1,10 @@
 /* Answers GET frames from what this process keeps: map outputs, broadcast blocks, results.
  *
- * Loop thread. Memory goes to the socket from where it is, small parts of map outputs in
- * one answer; files are read on libuv's pool into a
- * few blocks, for the loop must not wait for a disk. A connection that has SERVE_WINDOW_BYTES
- * waiting to be sent is answered no more until they are sent: its asker has asked for more than it
- * reads. What is being sent is held (references), so that forgetting it meanwhile is safe. */
+ * Loop thread. Memory goes to the socket from where it is, small parts of map outputs in one
+ * answer; files are read on libuv's pool into a few blocks, for the loop must not wait for a disk.
+ * A connection that has SERVE_WINDOW_BYTES waiting to be sent is answered no more until they are
+ * sent: its asker has asked for more than it reads. What is being sent is held (references), so
+ * that forgetting it meanwhile is safe. */
 #ifndef GLINT_EXECUTOR_SERVE_H
 #define GLINT_EXECUTOR_SERVE_H
 

@@ -3,6 +3,11 @@
 
 #include <assert.h>
 
+bool liveness_slept(const struct liveness_limits *limits, uint64_t due_ns, uint64_t now_ns)
+{
+    return now_ns > due_ns && now_ns - due_ns > limits->suspect_ns;
+}
+
 void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns)
 {
     assert(limits->beat_ns > 0 && limits->beat_ns < limits->suspect_ns);
@@ -40,7 +45,7 @@ enum life liveness_look(struct liveness *l, uint64_t now_ns, bool *out_beat, uin
 {
     const struct liveness_limits *limits = l->limits;
     assert(now_ns >= l->looked_ns);
-    if (now_ns - l->looked_ns > limits->suspect_ns && now_ns > l->heard_ns) l->heard_ns = now_ns;
+    if (liveness_slept(limits, l->looked_ns, now_ns) && now_ns > l->heard_ns) l->heard_ns = now_ns;
     l->looked_ns = now_ns;
     life_update(l, now_ns);
     *out_beat = false;

@@ -2,8 +2,8 @@
  *
  *   ALIVE -> SUSPECT [suspect_ns of silence]  SUSPECT -> ALIVE [heard]  SUSPECT -> DEAD [dead_ns]
  *
- * Our own sleep is not their silence: when two looks are further apart than suspect_ns (this
- * process was stopped), silence is counted from the later one on. */
+ * Our own sleep is not their silence, or absence: after it [liveness_slept] whoever counts the time
+ * of others counts anew. */
 #ifndef GLINT_NET_LIVENESS_H
 #define GLINT_NET_LIVENESS_H
 
@@ -21,6 +21,10 @@ struct liveness {
     enum life life;
     uint64_t heard_ns, looked_ns, beaten_ns;
 };
+
+/* Whether a look that was due at due_ns, and comes now, is so late that this process stood still:
+ * more than suspect_ns. */
+bool liveness_slept(const struct liveness_limits *limits, uint64_t due_ns, uint64_t now_ns);
 
 /* Silence begins now; `limits` stays borrowed. */
 void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns);
