@@ -6,6 +6,7 @@
 #include "engine/net/tls.h"
 
 #include "engine/base/error.h"
+#include "engine/net/tls_gcm.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -141,7 +142,7 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSI
 static bool context_set_up(struct tls_context *c, const struct secret *secret)
 {
     uint8_t mark[8];
-    c->ssl = SSL_CTX_new(TLS_method());
+    c->ssl = SSL_CTX_new_ex(NULL, tls_gcm_query(), TLS_method());
     c->memory = memory_method();
     if (c->ssl == NULL || c->memory == NULL || !derive(secret, KEY_LABEL, c->key, sizeof c->key) ||
         !derive(secret, KEY_LABEL " fingerprint", mark, sizeof mark))

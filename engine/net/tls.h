@@ -1,7 +1,7 @@
 /* TLS 1.3 with a pre-shared key, over memory: bytes in, bytes out, no sockets.
  *
  * One suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke, no certificates, tickets or early data. The
- * identity says which key is meant. OpenSSL appears in tls.c and secret.c only. */
+ * identity says which key is meant. OpenSSL appears in tls.c, tls_gcm.c and secret.c only. */
 #ifndef GLINT_NET_TLS_H
 #define GLINT_NET_TLS_H
 

@@ -1,0 +1,208 @@
+/* The cipher of our provider against OpenSSL's own: the same bytes for texts of every length, each
+ * opens what the other has closed, and what was not meant for records is refused. */
+#include "engine/net/tls_gcm.h"
+
+#include "tests/unit/net/bytes.h"
+
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+
+#define KEY_BYTES  16
+#define IV_BYTES   12
+#define TAG_BYTES  16
+#define TEXT_BYTES 16385
+
+static EVP_CIPHER *ours, *theirs;
+static uint8_t key[KEY_BYTES], iv[IV_BYTES], open_part[64], text[TEXT_BYTES];
+
+static void fill(uint8_t *out, size_t size, unsigned seed)
+{
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        out[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+static void open_ciphers(void)
+{
+    if (tls_gcm_query() == NULL) cr_skip_test("not for this processor");
+    ours = EVP_CIPHER_fetch(NULL, "AES-128-GCM", tls_gcm_query());
+    theirs = EVP_CIPHER_fetch(NULL, "AES-128-GCM", "provider=default");
+    cr_assert(ours != NULL && theirs != NULL);
+    cr_assert_str_eq(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(ours)), "glint");
+    fill(key, sizeof key, 1);
+    fill(iv, sizeof iv, 2);
+    fill(open_part, sizeof open_part, 3);
+    fill(text, sizeof text, 4);
+    begin();
+}
+
+static void close_ciphers(void)
+{
+    EVP_CIPHER_free(ours);
+    EVP_CIPHER_free(theirs);
+    end();
+}
+
+/* A context in the middle of a text: `open_size` bytes authenticated. */
+static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int open_size)
+{
+    int n = 0;
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    cr_assert_eq(EVP_CipherInit_ex(c, cipher, NULL, key, iv, encrypts), 1);
+    if (open_size > 0) cr_assert_eq(EVP_CipherUpdate(c, NULL, &n, open_part, open_size), 1);
+    return c;
+}
+
+/* In pieces of `piece` bytes. */
+static void turn(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, int piece)
+{
+    for (int at = 0, n; at < size; at += n) {
+        int wanted = size - at < piece ? size - at : piece;
+        cr_assert_eq(EVP_CipherUpdate(c, out + at, &n, in + at, wanted), 1);
+        cr_assert_eq(n, wanted);
+    }
+}
+
+static void seal(const EVP_CIPHER *cipher, int open_size, int size, int piece, uint8_t *out,
+                 uint8_t tag[TAG_BYTES])
+{
+    int n = 0;
+    EVP_CIPHER_CTX *c = start(cipher, true, open_size);
+    turn(c, text, out, size, piece);
+    cr_assert_eq(EVP_CipherFinal_ex(c, out + size, &n), 1);
+    cr_assert_eq(n, 0);
+    cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1);
+    EVP_CIPHER_CTX_free(c);
+}
+
+/* In place. Whether the tag was right. */
+static bool unseal(const EVP_CIPHER *cipher, int open_size, uint8_t *bytes, int size, int piece,
+                   uint8_t tag[TAG_BYTES])
+{
+    int n = 0;
+    EVP_CIPHER_CTX *c = start(cipher, false, open_size);
+    cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1);
+    turn(c, bytes, bytes, size, piece);
+    bool right = EVP_CipherFinal_ex(c, bytes + size, &n) == 1;
+    EVP_CIPHER_CTX_free(c);
+    return right;
+}
+
+static void expect_same(int open_size, int size, int piece)
+{
+    uint8_t closed[2][TEXT_BYTES + 1], tags[2][TAG_BYTES];
+    seal(ours, open_size, size, piece, closed[0], tags[0]);
+    seal(theirs, open_size, size, size + 1, closed[1], tags[1]);
+    cr_assert_eq(memcmp(closed[0], closed[1], (size_t)size), 0, "%d bytes", size);
+    cr_assert_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0, "%d bytes, %d open", size, open_size);
+    cr_assert(unseal(ours, open_size, closed[1], size, piece, tags[1]));
+    cr_assert(unseal(theirs, open_size, closed[0], size, size + 1, tags[0]));
+    cr_assert_eq(memcmp(closed[0], text, (size_t)size), 0);
+    cr_assert_eq(memcmp(closed[1], text, (size_t)size), 0);
+}
+
+Test(tls_gcm, texts_of_any_length_are_those_of_openssl)
+{
+    open_ciphers();
+    for (int size = 0; size <= 1100; size++) expect_same(5, size, size + 1);
+    for (int size = 16000; size <= TEXT_BYTES; size += 7) expect_same(5, size, size + 1);
+    expect_same(5, TEXT_BYTES, TEXT_BYTES);
+    for (int open_size = 0; open_size <= (int)sizeof open_part; open_size++)
+        expect_same(open_size, 100, 100);
+    close_ciphers();
+}
+
+Test(tls_gcm, a_text_may_come_in_pieces)
+{
+    open_ciphers();
+    for (int piece = 1; piece <= 300; piece++) expect_same(5, 1000, piece);
+    close_ciphers();
+}
+
+Test(tls_gcm, a_key_serves_many_ivs)
+{
+    uint8_t out[2][100], tags[2][TAG_BYTES];
+    int n = 0;
+    open_ciphers();
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    cr_assert_eq(EVP_CipherInit_ex(c, ours, NULL, key, NULL, 1), 1);
+    for (unsigned i = 0; i < 5; i++) {
+        iv[0] = (uint8_t)i;
+        cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 1), 1);
+        cr_assert_eq(EVP_CipherUpdate(c, out[0], &n, text, 100), 1);
+        cr_assert_eq(EVP_CipherFinal_ex(c, out[0], &n), 1);
+        cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tags[0]), 1);
+        seal(theirs, 0, 100, 100, out[1], tags[1]);
+        cr_expect_eq(memcmp(out[0], out[1], 100), 0);
+        cr_expect_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0);
+    }
+    EVP_CIPHER_CTX_free(c);
+    close_ciphers();
+}
+
+Test(tls_gcm, every_flipped_bit_is_found)
+{
+    uint8_t closed[201], bytes[201], tag[TAG_BYTES];
+    open_ciphers();
+    seal(ours, 5, 200, 200, closed, tag);
+    memcpy(bytes, closed, sizeof bytes);
+    cr_assert(unseal(ours, 5, bytes, 200, 200, tag));
+    for (unsigned bit = 0; bit < 200 * 8; bit++) {
+        memcpy(bytes, closed, sizeof bytes);
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_expect_not(unseal(ours, 5, bytes, 200, 200, tag), "bit %u", bit);
+    }
+    uint8_t *others[] = {tag, iv, key, open_part};
+    const unsigned sizes[] = {TAG_BYTES, IV_BYTES, KEY_BYTES, 5};
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned bit = 0; bit < sizes[i] * 8; bit++) {
+            memcpy(bytes, closed, sizeof bytes);
+            others[i][bit / 8] ^= (uint8_t)(1 << bit % 8);
+            cr_expect_not(unseal(ours, 5, bytes, 200, 200, tag), "%u, bit %u", i, bit);
+            others[i][bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+    close_ciphers();
+}
+
+Test(tls_gcm, what_records_do_not_need_is_refused)
+{
+    uint8_t out[100], tag[TAG_BYTES];
+    int n = 0;
+    open_ciphers();
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new(), *copy = EVP_CIPHER_CTX_new();
+    cr_assert_eq(EVP_CipherInit_ex(c, ours, NULL, NULL, NULL, 1), 1);
+    cr_expect_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, 16, NULL), 0);
+    cr_expect_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, IV_BYTES, NULL), 1);
+    cr_expect_neq(EVP_CipherUpdate(c, out, &n, text, 10), 1, "no key");
+    cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, key, NULL, 1), 1);
+    cr_expect_neq(EVP_CipherUpdate(c, out, &n, text, 10), 1, "no iv");
+    cr_expect_neq(EVP_CipherFinal_ex(c, out, &n), 1, "no iv");
+    cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 1), 1);
+    cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1, "encrypts");
+    cr_expect_eq(EVP_CipherUpdate(c, NULL, &n, open_part, 5), 1);
+    cr_expect_neq(EVP_CipherUpdate(c, NULL, &n, open_part, 5), 1, "a second piece");
+    cr_expect_eq(EVP_CipherUpdate(c, out, &n, text, 10), 1);
+    cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1, "not over");
+    cr_expect_neq(EVP_CIPHER_CTX_copy(copy, c), 1, "a copy");
+    cr_expect_eq(EVP_CipherFinal_ex(c, out, &n), 1);
+    cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES - 1, tag), 1, "short");
+    cr_expect_neq(EVP_CipherUpdate(c, out, &n, text, 10), 1, "its iv is used up");
+    cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 0), 1);
+    cr_expect_eq(EVP_CipherUpdate(c, out, &n, text, 10), 1);
+    cr_expect_neq(EVP_CipherFinal_ex(c, out, &n), 1, "no tag");
+    EVP_CIPHER_CTX_free(c);
+    EVP_CIPHER_CTX_free(copy);
+    close_ciphers();
+}
+
+Test(tls_gcm, without_memory_it_says_so)
+{
+    open_ciphers();
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    mem_fail_at(1, false);
+    cr_expect_neq(EVP_CipherInit_ex(c, ours, NULL, key, iv, 1), 1);
+    mem_fail_at(0, false);
+    EVP_CIPHER_CTX_free(c);
+    close_ciphers();
+}
