@@ -19,7 +19,8 @@ static int open_tls(struct net *net, const struct net_config *c, struct glint_er
     int r = c->secret_file != NULL ? secret_load(net->env, c->secret_file, &secret, error)
                                    : secret_default(net->env, &secret, error);
     if (r != 0) return r;
-    net->tls = tls_context_create(&secret, error);
+    bool bulk = c->role == ROLE_DRIVER || c->role == ROLE_EXECUTOR;
+    net->tls = tls_context_create(&secret, bulk, error);
     secret_clear(&secret);
     return net->tls != NULL ? 0 : error->code;
 }

@@ -139,10 +139,10 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSI
     return *out != NULL;
 }
 
-static bool context_set_up(struct tls_context *c, const struct secret *secret)
+static bool context_set_up(struct tls_context *c, const struct secret *secret, bool bulk)
 {
     uint8_t mark[8];
-    c->ssl = SSL_CTX_new_ex(NULL, tls_gcm_query(), TLS_method());
+    c->ssl = SSL_CTX_new_ex(NULL, bulk ? tls_gcm_query() : NULL, TLS_method());
     c->memory = memory_method();
     if (c->ssl == NULL || c->memory == NULL || !derive(secret, KEY_LABEL, c->key, sizeof c->key) ||
         !derive(secret, KEY_LABEL " fingerprint", mark, sizeof mark))
@@ -165,7 +165,8 @@ static bool context_set_up(struct tls_context *c, const struct secret *secret)
            SSL_CTX_set_num_tickets(c->ssl, 0) && SSL_CTX_set_max_early_data(c->ssl, 0);
 }
 
-struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error)
+struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
+                                       struct glint_error *error)
 {
     /* What OpenSSL made for the whole process goes with the process: taking it down piece by piece
      * takes 0.6 ms, and a child serves one driver only. */
@@ -175,7 +176,7 @@ struct tls_context *tls_context_create(const struct secret *secret, struct glint
         error_no_memory(error);
         return NULL;
     }
-    if (context_set_up(c, secret)) return c;
+    if (context_set_up(c, secret, bulk)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");

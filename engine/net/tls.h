@@ -12,7 +12,10 @@
     16384u /* at most, of plain bytes: writes of multiples of it fill records */
 
 struct tls_context; /* constant once made: any thread may open sessions, which it outlives */
-struct tls_context *tls_context_create(const struct secret *secret, struct glint_error *error);
+/* `bulk`: for more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
+ * into memory and half a millisecond. */
+struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
+                                       struct glint_error *error);
 void tls_context_destroy(struct tls_context *c);
 
 struct tls; /* one connection's; one thread */

@@ -81,7 +81,7 @@ static void net_init(struct net *net, uv_loop_t *loop, bool tls, uint8_t number)
     snprintf(net->self.node, sizeof net->self.node, "e%u", number);
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, number, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secret, &error);
+    if (tls) net->tls = tls_context_create(&secret, true, &error);
     need(!tls || net->tls != NULL, error.cause);
 }
 

@@ -47,7 +47,7 @@ static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
                                .node = "e"};
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, mark, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secret, &error);
+    if (tls) net->tls = tls_context_create(&secret, true, &error);
     need(!tls || net->tls != NULL, error.cause);
 }
 

@@ -140,7 +140,7 @@ bool plane_open(struct plane *p, bool tls, uint64_t fetch_ms, uint32_t value_byt
     test_task_init(&p->t, 64 * MIB);
     if (uv_loop_init(&p->loop) != 0) return false;
     uv_async_init(&p->loop, &p->woken, on_woken);
-    if (tls && (p->tls = tls_context_create(&secret, &error)) == NULL) return false;
+    if (tls && (p->tls = tls_context_create(&secret, true, &error)) == NULL) return false;
     net_init(&p->net, p, 0);
     p->peers = peers_create(&p->net, fetch_ms, &error);
     if (p->peers == NULL) return false;

@@ -146,8 +146,8 @@ void world_open(unsigned secrets)
     need(loop_open(&world.loop, env_real(), &error) == 0, error.cause);
     uv_timer_init(&world.loop, &world.limit);
     if (secrets > 0) {
-        world.server_tls = tls_context_create(&a, &error);
-        world.client_tls = tls_context_create(secrets == 1 ? &a : &b, &error);
+        world.server_tls = tls_context_create(&a, true, &error);
+        world.client_tls = tls_context_create(secrets == 1 ? &a : &b, true, &error);
         need(world.server_tls != NULL && world.client_tls != NULL, error.cause);
     }
     side_open(&world.server, world.server_tls, ROLE_EXECUTOR, "e1", 1);

@@ -228,7 +228,7 @@ static void *run(void *arg)
 static struct tls_context *make_tls(const struct secret *secret)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct tls_context *tls = tls_context_create(secret, &error);
+    struct tls_context *tls = tls_context_create(secret, false, &error);
     must(tls != NULL, error.cause);
     return tls;
 }

@@ -18,7 +18,7 @@ static void open_sides(bool same)
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned k = 0; k < SECRET_BYTES; k++)
             secret.bytes[k] = (uint8_t)(k * 3 + (same ? 0 : i));
-        contexts[i] = tls_context_create(&secret, &error);
+        contexts[i] = tls_context_create(&secret, i == 1, &error); /* each with its cipher */
         cr_assert_not_null(contexts[i]);
         sides[i] = tls_open(contexts[i], i == 1, &error);
         cr_assert_not_null(sides[i]);
@@ -235,7 +235,7 @@ Test(tls, opening_without_memory_says_so)
     }
     struct secret secret = {.bytes = {1, 2}};
     mem_fail_at(1, false);
-    cr_expect_null(tls_context_create(&secret, &error));
+    cr_expect_null(tls_context_create(&secret, true, &error));
     mem_fail_at(0, false);
     cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
     close_sides();
