@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define WRITE_BUFS     64u
-#define WRITE_BYTES    MIB         /* without TLS: then `sent` is told */
-#define ENCRYPT_BYTES  (256 * KIB) /* at a time: it stays in the processor's cache */
-#define KEEP_BYTES     (16 * KIB)  /* of an idle connection's buffer */
+#define WRITE_BYTES    MIB        /* without TLS: then `sent` is told */
+#define ENCRYPT_BYTES  (64 * KIB) /* at a time: it stays in the processor's cache */
+#define KEEP_BYTES     (16 * KIB) /* of an idle connection's buffer */
 #define FRAME_BYTES(f) (FRAME_HEADER_BYTES + (f)->bytes.size)
 
 static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "whole records");
