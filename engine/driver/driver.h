@@ -13,8 +13,8 @@
 struct driver;
 
 struct transport {
-    /* Takes the message. 0, or a code with *error set. To an executor that is lost: 0, the loss is
-     * an event of its own. */
+    /* Takes the message, which goes at the next `wait` or `destroy` at the latest. 0, or a code
+     * with *error set. To an executor that is lost: 0, the loss is an event of its own. */
     int (*send)(void *arg, uint32_t executor, struct message *m, struct glint_error *error);
     /* Blocks until something happened or the clock (env->now_ns) has reached the deadline;
      * calls driver_on_message for all that has arrived. */

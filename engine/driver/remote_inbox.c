@@ -108,6 +108,7 @@ void inbox_wait(struct remote *r, struct driver *driver, uint64_t deadline_ns)
     struct timespec end = until(r, deadline_ns);
     int waited = 0;
     pthread_mutex_lock(&r->lock);
+    if (r->parcels != NULL) uv_async_send(&r->poke);
     while (r->events == NULL && !r->woken && waited == 0)
         waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);
     struct event *e = r->events;

@@ -1,5 +1,7 @@
 /* Messages from the driver's thread to the loop's. They are encoded before they cross, so that the
- * loop has little to do, and that what cannot be sent is an error of whoever sends it. */
+ * loop has little to do, and that what cannot be sent is an error of whoever sends it. They cross
+ * when the driver waits (inbox_wait): what it has to say at a time is one write to each executor.
+ */
 #include "engine/driver/remote_internal.h"
 
 #include <assert.h>
@@ -45,7 +47,6 @@ int outbox_send(struct remote *r, uint32_t executor, struct message *m, struct g
         *r->parcels_end = p;
         r->parcels_end = &p->next;
         pthread_mutex_unlock(&r->lock);
-        uv_async_send(&r->poke);
     } else if (p != NULL) {
         parcel_destroy(p);
     }
