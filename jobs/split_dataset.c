@@ -1,7 +1,7 @@
 /* split-dataset: a table without its header, cut into two by chance: what is built from and what is
  * tested.
  *
- *     header = lines.first(); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
+ *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
 #include "jobs/rows/ratio.h"
 
@@ -65,9 +65,7 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
 static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
 {
     struct glint_rows first;
-    bool empty = true;
-    if (glint_is_empty(lines, &empty) != 0 || empty) return lines;
-    if (glint_first(lines, &first) != 0) return NULL;
+    if (glint_take(lines, 1, &first) != 0 || first.count == 0) return lines;
     struct glint_record header = glint_rows_at(&first, 0);
     struct glint_args *args = glint_args(g);
     glint_args_bytes(args, "header", header.value.bytes.data, header.value.bytes.size);
