@@ -43,14 +43,25 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
                      "cannot start a thread: %s", strerror(failed));
 }
 
-void thread_go_last(void)
+static void schedule(uint32_t policy, uint64_t slice_ns)
 {
     static_assert(sizeof(struct scheduling) == 48, "SCHED_ATTR_SIZE_VER0");
-    struct scheduling batch = {.size = sizeof batch,
-                               .policy = SCHED_BATCH,
-                               .nice = getpriority(PRIO_PROCESS, 0),
-                               .runtime = SLICE_NS};
-    syscall(SYS_sched_setattr, 0, &batch, 0u);
+    struct scheduling as = {.size = sizeof as,
+                            .policy = policy,
+                            .nice = getpriority(PRIO_PROCESS, 0),
+                            .runtime = slice_ns};
+    syscall(SYS_sched_setattr, 0, &as, 0u);
+}
+
+void thread_go_last(void)
+{
+    schedule(SCHED_BATCH, SLICE_NS);
+    sched_yield();
+}
+
+void thread_go_as_others(void)
+{
+    schedule(SCHED_OTHER, 0);
 }
 
 int bell_open(struct bell *b, struct glint_error *error)

@@ -10,10 +10,13 @@
  * process began with. 0, or SYSTEM, NO_MEMORY. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
 
-/* For the calling thread, which computes beside others that hand it its work: it waits its turn
- * when it is woken, and they need not wait for its time slice to end. Its niceness stays as it is.
- * A hint to the system: where that does not take it, things are only slower. */
+/* For the calling thread, which computes beside others that hand it its work, or whom nobody waits
+ * for: the others that can run go first, it waits its turn when it is woken, and they need not wait
+ * for its time slice to end. Its niceness stays as it is. A hint to the system: where that does not
+ * take it, things are only slower. */
 void thread_go_last(void);
+/* As a thread begins. */
+void thread_go_as_others(void);
 
 /* Where threads wait for work, each until it is rung for. A pipe and no condition variable: to the
  * system, who writes into a pipe is about to sleep, so that the thread that is woken may take the

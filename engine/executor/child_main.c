@@ -4,6 +4,7 @@
 #include "engine/executor/child_internal.h"
 
 #include "engine/base/log.h"
+#include "engine/base/thread.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -50,6 +51,7 @@ static bool on_message(void *arg, enum line_kind kind, struct glint_slice payloa
         p->received.config.registry = p->registry;
         p->received.config.env = c->env;
         child_start(c, &p->received.config, &why);
+        thread_go_as_others();
     }
     if (why.code == GLINT_OK) {
         report_ready(c);
@@ -97,6 +99,7 @@ int child_main(const struct glint_config *registry)
                   "only a daemon starts an executor's child");
         return fail(&error);
     }
+    thread_go_last(); /* beside the driver and daemons, who have to greet each other */
     prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
