@@ -56,10 +56,15 @@ static void schedule(uint32_t policy, uint64_t slice_ns)
 void thread_go_last(void)
 {
     schedule(SCHED_BATCH, SLICE_NS);
+}
+
+void thread_step_back(void)
+{
+    schedule(SCHED_BATCH, 0);
     sched_yield();
 }
 
-void thread_go_as_others(void)
+void thread_step_forth(void)
 {
     schedule(SCHED_OTHER, 0);
 }

@@ -10,13 +10,14 @@
  * process began with. 0, or SYSTEM, NO_MEMORY. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
 
-/* For the calling thread, which computes beside others that hand it its work, or whom nobody waits
- * for: the others that can run go first, it waits its turn when it is woken, and they need not wait
- * for its time slice to end. Its niceness stays as it is. A hint to the system: where that does not
- * take it, things are only slower. */
+/* For the calling thread, which computes beside others that hand it its work: it waits its turn
+ * when it is woken, and they need not wait for its time slice to end. Its niceness stays as it is.
+ * A hint to the system: where that does not take it, things are only slower. */
 void thread_go_last(void);
-/* As a thread begins. */
-void thread_go_as_others(void);
+/* Likewise for one whom nobody waits for just now: others that can run go first, once, and it takes
+ * no processor from them when it is woken; until it steps forth, to SCHED_OTHER. */
+void thread_step_back(void);
+void thread_step_forth(void);
 
 /* Where threads wait for work, each until it is rung for. A pipe and no condition variable: to the
  * system, who writes into a pipe is about to sleep, so that the thread that is woken may take the

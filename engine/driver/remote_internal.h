@@ -165,6 +165,7 @@ struct remote {
     struct event *events, **events_end;    /* under lock */
     bool woken;                            /* under lock */
     struct parcel *parcels, **parcels_end; /* under lock */
+    uint64_t parcel_bytes;                 /* under lock; of those */
     struct value *values;                  /* under lock; nothing leaves it before the end */
     atomic_bool wake_wish, stop_wish;
     atomic_uint_fast64_t results_held;    /* bytes of fetched results until the driver took them */

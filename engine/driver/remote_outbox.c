@@ -1,10 +1,12 @@
 /* Messages from the driver's thread to the loop's. They are encoded before they cross, so that the
  * loop has little to do, and that what cannot be sent is an error of whoever sends it. They cross
- * when the driver waits (inbox_wait): what it has to say at a time is one write to each executor.
- */
+ * when the driver waits (inbox_wait), so that what it has to say at a time is few writes to each
+ * executor; but for what is much, and what should not wait for a callback of the job's. */
 #include "engine/driver/remote_internal.h"
 
 #include <assert.h>
+
+#define HELD_BYTES_MAX MIB
 
 static bool is_fetched(const struct message *m)
 {
@@ -46,7 +48,10 @@ int outbox_send(struct remote *r, uint32_t executor, struct message *m, struct g
         pthread_mutex_lock(&r->lock);
         *r->parcels_end = p;
         r->parcels_end = &p->next;
+        r->parcel_bytes += p->bytes.size;
+        bool now = m->type == MSG_KILL || is_fetched(m) || r->parcel_bytes >= HELD_BYTES_MAX;
         pthread_mutex_unlock(&r->lock);
+        if (now) uv_async_send(&r->poke);
     } else if (p != NULL) {
         parcel_destroy(p);
     }
@@ -68,6 +73,7 @@ static struct parcel *take_all(struct remote *r)
     struct parcel *p = r->parcels;
     r->parcels = NULL;
     r->parcels_end = &r->parcels;
+    r->parcel_bytes = 0;
     pthread_mutex_unlock(&r->lock);
     return p;
 }

@@ -48,7 +48,7 @@ static void close_rest(struct child *c, uint64_t now)
     struct glint_error gone = {.code = GLINT_OK};
     assert(c->phase == CHILD_ENDING && c->control == NULL && c->data == NULL && c->guests == NULL);
     c->phase = CHILD_CLOSING;
-    thread_go_last(); /* its driver ends, too, and need not wait while memory is given back */
+    thread_step_back(); /* its driver ends, too, and need not wait while memory is given back */
     error_set(&gone, GLINT_E_INTERRUPTED, NULL, "the executor ends");
     if (c->peers != NULL) peers_close(c->peers, &gone, NULL, NULL);
     c->peers = NULL;

@@ -51,7 +51,7 @@ static bool on_message(void *arg, enum line_kind kind, struct glint_slice payloa
         p->received.config.registry = p->registry;
         p->received.config.env = c->env;
         child_start(c, &p->received.config, &why);
-        thread_go_as_others();
+        thread_step_forth();
     }
     if (why.code == GLINT_OK) {
         report_ready(c);
@@ -99,7 +99,7 @@ int child_main(const struct glint_config *registry)
                   "only a daemon starts an executor's child");
         return fail(&error);
     }
-    thread_go_last(); /* beside the driver and daemons, who have to greet each other */
+    thread_step_back(); /* beside the driver and daemons, who have to greet each other */
     prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);

@@ -33,13 +33,14 @@ const char *tls_gcm_query(void)
 #define KEY_BYTES 16u
 #define IV_BYTES  12u
 #define TAG_BYTES 16u
-#define NEEDED    (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ | IMB_FEATURE_SELF_TEST_PASS)
+#define NEEDED    (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ)
+#define TESTED    IMB_FEATURE_SELF_TEST_PASS
 
 static IMB_MGR *best; /* its functions for this processor; constant once there */
 
 struct gcm {
-    struct gcm_key_data key;
-    struct gcm_context_data text; /* how far it is */
+    _Alignas(64) struct gcm_key_data key; /* as the library has it */
+    struct gcm_context_data text;         /* how far it is */
     uint8_t iv[IV_BYTES], tag[TAG_BYTES];
     bool encrypts, has_key, has_iv, begun, has_tag;
 };
@@ -60,7 +61,7 @@ static void gcm_destroy(void *context)
 
 /* ---- A text */
 
-/* Key and IV may come in calls of their own, and a key serves many IVs. */
+/* Key and IV may come in calls of their own, the key first, which serves many IVs. */
 static int gcm_init(struct gcm *g, bool encrypts, const uint8_t *key, size_t key_size,
                     const uint8_t *iv, size_t iv_size)
 {
@@ -219,13 +220,21 @@ static int provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *co
 
 static OSSL_PROVIDER *loaded;
 
+/* What the processor has, and, unlike the library, whether the system lets programs use it. */
+static bool is_allowed(uint64_t features)
+{
+    return (features & NEEDED) == NEEDED &&
+           ((features & IMB_FEATURE_AVX) == 0 || __builtin_cpu_supports("avx")) &&
+           ((features & IMB_FEATURE_AVX512F) == 0 || __builtin_cpu_supports("avx512f"));
+}
+
 /* Stays until the process ends. Where anything fails OpenSSL's own cipher serves. */
 static void load(void)
 {
     best = alloc_mb_mgr(0);
-    if (best == NULL) return;
+    if (best == NULL || imb_get_version() != IMB_VERSION_NUM || !is_allowed(best->features)) return;
     init_mb_mgr_auto(best, NULL);
-    if ((best->features & NEEDED) == NEEDED &&
+    if ((best->features & TESTED) != 0 &&
         OSSL_PROVIDER_add_builtin(NULL, PROVIDER, provider_init) == 1)
         loaded = OSSL_PROVIDER_try_load(NULL, PROVIDER, true);
 }
