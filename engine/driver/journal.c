@@ -174,7 +174,7 @@ void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const 
         if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
         bool interrupted =
             m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED;
-        if (run.queued && interrupted) continue; /* it never began */
+        if (interrupted && m->run_ns == 0) continue; /* it was queued there, and never began */
         bool ended = run.doomed || a->over || interrupted;
         enum event_outcome outcome = ended                 ? EVENT_KILLED
                                      : m->type == MSG_DONE ? EVENT_DONE
