@@ -13,7 +13,7 @@
 
 struct tls_context; /* constant once made: any thread may open sessions, which it outlives */
 /* `bulk`: for more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
- * into memory and half a millisecond. */
+ * into memory and a third of a millisecond. */
 struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
                                        struct glint_error *error);
 void tls_context_destroy(struct tls_context *c);

@@ -1,6 +1,6 @@
 /* See provider-cipher(7) and intel-ipsec-mb.h. Only what a record needs: an IV of 12 bytes, used
- * once; what is authenticated and not encrypted in one piece and first; then the text, in any
- * pieces; a tag of 16 bytes. All else is refused. */
+ * once; additional authenticated data (AAD) in one piece and first; then the text, in any pieces; a
+ * tag of 16 bytes. All else is refused. */
 #include "engine/net/tls_gcm.h"
 
 #include <stddef.h>
@@ -89,15 +89,15 @@ static int gcm_decrypt_init(void *context, const unsigned char *key, size_t key_
     return gcm_init(context, false, key, key_size, iv, iv_size);
 }
 
-static int gcm_begin(struct gcm *g, const uint8_t *open, size_t size)
+static int gcm_begin(struct gcm *g, const uint8_t *aad, size_t size)
 {
     if (!g->has_key || !g->has_iv || g->begun) return 0;
-    IMB_AES128_GCM_INIT(best, &g->key, &g->text, g->iv, open, size);
+    IMB_AES128_GCM_INIT(best, &g->key, &g->text, g->iv, aad, size);
     g->begun = true;
     return 1;
 }
 
-/* Without `out` the bytes are those that are not encrypted. */
+/* Without `out` the bytes are AAD. */
 static int gcm_update(void *context, unsigned char *out, size_t *out_size, size_t capacity,
                       const unsigned char *in, size_t size)
 {

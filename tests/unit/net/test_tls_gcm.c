@@ -13,7 +13,7 @@
 #define TEXT_BYTES 16385
 
 static EVP_CIPHER *ours, *theirs;
-static uint8_t key[KEY_BYTES], iv[IV_BYTES], open_part[64], text[TEXT_BYTES];
+static uint8_t key[KEY_BYTES], iv[IV_BYTES], aad[64], text[TEXT_BYTES];
 
 static void fill(uint8_t *out, size_t size, unsigned seed)
 {
@@ -32,7 +32,7 @@ static void open_ciphers(void)
     cr_assert_str_eq(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(ours)), "glint");
     fill(key, sizeof key, 1);
     fill(iv, sizeof iv, 2);
-    fill(open_part, sizeof open_part, 3);
+    fill(aad, sizeof aad, 3);
     fill(text, sizeof text, 4);
     begin();
 }
@@ -44,13 +44,13 @@ static void close_ciphers(void)
     end();
 }
 
-/* A context in the middle of a text: `open_size` bytes authenticated. */
-static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int open_size)
+/* A context in the middle of a text: `aad_size` bytes of AAD are in. */
+static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int aad_size)
 {
     int n = 0;
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     cr_assert_eq(EVP_CipherInit_ex(c, cipher, NULL, key, iv, encrypts), 1);
-    if (open_size > 0) cr_assert_eq(EVP_CipherUpdate(c, NULL, &n, open_part, open_size), 1);
+    if (aad_size > 0) cr_assert_eq(EVP_CipherUpdate(c, NULL, &n, aad, aad_size), 1);
     return c;
 }
 
@@ -64,11 +64,11 @@ static void turn(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, i
     }
 }
 
-static void seal(const EVP_CIPHER *cipher, int open_size, int size, int piece, uint8_t *out,
+static void seal(const EVP_CIPHER *cipher, int aad_size, int size, int piece, uint8_t *out,
                  uint8_t tag[TAG_BYTES])
 {
     int n = 0;
-    EVP_CIPHER_CTX *c = start(cipher, true, open_size);
+    EVP_CIPHER_CTX *c = start(cipher, true, aad_size);
     turn(c, text, out, size, piece);
     cr_assert_eq(EVP_CipherFinal_ex(c, out + size, &n), 1);
     cr_assert_eq(n, 0);
@@ -77,11 +77,11 @@ static void seal(const EVP_CIPHER *cipher, int open_size, int size, int piece, u
 }
 
 /* In place. Whether the tag was right. */
-static bool unseal(const EVP_CIPHER *cipher, int open_size, uint8_t *bytes, int size, int piece,
+static bool unseal(const EVP_CIPHER *cipher, int aad_size, uint8_t *bytes, int size, int piece,
                    uint8_t tag[TAG_BYTES])
 {
     int n = 0;
-    EVP_CIPHER_CTX *c = start(cipher, false, open_size);
+    EVP_CIPHER_CTX *c = start(cipher, false, aad_size);
     cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1);
     turn(c, bytes, bytes, size, piece);
     bool right = EVP_CipherFinal_ex(c, bytes + size, &n) == 1;
@@ -89,15 +89,15 @@ static bool unseal(const EVP_CIPHER *cipher, int open_size, uint8_t *bytes, int 
     return right;
 }
 
-static void expect_same(int open_size, int size, int piece)
+static void expect_same(int aad_size, int size, int piece)
 {
     uint8_t closed[2][TEXT_BYTES + 1], tags[2][TAG_BYTES];
-    seal(ours, open_size, size, piece, closed[0], tags[0]);
-    seal(theirs, open_size, size, size + 1, closed[1], tags[1]);
+    seal(ours, aad_size, size, piece, closed[0], tags[0]);
+    seal(theirs, aad_size, size, size + 1, closed[1], tags[1]);
     cr_assert_eq(memcmp(closed[0], closed[1], (size_t)size), 0, "%d bytes", size);
-    cr_assert_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0, "%d bytes, %d open", size, open_size);
-    cr_assert(unseal(ours, open_size, closed[1], size, piece, tags[1]));
-    cr_assert(unseal(theirs, open_size, closed[0], size, size + 1, tags[0]));
+    cr_assert_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0, "%d bytes, %d of AAD", size, aad_size);
+    cr_assert(unseal(ours, aad_size, closed[1], size, piece, tags[1]));
+    cr_assert(unseal(theirs, aad_size, closed[0], size, size + 1, tags[0]));
     cr_assert_eq(memcmp(closed[0], text, (size_t)size), 0);
     cr_assert_eq(memcmp(closed[1], text, (size_t)size), 0);
 }
@@ -108,8 +108,7 @@ Test(tls_gcm, texts_of_any_length_are_those_of_openssl)
     for (int size = 0; size <= 1100; size++) expect_same(5, size, size + 1);
     for (int size = 16000; size <= TEXT_BYTES; size += 7) expect_same(5, size, size + 1);
     expect_same(5, TEXT_BYTES, TEXT_BYTES);
-    for (int open_size = 0; open_size <= (int)sizeof open_part; open_size++)
-        expect_same(open_size, 100, 100);
+    for (int aad_size = 0; aad_size <= (int)sizeof aad; aad_size++) expect_same(aad_size, 100, 100);
     close_ciphers();
 }
 
@@ -153,7 +152,7 @@ Test(tls_gcm, every_flipped_bit_is_found)
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         cr_expect_not(unseal(ours, 5, bytes, 200, 200, tag), "bit %u", bit);
     }
-    uint8_t *others[] = {tag, iv, key, open_part};
+    uint8_t *others[] = {tag, iv, key, aad};
     const unsigned sizes[] = {TAG_BYTES, IV_BYTES, KEY_BYTES, 5};
     for (unsigned i = 0; i < 4; i++)
         for (unsigned bit = 0; bit < sizes[i] * 8; bit++) {
@@ -180,8 +179,8 @@ Test(tls_gcm, what_records_do_not_need_is_refused)
     cr_expect_neq(EVP_CipherFinal_ex(c, out, &n), 1, "no iv");
     cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 1), 1);
     cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1, "encrypts");
-    cr_expect_eq(EVP_CipherUpdate(c, NULL, &n, open_part, 5), 1);
-    cr_expect_neq(EVP_CipherUpdate(c, NULL, &n, open_part, 5), 1, "a second piece");
+    cr_expect_eq(EVP_CipherUpdate(c, NULL, &n, aad, 5), 1);
+    cr_expect_neq(EVP_CipherUpdate(c, NULL, &n, aad, 5), 1, "a second piece");
     cr_expect_eq(EVP_CipherUpdate(c, out, &n, text, 10), 1);
     cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1, "not over");
     cr_expect_neq(EVP_CIPHER_CTX_copy(copy, c), 1, "a copy");
