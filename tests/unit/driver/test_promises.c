@@ -43,137 +43,16 @@
  *   none can be kept: no output             promises_commit.what_cannot_be_kept_ends_the_job
  * Not ours: caches, unpersist, the external shuffle service, closures. */
 /* clang-format on */
-#include "engine/driver/internal.h"
-#include "engine/executor/executor.h"
-#include "engine/net/cluster.h"
-#include "tests/support/local.h"
+#include "tests/unit/driver/world.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { TASKS_MAX = 64, EXECUTORS = 3, MAPS = 3, REDUCES = 2 };
-
-struct task {
-    uint32_t executor, stage, number, attempt, partition;
-};
-
-/* A driver, and executors that answer at once, each task by `answer`. */
-struct world {
-    struct env env; /* first */
-    struct glint_config config;
-    struct cluster cluster;
-    struct glint *g;
-    struct driver *driver;
-    uint64_t now;
-    struct task tasks[TASKS_MAX]; /* all that were sent */
-    uint32_t sent, answered;
-    void (*answer)(struct world *w, const struct task *t);
-    bool lost[EXECUTORS];
-    int state; /* the test's */
-    int64_t live;
-};
-
-static uint64_t world_now(struct env *env)
-{
-    return ((struct world *)env)->now;
-}
-
-static int world_send(void *arg, uint32_t executor, struct message *m, struct glint_error *error)
-{
-    struct world *w = arg;
-    (void)error;
-    cr_assert_not(w->lost[executor]);
-    if (m->type == MSG_TASK) {
-        cr_assert_lt(w->sent, TASKS_MAX);
-        w->tasks[w->sent++] = (struct task){executor, m->stage, m->task, m->attempt, m->partition};
-    }
-    message_destroy(m);
-    return 0;
-}
-
-static void world_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
-{
-    struct world *w = arg;
-    cr_assert_eq(driver, w->driver);
-    w->now++;
-    if (w->answered < w->sent)
-        w->answer(w, &w->tasks[w->answered++]);
-    else
-        w->now = deadline_ns;
-    cr_assert_lt(w->now, UINT64_C(1000000000) * 3600, "it hangs");
-}
-
-static void world_wake(void *arg)
-{
-    (void)arg;
-}
+enum { MAPS = 3, REDUCES = 2 };
 
 static void world_open(struct world *w, void (*answer)(struct world *w, const struct task *t))
 {
-    static const char *const names[EXECUTORS] = {"e0", "e1", "e2"};
-    memset(w, 0, sizeof *w);
-    w->live = mem_live();
-    w->env = *env_real();
-    w->env.now_ns = world_now;
-    w->answer = answer;
-    w->config = local_config(1, false);
-    w->config.env = &w->env;
-    w->config.cluster = &w->cluster;
-    w->config.result_bytes_max = RESULT_BYTES_MAX;
-    w->g = calloc(1, sizeof *w->g);
-    context_init(w->g, &w->config);
-    struct transport transport = {world_send, world_wait, world_wake, world_wake, w};
-    w->driver = driver_create(w->g, &transport);
-    cr_assert_not_null(w->driver);
-    w->g->runner = driver_runner(w->driver);
-    for (int i = 0; i < EXECUTORS; i++) {
-        struct executor_info info = {.name = names[i], .host = names[i], .slots = 2};
-        cr_assert_eq(driver_on_executor(w->driver, &info), 0);
-    }
-}
-
-static void world_close(struct world *w)
-{
-    w->g->runner->destroy(w->g->runner);
-    context_fini(w->g);
-    free(w->g);
-    cr_expect_eq(mem_live(), w->live);
-}
-
-/* ---- Answers */
-
-static void say(struct world *w, const struct task *t, struct message *m)
-{
-    m->stage = t->stage;
-    m->task = t->number;
-    m->attempt = t->attempt;
-    m->partition = t->partition;
-    driver_on_message(w->driver, t->executor, m);
-}
-
-/* With one counter, "sum". */
-static void done(struct world *w, const struct task *t, const char *body, int64_t sum)
-{
-    struct message *m = message_create(MSG_DONE);
-    char name[] = "sum";
-    static struct task_counters counters;
-    counters.used = COUNT_BUILT_IN + 1;
-    counters.names[COUNT_BUILT_IN] = name;
-    counters.values[COUNT_BUILT_IN] = sum;
-    cr_assert(counters_encode(&counters, &m->counters));
-    cr_assert(buffer_append(&m->body, body, strlen(body)));
-    say(w, t, m);
-}
-
-static void failed(struct world *w, const struct task *t, enum glint_code code, const char *cause)
-{
-    struct message *m = message_create(MSG_FAILED);
-    m->error = mem_zalloc(sizeof *m->error);
-    error_set(m->error, code, NULL, "%s", cause);
-    say(w, t, m);
+    world_open_logged(w, answer, NULL);
 }
 
 static void fetch_failed(struct world *w, const struct task *t, const struct fetch_fault *fault)
@@ -183,25 +62,6 @@ static void fetch_failed(struct world *w, const struct task *t, const struct fet
     error_set(m->error, GLINT_E_FETCH_FAILED, NULL, "a map output is gone");
     cr_assert_eq(fault_encode(fault, &m->body, m->error), 0);
     say(w, t, m);
-}
-
-/* ---- Actions */
-
-static int on_result(void *arg, uint32_t partition, struct glint_slice result)
-{
-    (void)arg, (void)partition, (void)result;
-    return 0;
-}
-
-static int act(struct glint_rdd *rdd, const char *output)
-{
-    const char *name = output != NULL ? "saveAsTextFile" : "count";
-    struct action a = {.op = registry_op(&rdd->g->config, name),
-                       .rdd = rdd,
-                       .output = output,
-                       .on_result = output != NULL ? NULL : on_result};
-    cr_assert_not_null(a.op);
-    return action_run(&a);
 }
 
 /* Two stages: 3 maps, 2 reducers. */
