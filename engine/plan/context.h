@@ -14,6 +14,13 @@
 
 struct packer;
 
+/* Distinct sources with bytes to read, by id. Shared between RDDs; never changed once made. */
+struct source_set {
+    uint64_t bytes; /* their input_bytes together; UINT64_MAX if they are more */
+    uint32_t count;
+    struct glint_rdd *items[];
+};
+
 /* One node of the plan. Immutable once made, but for the wishes and what running found out. */
 struct glint_rdd {
     struct glint *g;
@@ -28,8 +35,9 @@ struct glint_rdd {
     const struct glint_function *fn;
     struct glint_slice args, params; /* msgpack */
     struct wide wide;
+    uint64_t input_bytes;             /* of all sources that it descends from, each once */
+    const struct source_set *sources; /* NULL: none has bytes; a source's own: when first needed */
     /* Sources. */
-    uint64_t input_bytes;
     void *source; /* the operator's; freed with source_free */
     void (*source_free)(void *source);
     int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split in order */
@@ -132,6 +140,9 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
 /* A plan error about `rdd`'s operator. Answers NULL. */
 struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)
     __attribute__((format(printf, 3, 4)));
+/* Sets the sources and input bytes of a new RDD from its parents'. Without memory the context's
+ * error is set. */
+void sources_inherit(struct glint_rdd *rdd);
 bool rdd_is_pair(const struct glint_rdd *rdd);
 /* The number of partitions; sources are cut and wishes are final from here on. 0 with the error
  * set, or where there is none. */

@@ -120,8 +120,8 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     for (int i = 0; i < 2 && spec->parents[i] != NULL; i++) {
         assert(spec->parents[i]->g == g);
         rdd->parents[rdd->parent_count++] = spec->parents[i];
-        rdd->input_bytes += spec->parents[i]->input_bytes;
     }
+    sources_inherit(rdd);
     rdd->shape = spec->shape;
     if (rdd->shape.key == GLINT_ANY) rdd->shape.key = fn ? type_out(fn->out.key, in.key) : in.key;
     if (rdd->shape.value == GLINT_ANY)
@@ -189,7 +189,8 @@ struct glint_slice value_encode(struct glint *g, enum glint_type type, const uni
 static uint32_t partitions_by_input(const struct glint_rdd *rdd)
 {
     if (rdd->g->config.partitions > 0) return rdd->g->config.partitions;
-    uint64_t n = (rdd->input_bytes + PARTITION_INPUT_BYTES - 1) / PARTITION_INPUT_BYTES;
+    uint64_t n = rdd->input_bytes / PARTITION_INPUT_BYTES;
+    if (rdd->input_bytes % PARTITION_INPUT_BYTES > 0) n++;
     return n < 1 ? 1 : n > PARTITIONS_DEFAULT_MAX ? PARTITIONS_DEFAULT_MAX : (uint32_t)n;
 }
 

@@ -1,0 +1,70 @@
+/* Which inputs an RDD descends from, each once, however many ways lead to it: loops reach their own
+ * result by several. Most RDDs have the inputs of a parent and share its set, so a set is made only
+ * where two parents bring different ones. */
+#include "engine/plan/context.h"
+
+#include <assert.h>
+#include <string.h>
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+    return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
+static struct source_set *set_alloc(struct glint *g, uint32_t capacity)
+{
+    struct source_set *set = NULL;
+    return context_alloc(g, sizeof *set + capacity * sizeof set->items[0]);
+}
+
+static void set_add(struct source_set *set, struct glint_rdd *source)
+{
+    assert(set->count == 0 || set->items[set->count - 1]->id < source->id);
+    set->items[set->count++] = source;
+    set->bytes = add_saturated(set->bytes, source->input_bytes);
+}
+
+/* Those of a parent; of a source itself, whose bytes are known by the time that it has children. */
+static const struct source_set *sources_of(struct glint_rdd *rdd)
+{
+    if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
+        return rdd->sources;
+    struct source_set *own = set_alloc(rdd->g, 1);
+    if (own == NULL) return NULL;
+    set_add(own, rdd);
+    return rdd->sources = own;
+}
+
+/* Both are sorted by id. */
+static bool contains(const struct source_set *all, const struct source_set *some)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < all->count && found < some->count; i++)
+        found += all->items[i] == some->items[found];
+    return found == some->count;
+}
+
+static const struct source_set *merge(struct glint *g, const struct source_set *a,
+                                      const struct source_set *b)
+{
+    if (b == NULL || a == b) return a;
+    if (a == NULL || contains(b, a)) return b;
+    if (contains(a, b)) return a;
+    struct source_set *both = set_alloc(g, a->count + b->count);
+    if (both == NULL) return NULL;
+    for (uint32_t i = 0, j = 0; i < a->count || j < b->count;) {
+        bool from_a = j == b->count || (i < a->count && a->items[i]->id <= b->items[j]->id);
+        struct glint_rdd *next = from_a ? a->items[i] : b->items[j];
+        i += i < a->count && a->items[i] == next;
+        j += j < b->count && b->items[j] == next;
+        set_add(both, next);
+    }
+    return both;
+}
+
+void sources_inherit(struct glint_rdd *rdd)
+{
+    for (uint32_t i = 0; i < rdd->parent_count; i++)
+        rdd->sources = merge(rdd->g, rdd->sources, sources_of(rdd->parents[i]));
+    if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
+}

@@ -1,0 +1,73 @@
+/* Programs that loop: what they compute, and that their plans do not grow with the rounds. */
+#include "tests/support/loops.h"
+#include "tests/unit/ops/harness.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(iterative, .init = scratch_open, .fini = scratch_close, .timeout = 300);
+
+enum { VERTICES = 300, ROUNDS = 100 };
+
+static const struct glint_module *const modules[] = {&ops_module, &loops_module, NULL};
+
+static struct glint *open_loops(void)
+{
+    struct glint_config config = {
+        .slots = 2, .bad_rows_max = -1, .ops = ops_table, .modules = modules};
+    struct glint_error error;
+    struct glint *g = glint_create(&config, &error);
+    cr_assert_not_null(g, "%s", error.cause);
+    return g;
+}
+
+/* A path 0 - 1 - 2 ... */
+static struct glint_rdd *path_edges(struct glint *g)
+{
+    char file[VERTICES * 16], path[PATH_BYTES];
+    size_t size = 0;
+    for (int i = 0; i + 1 < VERTICES; i++)
+        size += (size_t)snprintf(file + size, sizeof file - size, "%d\t%d\n", i, i + 1);
+    scratch_write("edges", file, size);
+    struct glint_rdd *edges = loops_edges(g, scratch_path("edges", path));
+    cr_assert_eq(glint_input_bytes(edges), size);
+    return edges;
+}
+
+Test(iterative, components_keep_their_partitions)
+{
+    struct glint *g = open_loops();
+    struct glint_summary summary;
+    struct glint_rdd *edges = path_edges(g), *labels = loops_components_of(edges, ROUNDS);
+    struct table got;
+    cr_expect_eq(glint_input_bytes(labels), glint_input_bytes(edges));
+    cr_assert_eq(glint_partitions(labels), 1, "%u partitions", glint_partitions(labels));
+    table_collect(labels, &got);
+    cr_assert_eq(got.count, VERTICES);
+    for (uint64_t i = 0; i < got.count; i++) {
+        const int64_t vertex = got.rows[i].key.i64, label = got.rows[i].value.i64;
+        const int64_t least = vertex > ROUNDS + 1 ? vertex - ROUNDS - 1 : 0;
+        cr_expect_eq(label, least, "vertex %lld: %lld", (long long)vertex, (long long)label);
+    }
+    /* Each round adds the same four tasks: a map task for each side of the join and of the union.
+     */
+    glint_summarize(g, &summary);
+    cr_expect_eq(summary.tasks, 2 + 4 * ROUNDS, "%u tasks", summary.tasks);
+    table_free(&got);
+    world_close(g, GLINT_OK);
+}
+
+Test(iterative, ranks_keep_their_partitions)
+{
+    struct glint *g = open_loops();
+    struct glint_rdd *edges = path_edges(g), *ranks = loops_ranks_of(edges, ROUNDS);
+    struct table got;
+    double sum = 0;
+    cr_expect_eq(glint_input_bytes(ranks), glint_input_bytes(edges));
+    cr_assert_eq(glint_partitions(ranks), 1, "%u partitions", glint_partitions(ranks));
+    table_collect(ranks, &got);
+    for (uint64_t i = 0; i < got.count; i++) sum += got.rows[i].value.f64;
+    cr_expect(got.count == VERTICES && sum > VERTICES - 1e-6 && sum < VERTICES + 1e-6);
+    table_free(&got);
+    world_close(g, GLINT_OK);
+}

@@ -1,0 +1,108 @@
+/* The bytes that an RDD descends from: each source once, however it is reached. */
+#include "tests/unit/plan/fixture.h"
+
+#include <criterion/criterion.h>
+
+static struct glint g;
+static int64_t live;
+
+static void open_plan(void)
+{
+    live = mem_live();
+    plan_open(&g);
+}
+
+static void close_plan(void)
+{
+    context_fini(&g);
+    cr_expect_eq(mem_live(), live);
+}
+
+TestSuite(input_bytes, .init = open_plan, .fini = close_plan);
+
+static struct glint_rdd *source_of(uint64_t bytes)
+{
+    struct glint_rdd *source = plan_source(&g, 1);
+    source->input_bytes = bytes;
+    return source;
+}
+
+static struct glint_rdd *unite(struct glint_rdd *a, struct glint_rdd *b)
+{
+    return plan_node(&op_uni, a, b);
+}
+
+Test(input_bytes, distinct_sources_are_added)
+{
+    struct glint_rdd *a = source_of(5), *b = source_of(70), *c = source_of(900);
+    struct glint_rdd *ab = unite(a, b), *bc = unite(c, b), *ca = unite(c, a);
+    cr_expect_eq(glint_input_bytes(ab), 75);
+    cr_expect_eq(glint_input_bytes(bc), 970);
+    cr_expect_eq(glint_input_bytes(ca), 905);
+    cr_expect_eq(glint_input_bytes(unite(ab, bc)), 975);
+    cr_expect_eq(glint_input_bytes(unite(unite(ca, bc), ab)), 975);
+    cr_expect_eq(glint_input_bytes(unite(a, unite(a, a))), 5);
+}
+
+Test(input_bytes, sources_without_bytes_change_nothing)
+{
+    struct glint_rdd *a = source_of(5), *none = plan_source(&g, 3);
+    cr_expect_eq(glint_input_bytes(unite(none, none)), 0);
+    cr_expect_eq(glint_input_bytes(unite(none, a)), 5);
+    cr_expect_eq(glint_input_bytes(unite(a, plan_node(&op_nar, none, NULL))), 5);
+}
+
+Test(input_bytes, the_sum_does_not_wrap_around)
+{
+    struct glint_rdd *a = source_of(UINT64_MAX - 1), *b = source_of(3);
+    struct glint_rdd *wide = plan_node(&op_wid, unite(a, b), NULL);
+    cr_expect_eq(glint_input_bytes(wide), UINT64_MAX);
+    cr_expect_eq(rdd_partitions(wide), PARTITIONS_DEFAULT_MAX);
+}
+
+/* As many ways lead to the source as a loop has rounds; what it needs is told once. */
+Test(input_bytes, a_loop_over_its_own_result)
+{
+    const uint64_t bytes = 3 * PARTITION_INPUT_BYTES;
+    struct glint_rdd *edges = plan_node(&op_nar, source_of(bytes), NULL), *labels = edges;
+    const struct source_set *set = NULL;
+    for (int round = 0; round < 1000; round++) {
+        struct glint_rdd *sent = plan_node(&op_wid, unite(edges, labels), NULL);
+        labels = plan_node(&op_wid, unite(labels, sent), NULL);
+        cr_assert_eq(glint_input_bytes(labels), bytes);
+        if (set == NULL) set = labels->sources;
+        cr_assert(labels->sources == set && sent->sources == set); /* shared, not copied */
+    }
+    cr_expect_eq(rdd_partitions(labels), 3);
+    cr_expect_not(context_failed(&g));
+}
+
+/* 2,000 sources, joined one by one and then with themselves, in both orders. */
+Test(input_bytes, many_sources)
+{
+    struct glint_rdd *all = source_of(1), *first = all;
+    for (uint64_t i = 2; i <= 2000; i++) {
+        all = i % 2 == 0 ? unite(all, source_of(i)) : unite(source_of(i), all);
+        cr_assert_eq(glint_input_bytes(all), i * (i + 1) / 2);
+    }
+    cr_expect_eq(unite(first, all)->sources, all->sources);
+    cr_expect_eq(unite(all, first)->sources, all->sources);
+    cr_expect_eq(rdd_partitions(all), 2000);
+}
+
+Test(input_bytes, no_memory_anywhere)
+{
+    for (int64_t n = 1; n < 60; n++) {
+        struct glint own;
+        mem_fail_at(n, false);
+        plan_open(&own);
+        struct glint_rdd *a = plan_source(&own, 70), *b = plan_source(&own, 70);
+        if (a != NULL) a->input_bytes = 1;
+        if (b != NULL) b->input_bytes = 2;
+        struct glint_rdd *both = plan_node(&op_uni, a, b);
+        mem_fail_at(0, false);
+        cr_expect(both != NULL ? glint_input_bytes(both) == 3
+                               : own.error.code == GLINT_E_NO_MEMORY);
+        context_fini(&own);
+    }
+}
