@@ -1,6 +1,7 @@
-"""The other side of a connection, in plain sight: frames, hellos and msgpack, right or wrong on purpose.
+"""The other side of a connection: frames and their payloads, valid or damaged on purpose.
 
-Written from docs/protocol.md, not from the code; only the checksum is a library's.
+The one place where Python tests build bytes of the protocol. Written from docs/protocol.md, not from the
+code; test_protocol.py compares PAYLOADS with that page, and sends a whole job through it.
 """
 import ctypes
 import hashlib
@@ -14,24 +15,79 @@ XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
 
-HELLO, REFUSE, PING, MESSAGE, READY, PEER, ADMIT, QUEUED, ADMITTED, ENDED, STATUS, STATUS_IS, CANCEL = range(1, 14)
-GET, DATA = 16, 17
+FRAMES = ("HELLO", "REFUSE", "PING", "MESSAGE", "READY", "PEER", "ADMIT", "QUEUED", "ADMITTED", "ENDED", "STATUS",
+          "STATUS_IS", "CANCEL", "CANCELED", "DRAIN", "GET", "DATA", "GONE", "TRACK", "TRACKED")
+(HELLO, REFUSE, PING, MESSAGE, READY, PEER, ADMIT, QUEUED, ADMITTED, ENDED, STATUS,
+ STATUS_IS, CANCEL, CANCELED, DRAIN, GET, DATA, GONE, TRACK, TRACKED) = range(1, len(FRAMES) + 1)
+MESSAGES = ("JOB", "STAGE", "OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "FORGET", "DONE", "FAILED")
+MSG_JOB, MSG_STAGE, MSG_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_FORGET, MSG_DONE, MSG_FAILED = (
+    range(1, len(MESSAGES) + 1))
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
 
+# The fields of each payload, in order, with a value that fits; 0 where any number does.
+PAYLOADS = {
+    "HELLO": {"protocol_min": 1, "protocol_max": 1, "role": CLIENT, "channel": CONTROL_CHANNEL, "cluster": "test",
+              "node": "stranger", "incarnation": bytes(16), "wanted": bytes(16), "build": ""},
+    "REFUSE": {"code": -904, "cause": "", "hint": ""},
+    "PING": {"sent_ns": 0, "memory_bytes": 0, "tasks_running": 0},
+    "READY": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
+    "PEER": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
+    "ADMIT": {"job": 1, "name": ""},
+    "ADMITTED": {"port": 1, "incarnation": bytes(16)},
+    "ENDED": {"wait_status": 0, "out_of_memory": 0, "log": ""},
+    "STATUS_IS": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
+                  "draining": 0, "jobs": []},
+    "STATUS_IS job": {"job": 1, "name": "", "stage": "", "running": 0, "tasks_running": 0, "age_ns": 0,
+                      "heard_ns": 0, "memory_bytes": 0},
+    "GET PARTS": {"kind": 1, "shuffle": 0, "partition": 0, "along": 0, "outputs": [0, 0]},
+    "GET OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
+    "GET VALUE": {"kind": 3, "broadcast": 1, "block": 0},
+    "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
+    "TRACK": {"broadcast": 1, "want": 1, "have": [], "failed": []},
+    "TRACKED": {"broadcast": 1, "blocks": []},
+    "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
+    "MESSAGE": {"type": MSG_CANCEL, "stage": 0, "task": 0, "attempt": 0, "partition": 0, "id": 0, "size": 0, "run": 0,
+                "body": b"", "counters": b"", "error": []},
+    "JOB": {"line_bytes_max": 1 << 24, "result_bytes_max": 1 << 28, "skip_bad_rows": 0, "bad_rows_max": 0,
+            "folder": ""},
+    "counter": {"name": "", "value": 0},
+    "FAULT": {"shuffle": 0, "map": 0, "executor": 0, "attempt": 0, "unreachable": 0},
+}
+
 
 def pack(value):
-    """msgpack, of what is small."""
+    """msgpack, in forms that are wide enough for anything here."""
     if value is None:
         return b"\xc0"
     if isinstance(value, int):
         return b"\xcf" + struct.pack(">Q", value) if value >= 0 else b"\xd3" + struct.pack(">q", value)
     if isinstance(value, str):
-        return b"\xd9" + struct.pack(">B", len(value.encode())) + value.encode()
+        return b"\xda" + struct.pack(">H", len(value.encode())) + value.encode()
     if isinstance(value, bytes):
-        return b"\xc5" + struct.pack(">H", len(value)) + value
-    return b"\xdc" + struct.pack(">H", len(value)) + b"".join(map(pack, value))
+        return b"\xc6" + struct.pack(">I", len(value)) + value
+    return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(pack, value))
+
+
+def encode(name, /, **values):
+    """The bytes of a payload, with these fields and the others as in PAYLOADS."""
+    fields = PAYLOADS[name]
+    unknown = set(values) - set(fields)
+    assert not unknown, f"{name} has no field {unknown}"
+    return pack([values.get(field, value) for field, value in fields.items()])
+
+
+def decode(name, data, /):
+    """The fields of a payload by name. What has another number of them is not this payload."""
+    values, end = unpack(data)
+    assert end == len(data) and len(values) == len(PAYLOADS[name]), f"{name} has {len(PAYLOADS[name])} fields: {values}"
+    return dict(zip(PAYLOADS[name], values))
+
+
+def message(kind, /, **values):
+    """A MESSAGE frame."""
+    return frame(MESSAGE, encode("MESSAGE", type=kind, **values))
 
 
 def unpack(data, at=0):
@@ -68,10 +124,9 @@ def frame(kind, payload=b"", request=0, length=None, head=None, version=1, flags
     return header + struct.pack("<Q", XXHASH.XXH3_64bits(covered, len(covered)) ^ damage) + payload
 
 
-def hello(build, role=CLIENT, channel=CONTROL_CHANNEL, cluster="test", node="stranger", protocols=(1, 1),
-          wanted=bytes(16), incarnation=None):
-    return frame(HELLO, pack([*protocols, role, channel, cluster, node, incarnation or os.urandom(16), wanted,
-                              build]))
+def hello(build, protocols=(1, 1), **values):
+    values.setdefault("incarnation", os.urandom(16))
+    return frame(HELLO, encode("HELLO", build=build, protocol_min=protocols[0], protocol_max=protocols[1], **values))
 
 
 def derive(secret, info):
@@ -85,7 +140,7 @@ class Plain:
 
     def __init__(self, port, timeout):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
-        self.rest = b""
+        self.rest, self.request = b"", 0
 
     def send(self, data):
         """False: the other side has closed."""
@@ -103,10 +158,10 @@ class Plain:
             return b""
 
     def receive_frame(self):
-        """(type, payload); None is the end."""
+        """(type, payload), and its request id in `request`; None is the end."""
         while True:
             if len(self.rest) >= HEADER_BYTES:
-                kind, length = self.rest[5], struct.unpack_from("<I", self.rest, 8)[0]
+                kind, (length, _, self.request) = self.rest[5], struct.unpack_from("<IIQ", self.rest, 8)
                 if len(self.rest) >= HEADER_BYTES + length:
                     payload = self.rest[HEADER_BYTES:HEADER_BYTES + length]
                     self.rest = self.rest[HEADER_BYTES + length:]
@@ -127,6 +182,13 @@ class Plain:
         while self.receive():
             pass
 
+    def shutdown(self):
+        """No more bytes either way; a reader in another thread sees the end."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
     def close(self):
         self.socket.close()
 
@@ -143,7 +205,7 @@ class Secured(Plain):
             stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
         theirs.close()
         ours.settimeout(timeout)
-        self.socket, self.rest = ours, b""
+        self.socket, self.rest, self.request = ours, b"", 0
 
     def close(self):
         super().close()

@@ -1,14 +1,17 @@
 """What comes to a port of an executor and is not what it should be: it gets nothing, and harms nobody."""
 import contextlib
 import os
+import re
 import resource
+import shutil
+import signal
 import socket
 import ssl
 import threading
 import unittest
 
 import frames
-from cluster import SLOWDOWN, ClusterTest, until
+from cluster import SLOWDOWN, ClusterTest, free_port, until
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
 MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # address sanitizer keeps what was freed
@@ -17,7 +20,8 @@ NESTED_40 = b"\x91" * 40 + b"\xc0"
 NESTED_ARRAYS_OF_65535 = b"\xdc\xff\xff" * 32
 BOMBS = {"an array of 2^32-1": ARRAY_32_MAX, "40 deep": NESTED_40, "32 arrays of 65,535": NESTED_ARRAYS_OF_65535,
          "a map of 2^32-1": b"\xdf\xff\xff\xff\xff", "a text of 2^32-1": b"\xdb\xff\xff\xff\xff",
-         "bytes of 2^32-1": b"\xc6\xff\xff\xff\xff", "an array that fills the frame": b"\xdc\x7f\xf0" + b"\x90" * 0x7ff0}
+         "bytes of 2^32-1": b"\xc6\xff\xff\xff\xff",
+         "an array that fills the frame": b"\xdc\x7f\xf0" + b"\x90" * 0x7ff0}
 
 
 def memory(pid):
@@ -56,6 +60,29 @@ class DoorTest(ClusterTest):
         self.assertEqual(peer.receive_frame()[0], frames.HELLO)
         return peer
 
+    def assert_served(self):
+        """A client that comes now is answered."""
+        peer = self.welcome()
+        peer.send(frames.frame(frames.STATUS))
+        self.assertEqual(frames.decode("STATUS_IS", peer.wait_frame(frames.STATUS_IS)[1])["node"], "e1")
+        peer.close()
+
+    def assert_refused(self, connect, data, cause):
+        """`data` ends its connection, for this cause and no other, and the next client is served.
+
+        Sent again where the log has no line of it: beyond ten a second they are counted, not written.
+        """
+        def refuse():
+            said = len(self.e1.err)
+            peer = connect()
+            peer.send(data)
+            peer.until_closed()
+            peer.close()
+            self.assert_served()
+            found = re.findall(r"(?:was not let in: |E\d{4} )(.*)", self.e1.err[said:])
+            return found if not found or re.search(cause, found[0]) else self.fail(f"{found}, not {cause}")
+        until(refuse, f"a line with: {cause}")
+
     def assert_well(self):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
         job = self.submit("after", "empty-tasks", "--tasks", "3")
@@ -73,104 +100,183 @@ class DoorTest(ClusterTest):
 
 class Frames(DoorTest):
     def test_of_wrong_shape_end_the_connection(self):
-        ping = frames.pack([1, 0, 0])
-        wrong = {"nothing for a hello": frames.frame(frames.HELLO, b""),
-                 "4 GB of hello": frames.frame(frames.HELLO, b"", length=0xffffffff),
-                 "2 KiB of hello": frames.frame(frames.HELLO, bytes(2048)),
-                 "before the hello": frames.frame(frames.STATUS),
-                 "unknown before the hello": frames.frame(99),
-                 "another magic": b"GLNX" + frames.hello(self.build)[4:],
-                 "another version": frames.frame(frames.HELLO, bytes(9), version=2),
-                 "a flag": frames.frame(frames.HELLO, bytes(9), flags=1),
-                 "a damaged hello": frames.frame(frames.HELLO, bytes(9), damage=1)}
-        behind = {"a second hello": frames.hello(self.build),
-                  "unknown": frames.frame(99),
-                  "type 0": frames.frame(0),
-                  "no ping in a ping": frames.frame(frames.PING, b""),
-                  "4 GB of ping": frames.frame(frames.PING, b"", length=0xffffffff),
-                  "more than a ping may have": frames.frame(frames.PING, bytes(40000)),
-                  "half covered": frames.frame(frames.PING, ping, head=3),
-                  "damaged": frames.frame(frames.PING, ping, damage=1 << 63),
-                  "bytes behind the ping": frames.frame(frames.PING, ping + b"\xc0"),
-                  "what a daemon never hears": frames.frame(frames.MESSAGE, frames.pack([1])),
-                  "data that nobody asked for": frames.frame(frames.DATA, bytes(100), head=0)}
+        ping = frames.encode("PING")
+        wrong = {"nothing for a hello": (frames.frame(frames.HELLO, b""), "a hello does not parse"),
+                 "4 GB of hello": (frames.frame(frames.HELLO, b"", length=0xffffffff),
+                                   "HELLO frame of 4294967295 bytes, at most 1024"),
+                 "2 KiB of hello": (frames.frame(frames.HELLO, bytes(2048)), "HELLO frame of 2048 bytes, at most 1024"),
+                 "before the hello": (frames.frame(frames.STATUS), "STATUS frame before any hello"),
+                 "unknown before the hello": (frames.frame(99), "unknown type 99"),
+                 "another magic": (b"GLNX" + frames.hello(self.build)[4:], "begins with the bytes 47 4c 4e 58"),
+                 "another version": (frames.frame(frames.HELLO, bytes(9), version=2), "a frame of version 2"),
+                 "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
+                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* was damaged")}
+        behind = {"a second hello": (frames.hello(self.build), "HELLO frame after the handshake"),
+                  "unknown": (frames.frame(99), "unknown type 99"),
+                  "type 0": (frames.frame(0), "unknown type 0"),
+                  "no ping in a ping": (frames.frame(frames.PING, b""), "a sign of life does not parse"),
+                  "4 GB of ping": (frames.frame(frames.PING, b"", length=0xffffffff),
+                                   "PING frame of 4294967295 bytes, at most 32768"),
+                  "more than a ping may have": (frames.frame(frames.PING, bytes(40000)),
+                                                "PING frame of 40000 bytes, at most 32768"),
+                  "half covered": (frames.frame(frames.PING, ping, head=3), "with 3 of them checked"),
+                  "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* was damaged"),
+                  "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a sign of life does not parse"),
+                  "what a daemon never hears": (frames.message(frames.MSG_CANCEL), "MESSAGE frame"),
+                  "data that nobody asked for": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
         with self.memory_flat(self.e1.pid):
-            for name, data in wrong.items():
-                with self.subTest(name):
-                    peer = self.visitor()
-                    peer.send(data)
-                    peer.until_closed()
-            for name, data in behind.items():
-                with self.subTest(name):
-                    peer = self.welcome()
-                    peer.send(data)
-                    peer.until_closed()
+            for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
+                for name, (data, cause) in table.items():
+                    with self.subTest(name):
+                        self.assert_refused(connect, data, cause)
         self.assert_well()
 
     def test_with_bombs_inside_cost_nothing(self):
+        kinds = {frames.HELLO: "a hello does not parse", frames.PING: "a sign of life does not parse",
+                 frames.CANCEL: "a job's number and name does not parse",
+                 frames.ADMIT: "a job's number and name does not parse"}
         with self.memory_flat(self.e1.pid):
             for name, bomb in BOMBS.items():
-                for kind in (frames.HELLO, frames.PING, frames.CANCEL, frames.ADMIT):
+                for kind, cause in kinds.items():
                     if kind == frames.HELLO and len(bomb) > 1024:
                         continue
                     with self.subTest(name, kind=kind):
-                        peer = self.visitor() if kind == frames.HELLO else self.welcome(role=frames.DRIVER)
-                        peer.send(frames.frame(kind, bomb))
-                        peer.until_closed()
+                        connect = self.visitor if kind == frames.HELLO else lambda: self.welcome(role=frames.DRIVER)
+                        self.assert_refused(connect, frames.frame(kind, bomb), cause)
         self.assert_well()
 
-    def test_with_bombs_inside_end_a_child_at_most(self):
-        """What a driver sends to the process that was started for it; the daemon starts another one."""
-        for name, bomb in BOMBS.items():
-            for payload in (bomb, b"\x9a\x01" + b"\x00" * 6 + bomb, self.job_of(bomb)):
-                with self.subTest(name):
-                    driver, control = self.begin_job()
-                    control.send(frames.frame(frames.MESSAGE, payload))
-                    control.until_closed()
-                    until(lambda: not self.e1.children(), "it has ended")
-                    driver.close()
-        self.assertNotIn("signal", self.e1.err)
-        self.assertIn("E0606", self.e1.err)
-        self.assert_well()
 
-    def test_with_bombs_for_plans_and_tasks_end_a_child_at_most(self):
-        job = self.job_of(frames.pack([1 << 24, 1 << 30, 0, 0, ""]))
-        for kind in range(2, 9):
-            for name, bomb in BOMBS.items():
-                with self.subTest(name, kind=kind):
-                    driver, control = self.begin_job()
-                    control.send(frames.frame(frames.MESSAGE, job))
-                    control.send(frames.frame(frames.MESSAGE, self.message(kind, bomb)))
-                    control.send(frames.frame(frames.PING, b""))  # which ends it at last
-                    control.until_closed()
-                    until(lambda: not self.e1.children(), "it has ended")
-                    driver.close()
-        self.assertNotIn("signal", self.e1.err)
-        self.assert_well()
+class Messages(DoorTest):
+    """What a driver sends to the process that was started for it, and that no driver would."""
 
-    def begin_job(self):
-        """Connections, as a driver, to the daemon and to the process it has started."""
+    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # nobody pings
+
+    def setUp(self):
+        super().setUp()
+        self.job, self.stage, self.task = self.honest_messages()
+
+    def honest_messages(self):
+        """JOB, STAGE and TASK as a driver sends them to an executor that has come to it: this process."""
+        port = free_port()
+        driver = self.start("driver", "submit", "count-keys", self.ratings(1000), "out", "--listen",
+                            f"127.0.0.1:{port}", "--insecure-plaintext")
+        driver.until_says("waiting for 1 executor on ")
+        me = os.urandom(16)
+        control, data = [frames.Plain(port, 30 * SLOWDOWN) for _ in range(2)]
+        for peer, channel in ((control, frames.CONTROL_CHANNEL), (data, frames.DATA_CHANNEL)):
+            self.addCleanup(peer.close)
+            peer.send(frames.hello(self.build, role=frames.EXECUTOR, channel=channel, cluster="glint", node="e1",
+                                   incarnation=me))
+            self.assertEqual(peer.receive_frame()[0], frames.HELLO)
+        control.send(frames.frame(frames.READY, frames.encode("READY")))
+        found = {}
+        while frames.MSG_TASK not in found:
+            fields = frames.decode("MESSAGE", control.wait_frame(frames.MESSAGE)[1])
+            found[fields["type"]] = fields
+        driver.signal(signal.SIGKILL)
+        driver.wait()
+        shutil.rmtree(os.path.join(self.folder, next(n for n in os.listdir(self.folder) if n.startswith(".out."))))
+        return [found[kind] for kind in (frames.MSG_JOB, frames.MSG_STAGE, frames.MSG_TASK)]
+
+    @staticmethod
+    def frame(fields, **changes):
+        return frames.frame(frames.MESSAGE, frames.encode("MESSAGE", **{**fields, **changes}))
+
+    def begin_job(self, *messages):
+        """Connections, as a driver, to the daemon and to the process it has started, which gets these messages."""
         driver = self.welcome(role=frames.DRIVER, node="driver")
-        driver.send(frames.frame(frames.ADMIT, frames.pack([1, "bomb"])))
-        found = driver.wait_frame(frames.ADMITTED, frames.REFUSE)
-        self.assertEqual(found[0], frames.ADMITTED)
-        port, incarnation = frames.unpack(found[1])[0]
+        driver.send(frames.frame(frames.ADMIT, frames.encode("ADMIT", name="bomb")))
+        admitted = frames.decode("ADMITTED", driver.wait_frame(frames.ADMITTED)[1])
         if not SANITIZED:
             resource.prlimit(self.e1.children()[0], resource.RLIMIT_AS, (1 << 30, 1 << 30))
         me = os.urandom(16)
-        control, _ = [self.welcome(port, role=frames.DRIVER, node="driver", channel=channel,
-                                   wanted=incarnation, incarnation=me)
+        control, _ = [self.welcome(admitted["port"], role=frames.DRIVER, node="driver", channel=channel,
+                                   wanted=admitted["incarnation"], incarnation=me)
                       for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
         self.assertEqual(control.wait_frame(frames.READY)[0], frames.READY)
+        for message in messages:
+            control.send(message)
         return driver, control
 
-    @staticmethod
-    def message(kind, body):
-        """Right but for its body."""
-        return b"\x9a" + b"".join(map(frames.pack, [kind, 0, 0, 0, 0, 0, 0, body, b""])) + b"\x90"
+    def end_job(self, driver, control):
+        control.close()
+        driver.close()
+        until(lambda: not self.e1.children(), "the child has ended")
 
-    def job_of(self, body):
-        return self.message(1, body)
+    def assert_ends(self, cause, *messages):
+        """The last of them ends the child, for this cause and no other."""
+        said = len(self.e1.err)
+        driver, control = self.begin_job(*messages)
+        control.until_closed()
+        self.end_job(driver, control)
+        until(lambda: "E0606" in self.e1.err[said:], "the log has it")
+        self.assertRegex(self.e1.err[said:], f"E0606 {cause}")
+
+    def answer(self, control, fields, **changes):
+        """The DONE or FAILED of a TASK."""
+        control.send(self.frame(fields, **changes))
+        while True:
+            found = control.wait_frame(frames.MESSAGE)
+            self.assertIsNotNone(found, f"no answer: {self.e1.err}")
+            answer = frames.decode("MESSAGE", found[1])
+            if answer["attempt"] == changes.get("attempt", fields["attempt"]):
+                return answer
+
+    def assert_task_done(self, control):
+        self.assertEqual(self.answer(control, self.task, attempt=1000)["type"], frames.MSG_DONE)
+
+    def test_of_an_honest_driver_are_answered(self):
+        driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+        self.assert_task_done(control)
+        self.end_job(driver, control)
+
+    def test_with_bombs_inside_end_a_child_at_most(self):
+        one_field_short = frames.pack(list(frames.PAYLOADS["MESSAGE"].values()))[5:-5]
+        for name, bomb in BOMBS.items():
+            for data, cause in ((frames.frame(frames.MESSAGE, bomb), "a message of .* does not parse"),
+                                (frames.frame(frames.MESSAGE, b"\xdd\0\0\0\x0b" + one_field_short + bomb),
+                                 "a message of .* does not parse"),
+                                (self.frame(self.job, body=bomb), "the options of a job does not parse")):
+                with self.subTest(name, cause=cause):
+                    self.assert_ends(cause, data)
+        self.assertNotIn("signal", self.e1.err)
+        self.assert_well()
+
+    def test_with_bombs_for_plans_and_outputs_end_a_child_at_most(self):
+        for kind, cause in ((frames.MSG_STAGE, "a stage does not parse"),
+                            (frames.MSG_OUTPUTS, "a list of map outputs does not parse")):
+            for name, bomb in BOMBS.items():
+                with self.subTest(name, kind=kind):
+                    self.assert_ends(cause, self.frame(self.job), self.frame(self.stage),
+                                     frames.message(kind, stage=1, id=1, body=bomb))
+        self.assertNotIn("signal", self.e1.err)
+        self.assert_well()
+
+    def test_with_bombs_for_inputs_fail_the_task(self):
+        driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+        for attempt, (name, bomb) in enumerate(BOMBS.items(), 1):
+            with self.subTest(name):
+                failed = self.answer(control, self.task, attempt=attempt, body=bomb)
+                self.assertEqual(failed["type"], frames.MSG_FAILED)
+                self.assertEqual(failed["error"][0], -606)
+                self.assertIn(failed["error"][1], ("a task's splits do not parse", "a task lacks a split"))
+        self.assert_task_done(control)
+        self.end_job(driver, control)
+
+    def test_with_bombs_that_nothing_reads_are_taken(self):
+        """A broadcast's value is any bytes; the others have no body."""
+        for kind in (frames.MSG_BROADCAST, frames.MSG_KILL, frames.MSG_CANCEL, frames.MSG_FORGET):
+            driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+            for number, (name, bomb) in enumerate(BOMBS.items(), 1):
+                with self.subTest(name, kind=kind):
+                    go_on = kind == frames.MSG_CANCEL
+                    control.send(frames.message(kind, stage=7, body=bomb, id=0 if go_on else number))
+                    self.assert_task_done(control)
+            self.end_job(driver, control)
+
+
+class PlainMessages(Messages):
+    plain = True
 
 
 class PlainFrames(Frames):
@@ -186,6 +292,8 @@ class Strangers(DoorTest):
             with socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN) as s:
                 with self.assertRaises((ssl.SSLError, ConnectionError)):
                     context.wrap_socket(s)
+        for cause in ("unsupported protocol", "no suitable signature algorithm"):
+            self.e1.until_says(rf"was not let in: the other side does not have this side's secret \(TLS: {cause}\)")
         self.assert_well()
 
     def test_with_another_key(self):
@@ -193,11 +301,12 @@ class Strangers(DoorTest):
         self.addCleanup(peer.close)
         peer.send(frames.hello(self.build))
         peer.until_closed()
-        self.e1.until_says("was not let in: ")
+        self.e1.until_says("was not let in: the other side does not have this side's secret")
         self.assert_well()
 
     def test_who_speak_byte_by_byte_have_no_more_time_than_others(self):
-        for data in (bytes.fromhex("160301020001") + bytes(512), b"GET / HTTP/1.1\r\n" + b"x" * 512):
+        for data, cause in ((bytes.fromhex("160301020001") + bytes(512), "a TLS handshake did not come within 1000 ms"),
+                            (b"GET / HTTP/1.1\r\n" + b"x" * 512, "the other side speaks HTTP")):
             peer = frames.Plain(self.e1.port, 0.05)
             self.addCleanup(peer.close)
             sent = 0
@@ -209,6 +318,7 @@ class Strangers(DoorTest):
                 except TimeoutError:
                     continue
             self.assertLess(sent, len(data))
+            self.e1.until_says(f"was not let in: {cause}")
         self.assert_well()
 
     def test_an_address_with_many_of_them_takes_no_room_of_others(self):

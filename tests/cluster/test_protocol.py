@@ -1,0 +1,155 @@
+"""frames.py against docs/protocol.md, and against glint itself: a job whose every frame it has built again."""
+import os
+import re
+import threading
+import unittest
+
+import frames
+from cluster import DEADLINE_S, ClusterTest, free_port
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "protocol.md")
+
+# The lists of fields in each chapter of the page, in order.
+CHAPTERS = {
+    "REFUSE": ("REFUSE",), "PING": ("PING",), "READY": ("READY",), "PEER": ("PEER",), "ADMIT and CANCEL": ("ADMIT",),
+    "ADMITTED": ("ADMITTED",), "ENDED": ("ENDED",), "STATUS_IS": ("STATUS_IS", "STATUS_IS job"),
+    "GET": ("GET PARTS", "GET OUTPUT", "GET VALUE", "GET RESULT"), "TRACK and TRACKED": ("TRACK", "TRACKED"),
+    "Errors": ("ERROR",), "Messages": ("MESSAGE", "JOB", "FAULT", "counter")}
+LIST = re.compile(r"`\[(\w+(?:, \w+)+)\]`")
+
+
+def chapters():
+    with open(PAGE, encoding="utf-8") as file:
+        parts = re.split(r"^##+ (.*)$", file.read(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def rows(text, columns):
+    """The first cells of each row of a table that has a number in front."""
+    pattern = r"^\| (\d+) " + r"\| ([^|]*?) " * (columns - 1) + r"\|"
+    return [(int(row[0]), *row[1:]) for row in re.findall(pattern, text, re.MULTILINE)]
+
+
+class Page(unittest.TestCase):
+    def test_has_the_fields_of_the_builder(self):
+        found = {"HELLO": [name for _, name in rows(chapters()["3 Hello"], 2)]}
+        for chapter, names in CHAPTERS.items():
+            lists = [fields.split(", ") for fields in LIST.findall(chapters()[chapter])]
+            self.assertEqual(len(lists), len(names), (chapter, lists))
+            found.update(zip(names, lists))
+        self.assertEqual(found, {name: list(fields) for name, fields in frames.PAYLOADS.items()})
+
+    def test_has_the_types_of_the_builder(self):
+        self.assertEqual(rows(chapters()["2 Frames"], 2), list(enumerate(frames.FRAMES, 1)))
+        self.assertEqual(rows(chapters()["Messages"], 2), list(enumerate(frames.MESSAGES, 1)))
+
+    def test_has_frames_like_those_of_the_builder(self):
+        """The bytes of the examples: a PING, a GET, the header of its DATA."""
+        text = chapters()["2 Frames"] + chapters()["GET"]
+        ping = bytes.fromhex("93ce3b9aca00ce12c0000002")
+        get = bytes.fromhex("96020311 28 ce00010000 ce00040000")
+        data = frames.frame(frames.DATA, bytes(262144), head=0, request=7)[:frames.HEADER_BYTES]
+        for frame in (frames.frame(frames.PING, ping), frames.frame(frames.GET, get, request=7), data):
+            self.assertIn(frame.hex(), re.sub(r"(?m)^ {4}(?: *\d+  )?|   .*$|\s", "", text))
+
+
+def rebuilt(kind, request, payload):
+    """The frame, with a payload that the builder has taken apart and put together."""
+    name = frames.FRAMES[kind - 1]
+    if name == "GET":
+        name = [n for n in frames.PAYLOADS if n.startswith("GET ")][payload[1] - 1]
+    if name not in frames.PAYLOADS:
+        return frames.frame(kind, payload, request, head=0 if kind == frames.DATA else None)
+    fields = frames.decode(name, payload)
+    inside = {("MESSAGE", frames.MSG_JOB): "JOB"}.get((name, fields.get("type")))
+    if inside:
+        fields["body"] = frames.encode(inside, **frames.decode(inside, fields["body"]))
+    return frames.frame(kind, frames.encode(name, **fields), request)
+
+
+class Between(ClusterTest):
+    """The tests' own process stands between a driver and an executor: each frame is built again."""
+
+    executors = {"e1": {"slots": 2}}
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # nobody pings the daemon
+        self.seen = set()
+
+    def dial(self, port, build, **hello):
+        peer = frames.Plain(port, DEADLINE_S)
+        self.addCleanup(peer.close)
+        peer.send(frames.hello(build, **hello))
+        self.assertEqual(peer.receive_frame()[0], frames.HELLO)
+        return peer
+
+    def dial_both(self, port, build, **hello):
+        me = os.urandom(16)
+        return [self.dial(port, build, channel=channel, incarnation=me, **hello)
+                for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
+
+    def carry(self, source, target):
+        """All frames from one to the other, until one of them closes."""
+        try:
+            while (found := source.receive_frame()) is not None:
+                kind, payload = found
+                self.seen.add(frames.FRAMES[kind - 1])
+                if kind == frames.MESSAGE:
+                    self.seen.add(frames.MESSAGES[frames.decode("MESSAGE", payload)["type"] - 1])
+                if not target.send(rebuilt(kind, source.request, payload)):
+                    break
+        finally:
+            target.shutdown()
+
+
+    def run_job(self, *words, expected=0):
+        e1 = self.executor("e1")
+        build = self.executor_status("e1")["version"]
+        port = free_port()
+        job = self.start("job", "submit", *words, "--listen", f"127.0.0.1:{port}", "--executors", "1",
+                         "--insecure-plaintext")
+        job.until_says("waiting for 1 executor on ")
+        daemon = self.dial(e1.port, build, role=frames.DRIVER, node="driver")
+        daemon.send(frames.frame(frames.ADMIT, frames.encode("ADMIT", job=1, name="carried")))
+        admitted = frames.decode("ADMITTED", daemon.wait_frame(frames.ADMITTED)[1])
+        child = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
+                               wanted=admitted["incarnation"])
+        driver = self.dial_both(port, build, role=frames.EXECUTOR, node="e1", cluster="glint")
+        threads = [threading.Thread(target=self.carry, args=pair)
+                   for a, b in zip(driver, child) for pair in ((a, b), (b, a))]
+        for thread in threads:
+            thread.start()
+        self.assertEqual(job.wait(), expected, job.err)
+        for thread in threads:
+            thread.join()
+        daemon.close()
+        return job
+
+    def test_carries_a_shuffle(self):
+        self.run_job("count-keys", self.ratings(), "out")
+        self.assertEqual(self.read_output("out"), self.expected())
+        self.assertLessEqual({"READY", "JOB", "STAGE", "OUTPUTS", "TASK", "DONE", "FORGET"}, self.seen)
+
+    def test_carries_broadcasts_and_results(self):
+        """Large ones, which are fetched in blocks."""
+        for words in (("count-keys", self.ratings(), "counts"),
+                      ("bloom-build", "0.01", self.ratings(), "counts", "filters"),
+                      ("bloom-test", "0.01", self.ratings(), "filters", "counts", "expected")):
+            code, _, err = self.run_glint("submit", *words)
+            self.assertEqual(code, 0, err)
+        self.run_job("bloom-test", "0.01", self.ratings(), "filters", "counts", "out")
+        self.assertEqual(self.read_output("out"), self.read_output("expected"))
+        self.assertLessEqual({"BROADCAST", "TRACK", "TRACKED", "GET", "DATA"}, self.seen)
+
+    def test_carries_a_failure(self):
+        path = os.path.join(self.folder, "bad.tsv")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("a row without columns\n")
+        job = self.run_job("count-keys", path, "out", expected=65)
+        self.assertIn("error[E0210]", job.err)
+        self.assertIn("FAILED", self.seen)
+
+
+if __name__ == "__main__":
+    unittest.main()
