@@ -1,32 +1,22 @@
-"""What experiments share: data, running jobs, timing them, tables, plots, and the text of the report.
+"""What experiments share: data, running jobs, and timing them; what they show is in record.py.
 
 An experiment calls, in the order in which a reader should meet them, lab.found (what the paper found),
-lab.table, lab.plot, lab.measured, lab.read and lab.check; report.py makes a page of it.
+lab.table, lab.plot, lab.measured, lab.read, lab.claim and lab.check; report.py makes a page of it.
 """
 import contextlib
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from record import Failure, Record
 
 ROWS, ROWS_QUICK = 1_250_000, 100_000
 SEED = 1  # of all data; experiments that sample use SEED, SEED + 1, ...
-COLORS = ("#3366aa", "#cc5533", "#559944", "#8855aa", "#997700", "#338899", "#aa3377", "#666666")
-
-
-class Failure(Exception):
-    """Something that ends the run; its text says what to do."""
-
-
-@dataclass
-class Section:
-    name: str
-    title: str
-    items: list = field(default_factory=list)  # (kind, ...), in the order of the page
 
 
 @dataclass
@@ -39,6 +29,10 @@ class Timed:
         return statistics.median(self.samples)
 
     @property
+    def mean(self):
+        return statistics.fmean(self.samples)
+
+    @property
     def low(self):
         return min(self.samples)
 
@@ -46,8 +40,12 @@ class Timed:
     def high(self):
         return max(self.samples)
 
-    def __str__(self):
-        return f"{self.median:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+def least_of(ours, others):
+    """Whether `ours` are the lesser times: True or False where the middle halves of the samples lie apart, else None.
+    So a claim about times is only made where noise does not decide it."""
+    a, b = (statistics.quantiles(samples, n=4) for samples in (ours, others))
+    return True if a[2] < b[0] else False if b[2] < a[0] else None
 
 
 @dataclass
@@ -56,22 +54,28 @@ class Done:
     report: dict      # what --json prints
     wall_s: float     # of the job, without the start of the process
     cpu_s: float      # of the whole process
+    peak_bytes: int   # of its memory
     output: str       # what it printed before the report
 
     def counter(self, name):
         return self.report["counters"].get(name, 0)
 
 
-class Lab:
+class Lab(Record):
     def __init__(self, out, data, quick):
-        self.out, self.quick = out, quick
-        self.work = os.path.join(out, "work")  # data and outputs of jobs, removed with the next run
-        self.sections, self.current = [], None
+        super().__init__(out)
+        self.quick = quick
+        self.work = os.path.join(out, "work")  # data and outputs of jobs
         self._data = os.path.abspath(data) if data else None
         self._made = {}
-        os.makedirs(out, exist_ok=True)
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
+
+    @contextlib.contextmanager
+    def experiment(self, name, title):
+        with super().experiment(name, title):
+            yield
+        shutil.rmtree(os.path.join(self.work, name), ignore_errors=True)
 
     # ---- Data. Made once, when first asked for.
 
@@ -98,6 +102,12 @@ class Lab:
         return self._data is None
 
     @property
+    def other_data(self):
+        """Why counts of ratings differ from those of the papers."""
+        return ("ours are made-up ratings" if self.made_up else
+                "ours are IMDb's ratings of another day, and fewer of them")
+
+    @property
     def ratings(self):
         """The whole table, with a header."""
         if self._data:
@@ -115,10 +125,10 @@ class Lab:
         return self._once(f"words-{rows}.txt", lambda path: self.run(
             "generate", "words", "--rows", rows, "--seed", SEED, path))
 
-    def gap_sample(self, rows):
-        """A tenth of these words, at random gaps: a folder."""
-        return self._once(f"sample-{rows}", lambda path: self.submit(
-            "gap-sample", "--gap", 19, "--seed", SEED, self.words(rows), path))
+    def gap_sample(self, rows, gap):
+        """Some of these words, at random gaps of up to `gap` lines: a folder."""
+        return self._once(f"sample-{rows}-{gap}", lambda path: self.submit(
+            "gap-sample", "--gap", gap, "--seed", SEED, self.words(rows), path))
 
     def urls(self, rows, seed=SEED):
         """URL TAB NUMBER; a scratch file, for there may be many."""
@@ -150,24 +160,36 @@ class Lab:
 
     # ---- Jobs
 
+    def _start(self, arguments):
+        """glint with these arguments: what it printed, and what it used."""
+        command = ["glint", *map(str, arguments)]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            try:
+                _, status, usage = os.wait4(process.pid, 0)
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+            process.returncode = os.waitstatus_to_exitcode(status)
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode("utf-8", "replace"))
+        if process.returncode != 0:
+            raise Failure(f"{' '.join(command)}\nexit status {process.returncode}\n{texts[1]}")
+        return texts[0], usage
+
     def run(self, *arguments):
         """glint with these arguments: what it printed."""
-        command = ["glint", *map(str, arguments)]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            raise Failure(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stderr}")
-        return done.stdout
+        return self._start(arguments)[0]
 
     def submit(self, job, *arguments):
         """A job, by default on all processors; outputs are replaced, rows that do not fit skipped."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        text = self.run("submit", job, "--overwrite", "--json", "--bad-rows", "skip", *arguments)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        text, usage = self._start(["submit", job, "--overwrite", "--json", "--bad-rows", "skip", *arguments])
         output, _, last = text.rstrip("\n").rpartition("\n")
         done = json.loads(last)
-        return Done(done, done["elapsed_ms"] / 1e3, cpu, output)
+        return Done(done, done["elapsed_ms"] / 1e3, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, output)
 
     def repeats(self, usual=5):
         """How often to measure a time."""
@@ -198,74 +220,6 @@ class Lab:
         lines = [line.split("\t") for line in self.parts(output)]
         return [dict(zip(lines[0], map(number, line))) for line in lines[1:]]
 
-    # ---- The report
-
-    @contextlib.contextmanager
-    def experiment(self, name, title):
-        self.current = Section(name, title)
-        shutil.rmtree(os.path.join(self.out, name), ignore_errors=True)
-        os.makedirs(os.path.join(self.out, name))
-        yield
-        self.sections.append(self.current)
-        shutil.rmtree(os.path.join(self.work, name), ignore_errors=True)
-        self.current = None
-
-    def _add(self, kind, *what):
-        self.current.items.append((kind, *what))
-
-    def found(self, text):
-        """What the paper found, in a few sentences."""
-        self._add("text", "What the paper found", text)
-
-    def measured(self, text):
-        self._add("text", "What we measured", text)
-
-    def read(self, text):
-        self._add("text", "How to read it", text)
-
-    def command(self, text):
-        """A command that shows the same without this runner."""
-        self._add("command", text)
-
-    def check(self, good, text):
-        """A claim of the report; the run fails if it does not hold."""
-        self._add("check", bool(good), text)
-
-    def checked(self):
-        checks = [item[1] for section in self.sections for item in section.items
-                  if item[0] == "check"]
-        return sum(checks), len(checks) - sum(checks)
-
-    def table(self, name, columns, rows, caption="", shown=None):
-        """A TSV file; on the page too, or only its first `shown` rows (0: none)."""
-        rows = [list(row) for row in rows]
-        path = os.path.join(self.out, self.current.name, f"{name}.tsv")
-        with open(path, "w", encoding="utf-8") as file:
-            for row in [columns, *rows]:
-                file.write("\t".join(map(text_of, row)) + "\n")
-        if shown is None or shown > 0:
-            self._add("table", columns, rows[:shown], len(rows), caption, os.path.relpath(path, self.out))
-        return path
-
-    def plot(self, name, script, caption, size=(820, 430)):
-        """An SVG by gnuplot: `script` sets the axes and plots. Lines 1, 2, ... have COLORS."""
-        path = os.path.join(self.out, self.current.name, f"{name}.svg")
-        unique = f"{self.current.name}_{name}".replace("-", "_")  # of the ids inside the SVG
-        styles = "\n".join(f"set linetype {i} lc rgb '{color}' lw 2 pt 7 ps 0.6"
-                           for i, color in enumerate(COLORS, 1))
-        whole = (f"set terminal svg size {size[0]},{size[1]} dynamic font 'sans-serif,13' "
-                 f"name '{unique}'\nset output {quoted(path)}\nset encoding utf8\n"
-                 f"set datafile separator '\\t'\nset datafile commentschars ''\n{styles}\n"
-                 "set border 3 lc rgb '#555555'\nset tics nomirror\n"
-                 "set grid lc rgb '#dddddd' lw 1 dt 1\nset pointintervalbox 0\nset key outside right top\n"
-                 f"{script}\n")
-        done = subprocess.run(["gnuplot", "-"], input=whole, capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0 or done.stderr.strip():
-            raise Failure(f"gnuplot, plot {self.current.name}/{name}:\n{done.stderr}\n{whole}")
-        self._add("plot", path, caption)
-        return path
-
 
 def number(text):
     """An int, a float, or the text itself."""
@@ -273,13 +227,3 @@ def number(text):
         with contextlib.suppress(ValueError):
             return kind(text)
     return text
-
-
-def text_of(value):
-    """As it stands in a TSV file: doubles with all that counts, and no tabs."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ")
-
-
-def quoted(path):
-    """A path for gnuplot."""
-    return "'" + path.replace("'", "''") + "'"

@@ -3,20 +3,23 @@ import argparse
 import importlib
 import os
 import pkgutil
+import shutil
 import sys
 import time
 
 sys.dont_write_bytecode = True
 import experiments
 import report
-from lab import Failure, Lab
+from lab import Lab
+from published import Missing
+from record import Failure
 
 
 def load():
-    """The experiments, in the order of their numbers: every module in experiments/."""
+    """The experiments, in the order of their numbers: every module in experiments/ with a NAME."""
     found = [importlib.import_module(f"experiments.{module.name}")
              for module in pkgutil.iter_modules(experiments.__path__)]
-    return sorted(found, key=lambda experiment: experiment.ORDER)
+    return sorted((module for module in found if hasattr(module, "NAME")), key=lambda module: module.ORDER)
 
 
 def arguments(known):
@@ -25,6 +28,7 @@ def arguments(known):
     parser.add_argument("--data", metavar="RATINGS", help="a table instead of the made-up one")
     parser.add_argument("--out", metavar="DIR", help="where the report goes")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repeats")
+    parser.add_argument("--keep", action="store_true", help="leave DIR/work: data and outputs of jobs")
     parser.add_argument("--list", action="store_true", help="list the experiments and stop")
     parser.add_argument("--default-out", default="build/papers", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -36,6 +40,14 @@ def arguments(known):
     return args
 
 
+def check_all_shown(lab):
+    """When all experiments ran, each published figure stands in one of their tables."""
+    missing = lab.published.not_shown()
+    if missing:
+        raise Missing("no experiment shows these published figures:\n" + "\n".join(
+            f"  {f.paper}, {f.where}: {f.row} {f.column} = {f.value} {f.unit}" for f in missing))
+
+
 def main():
     table = {experiment.NAME: experiment for experiment in load()}
     args = arguments(table)
@@ -45,22 +57,29 @@ def main():
         return 0
     wanted = list(table) if not args.names or "all" in args.names else args.names
     lab = Lab(os.path.abspath(args.out or args.default_out), args.data, args.quick)
-    print("experiments:", flush=True)
-    for name in wanted:
-        begin = time.monotonic()
-        with lab.experiment(name, table[name].TITLE):
-            table[name].run(lab)
-        print(f"  {name:34} {time.monotonic() - begin:8.3f} s", flush=True)
-    page = report.write(lab)
+    try:
+        print("experiments:", flush=True)
+        for name in wanted:
+            begin = time.monotonic()
+            with lab.experiment(name, table[name].TITLE):
+                table[name].run(lab)
+            print(f"  {name:34} {time.monotonic() - begin:8.3f} s", flush=True)
+        page = report.write(lab)
+        if set(wanted) == set(table):
+            check_all_shown(lab)
+    finally:
+        if not args.keep:
+            shutil.rmtree(lab.work, ignore_errors=True)
     good, bad = lab.checked()
-    print(f"\nreport: {page}\n{good} checks hold, {bad} do not")
+    print(f"\nreport: {page}\n{len(lab.published.shown)} of {len(lab.published.figures)} published figures are in it"
+          f"\n{good} checks hold, {bad} do not")
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Failure as failure:
+    except (Failure, Missing) as failure:
         print(f"\n{failure}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

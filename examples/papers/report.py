@@ -1,68 +1,158 @@
 """The page: report.html, whole in itself. Plots are inlined; nothing is loaded from anywhere."""
 import html
+import math
 import os
 import platform
 import re
 import subprocess
 import time
 
+from published import Figure
+
+# One size for all text but headings, also inside the plots (record.TEXT_PX).
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
-       color: #222; background: #fff }
-h1 { font-size: 1.7rem } h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem }
-h3 { font-size: 1rem; margin: 1.2rem 0 0.2rem } p { margin: 0.3rem 0 0.8rem }
-.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: 0.85rem; margin: 0.5rem 0 }
-th, td { padding: 0.15rem 0.6rem; text-align: right; border-bottom: 1px solid #eee; white-space: nowrap }
-th { border-bottom: 1px solid #999 } td.word, th.word { text-align: left }
-figure { margin: 1rem 0 } figure svg { width: 100%; height: auto }
-figcaption, .small { font-size: 0.85rem; color: #555 }
-pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto; font-size: 0.85rem }
-.good::before { content: "holds: "; color: #27762a; font-weight: bold }
-.bad::before { content: "does not hold: "; color: #b3261e; font-weight: bold }
+body { font: 15px/1.5 'DejaVu Sans', system-ui, sans-serif; max-width: 1080px; margin: 2rem auto; padding: 0 1rem;
+       color: #222; background: #fff; overflow-wrap: break-word }
+h1 { font-size: 26px; line-height: 1.2 } h3 { font-size: 15px; margin: 1.2rem 0 0.2rem } p { margin: 0.3rem 0 0.8rem }
+h2 { font-size: 20px; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem }
+.scroll { overflow-x: auto; margin: 0.8rem 0 0.3rem } table { border-collapse: collapse }
+th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #e4e4e4; vertical-align: top; white-space: nowrap;
+         text-align: right; font-variant-numeric: tabular-nums }
+th { border-bottom: 1px solid #888; vertical-align: bottom } td.word, th.word { text-align: left }
+td.published, th.published { background: #f6f2e4 }
+.scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: #fff; z-index: 1 }
+.claims td { white-space: normal; min-width: 9rem } .claims td:first-child { min-width: 3.2rem }
+.panels { display: flex; flex-wrap: wrap; gap: 0.5rem } .panels svg { max-width: 100%; height: auto }
+figure { margin: 1rem 0 } figcaption, .note { color: #555 } summary { cursor: pointer }
+code, pre { font-family: 'DejaVu Sans Mono', ui-monospace, monospace; font-size: 13.5px }
+pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto }
+.good b { color: #27762a } .bad b { color: #b3261e } .open b { color: #775500 }
 """
 
 
-def shown(value):
-    """A number as a reader wants it."""
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def inline(text):
+    """Text of the page: `code` is code, everything else is as it stands."""
+    plain = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
 
 
 def paragraphs(text):
-    """Blank lines part them; `code` is code."""
-    out = []
-    for part in re.split(r"\n\s*\n", text.strip()):
-        plain = html.escape(" ".join(part.split()), quote=False)
-        out.append("<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", plain) + "</p>")
-    return "\n".join(out)
+    """Blank lines part them."""
+    return "\n".join(f"<p>{inline(part)}</p>" for part in re.split(r"\n\s*\n", text.strip()))
 
 
-def table(columns, rows, count, caption, path):
-    words = [any(isinstance(row[i], str) for row in rows) for i in range(len(columns))]
+# ---- Tables: the numbers of a column are written alike, and stand to the right
 
-    def cells(tag, row):
-        return "".join(f"<{tag}{' class=word' if word else ''}>{html.escape(shown(cell))}</{tag}>"
-                       for word, cell in zip(words, row))
-    lines = ["<div class=scroll><table>", f"<tr>{cells('th', columns)}</tr>",
-             *(f"<tr>{cells('td', row)}</tr>" for row in rows), "</table></div>"]
+def decimals_of(values):
+    """As many as make four digits of the largest; None where that would make nothing of the least ones."""
+    sizes = [abs(value) for value in values if value != 0 and math.isfinite(value)]
+    if not sizes:
+        return 0
+    decimals = max(0, min(6, 3 - math.floor(math.log10(max(sizes)))))
+    return decimals if min(sizes) >= 5 * 10 ** -decimals else None
+
+
+def plain_number(value):
+    """Three digits that count, without an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def column_texts(cells):
+    """The cells of one column as texts, and whether they are numbers."""
+    floats = [cell for cell in cells if isinstance(cell, float)]
+    decimals = decimals_of(floats)
+
+    def text(cell):
+        if cell is None:
+            return ""
+        if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+            return str(cell)
+        if isinstance(cell, int):
+            return f"{cell:,}"
+        return plain_number(cell) if decimals is None else f"{cell:,.{decimals}f}"
+
+    def is_number(cell):
+        return cell is None or isinstance(cell, (int, float)) or isinstance(cell, Figure) and cell.number is not None
+    return [text(cell) for cell in cells], all(map(is_number, cells))
+
+
+def table(columns, rows, count, caption, path, why, fold):
+    texts, numeric = zip(*(column_texts([row[i] for row in rows]) for i in range(len(columns))))
+    published = [any(isinstance(row[i], Figure) for row in rows) for i in range(len(columns))]
+
+    def line(tag, cells):
+        return "<tr>" + "".join(
+            f"<{tag} class='{'' if number else 'word'}{' published' if figure else ''}'>{html.escape(cell)}</{tag}>"
+            for cell, number, figure in zip(cells, numeric, published)) + "</tr>"
     more = "" if len(rows) == count else f", the first {len(rows)} rows of {count}"
-    lines.append(f"<p class=small>{html.escape(caption)} <code>{html.escape(path)}</code>{more}</p>")
+    lines = ["<div class=scroll><table>", line("th", columns),
+             *(line("td", [column[i] for column in texts]) for i in range(len(rows))), "</table></div>"]
+    if fold:
+        lines = [f"<details><summary>{inline(fold)} ({len(rows)} rows)</summary>", *lines, "</details>"]
+    differ = f" Where paper and measurement differ: {inline(why)}." if any(published) else ""
+    lines.append(f"<p class=note>{inline(caption)}{differ} <code>{html.escape(path)}</code>{more}</p>")
     return "\n".join(lines)
 
 
-def figure(path, caption):
-    """The SVG without its XML head; gnuplot names its symbols alike in each, a page needs them apart."""
-    with open(path, encoding="utf-8") as file:
-        svg = file.read()
-    own = os.path.relpath(path, os.path.dirname(os.path.dirname(path))).replace("/", "-")[:-len("svg")]
-    svg = re.sub(r"""(\bid=['"]|href=['"]#|url\(#)""", rf"\1{own}", svg[svg.index("<svg"):])
-    return f"<figure>\n{svg}\n<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+def figure(paths, caption):
+    """The SVGs without their XML heads; gnuplot names its symbols alike in each, a page needs them apart."""
+    svgs = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            svg = file.read()
+        own = os.path.relpath(path, os.path.dirname(os.path.dirname(path))).replace("/", "-")[:-len("svg")]
+        svgs.append(re.sub(r"""(\bid=['"]|href=['"]#|url\(#)""", rf"\1{own}", svg[svg.index("<svg"):]))
+    return ("<figure>\n<div class=panels>" + "\n".join(svgs)
+            + f"</div>\n<figcaption>{inline(caption)}</figcaption>\n</figure>")
 
 
-def item(kind, *what):
+# ---- What papers say
+
+def citation(source):
+    return f"{source.authors}: {source.title}, {source.institution}, {source.year}"
+
+
+def found(published, paper, text):
+    source = published.sources[paper]
+    return (f"<h3>What the paper found</h3>\n{paragraphs(text)}\n"
+            f"<p class=note><a href='#{paper}'>{paper}</a>: {html.escape(citation(source))}</p>")
+
+
+VERDICTS = {True: ("good", "holds"), False: ("bad", "does not hold"), None: ("open", "not comparable")}
+
+
+def claims(lab):
+    """The first thing on the page: a row for each claim of each paper."""
+    rows = []
+    for claim in sorted(lab.claims, key=lambda claim: claim.paper):  # stable: as the experiments said them
+        kind, verdict = VERDICTS[claim.holds]
+        why = f": {inline(claim.why)}" if claim.why else ""
+        rows.append(f"<tr><td class=word><a href='#{claim.paper}'>{claim.paper}</a></td>"
+                    f"<td class=word>{inline(claim.says)} ({inline(claim.where)})</td>"
+                    f"<td class=word>{inline(claim.measured)}</td>"
+                    f"<td class='word {kind}'><b>{verdict}</b>{why}</td>"
+                    f"<td class=word><a href='#{claim.section}'>{claim.section}</a></td></tr>")
+    return ["<div class=scroll><table class=claims>", "<tr><th class=word>paper</th><th class=word>what it says</th>"
+            "<th class=word>what was measured</th><th class=word>verdict</th><th class=word>section</th></tr>",
+            *rows, "</table></div>"]
+
+
+def references(lab):
+    lines = ["<h2 id=references>References</h2>", "<p>As each document states it.</p>", "<dl>"]
+    for source in lab.published.sources.values():
+        count = sum(figure.paper == source.paper for figure in lab.published.figures)
+        lines.append(f"<dt id={source.paper}>{source.paper}</dt><dd>{html.escape(citation(source))} "
+                     f"({html.escape(source.kind)}); {count} figures of it are on this page.</dd>")
+    return [*lines, "</dl>"]
+
+
+def item(lab, kind, *what):
     if kind == "text":
         return f"<h3>{html.escape(what[0])}</h3>\n{paragraphs(what[1])}"
+    if kind == "found":
+        return found(lab.published, *what)
     if kind == "table":
         return table(*what)
     if kind == "plot":
@@ -70,41 +160,47 @@ def item(kind, *what):
     if kind == "command":
         return f"<pre>{html.escape(what[0].strip())}</pre>"
     assert kind == "check"
-    return f"<p class={'good' if what[0] else 'bad'}>{html.escape(what[1])}</p>"
+    name, verdict = ("good", "checked") if what[0] else ("bad", "check fails")
+    return f"<p class={name}><b>{verdict}:</b> {inline(what[1])}</p>"
 
+
+# ---- The page
 
 def machine():
     model = platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            found = re.search(r"^model name\s*:\s*(.+)$", file.read(), re.MULTILINE)
-        model = found.group(1) if found else model
+            found_model = re.search(r"^model name\s*:\s*(.+)$", file.read(), re.MULTILINE)
+        model = found_model.group(1) if found_model else model
     except OSError:
         pass
     return f"{len(os.sched_getaffinity(0))} processors, {model}"
 
 
+def run_line(lab):
+    version = subprocess.run(["glint", "version"], capture_output=True, text=True, check=False)
+    data = f"{lab.rows:,} made-up ratings" if lab.made_up else f"the ratings in {lab.ratings}"
+    good, bad = lab.checked()
+    parts = [version.stdout.splitlines()[0] if version.stdout else "", machine(), data]
+    if lab.quick:
+        parts.append("--quick: the numbers are rough")
+    parts.append(time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()))
+    return f"<p class=note>{html.escape('; '.join(parts))}. {good} checks of this report hold, {bad} do not.</p>"
+
+
 def write(lab):
     """Writes report.html; its path."""
-    version = subprocess.run(["glint", "version"], capture_output=True, text=True, check=False)
-    data = (f"{lab.rows:,} made-up ratings" if lab.made_up else f"the ratings in {lab.ratings}")
-    good, bad = lab.checked()
-    head = [f"<p class=small>{html.escape(version.stdout.splitlines()[0] if version.stdout else '')}"
-            f"; {html.escape(machine())}; {html.escape(data)}"
-            f"{'; --quick: the numbers are rough' if lab.quick else ''}"
-            f"; {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}. "
-            f"{good} claims hold, {bad} do not.</p>", "<ul>",
-            *(f"<li><a href='#{s.name}'>{s.name}</a>: {html.escape(s.title)}</li>"
-              for s in lab.sections), "</ul>"]
+    contents = ["<h2 id=experiments>Experiments</h2>", "<ul>",
+                *(f"<li><a href='#{s.name}'>{s.name}</a>: {html.escape(s.title)}</li>" for s in lab.sections), "</ul>"]
     body = []
     for section in lab.sections:
         body.append(f"<h2 id='{section.name}'>{section.name}: {html.escape(section.title)}</h2>")
-        body += [item(*what) for what in section.items]
+        body += [item(lab, *what) for what in section.items]
     path = os.path.join(lab.out, "report.html")
     with open(path, "w", encoding="utf-8") as file:
         file.write("<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n"
                    "<meta name=viewport content='width=device-width'>\n"
-                   f"<title>glint: what the papers measured</title>\n<style>{STYLE}</style>\n"
-                   "<h1>What the papers measured, measured again</h1>\n"
-                   + "\n".join(head + body) + "\n</html>\n")
+                   f"<title>glint: what the papers published, beside what was measured</title>\n<style>{STYLE}</style>\n"
+                   "<h1>What the papers published, beside what was measured</h1>\n"
+                   + "\n".join([*claims(lab), run_line(lab), *contents, *body, *references(lab)]) + "\n</html>\n")
     return path

@@ -1,0 +1,160 @@
+"""What an experiment shows: texts, tables, plots, checks and claims, in the order of the page.
+
+report.py makes a page of it. A table may have published figures (lab.paper); then it says why they differ
+from what was measured.
+"""
+import contextlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+from published import Figure, Missing, Published
+
+COLORS = ("#3366aa", "#cc5533", "#559944", "#8855aa", "#997700", "#338899", "#aa3377", "#666666")
+PAPER_COLOR = "#222222"  # of what a paper published, in every plot
+TEXT_PX = 15             # of all text in plots: that of the page
+PANEL = (520, 360)
+
+
+class Failure(Exception):
+    """Something that ends the run; its text says what to do."""
+
+
+@dataclass
+class Section:
+    name: str
+    title: str
+    items: list = field(default_factory=list)  # (kind, ...), in the order of the page
+
+
+@dataclass
+class Claim:
+    """What a paper says, beside what was measured. holds: None where it cannot be compared."""
+    paper: str
+    where: str
+    says: str
+    measured: str
+    holds: bool | None
+    why: str
+    section: str
+
+
+class Record:
+    def __init__(self, out):
+        self.out = out
+        self.published = Published()
+        self.sections, self.claims, self.current = [], [], None
+        os.makedirs(out, exist_ok=True)
+
+    @contextlib.contextmanager
+    def experiment(self, name, title):
+        self.current = Section(name, title)
+        shutil.rmtree(os.path.join(self.out, name), ignore_errors=True)
+        os.makedirs(os.path.join(self.out, name))
+        yield
+        self.sections.append(self.current)
+        self.current = None
+
+    def _add(self, kind, *what):
+        self.current.items.append((kind, *what))
+
+    # ---- What the papers say
+
+    def paper(self, paper, where, row="", column=""):
+        """A published figure, for a table."""
+        return self.published.figure(paper, where, row, column)
+
+    def found(self, paper, text):
+        """What the paper found, in a few sentences; their numbers must be published ones."""
+        self.published.check_quotation(paper, text)
+        self._add("found", paper, text)
+
+    def claim(self, paper, where, says, measured, holds, why=""):
+        """A row of the page's first table. `why` is wanted where the claim does not hold, or cannot be compared."""
+        self.published.check_quotation(paper, says)
+        if not holds and not why:
+            raise Missing(f"a claim that does not hold, or is not comparable, needs a reason: {says}")
+        holds = None if holds is None else bool(holds)
+        self.claims.append(Claim(paper, where, says, measured, holds, why, self.current.name))
+
+    # ---- What we say
+
+    def measured(self, text):
+        self._add("text", "What we measured", text)
+
+    def read(self, text):
+        self._add("text", "How to read it", text)
+
+    def command(self, text):
+        """A command that shows the same without this runner."""
+        self._add("command", text)
+
+    def check(self, good, text):
+        """A claim of the report; the run fails if it does not hold."""
+        self._add("check", bool(good), text)
+
+    def checked(self):
+        checks = [item[1] for section in self.sections for item in section.items if item[0] == "check"]
+        return sum(checks), len(checks) - sum(checks)
+
+    # ---- Tables and plots
+
+    def table(self, name, columns, rows, caption="", shown=None, why=None, fold=False):
+        """A TSV file; on the page too, or only its first `shown` rows (0: none). `why`: why what was measured differs
+        from what the paper has. `fold`: the page shows it when asked for."""
+        rows = [list(row) for row in rows]
+        path = os.path.join(self.out, self.current.name, f"{name}.tsv")
+        with open(path, "w", encoding="utf-8") as file:
+            for row in [columns, *rows]:
+                file.write("\t".join(map(text_of, row)) + "\n")
+        if shown == 0:
+            return path
+        figures = [cell for row in rows[:shown] for cell in row if isinstance(cell, Figure)]
+        if figures and why is None:
+            raise Missing(f"the table {name} has published figures, and does not say why ours differ")
+        for figure in figures:
+            self.published.show(figure, self.current.name)
+        self._add("table", columns, rows[:shown], len(rows), caption, os.path.relpath(path, self.out), why, fold)
+        return path
+
+    def plot(self, name, script, caption, size=PANEL):
+        """A figure of one panel."""
+        self.panels(name, [script], caption, size)
+
+    def panels(self, name, scripts, caption, size=PANEL):
+        """A figure of SVGs by gnuplot, side by side where there is room: each script sets its axes and plots. Lines
+        1, 2, ... have COLORS; the legend is below the data."""
+        paths = [self._draw(f"{name}-{i}" if len(scripts) > 1 else name, script, size)
+                 for i, script in enumerate(scripts, 1)]
+        self._add("plot", paths, caption)
+
+    def _draw(self, name, script, size):
+        path = os.path.join(self.out, self.current.name, f"{name}.svg")
+        unique = f"{self.current.name}_{name}".replace("-", "_")  # of the ids inside the SVG
+        styles = "\n".join(f"set linetype {i} lc rgb '{color}' lw 2 pt 7 ps 0.6"
+                           for i, color in enumerate(COLORS, 1))
+        whole = (f"set terminal svg size {size[0]},{size[1]} fixed noenhanced font 'sans-serif,{TEXT_PX}' "
+                 f"name '{unique}'\nset output {quoted(path)}\nset encoding utf8\n"
+                 f"set datafile separator '\\t'\nset datafile commentschars ''\n{styles}\n"
+                 f"set style line 10 lc rgb '{PAPER_COLOR}' lw 2 pt 4 ps 0.8 dt 2\n"
+                 "set border 3 lc rgb '#555555'\nset tics nomirror\nset lmargin 10\nset rmargin 3\n"
+                 "set grid lc rgb '#dddddd' lw 1 dt 1\nset pointintervalbox 0\n"
+                 "set key bmargin center horizontal samplen 2\n"
+                 f"{script}\n")
+        done = subprocess.run(["gnuplot", "-"], input=whole, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or done.stderr.strip():
+            raise Failure(f"gnuplot, plot {self.current.name}/{name}:\n{done.stderr}\n{whole}")
+        return path
+
+
+def text_of(value):
+    """As it stands in a TSV file: doubles with all that counts, and no tabs."""
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ")
+
+
+def quoted(path):
+    """A path for gnuplot."""
+    return "'" + path.replace("'", "''") + "'"
