@@ -67,7 +67,8 @@
     X(909, FETCH_FAILED,        1, 1, "a map output cannot be fetched")                            \
     X(910, TOO_MANY_LOSSES,     1, 0, "too many executors were lost")                              \
     X(911, PATH_NOT_SHARED,    73, 0, "a path is not the same on every node")                      \
-    X(912, JOB_MISSING,        66, 0, "no such job runs")
+    X(912, JOB_MISSING,        66, 0, "no such job runs")                                          \
+    X(913, NOT_PERMITTED,      77, 0, "not permitted with this secret")
 /* clang-format on */
 
 enum glint_code {

@@ -67,7 +67,9 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     buffer_fini(&payload);
     if (r != 0) return;
     assert(c.found <= c.answers && c.answers <= cluster->executor_count);
-    if (c.answers == 0)
+    if (c.answers == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
+        *error = c.why;
+    else if (c.answers == 0)
         error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
                   "none of %u executors answers: %s", cluster->executor_count, c.why.cause);
     else if (c.found == 0)

@@ -1,7 +1,9 @@
-/* glint secret new FILE: makes the secret that the processes of a cluster share. */
+/* glint secret new FILE: makes the secret that the processes of a cluster share.
+ * glint secret derive SECRET FILE: makes the client secret that belongs to it. */
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/verbs.h"
+#include "engine/base/error.h"
 #include "engine/net/secret.h"
 
 static int new_run(const struct cli_program *program, int argc, char **argv)
@@ -25,15 +27,52 @@ static int new_run(const struct cli_program *program, int argc, char **argv)
     return error.code != GLINT_OK ? cli_fail(&error) : 0;
 }
 
+static void derive(const char *from, const char *path, struct glint_error *error)
+{
+    struct secrets secrets;
+    if (secret_load(env_real(), from, &secrets, error) != 0) return;
+    if (secrets.kind == SECRET_CLIENT)
+        error_set(error, GLINT_E_SECRET, "name the file of the cluster's own secret",
+                  "%s holds a client secret, from which no other is derived", from);
+    else
+        secret_create_client(env_real(), &secrets, path, error);
+    secret_clear(&secrets);
+}
+
+static int derive_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_syntax syntax = {
+        .command = "glint secret derive",
+        .summary = "Makes the client secret of the first secret in SECRET, in a new FILE.",
+        .help = "Whoever has FILE may ask for the status of the cluster, and nothing else: "
+                "glint status --cluster CLUSTER --secret-file FILE. It is valid for as long as the "
+                "executors accept the secret that it was derived from.",
+        .arguments = "SECRET FILE",
+        .arguments_min = 2,
+        .arguments_max = 2};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_open(&line, &syntax, argc, argv, &status)) return status;
+    derive(line.arguments[0], line.arguments[1], &error);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+}
+
 static int secret_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_verb secret_new = {
         .name = "new", .summary = "make a secret", .usage = "FILE", .run = new_run};
-    static const struct cli_verb *const verbs[] = {&secret_new, NULL};
+    static const struct cli_verb secret_derive = {.name = "derive",
+                                                  .summary = "make one that only asks for status",
+                                                  .usage = "SECRET FILE",
+                                                  .run = derive_run};
+    static const struct cli_verb *const verbs[] = {&secret_new, &secret_derive, NULL};
     return cli_dispatch(program, "glint secret", "Makes secrets for clusters.", verbs, argc, argv);
 }
 
 const struct cli_verb verb_secret = {.name = "secret",
                                      .summary = "make a secret for a cluster",
-                                     .usage = "new FILE",
+                                     .usage = "new FILE | derive SECRET FILE",
                                      .run = secret_run};

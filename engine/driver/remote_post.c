@@ -49,7 +49,7 @@ static void post_rest(struct post *p)
 
 static bool is_final(enum glint_code code)
 {
-    return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH;
+    return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
 }
 
 static void post_fail(struct post *p, const struct glint_error *why)

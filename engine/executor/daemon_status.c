@@ -53,6 +53,15 @@ int status_answer(struct visitor *v, struct glint_error *error)
     return r;
 }
 
+static void refuse_client_secret(struct visitor *v)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
+              "a client secret may only ask for status, not cancel a job");
+    log_error(LOG_WARN, &(struct log_ids){.peer = conn_address(v->conn)}, &why);
+    visitor_refuse(v, &why);
+}
+
 int cancel_answer(struct visitor *v, struct glint_slice payload, struct glint_error *error)
 {
     struct daemon *d = v->d;
@@ -62,6 +71,10 @@ int cancel_answer(struct visitor *v, struct glint_slice payload, struct glint_er
     if (r != 0) return r;
     if (v->is_driver)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver ends its own job, not others");
+    if (conn_is_client_only(v->conn)) {
+        refuse_client_secret(v);
+        return 0;
+    }
     for (struct visitor *o = d->visitors; o != NULL && r == 0; o = o->next) {
         bool meant = wish.job != 0 ? o->job == wish.job : strcmp(o->name, wish.name) == 0;
         struct buffer passed_on = {NULL, 0, 0};

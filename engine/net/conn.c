@@ -5,6 +5,7 @@
 
 #include "engine/base/text.h"
 #include "engine/net/conn_internal.h"
+#include "engine/net/setup.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -188,7 +189,6 @@ void conn_name_peer(struct conn *c)
 
 void conn_begin(struct conn *c)
 {
-    struct glint_error why = {.code = GLINT_OK};
     if (c->dialling) {
         conn_advance(c, CONN_SECURING);
         conn_name_peer(c);
@@ -200,15 +200,20 @@ void conn_begin(struct conn *c)
         conn_fail_uv(c, r, "use the socket");
         return;
     }
-    if (c->net->tls == NULL) {
+    if (c->net->tls == NULL)
         conn_greet(c);
-        return;
-    }
-    c->tls = tls_open(c->net->tls, c->dialling, &why);
-    if (c->tls == NULL)
-        conn_fail(c, &why);
-    else
+    else if (c->dialling && conn_open_tls(c))
         conn_flush(c);
+}
+
+bool conn_open_tls(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->tls == NULL && c->state == CONN_SECURING);
+    net_refresh(c->net);
+    c->tls = tls_open(c->net->tls, c->dialling, &why);
+    if (c->tls == NULL) conn_fail(c, &why);
+    return c->tls != NULL;
 }
 
 /* ---- What is known */
@@ -230,6 +235,12 @@ const struct hello *conn_peer(const struct conn *c)
 {
     assert(c->was_open);
     return &c->peer;
+}
+
+bool conn_is_client_only(const struct conn *c)
+{
+    assert(c->was_open && !c->dialling);
+    return c->tls != NULL && tls_kind(c->tls) == SECRET_CLIENT;
 }
 
 const char *conn_address(const struct conn *c)

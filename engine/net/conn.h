@@ -16,11 +16,19 @@
 
 #include <uv.h>
 
-/* What connections of one process share. Constant while one lives, but for the counters. */
+/* Where the secrets of a net come from, and what the file was like when it was read. */
+struct secret_file {
+    const char *path; /* NULL: it is never read again */
+    struct env_stat seen;
+};
+
+/* What connections of one process share. Constant while one lives, but for the counters and for
+ * secrets that change. */
 struct net {
     uv_loop_t *loop;
     struct env *env;
     struct tls_context *tls; /* NULL: insecure_plaintext */
+    struct secret_file secret_file;
     struct hello self;       /* channel and wanted are each connection's */
     uint64_t connect_ms;     /* deadline from dialling or accepting to OPEN */
     uint64_t bytes_sent, bytes_received;
@@ -72,6 +80,8 @@ void conn_close(struct conn *c, bool flush);
 void conn_expect_acks(struct conn *c, uint64_t ms);
 bool conn_is_open(const struct conn *c);
 const struct hello *conn_peer(const struct conn *c);
+/* Whether the other side has proved no more than a client secret; of an accepted connection. */
+bool conn_is_client_only(const struct conn *c);
 /* "10.0.0.2:7400" */
 const char *conn_address(const struct conn *c);
 /* The other side's address alone, as conn_dial takes it. */

@@ -80,6 +80,15 @@ static void let_in(struct conn *c)
     refuse(c, &why);
 }
 
+/* Whoever proved a client secret only is a client. 0 or a code. */
+static int check_secret(const struct conn *c, struct glint_error *why)
+{
+    bool client_only = c->tls != NULL && !c->dialling && tls_kind(c->tls) == SECRET_CLIENT;
+    if (!client_only || c->peer.role == ROLE_CLIENT) return 0;
+    return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
+                     "%s has a client secret: it may only ask for status", c->peer.node);
+}
+
 void conn_greeted(struct conn *c, enum frame_type type, struct glint_slice payload)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -92,7 +101,7 @@ void conn_greeted(struct conn *c, enum frame_type type, struct glint_slice paylo
     if (hello_decode(payload, &c->peer, &why) == 0) {
         if (!c->dialling) c->channel = c->peer.channel;
         struct hello self = own_hello(c);
-        hello_check(&self, &c->peer, &why);
+        if (check_secret(c, &why) == 0) hello_check(&self, &c->peer, &why);
     }
     if (why.code != GLINT_OK && c->dialling)
         conn_fail(c, &why);

@@ -42,7 +42,7 @@ struct conn {
     enum channel channel;
     struct hello peer;
     uint8_t wanted[INCARNATION_BYTES];
-    struct tls *tls;
+    struct tls *tls; /* NULL: plain text, or accepted and still silent */
     const struct conn_events *events; /* NULL: none yet */
     void *arg;
     struct glint_error why;
@@ -83,6 +83,9 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
 void conn_name_peer(struct conn *c);
 /* The TCP connection is there: TLS and hello begin. */
 void conn_begin(struct conn *c);
+/* With the secrets of now. An accepted connection needs no TLS before its first byte: one that
+ * stays silent costs little. False: it has ended. */
+bool conn_open_tls(struct conn *c);
 void conn_advance(struct conn *c, enum conn_state state);
 /* It ends, with *why unless it has another reason already. */
 void conn_fail(struct conn *c, const struct glint_error *why);

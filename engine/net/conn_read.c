@@ -201,6 +201,7 @@ static bool secure(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (c->unproved == 0 && is_stranger(c, bytes.data, bytes.size)) return false;
+    if (c->tls == NULL && !conn_open_tls(c)) return false;
     if (c->unproved > UNPROVED_MAX) {
         error_set(&why, GLINT_E_AUTH, NULL, "a TLS handshake of more than %llu bytes",
                   (unsigned long long)UNPROVED_MAX);
@@ -248,13 +249,14 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *c = handle->data;
     (void)suggested;
-    uint64_t n = c->tls == NULL ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
+    bool plain = c->net->tls == NULL;
+    uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place)
         *out = uv_buf_init((char *)c->into + c->fill, (unsigned)n);
     else
         *out = uv_buf_init((char *)read_buffer,
-                           c->tls == NULL && c->short_read ? READ_SHORT_BYTES : READ_BYTES);
+                           plain && c->short_read ? READ_SHORT_BYTES : READ_BYTES);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -270,7 +272,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (is_over(c)) return;
     if (c->in_place)
         payload_grew(c, (uint64_t)n);
-    else if (c->tls == NULL)
+    else if (c->net->tls == NULL)
         take(c, read_buffer, (uint64_t)n);
     else
         take_secret(c, (struct glint_slice){read_buffer, (uint64_t)n});

@@ -217,6 +217,7 @@ void conn_flush(struct conn *c)
     uv_buf_t bufs[WRITE_BUFS];
     if (c->busy || c->corked || c->broken || c->shut) return;
     if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
+    if (c->net->tls != NULL && c->tls == NULL) return; /* it has yet to say something */
     assert(c->writing == NULL);
     unsigned n = c->tls == NULL ? gather_plain(c, bufs) : gather_secret(c, bufs, &why);
     if (n > 0) {

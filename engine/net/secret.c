@@ -5,16 +5,21 @@
 #include "engine/base/text.h"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HEX_BYTES      (2 * SECRET_BYTES)
-#define FILE_BYTES_MAX (HEX_BYTES + 2) /* with an end of line */
+#define CLIENT_WORD    "client "
+#define CLIENT_INFO    "glint client 1 secret"
+#define LINE_BYTES_MAX (sizeof CLIENT_WORD + HEX_BYTES + 2) /* with an end of line */
+#define FILE_BYTES_MAX (SECRETS_MAX * LINE_BYTES_MAX)
 #define HINT_NEW       "make one with `glint secret new FILE`, and copy it to every node"
 
 static int refuse(struct glint_error *error, const char *path, const char *what, const char *hint)
@@ -31,10 +36,9 @@ static int hex_digit(uint8_t c)
 }
 
 /* Not short, and not one digit over and over, as an editor or a mistake leaves it. */
-static bool parse(const uint8_t *text, uint64_t size, struct secret *out)
+static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
 {
     bool varied = false;
-    while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r')) size--;
     if (size != HEX_BYTES) return false;
     for (unsigned i = 0; i < SECRET_BYTES; i++) {
         int high = hex_digit(text[(size_t)2 * i]), low = hex_digit(text[(size_t)2 * i + 1]);
@@ -43,6 +47,38 @@ static bool parse(const uint8_t *text, uint64_t size, struct secret *out)
         varied = varied || text[(size_t)2 * i] != text[0] || text[(size_t)2 * i + 1] != text[0];
     }
     return varied;
+}
+
+/* One line joins *out. NULL, or what is wrong with it. */
+static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets *out)
+{
+    static const uint64_t word = sizeof CLIENT_WORD - 1;
+    bool client = size > word && memcmp(text, CLIENT_WORD, word) == 0;
+    enum secret_kind kind = client ? SECRET_CLIENT : SECRET_PEER;
+    if (out->count == SECRETS_MAX) return "more secrets than a file may list (8)";
+    if (out->count > 0 && kind != out->kind) return "secrets and client secrets in one file";
+    if (client) {
+        text += word;
+        size -= word;
+    }
+    if (!parse_hex(text, size, &out->list[out->count])) return "not 64 varied hexadecimal digits";
+    out->kind = kind;
+    out->count++;
+    return NULL;
+}
+
+/* Empty lines are passed over. NULL, or what is wrong. */
+static const char *parse(const uint8_t *text, uint64_t size, struct secrets *out)
+{
+    const char *wrong = NULL;
+    for (uint64_t at = 0, end; at < size && wrong == NULL; at = end + 1) {
+        end = at;
+        while (end < size && text[end] != '\n') end++;
+        uint64_t n = end - at;
+        if (n > 0 && text[end - 1] == '\r') n--;
+        if (n > 0) wrong = parse_line(text + at, n, out);
+    }
+    return wrong == NULL && out->count == 0 ? "not 64 varied hexadecimal digits" : wrong;
 }
 
 static int check_file(struct env *env, int file, const char *path, struct glint_error *error)
@@ -60,9 +96,11 @@ static int check_file(struct env *env, int file, const char *path, struct glint_
     return 0;
 }
 
-int secret_load(struct env *env, const char *path, struct secret *out, struct glint_error *error)
+int secret_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error)
 {
     uint8_t text[FILE_BYTES_MAX + 1];
+    const char *wrong = NULL;
+    *out = (struct secrets){.count = 0};
     int file = env->open(env, path, ENV_OWN);
     if (file == -ELOOP) return refuse(error, path, "a symbolic link", "name the file itself");
     if (file == -ENOENT) return refuse(error, path, "there is no such file", HINT_NEW);
@@ -71,24 +109,24 @@ int secret_load(struct env *env, const char *path, struct secret *out, struct gl
     int64_t n = r == 0 ? env_read_full(env, file, text, sizeof text, 0) : 0;
     env->close(env, file); /* nothing was written: nothing to lose */
     if (n < 0) r = error_set_system(error, GLINT_E_SECRET, (int)n, "read", path);
-    if (r == 0 && !parse(text, (uint64_t)n, out))
-        r = refuse(error, path, "not 64 varied hexadecimal digits", HINT_NEW);
+    if (r == 0) wrong = parse(text, (uint64_t)n, out);
+    if (wrong != NULL) r = refuse(error, path, wrong, HINT_NEW);
     OPENSSL_cleanse(text, sizeof text);
     if (r != 0) secret_clear(out);
     assert((r == 0) == (error->code == GLINT_OK));
     return r;
 }
 
-int secret_create(struct env *env, const char *path, struct glint_error *error)
+/* A new file of one line, `word` and the secret. 0 or a code. */
+static int create(struct env *env, const char *path, const char *word, const struct secret *secret,
+                  struct glint_error *error)
 {
-    struct secret s;
-    char text[HEX_BYTES + 2];
-    if (env->random(env, s.bytes, sizeof s.bytes) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-    for (unsigned i = 0; i < SECRET_BYTES; i++)
-        snprintf(text + (size_t)2 * i, 3, "%02x", s.bytes[i]);
-    text[HEX_BYTES] = '\n';
-    secret_clear(&s);
+    char text[LINE_BYTES_MAX];
+    size_t size = strlen(word);
+    memcpy(text, word, size);
+    for (unsigned i = 0; i < SECRET_BYTES; i++, size += 2)
+        snprintf(text + size, 3, "%02x", secret->bytes[i]);
+    text[size++] = '\n';
     int r = 0, file = env->open(env, path, ENV_CREATE);
     if (file == -EEXIST)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file; a secret is never replaced",
@@ -96,7 +134,7 @@ int secret_create(struct env *env, const char *path, struct glint_error *error)
     else if (file < 0)
         r = error_set_system(error, GLINT_E_SECRET, file, "create", path);
     if (r == 0) {
-        int w = env_write_all(env, file, text, HEX_BYTES + 1);
+        int w = env_write_all(env, file, text, size);
         int c = env->close(env, file);
         if (w == 0) w = c;
         if (w != 0) {
@@ -107,6 +145,53 @@ int secret_create(struct env *env, const char *path, struct glint_error *error)
     OPENSSL_cleanse(text, sizeof text);
     return r;
 }
+
+int secret_create(struct env *env, const char *path, struct glint_error *error)
+{
+    struct secret s;
+    if (env->random(env, s.bytes, sizeof s.bytes) != 0)
+        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+    int r = create(env, path, "", &s, error);
+    OPENSSL_cleanse(&s, sizeof s);
+    return r;
+}
+
+int secret_create_client(struct env *env, const struct secrets *from, const char *path,
+                         struct glint_error *error)
+{
+    struct secret s;
+    assert(from->kind == SECRET_PEER && from->count > 0);
+    if (!secret_derive_client(&from->list[0], &s))
+        return error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3",
+                         "a secret cannot be derived");
+    int r = create(env, path, CLIENT_WORD, &s, error);
+    OPENSSL_cleanse(&s, sizeof s);
+    return r;
+}
+
+/* ---- Derivation */
+
+bool secret_expand(const struct secret *secret, const char *info, uint8_t *out, size_t size)
+{
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string("digest", (char *)"SHA256", 0),
+        OSSL_PARAM_construct_octet_string("key", (void *)(uintptr_t)secret->bytes, SECRET_BYTES),
+        OSSL_PARAM_construct_octet_string("info", (void *)(uintptr_t)info, strlen(info)),
+        OSSL_PARAM_construct_end()};
+    bool ok = c != NULL && EVP_KDF_derive(c, out, size, params) > 0;
+    EVP_KDF_CTX_free(c);
+    EVP_KDF_free(kdf);
+    return ok;
+}
+
+bool secret_derive_client(const struct secret *secret, struct secret *out)
+{
+    return secret_expand(secret, CLIENT_INFO, out->bytes, sizeof out->bytes);
+}
+
+/* ---- Where none is configured */
 
 /* Makes the folders of `path`, whatever is missing of them. */
 static int make_folders(struct env *env, char *path)
@@ -145,25 +230,24 @@ static int make_default(struct env *env, char path[PATH_MAX], struct glint_error
     return r == -EEXIST ? 0 : error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
 }
 
-int secret_default(struct env *env, struct secret *out, struct glint_error *error)
+int secret_default_path(struct env *env, char out[PATH_MAX], struct glint_error *error)
 {
-    char path[PATH_MAX];
     struct env_stat s;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool fits = false;
     if (state != NULL && state[0] == '/')
-        fits = text_format(path, sizeof path, "%s/glint/secret", state);
+        fits = text_format(out, PATH_MAX, "%s/glint/secret", state);
     else if (home != NULL && home[0] == '/')
-        fits = text_format(path, sizeof path, "%s/.local/state/glint/secret", home);
+        fits = text_format(out, PATH_MAX, "%s/.local/state/glint/secret", home);
     if (!fits)
         return error_set(error, GLINT_E_SECRET, "set HOME, or configure secret_file",
                          "there is no folder for a secret: neither XDG_STATE_HOME nor HOME is set");
-    if (env->stat(env, path, &s) == -ENOENT && make_default(env, path, error) != 0)
+    if (env->stat(env, out, &s) == -ENOENT && make_default(env, out, error) != 0)
         return error->code;
-    return secret_load(env, path, out, error);
+    return 0;
 }
 
-void secret_clear(struct secret *s)
+void secret_clear(struct secrets *s)
 {
     OPENSSL_cleanse(s, sizeof *s);
 }

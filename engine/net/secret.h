@@ -1,28 +1,55 @@
-/* The secret that lets processes of one cluster talk: 32 random bytes in a file, as 64 hex digits.
+/* The secrets that let processes of one cluster talk: each is 32 random bytes, in a file as a line
+ * of 64 hex digits. A file may list several, so that they can be changed one node after the other:
+ * a listener accepts each of them, and the first is used to dial.
  *
- * From it the key of TLS is derived, HKDF-SHA256(secret, label) (tls.c); roles are told apart by
- * the hello, inside TLS. The file must belong to this user, be no link, and be readable by nobody
- * else (0600 or less); a secret that is short or all one digit is refused. It never stands in an
- * argument, a variable or a log, nor, since open.c forbids them, in a core dump. */
+ * A line `client HEX` holds a client secret, derived from a secret of the cluster by HKDF-SHA256
+ * (`glint secret derive`). Its holder may ask for the status of executors, and nothing else, and
+ * cannot compute the secret that it comes from. A file holds one kind.
+ *
+ * From a secret the key of TLS is derived (tls.c). The file must belong to this user, be no link,
+ * and be readable by nobody else (0600 or less); a secret that is short or all one digit is
+ * refused. It is never in an argument, a variable or a log, nor, since setup.c forbids them, in a
+ * core dump. */
 #ifndef GLINT_NET_SECRET_H
 #define GLINT_NET_SECRET_H
 
 #include "engine/base/env.h"
 #include "engine/glint.h"
 
+#include <limits.h>
+
 #define SECRET_BYTES 32u
+#define SECRETS_MAX  8u /* in a file */
+
+enum secret_kind { SECRET_PEER, SECRET_CLIENT };
 
 struct secret {
     uint8_t bytes[SECRET_BYTES];
 };
 
-/* 0, or SECRET with *error set: path, what is wrong, how to make it right. */
-int secret_load(struct env *env, const char *path, struct secret *out, struct glint_error *error);
-/* Makes a new file, mode 0600; never replaces one. 0, or SECRET, OUTPUT_EXISTS. */
+struct secrets {
+    enum secret_kind kind; /* of all of them */
+    uint32_t count;        /* at least 1 once loaded */
+    struct secret list[SECRETS_MAX];
+};
+
+/* 0, or SECRET with *error set: path, what is wrong, how to make it right; *out is cleared then. */
+int secret_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error);
+/* Makes a new file, mode 0600, with a random secret; never replaces one. 0, or SECRET,
+ * OUTPUT_EXISTS. */
 int secret_create(struct env *env, const char *path, struct glint_error *error);
-/* Where no secret is configured: $XDG_STATE_HOME/glint/secret (default ~/.local/state), made with
- * its folders (0700) if it is not there; two processes that start at once agree on one. */
-int secret_default(struct env *env, struct secret *out, struct glint_error *error);
-void secret_clear(struct secret *s);
+/* Makes a new file, mode 0600, with the client secret of the first secret of `from`. 0, or SECRET,
+ * OUTPUT_EXISTS. */
+int secret_create_client(struct env *env, const struct secrets *from, const char *path,
+                         struct glint_error *error);
+/* The file where no secret is configured: $XDG_STATE_HOME/glint/secret (default ~/.local/state),
+ * made with its directories (0700) if it is not there; two processes that start at once agree on
+ * one. 0 or SECRET. */
+int secret_default_path(struct env *env, char out[PATH_MAX], struct glint_error *error);
+/* HKDF-SHA256 with an empty salt. False: OpenSSL failed. */
+bool secret_expand(const struct secret *secret, const char *info, uint8_t *out, size_t size);
+/* The client secret of one of a cluster. False: OpenSSL failed. */
+bool secret_derive_client(const struct secret *secret, struct secret *out);
+void secret_clear(struct secrets *s);
 
 #endif

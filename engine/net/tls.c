@@ -6,12 +6,11 @@
 #include "engine/net/tls.h"
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/net/tls_gcm.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/kdf.h>
-#include <openssl/params.h>
 #include <openssl/ssl.h>
 
 #include <assert.h>
@@ -20,7 +19,8 @@
 #include <string.h>
 
 #define KEY_BYTES    32u
-#define KEY_LABEL    "glint peer 1"
+#define KEYS_MAX     (2 * SECRETS_MAX) /* each secret, and its client secret */
+#define CONTEXT_ID   "glint peer 1"
 #define SUITE        "TLS_AES_128_GCM_SHA256"
 #define SUITE_BYTES  "\x13\x01"
 #define GROUP        "X25519"
@@ -28,15 +28,28 @@
 
 static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "a record of TLS");
 
+/* What a secret is used as. */
+struct key {
+    enum secret_kind kind;
+    uint8_t bytes[KEY_BYTES];
+    char identity[64]; /* the label and a fingerprint of the secret: it says which one is meant */
+};
+
+struct keys {
+    uint32_t count;
+    struct key list[KEYS_MAX]; /* the first is used to dial */
+};
+
 struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *memory;
-    uint8_t key[KEY_BYTES];
-    char identity[64]; /* the label and a fingerprint of the key: two secrets can be told apart */
+    unsigned options;
+    struct keys keys;
 };
 
 struct tls {
     SSL *ssl;
+    enum secret_kind kind; /* of the key that the handshake has used last */
     struct glint_slice in; /* fed, not taken yet */
     struct buffer out;
     bool ready, starved; /* starved: `out` could not grow */
@@ -89,33 +102,53 @@ static BIO_METHOD *memory_method(void)
 
 /* ---- The key */
 
-static bool derive(const struct secret *secret, const char *label, uint8_t *out, size_t size)
+static bool key_derive(const struct secret *secret, enum secret_kind kind, struct key *out)
 {
-    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
-    EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string("digest", (char *)"SHA256", 0),
-        OSSL_PARAM_construct_octet_string("key", (void *)(uintptr_t)secret->bytes, SECRET_BYTES),
-        OSSL_PARAM_construct_octet_string("info", (void *)(uintptr_t)label, strlen(label)),
-        OSSL_PARAM_construct_end()};
-    bool ok = c != NULL && EVP_KDF_derive(c, out, size, params) > 0;
-    EVP_KDF_CTX_free(c);
-    EVP_KDF_free(kdf);
+    static const char *const labels[] = {[SECRET_PEER] = "glint peer 1",
+                                         [SECRET_CLIENT] = "glint client 1"};
+    uint8_t mark[8];
+    char info[48];
+    text_format(info, sizeof info, "%s fingerprint", labels[kind]);
+    out->kind = kind;
+    int used = snprintf(out->identity, sizeof out->identity, "%s ", labels[kind]);
+    if (!secret_expand(secret, labels[kind], out->bytes, sizeof out->bytes) ||
+        !secret_expand(secret, info, mark, sizeof mark))
+        return false;
+    for (size_t i = 0; i < sizeof mark; i++)
+        used += snprintf(out->identity + used, sizeof out->identity - (size_t)used, "%02x",
+                         mark[i]);
+    return true;
+}
+
+/* `clients`: also the client secret of each. */
+static bool keys_derive(const struct secrets *secrets, bool clients, struct keys *out)
+{
+    bool ok = secrets->count > 0;
+    out->count = 0;
+    for (uint32_t i = 0; i < secrets->count && ok; i++)
+        ok = key_derive(&secrets->list[i], secrets->kind, &out->list[out->count++]);
+    for (uint32_t i = 0; i < secrets->count && ok && clients; i++) {
+        struct secret client;
+        ok = secret_derive_client(&secrets->list[i], &client) &&
+             key_derive(&client, SECRET_CLIENT, &out->list[out->count++]);
+        OPENSSL_cleanse(&client, sizeof client);
+    }
     return ok;
 }
 
-static SSL_SESSION *key_session(SSL *ssl)
+static SSL_SESSION *key_session(SSL *ssl, const struct key *key)
 {
-    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    struct tls *t = SSL_get_app_data(ssl);
     const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, (const unsigned char *)SUITE_BYTES);
     SSL_SESSION *s = SSL_SESSION_new();
-    if (s == NULL || cipher == NULL || !SSL_SESSION_set1_master_key(s, c->key, KEY_BYTES) ||
+    if (s == NULL || cipher == NULL || !SSL_SESSION_set1_master_key(s, key->bytes, KEY_BYTES) ||
         !SSL_SESSION_set_cipher(s, cipher) ||
         !SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION) ||
-        !SSL_SESSION_set1_id_context(s, (const uint8_t *)KEY_LABEL, sizeof KEY_LABEL)) {
+        !SSL_SESSION_set1_id_context(s, (const uint8_t *)CONTEXT_ID, sizeof CONTEXT_ID)) {
         SSL_SESSION_free(s);
         return NULL;
     }
+    t->kind = key->kind;
     return s;
 }
 
@@ -124,9 +157,9 @@ static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t 
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     (void)md; /* the suite has one */
-    *out = key_session(ssl);
-    *id = (const unsigned char *)c->identity;
-    *id_size = strlen(c->identity);
+    *out = key_session(ssl, &c->keys.list[0]);
+    *id = (const unsigned char *)c->keys.list[0].identity;
+    *id_size = strlen(c->keys.list[0].identity);
     return *out != NULL;
 }
 
@@ -134,22 +167,30 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSI
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     *out = NULL;
-    if (id_size != strlen(c->identity) || memcmp(id, c->identity, id_size) != 0) return 1;
-    *out = key_session(ssl);
-    return *out != NULL;
+    for (uint32_t i = 0; i < c->keys.count; i++) {
+        const struct key *key = &c->keys.list[i];
+        if (id_size != strlen(key->identity) || memcmp(id, key->identity, id_size) != 0) continue;
+        *out = key_session(ssl, key);
+        return *out != NULL;
+    }
+    return 1;
 }
 
-static bool context_set_up(struct tls_context *c, const struct secret *secret, bool bulk)
+bool tls_context_set(struct tls_context *c, const struct secrets *secrets)
 {
-    uint8_t mark[8];
-    c->ssl = SSL_CTX_new_ex(NULL, bulk ? tls_gcm_query() : NULL, TLS_method());
+    struct keys keys;
+    bool ok = keys_derive(secrets, (c->options & TLS_CLIENTS) != 0, &keys);
+    if (ok) c->keys = keys;
+    OPENSSL_cleanse(&keys, sizeof keys);
+    return ok;
+}
+
+static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
+{
+    const char *query = (c->options & TLS_BULK) != 0 ? tls_gcm_query() : NULL;
+    c->ssl = SSL_CTX_new_ex(NULL, query, TLS_method());
     c->memory = memory_method();
-    if (c->ssl == NULL || c->memory == NULL || !derive(secret, KEY_LABEL, c->key, sizeof c->key) ||
-        !derive(secret, KEY_LABEL " fingerprint", mark, sizeof mark))
-        return false;
-    int used = snprintf(c->identity, sizeof c->identity, KEY_LABEL " ");
-    for (size_t i = 0; i < sizeof mark; i++)
-        used += snprintf(c->identity + used, sizeof c->identity - (size_t)used, "%02x", mark[i]);
+    if (c->ssl == NULL || c->memory == NULL || !tls_context_set(c, secrets)) return false;
     SSL_CTX_set_app_data(c->ssl, c);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
@@ -160,12 +201,12 @@ static bool context_set_up(struct tls_context *c, const struct secret *secret, b
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
     return SSL_CTX_set_min_proto_version(c->ssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(c->ssl, TLS1_3_VERSION) &&
-           SSL_CTX_set_session_id_context(c->ssl, (const uint8_t *)KEY_LABEL, sizeof KEY_LABEL) &&
+           SSL_CTX_set_session_id_context(c->ssl, (const uint8_t *)CONTEXT_ID, sizeof CONTEXT_ID) &&
            SSL_CTX_set1_groups_list(c->ssl, GROUP) && SSL_CTX_set_ciphersuites(c->ssl, SUITE) &&
            SSL_CTX_set_num_tickets(c->ssl, 0) && SSL_CTX_set_max_early_data(c->ssl, 0);
 }
 
-struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
+struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
                                        struct glint_error *error)
 {
     /* What OpenSSL made for the whole process goes with the process: taking it down piece by piece
@@ -176,7 +217,8 @@ struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
         error_no_memory(error);
         return NULL;
     }
-    if (context_set_up(c, secret, bulk)) return c;
+    c->options = options;
+    if (context_set_up(c, secrets)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");
@@ -206,6 +248,7 @@ static bool session_set_up(struct tls *t, const struct tls_context *c)
     t->ssl = SSL_new(c->ssl);
     BIO *bio = t->ssl != NULL ? BIO_new(c->memory) : NULL;
     if (bio == NULL) return false;
+    SSL_set_app_data(t->ssl, t);
     BIO_set_data(bio, t);
     BIO_set_init(bio, 1);
     SSL_set_bio(t->ssl, bio, bio); /* takes it over */
@@ -318,6 +361,12 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
 bool tls_ready(const struct tls *t)
 {
     return t->ready;
+}
+
+enum secret_kind tls_kind(const struct tls *t)
+{
+    assert(t->ready);
+    return t->kind;
 }
 
 void tls_output(struct tls *t, struct buffer *out)

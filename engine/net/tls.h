@@ -1,7 +1,8 @@
 /* TLS 1.3 with a pre-shared key, over memory: bytes in, bytes out, no sockets.
  *
  * One suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke, no certificates, tickets or early data. The
- * identity says which key is meant. OpenSSL appears in tls.c, tls_gcm.c and secret.c only. */
+ * identity says which of several keys is meant. OpenSSL appears in tls.c, tls_gcm.c and secret.c
+ * only. */
 #ifndef GLINT_NET_TLS_H
 #define GLINT_NET_TLS_H
 
@@ -11,11 +12,19 @@
 #define TLS_RECORD_BYTES                                                                           \
     16384u /* at most, of plain bytes: writes of multiples of it fill records */
 
-struct tls_context; /* constant once made: any thread may open sessions, which it outlives */
-/* `bulk`: for more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
- * into memory and a third of a millisecond. */
-struct tls_context *tls_context_create(const struct secret *secret, bool bulk,
+struct tls_context; /* outlives its sessions; one thread */
+enum tls_option {
+    /* For more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
+     * into memory and a third of a millisecond. */
+    TLS_BULK = 1,
+    /* Whoever dials may also use a client secret, derived from one of `secrets`. */
+    TLS_CLIENTS = 2,
+};
+struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
                                        struct glint_error *error);
+/* Handshakes that begin from now on use these secrets; open sessions stay. False: OpenSSL failed,
+ * and nothing has changed. */
+bool tls_context_set(struct tls_context *c, const struct secrets *secrets);
 void tls_context_destroy(struct tls_context *c);
 
 struct tls; /* one connection's; one thread */
@@ -34,6 +43,8 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
  * written. 0 or a code. */
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
 bool tls_ready(const struct tls *t); /* the handshake is done */
+/* Which kind of secret the side that dialled has used; tls_ready. */
+enum secret_kind tls_kind(const struct tls *t);
 /* What is to be sent: swapped into *out, which must be empty; its memory is used next. */
 void tls_output(struct tls *t, struct buffer *out);
 

@@ -72,7 +72,7 @@ static void make_run(uint32_t map, uint64_t bytes)
 static void net_init(struct net *net, uv_loop_t *loop, bool tls, uint8_t number)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct secret secret = {{9, 8, 7}};
+    struct secrets secrets = {.count = 1, .list = {{{9, 8, 7}}}};
     *net = (struct net){.loop = loop, .env = env_real(), .connect_ms = 10000};
     net->self.protocol_min = PROTOCOL_MIN;
     net->self.protocol_max = PROTOCOL_MAX;
@@ -81,7 +81,7 @@ static void net_init(struct net *net, uv_loop_t *loop, bool tls, uint8_t number)
     snprintf(net->self.node, sizeof net->self.node, "e%u", number);
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, number, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secret, true, &error);
+    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK, &error);
     need(!tls || net->tls != NULL, error.cause);
 }
 

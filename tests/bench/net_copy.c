@@ -38,7 +38,7 @@ static void need(bool good, const char *what)
 static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct secret secret = {{9, 8, 7}};
+    struct secrets secrets = {.count = 1, .list = {{{9, 8, 7}}}};
     *net = (struct net){.loop = loop, .env = env_real(), .connect_ms = 10000};
     net->self = (struct hello){.protocol_min = PROTOCOL_MIN,
                                .protocol_max = PROTOCOL_MAX,
@@ -47,7 +47,7 @@ static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
                                .node = "e"};
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, mark, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secret, true, &error);
+    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK, &error);
     need(!tls || net->tls != NULL, error.cause);
 }
 

@@ -194,14 +194,19 @@ class Plain:
 
 
 class Secured(Plain):
-    """The same inside TLS, with the secret: openssl is the client that the standard library is not."""
+    """The same inside TLS, with the secret: openssl is the client that the standard library is not.
 
-    def __init__(self, port, timeout, secret):
-        key, print_ = derive(secret, b"glint peer 1"), derive(secret, b"glint peer 1 fingerprint")[:8]
+    `client`: with the client secret that is derived from it."""
+
+    def __init__(self, port, timeout, secret, client=False):
+        label = b"glint client 1" if client else b"glint peer 1"
+        if client:
+            secret = derive(secret, b"glint client 1 secret")
+        key, print_ = derive(secret, label), derive(secret, label + b" fingerprint")[:8]
         ours, theirs = socket.socketpair()
         self.openssl = subprocess.Popen(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-tls1_3", "-quiet", "-ciphersuites",
-             "TLS_AES_128_GCM_SHA256", "-psk_identity", f"glint peer 1 {print_.hex()}", "-psk", key.hex()],
+             "TLS_AES_128_GCM_SHA256", "-psk_identity", f"{label.decode()} {print_.hex()}", "-psk", key.hex()],
             stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
         theirs.close()
         ours.settimeout(timeout)

@@ -63,11 +63,11 @@ static bool run_tasks(struct fake_cluster *fakes)
     return ok && d->messages >= wanted;
 }
 
-static bool run(const struct secret *secret, const char *secret_path)
+static bool run(const struct secrets *secrets, const char *secret_path)
 {
     struct cluster cluster = {.name = "fake",
                               .secret_file = secret_path,
-                              .insecure_plaintext = secret == NULL,
+                              .insecure_plaintext = secrets == NULL,
                               .heartbeat = {20000000, 10000000000, 20000000000},
                               .connect_ms = 10000,
                               .start_ms = 20000,
@@ -84,7 +84,7 @@ static bool run(const struct secret *secret, const char *secret_path)
         nodes[i].result = i == 0 ? FAKE_LARGE : FAKE_SMALL;
         nodes[i].result_bytes = i == 0 ? 2 * MIB : 0;
     }
-    struct fake_cluster *fakes = fake_start(nodes, NODES, "fake", secret, 0);
+    struct fake_cluster *fakes = fake_start(nodes, NODES, "fake", secrets, 0);
     for (uint32_t i = 0; i < NODES; i++)
         executors[i] = (struct cluster_executor){
             .id = nodes[i].name, .host = "127.0.0.1", .port = nodes[i].port};
@@ -105,7 +105,7 @@ static bool run(const struct secret *secret, const char *secret_path)
 
 int main(void)
 {
-    struct secret secret;
+    struct secrets secrets;
     struct glint_error error = {.code = GLINT_OK};
     char path[] = "/tmp/plain-remote-XXXXXX/secret";
     unsigned passed = 0, failed = 0;
@@ -114,12 +114,12 @@ int main(void)
     if (mkdtemp(path) == NULL) return 1;
     path[sizeof "/tmp/plain-remote-XXXXXX" - 1] = '/';
     if (secret_create(env_real(), path, &error) != 0 ||
-        secret_load(env_real(), path, &secret, &error) != 0) {
+        secret_load(env_real(), path, &secrets, &error) != 0) {
         fprintf(stderr, "%s\n", error.cause);
         return 1;
     }
     for (unsigned i = 0; i < ROUNDS; i++) {
-        bool ok = run(i == 0 ? &secret : NULL, path);
+        bool ok = run(i == 0 ? &secrets : NULL, path);
         passed += ok;
         failed += !ok;
     }

@@ -133,14 +133,14 @@ static void on_woken(uv_async_t *handle)
 bool plane_open(struct plane *p, bool tls, uint64_t fetch_ms, uint32_t value_bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct secret secret = {{1, 2, 3, 4}};
+    struct secrets secrets = {.count = 1, .list = {{{1, 2, 3, 4}}}};
     memset(p, 0, sizeof *p);
     p->wrong_map = UINT32_MAX;
     signal(SIGPIPE, SIG_IGN); /* as every process of a cluster does */
     test_task_init(&p->t, 64 * MIB);
     if (uv_loop_init(&p->loop) != 0) return false;
     uv_async_init(&p->loop, &p->woken, on_woken);
-    if (tls && (p->tls = tls_context_create(&secret, true, &error)) == NULL) return false;
+    if (tls && (p->tls = tls_context_create(&secrets, TLS_BULK, &error)) == NULL) return false;
     net_init(&p->net, p, 0);
     p->peers = peers_create(&p->net, fetch_ms, &error);
     if (p->peers == NULL) return false;

@@ -136,18 +136,18 @@ static void on_limit(uv_timer_t *timer)
 void world_open(unsigned secrets)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct secret a, b;
+    struct secrets a = {.count = 1}, b = {.count = 1};
     memset(&world, 0, sizeof world);
     world.live = mem_live();
     for (unsigned i = 0; i < SECRET_BYTES; i++) {
-        a.bytes[i] = (uint8_t)(i * 7);
-        b.bytes[i] = (uint8_t)(i + 1);
+        a.list[0].bytes[i] = (uint8_t)(i * 7);
+        b.list[0].bytes[i] = (uint8_t)(i + 1);
     }
     need(loop_open(&world.loop, env_real(), &error) == 0, error.cause);
     uv_timer_init(&world.loop, &world.limit);
     if (secrets > 0) {
-        world.server_tls = tls_context_create(&a, true, &error);
-        world.client_tls = tls_context_create(secrets == 1 ? &a : &b, true, &error);
+        world.server_tls = tls_context_create(&a, TLS_BULK, &error);
+        world.client_tls = tls_context_create(secrets == 1 ? &a : &b, TLS_BULK, &error);
         need(world.server_tls != NULL && world.client_tls != NULL, error.cause);
     }
     side_open(&world.server, world.server_tls, ROLE_EXECUTOR, "e1", 1);

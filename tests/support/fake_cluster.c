@@ -225,16 +225,16 @@ static void *run(void *arg)
     return NULL;
 }
 
-static struct tls_context *make_tls(const struct secret *secret)
+static struct tls_context *make_tls(const struct secrets *secrets)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct tls_context *tls = tls_context_create(secret, false, &error);
+    struct tls_context *tls = tls_context_create(secrets, 0, &error);
     must(tls != NULL, error.cause);
     return tls;
 }
 
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
-                                const struct secret *secret, uint16_t driver_port)
+                                const struct secrets *secrets, uint16_t driver_port)
 {
     struct fake_cluster *f = calloc(1, sizeof *f);
     struct glint_error error = {.code = GLINT_OK};
@@ -248,10 +248,10 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
     must(uv_timer_init(&f->loop, &f->beat) == 0, "timer");
     uv_timer_start(&f->beat, on_beat, BEAT_MS, BEAT_MS);
     f->poke.data = f->beat.data = f;
-    if (secret != NULL) {
-        struct secret other = *secret;
-        other.bytes[0] ^= 1;
-        f->tls = make_tls(secret);
+    if (secrets != NULL) {
+        struct secrets other = *secrets;
+        other.list[0].bytes[0] ^= 1;
+        f->tls = make_tls(secrets);
         f->other_tls = make_tls(&other);
     }
     for (uint32_t i = 0; i < count; i++)

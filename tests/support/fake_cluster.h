@@ -48,10 +48,10 @@ struct fake_node {
 };
 
 struct fake_cluster;
-/* `secret` NULL: without TLS. `driver_port`: for nodes that dial. Ends the process when it cannot.
+/* `secrets` NULL: without TLS. `driver_port`: for nodes that dial. Ends the process when it cannot.
  */
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
-                                const struct secret *secret, uint16_t driver_port);
+                                const struct secrets *secrets, uint16_t driver_port);
 enum fake_act {
     FAKE_CLOSE,       /* the process's connections end, the daemon says nothing */
     FAKE_DIE,         /* they end, and the daemon says with which wait status: `value` */

@@ -12,7 +12,7 @@ struct glint_error error;
 
 static struct cluster_executor executors[FAKE_NODES_MAX];
 static struct fake_cluster *fakes;
-static struct secret secret;
+static struct secrets secrets;
 static char secret_path[64];
 static int64_t live;
 
@@ -51,7 +51,7 @@ void use_tls(void)
     close(file);
     unlink(secret_path);
     cr_assert_eq(secret_create(env_real(), secret_path, &error), 0, "%s", error.cause);
-    cr_assert_eq(secret_load(env_real(), secret_path, &secret, &error), 0, "%s", error.cause);
+    cr_assert_eq(secret_load(env_real(), secret_path, &secrets, &error), 0, "%s", error.cause);
     cluster.secret_file = secret_path;
     cluster.insecure_plaintext = false;
 }
@@ -59,7 +59,7 @@ void use_tls(void)
 static void start_fakes(uint32_t count, uint16_t driver_port)
 {
     fakes =
-        fake_start(nodes, count, "fake", cluster.insecure_plaintext ? NULL : &secret, driver_port);
+        fake_start(nodes, count, "fake", cluster.insecure_plaintext ? NULL : &secrets, driver_port);
 }
 
 void start(uint32_t count)

@@ -20,7 +20,7 @@ static const char good[] = "00112233445566778899aabbccddeeff0123456789abcdeffedc
 
 static char folder[64], path[128];
 static struct glint_error error;
-static struct secret secret;
+static struct secrets secret; /* as they were loaded */
 
 static void begin(void)
 {
@@ -50,17 +50,31 @@ static int load(void)
     return secret_load(env_real(), path, &secret, &error);
 }
 
+static int load_default(struct env *env, struct secrets *out)
+{
+    char at[PATH_MAX];
+    int r = secret_default_path(env, at, &error);
+    return r == 0 ? secret_load(env, at, out, &error) : r;
+}
+
 /* Refused, with the path and something to do about it. */
 static void expect_refused(const char *what)
 {
-    static const struct secret cleared;
+    static const struct secrets cleared;
     memset(&secret, 7, sizeof secret);
     cr_expect_eq(load(), GLINT_E_SECRET, "%s", what);
     cr_expect(strncmp(error.cause, path, strlen(path)) == 0 || strstr(error.cause, path) != NULL,
               "%s", error.cause);
     cr_expect_not_null(strstr(error.cause, what), "%s, not %s", error.cause, what);
     cr_expect(error.hint[0] != '\0');
-    cr_expect(memcmp(&secret, &cleared, sizeof secret) == 0 || secret.bytes[0] == 7);
+    cr_expect_eq(memcmp(&secret, &cleared, sizeof secret), 0);
+}
+
+/* Whether secret `i` of the file is `good`. */
+static bool is_good(unsigned i)
+{
+    const uint8_t *b = secret.list[i].bytes;
+    return b[1] == 0x11 && b[31] == 0x10 && b[15] == 0xff;
 }
 
 static unsigned names(const char *at)
@@ -80,14 +94,14 @@ Test(secret, a_file_of_its_owner_is_read)
     for (unsigned i = 0; i < 3; i++) {
         put(good, sizeof good - 1, modes[i]);
         cr_expect_eq(load(), 0, "%s", error.cause);
-        cr_expect(secret.bytes[1] == 0x11 && secret.bytes[31] == 0x10 && secret.bytes[15] == 0xff);
+        cr_expect(is_good(0));
     }
     put(good, 64, 0600); /* without an end of line */
     cr_expect_eq(load(), 0);
     put("00112233445566778899AABBCCDDEEFF0123456789ABCDEFFEDCBA9876543210\r\n", 66, 0600);
     cr_expect_eq(load(), 0);
     secret_clear(&secret);
-    for (unsigned i = 0; i < SECRET_BYTES; i++) cr_expect_eq(secret.bytes[i], 0);
+    for (unsigned i = 0; i < SECRET_BYTES; i++) cr_expect_eq(secret.list[0].bytes[i], 0);
     end();
 }
 
@@ -136,6 +150,69 @@ Test(secret, what_is_no_secret_is_refused)
     end();
 }
 
+/* Some lines in a row, each with its end. */
+static void put_lines(unsigned count, const char *const lines[])
+{
+    char text[4096] = "";
+    size_t size = 0;
+    for (unsigned i = 0; i < count; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s\n", lines[i]);
+    put(text, size, 0600);
+}
+
+#define HEX(first) first "0112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
+
+Test(secret, a_file_may_list_several)
+{
+    static const char *const lines[] = {HEX("0"), "", HEX("1"), HEX("2") "\r", HEX("3"),
+                                        HEX("4"), HEX("5"), HEX("6"), HEX("7")};
+    begin();
+    put_lines(9, lines);
+    cr_assert_eq(load(), 0, "%s", error.cause);
+    cr_expect_eq(secret.count, SECRETS_MAX);
+    cr_expect_eq(secret.kind, SECRET_PEER);
+    cr_expect(is_good(0));
+    for (unsigned i = 0; i < SECRETS_MAX; i++) cr_expect_eq(secret.list[i].bytes[0], i << 4);
+    static const char *const many[] = {HEX("0"), HEX("1"), HEX("2"), HEX("3"), HEX("4"),
+                                       HEX("5"), HEX("6"), HEX("7"), HEX("8")};
+    put_lines(9, many);
+    expect_refused("more secrets than");
+    static const char *const bad[] = {HEX("0"), HEX("")};
+    put_lines(2, bad);
+    expect_refused("64 varied");
+    end();
+}
+
+Test(secret, a_client_secret_is_derived_and_told_apart)
+{
+    static const char *const client[] = {"client " HEX("0"), "client " HEX("1")},
+                      *const mixed[] = {HEX("0"), "client " HEX("1")},
+                      *const wrong[] = {"client" HEX("0")}, *const other[] = {"daemon " HEX("0")};
+    /* HKDF-SHA256, computed by another program (python3: hmac, hashlib). */
+    static const uint8_t expected[] = {0xaa, 0x4e, 0x2c, 0x82, 0xcb, 0x5f, 0xb2, 0x66};
+    struct secrets from = {.count = 2, .list = {{{1, 2, 3}}, {{9}}}};
+    struct stat s;
+    begin();
+    put_lines(2, client);
+    cr_assert_eq(load(), 0, "%s", error.cause);
+    cr_expect(secret.kind == SECRET_CLIENT && secret.count == 2 && is_good(0));
+    put_lines(2, mixed);
+    expect_refused("in one file");
+    put_lines(1, wrong);
+    expect_refused("64 varied");
+    put_lines(1, other);
+    expect_refused("64 varied");
+    unlink(path);
+    cr_assert_eq(secret_create_client(env_real(), &from, path, &error), 0, "%s", error.cause);
+    cr_assert_eq(stat(path, &s), 0);
+    cr_expect_eq(s.st_mode & 07777, 0600);
+    cr_assert_eq(load(), 0, "%s", error.cause);
+    cr_expect(secret.kind == SECRET_CLIENT && secret.count == 1);
+    cr_expect_eq(memcmp(secret.list[0].bytes, expected, sizeof expected), 0);
+    cr_expect_eq(secret_create_client(env_real(), &from, path, &error), GLINT_E_OUTPUT_EXISTS);
+    end();
+}
+
 Test(secret, links_folders_and_pipes_are_refused)
 {
     char target[128];
@@ -160,7 +237,7 @@ Test(secret, links_folders_and_pipes_are_refused)
 
 Test(secret, a_new_one_is_random_for_its_owner_alone_and_replaces_nothing)
 {
-    struct secret first;
+    struct secrets first;
     struct stat s;
     begin();
     umask(0);
@@ -183,14 +260,14 @@ Test(secret, a_new_one_is_random_for_its_owner_alone_and_replaces_nothing)
 Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
 {
     char at[128];
-    struct secret first;
+    struct secrets first;
     struct stat s;
     begin();
     umask(0);
     snprintf(at, sizeof at, "%s/state", folder);
     setenv("XDG_STATE_HOME", at, 1);
-    cr_assert_eq(secret_default(env_real(), &first, &error), 0, "%s", error.cause);
-    cr_assert_eq(secret_default(env_real(), &secret, &error), 0);
+    cr_assert_eq(load_default(env_real(), &first), 0, "%s", error.cause);
+    cr_assert_eq(load_default(env_real(), &secret), 0);
     cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
     snprintf(at, sizeof at, "%s/state/glint", folder);
     cr_assert_eq(stat(at, &s), 0);
@@ -198,20 +275,20 @@ Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
     cr_expect_eq(names(at), 1);
     setenv("XDG_STATE_HOME", "relative", 1); /* as if it were not set, says its specification */
     setenv("HOME", folder, 1);
-    cr_assert_eq(secret_default(env_real(), &secret, &error), 0);
+    cr_assert_eq(load_default(env_real(), &secret), 0);
     cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
     snprintf(path, sizeof path, "%s/.local/state/glint/secret", folder);
     cr_expect_eq(load(), 0);
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME");
-    cr_expect_eq(secret_default(env_real(), &secret, &error), GLINT_E_SECRET);
+    cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);
     end();
 }
 
 Test(secret, processes_that_start_at_once_agree)
 {
     enum { MANY = 16 };
-    struct secret all[MANY];
+    struct secrets all[MANY];
     for (unsigned round = 0; round < 10; round++) {
         int start[2], results[2], status;
         begin();
@@ -222,7 +299,7 @@ Test(secret, processes_that_start_at_once_agree)
             char go;
             close(start[1]);
             if (read(start[0], &go, 1) != 0) _exit(1);
-            if (secret_default(env_real(), &secret, &error) != 0) _exit(2);
+            if (load_default(env_real(), &secret) != 0) _exit(2);
             _exit(write(results[1], &secret, sizeof secret) == (ssize_t)sizeof secret ? 0 : 3);
         }
         close(start[0]);
@@ -251,7 +328,7 @@ Test(secret, every_call_may_fail)
             begin();
             setenv("XDG_STATE_HOME", folder, 1);
             faults_set(FAULT_ONCE, n, errors[e]);
-            int r = secret_default(faults_env(), &secret, &error);
+            int r = load_default(faults_env(), &secret);
             reached = faults_failed() != NULL;
             cr_expect((r == 0) == (error.code == GLINT_OK));
             cr_expect(r == 0 || (error.cause[0] != '\0' && reached));
@@ -261,7 +338,7 @@ Test(secret, every_call_may_fail)
             unsigned left = stat(at, &s) == 0 ? names(at) : 0;
             cr_expect_leq(left, 1, "call %d", (int)n);
             memset(&error, 0, sizeof error);
-            cr_expect_eq(secret_default(env_real(), &secret, &error), 0, "%s", error.cause);
+            cr_expect_eq(load_default(env_real(), &secret), 0, "%s", error.cause);
             end();
         }
     }

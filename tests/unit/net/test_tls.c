@@ -11,18 +11,33 @@ static struct tls_context *contexts[2];
 static struct tls *sides[2];   /* 0 accepts, 1 dials */
 static struct buffer wires[2]; /* from that side, not yet fed to the other */
 
-static void open_sides(bool same)
+/* Secrets of which each is made of one number. */
+static struct secrets secrets_of(unsigned count, const uint8_t numbers[])
 {
-    struct secret secret;
+    struct secrets s = {.count = count};
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < SECRET_BYTES; k++)
+            s.list[i].bytes[k] = (uint8_t)(k * 3 + numbers[i]);
+    return s;
+}
+
+/* Each side has a cipher of its own. */
+static void open_with(const struct secrets *accepts, const struct secrets *dials)
+{
     begin();
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned k = 0; k < SECRET_BYTES; k++)
-            secret.bytes[k] = (uint8_t)(k * 3 + (same ? 0 : i));
-        contexts[i] = tls_context_create(&secret, i == 1, &error); /* each with its cipher */
+        contexts[i] =
+            tls_context_create(i == 0 ? accepts : dials, i == 0 ? TLS_CLIENTS : TLS_BULK, &error);
         cr_assert_not_null(contexts[i]);
         sides[i] = tls_open(contexts[i], i == 1, &error);
         cr_assert_not_null(sides[i]);
     }
+}
+
+static void open_sides(bool same)
+{
+    const struct secrets a = secrets_of(1, (uint8_t[]){0}), b = secrets_of(1, (uint8_t[]){1});
+    open_with(&a, same ? &a : &b);
 }
 
 static void close_sides(void)
@@ -114,6 +129,83 @@ Test(tls, another_secret_is_told_on_both_sides)
     cr_expect_gt(wires[0].size, 0, "an alert");
     cr_expect_eq(deliver(0, 0, &none, 1), GLINT_E_AUTH);
     cr_expect_not(tls_ready(sides[1]));
+    close_sides();
+}
+
+Test(tls, any_of_several_secrets_is_accepted_and_the_first_is_used_to_dial)
+{
+    const struct secrets old = secrets_of(1, (uint8_t[]){1}), new = secrets_of(1, (uint8_t[]){2}),
+                         both = secrets_of(2, (uint8_t[]){1, 2}),
+                         swapped = secrets_of(2, (uint8_t[]){2, 1});
+    const struct {
+        const struct secrets *accepts, *dials;
+        bool fits;
+    } pairs[] = {{&both, &old, true},     {&both, &new, true},  {&old, &both, true},
+                 {&new, &both, false},    {&new, &swapped, true}, {&old, &swapped, false},
+                 {&both, &swapped, true}, {&new, &old, false}};
+    for (unsigned i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        open_with(pairs[i].accepts, pairs[i].dials);
+        cr_expect_eq(shake_hands(0), pairs[i].fits ? 0 : GLINT_E_AUTH, "pair %u", i);
+        cr_expect_eq(tls_ready(sides[0]) && tls_ready(sides[1]), pairs[i].fits, "pair %u", i);
+        if (pairs[i].fits) cr_expect_eq(tls_kind(sides[0]), SECRET_PEER);
+        close_sides();
+    }
+}
+
+Test(tls, a_client_secret_is_told_from_the_one_it_was_derived_from)
+{
+    const struct secrets peer = secrets_of(2, (uint8_t[]){1, 2}),
+                         other = secrets_of(1, (uint8_t[]){3});
+    struct secrets client = {.kind = SECRET_CLIENT, .count = 1};
+    for (unsigned i = 0; i < 2; i++) {
+        cr_assert(secret_derive_client(&peer.list[i], &client.list[0]));
+        open_with(&peer, &client);
+        cr_expect_eq(shake_hands(0), 0, "%s", error.cause);
+        cr_expect_eq(tls_kind(sides[0]), SECRET_CLIENT);
+        close_sides();
+        open_with(&other, &client);
+        cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
+        close_sides();
+    }
+    /* The same bytes as another kind are another key. */
+    client.kind = SECRET_PEER;
+    open_with(&peer, &client);
+    cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
+    close_sides();
+    /* Who does not ask for clients takes none. */
+    client.kind = SECRET_CLIENT;
+    open_with(&peer, &client);
+    tls_close(sides[0]);
+    tls_context_destroy(contexts[0]);
+    contexts[0] = tls_context_create(&peer, TLS_BULK, &error);
+    sides[0] = tls_open(contexts[0], false, &error);
+    cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
+    close_sides();
+}
+
+Test(tls, secrets_change_between_handshakes)
+{
+    const struct secrets old = secrets_of(1, (uint8_t[]){1}), new = secrets_of(1, (uint8_t[]){2});
+    static const uint8_t bytes[100] = "still there";
+    struct buffer plain = {NULL, 0, 0};
+    open_with(&old, &old);
+    cr_assert_eq(shake_hands(0), 0);
+    cr_assert(tls_context_set(contexts[0], &new));
+    cr_assert_eq(tls_write(sides[1], (struct glint_slice){bytes, sizeof bytes}, &error), 0);
+    collect(1);
+    cr_expect_eq(deliver(1, 0, &plain, 1000), 0, "an open session stays");
+    cr_expect_eq(plain.size, sizeof bytes);
+    buffer_fini(&plain);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            tls_close(sides[k]);
+            sides[k] = tls_open(contexts[k], k == 1, &error);
+            buffer_fini(&wires[k]);
+        }
+        cr_expect_eq(shake_hands(0), i == 0 ? GLINT_E_AUTH : 0);
+        cr_assert(tls_context_set(contexts[1], &new));
+        memset(&error, 0, sizeof error);
+    }
     close_sides();
 }
 
@@ -233,9 +325,9 @@ Test(tls, opening_without_memory_says_so)
         memset(&error, 0, sizeof error);
         tls_close(t);
     }
-    struct secret secret = {.bytes = {1, 2}};
+    struct secrets secrets = {.count = 1, .list = {{{1, 2}}}};
     mem_fail_at(1, false);
-    cr_expect_null(tls_context_create(&secret, true, &error));
+    cr_expect_null(tls_context_create(&secrets, TLS_BULK, &error));
     mem_fail_at(0, false);
     cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
     close_sides();

@@ -1,0 +1,216 @@
+"""Several secrets at once, changed while jobs run; and client secrets, which only ask for status."""
+import os
+import signal
+import unittest
+
+import frames
+from cluster import SLOWDOWN, free_port, until
+from faults import FaultTest
+
+
+class SecretTest(FaultTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("old", "new"):
+            code, _, err = self.run_glint("secret", "new", self.path(name))
+            self.assertEqual(code, 0, err)
+
+    def path(self, name):
+        return os.path.join(self.folder, f"{name}.secret")
+
+    def put(self, place, *names):
+        """The secrets of a process are now these, in one step."""
+        self.write("next", "".join(map(self.read, names)))
+        os.rename(self.path("next"), self.path(place))
+
+    def write(self, name, text):
+        with open(os.open(self.path(name), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(self.path(name), encoding="ascii") as file:
+            return file.read()
+
+
+class Rotation(SecretTest):
+    """The driver and each executor have a file of their own, as on nodes of their own."""
+
+    keys = {**FaultTest.keys, "drivers_max": 2}
+    executors = {"e1": {"slots": 2}, "e2": {"slots": 2}}
+
+    def setUp(self):
+        super().setUp()
+        for place in ("driver", "e1", "e2"):
+            self.put(place, "old")
+        self.write_cluster(secret_file=self.path("driver"))
+
+    def run_job(self, out):
+        job = self.start(out, "submit", "count-keys", self.ratings(), out, "--cluster", self.config, "--executors", "2")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output(out), self.read_output("counts"))
+
+    def answers(self, name):
+        """Does `glint status` with these secrets alone get answers of both?"""
+        code, out, err = self.run_glint("status", "--cluster", self.config, "--secret-file", self.path(name))
+        self.assertIn(code, (0, 69), err)
+        return out.count(" idle ") + out.count(" busy ") if code == 0 else 0
+
+    def test_no_job_fails_while_secrets_change_on_a_live_cluster(self):
+        hook = self.in_map()
+        e1 = self.executor("e1", "--secret-file", self.path("e1"), hooks=[hook])
+        e2 = self.executor("e2", "--secret-file", self.path("e2"))
+        long = self.begin(name="long")  # from the first step to the last
+        hook.until_hit()
+        child = self.child(e1)
+        for number, names in enumerate((("old", "new"), ("new", "old"), ("new",))):
+            self.assertEqual(self.answers("old"), 2)
+            for place in ("driver", "e1", "e2"):
+                self.put(place, *names)
+                self.run_job(f"out-{number}-{place}")
+            self.assertEqual(self.answers("new"), 2)
+        self.assertEqual(self.answers("old"), 0)
+        os.kill(child, signal.SIGKILL)  # another one comes, which has never seen the old secret
+        hook.go()
+        self.ends_well(long)
+        self.assertIn("executor e1 (127.0.0.1) lost: killed by signal 9", long.err)
+        for process in (e1, e2):
+            self.assertIn("2 secrets read from", process.err)
+            self.assertIn("1 secret read from", process.err)
+
+    def test_a_file_that_cannot_be_used_changes_nothing(self):
+        e1 = self.executor("e1", "--secret-file", self.path("e1"))
+        self.executor("e2", "--secret-file", self.path("e2"))
+        self.write("bad", "what is this\n")
+        self.put("e1", "bad")
+        self.assertEqual(self.answers("old"), 2)
+        e1.until_says("the secrets stay as they are: .*e1.secret: not 64 varied hexadecimal digits")
+        self.put("e1", "new")
+        self.assertEqual(self.answers("old"), 1)
+        os.unlink(self.path("e1"))
+        self.assertEqual(self.answers("new"), 1)
+
+
+class ClientSecret(SecretTest):
+    """Whoever has it may ask for status."""
+
+    executors = {"e1": {"slots": 1}}
+
+    def setUp(self):
+        super().setUp()
+        self.put("cluster", "old", "new")
+        self.write_cluster(secret_file=self.path("cluster"))
+        code, _, err = self.run_glint("secret", "derive", self.path("cluster"), self.path("client"))
+        self.assertEqual(code, 0, err)
+        self.e1 = self.executor("e1")
+        self.build = self.executor_status("e1")["version"]
+
+    def with_client_secret(self, *words):
+        return self.run_glint(*words, "--cluster", self.config, "--secret-file", self.path("client"))
+
+    def test_shows_the_status(self):
+        code, out, err = self.with_client_secret("status")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, "e1 .* idle")
+        other = self.path("client-of-new")
+        self.assertEqual(self.run_glint("secret", "derive", self.path("new"), other)[0], 0)
+        code, out, err = self.run_glint("status", "--cluster", self.config, "--secret-file", other)
+        self.assertEqual(code, 0, err)
+        self.put("cluster", "new")  # and with the secret that it comes from it ends
+        code, out, err = self.with_client_secret("status")
+        self.assertEqual(code, 69, err)
+        self.assertEqual(self.run_glint("status", "--cluster", self.config, "--secret-file", other)[0], 0)
+
+    def refused(self, *words):
+        code, _, err = self.with_client_secret(*words)
+        self.assertEqual(code, 77, err)
+        self.assertIn("error[E0913]: not permitted with this secret", err)
+        self.assertIn("client secret", err)
+        self.assertIn("hint: name the file of the cluster's own secret", err)
+
+    def test_runs_and_cancels_no_job(self):
+        hook = self.in_map()
+        self.stop(self.e1)
+        self.e1 = self.executor("e1", hooks=[hook])
+        job = self.begin()
+        hook.until_hit()
+        self.refused("cancel", "bloom-build")
+        self.refused("submit", "empty-tasks")
+        self.refused("executor", "--id", "e1")
+        code, _, err = self.run_glint("executor", "--join", "127.0.0.1:1", "--secret-file", self.path("client"))
+        self.assertEqual((code, "error[E0913]" in err), (77, True), err)
+        code, _, err = self.run_glint("submit", "empty-tasks", "--executors", "1", "--secret-file",
+                                      self.path("client"), "--listen", f"127.0.0.1:{free_port()}")
+        self.assertEqual((code, "error[E0913]" in err), (77, True), err)
+        hook.go()
+        self.ends_well(job)
+
+    def test_opens_no_other_role_and_no_other_frame(self):
+        def visitor(**hello):
+            peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client=True)
+            self.addCleanup(peer.close)
+            peer.send(frames.hello(self.build, **hello))
+            return peer, peer.receive_frame()
+        for role in (frames.DRIVER, frames.EXECUTOR, frames.DAEMON):
+            with self.subTest(role=role):
+                peer, (kind, payload) = visitor(role=role)
+                self.assertEqual(kind, frames.REFUSE)
+                code, cause, hint = frames.unpack(payload)[0]
+                self.assertEqual(code, -913)
+                self.assertIn("client secret", cause)
+                self.assertTrue(hint)
+                peer.until_closed()
+        job = frames.pack([1, "a job"])
+        for kind in range(0, 24):
+            with self.subTest(kind=kind):
+                peer, (answer, _) = visitor()
+                self.assertEqual(answer, frames.HELLO)
+                peer.send(frames.frame(kind, job if kind in (frames.ADMIT, frames.CANCEL) else b""))
+                found = peer.wait_frame(frames.STATUS_IS, frames.REFUSE)
+                if kind == frames.STATUS:
+                    self.assertEqual(found[0], frames.STATUS_IS)
+                    continue
+                if kind == frames.CANCEL:
+                    self.assertEqual(frames.unpack(found[1])[0][0], -913)
+                else:
+                    self.assertIsNone(found)
+                peer.until_closed()
+        self.assertFalse(self.e1.children())
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+
+    def test_is_not_accepted_by_a_child(self):
+        """Where nothing is for a client, its key is not even known."""
+        hook = self.in_map()
+        self.stop(self.e1)
+        self.e1 = self.executor("e1", hooks=[hook])
+        job = self.begin()
+        hook.until_hit()
+        port = until(lambda: self.child_port(self.child(self.e1)), "the child listens")
+        for client in (True, False):
+            peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client)
+            self.addCleanup(peer.close)
+            peer.send(frames.hello(self.build))
+            found = peer.receive_frame()
+            self.assertEqual(found and found[0], None if client else frames.REFUSE)
+        hook.go()
+        self.ends_well(job)
+
+    @staticmethod
+    def child_port(pid):
+        """Where the process listens."""
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            rows = [row.split() for row in file.readlines()[1:]]
+        mine = {os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
+        ports = [int(row[1].split(":")[1], 16) for row in rows
+                 if row[3] == "0A" and f"socket:[{row[9]}]" in mine]
+        return ports[0] if ports else None
+
+    def test_derives_no_other(self):
+        code, _, err = self.run_glint("secret", "derive", self.path("client"), self.path("more"))
+        self.assertEqual((code, "E0902" in err, "client secret" in err), (78, True, True), err)
+        self.assertFalse(os.path.exists(self.path("more")))
+        code, _, err = self.run_glint("secret", "derive", self.path("old"), self.path("client"))
+        self.assertEqual((code, "E0301" in err), (73, True), err)
+
+
+if __name__ == "__main__":
+    unittest.main()
