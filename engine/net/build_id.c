@@ -49,8 +49,8 @@ static int id_of_program(struct dl_phdr_info *info, size_t size, void *arg)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_NOTE) continue;
         const uint8_t *notes = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
-        /* Notes of 8-byte alignment are others: properties of the CPU. */
-        if (segment->p_align <= 4 && id_in_notes(notes, notes + segment->p_memsz)) return 1;
+        /* Also of 8-byte alignment: mold puts all notes into one segment. */
+        if (id_in_notes(notes, notes + segment->p_memsz)) return 1;
     }
     return 2;
 }
