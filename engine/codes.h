@@ -36,6 +36,7 @@
     X(403, PLAN_ARGUMENT,      70, 0, "missing or wrong function argument")                        \
     X(404, PLAN_LIMIT,         70, 0, "the plan is over a limit")                                  \
     X(405, FUNCTION_FAILED,     1, 0, "a function of the job failed")                              \
+    X(406, PLAN_RDD,           70, 0, "an RDD is missing")                                         \
     X(501, NO_MEMORY,          71, 1, "out of memory")                                             \
     X(502, MEMORY_LIMIT,       78, 0, "memory limit too small")                                    \
     X(503, RESULT_LIMIT,        1, 0, "result larger than the limit")                              \

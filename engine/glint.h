@@ -139,7 +139,7 @@ static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
 enum glint_form {
     GLINT_MAP,       /* each emits exactly one record */
     GLINT_FLAT_MAP,  /* each emits any number; also mapPartitions (with `end`) and foreach (none) */
-    GLINT_FILTER,    /* keep answers 1 or 0 */
+    GLINT_FILTER,    /* keep returns 1 or 0 */
     GLINT_GROUP,     /* groups of a grouped RDD: begin, each per value, end_group emits */
     GLINT_REDUCE,    /* merge(acc, value): associative; acc starts as the first value */
     GLINT_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
@@ -151,8 +151,9 @@ struct glint_shape {
 static_assert(GLINT_ANY == 0, "a shape of zeros takes everything");
 
 /* One function. All calls of one task come from one thread, in order, with the same `state`
- * (state_size zeroed bytes). Those that return int answer 0, or the negative code that
- * glint_fail gave. A slot that the form does not use is NULL. */
+ * (state_size zeroed bytes). Those that return int return 0, or the negative code that
+ * glint_fail gave; any other number ends the job with an error that names it. A slot that the form
+ * does not use is NULL. */
 struct glint_function {
     const char *name; /* "module.name", unique */
     enum glint_form form;

@@ -6,7 +6,7 @@ extern const struct op op_coalesce;
 
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("coalesce");
     if (partitions == 0) return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "coalesce into no partition");
     /* Two groups of one key that are joined would be one: only where a key has but one partition
      * do groups stay. Which one that is can no longer be told from the key. */

@@ -53,7 +53,7 @@ static int collect_take(void *arg, uint32_t partition, struct glint_slice result
 int glint_collect(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("collect");
     out->shape = rdd->shape;
     struct collecting c = {rdd->g, out};
     struct action a = {.op = &op_collect, .rdd = rdd, .on_result = collect_take, .arg = &c};
@@ -85,7 +85,7 @@ static int each_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg)
 {
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("collect");
     struct each e = {rdd, row, arg};
     struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_take, .arg = &e};
     return action_run(&a);

@@ -13,7 +13,7 @@ static bool same_key(const struct glint_rows *rows, uint64_t i, uint64_t k)
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("collectAsMap");
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "collectAsMap needs keys");
     int r = glint_collect(rdd, out);
     if (r == 0) r = rows_sort(rdd->g, out);

@@ -6,7 +6,7 @@ extern const struct op op_combine_by_key;
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
                                        struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("combineByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "combineByKey needs keys");
     struct rdd_spec spec = {.op = &op_combine_by_key,
                             .parents = {rdd},

@@ -55,7 +55,7 @@ static int count_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_count(struct glint_rdd *rdd, int64_t *out)
 {
     *out = 0;
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("count");
     struct counting c = {rdd->g, 0};
     struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_take, .arg = &c};
     int r = action_run(&a);

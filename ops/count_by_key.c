@@ -62,7 +62,7 @@ static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type 
 int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("countByKey");
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "countByKey needs keys");
     return count_by(rdd, &op_count_by_key, rdd->shape.key, out);
 }
@@ -70,7 +70,7 @@ int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out)
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("countByValue");
     if (rdd_is_pair(rdd))
         rdd_fail(rdd, GLINT_E_PLAN_TYPE,
                  "countByValue is for single elements: keys or values first");

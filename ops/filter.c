@@ -17,6 +17,14 @@ static int filter_open(void *state, const struct op_open *o)
     return call_open(&s->call, o->task, o->function, o->args);
 }
 
+static int keep_failed(struct call *c, int returned)
+{
+    if (returned < 0) return returned;
+    return error_set(&c->task->error, GLINT_E_FUNCTION_FAILED,
+                     "return 1 to keep the record, 0 to drop it, or what glint_fail returned",
+                     "%s returned %d", c->fn->name, returned);
+}
+
 static int keep_rows(struct filter_state *s, const struct glint_batch *batch, uint32_t *count)
 {
     const struct glint_function *fn = s->call.fn;
@@ -26,7 +34,7 @@ static int keep_rows(struct filter_state *s, const struct glint_batch *batch, ui
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record record = glint_batch_record(batch, row);
         int keep = fn->keep(s->call.task, s->call.state, &record);
-        if (keep < 0) return keep;
+        if (keep != 0 && keep != 1) return keep_failed(&s->call, keep);
         s->rows[*count] = (uint16_t)row;
         *count += keep != 0;
     }
@@ -39,7 +47,7 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
     struct filter_state *s = state;
     uint32_t count;
     int r = keep_rows(s, batch, &count);
-    if (r < 0) return call_flow(&s->call, r, out);
+    if (r != 0) return call_flow(&s->call, r, out);
     assert(count <= batch->rows);
     return compact_emit(&s->compact, batch, s->rows, count, out);
 }
@@ -48,7 +56,7 @@ extern const struct op op_filter;
 
 struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("filter");
     struct rdd_spec spec = {.op = &op_filter,
                             .parents = {rdd},
                             .function = function,

@@ -12,7 +12,7 @@ extern const struct op op_flat_map;
 struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
                                  struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("flatMap");
     struct rdd_spec spec = {
         .op = &op_flat_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);

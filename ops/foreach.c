@@ -66,7 +66,7 @@ const struct op op_foreach = {.name = "foreach",
 
 int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("foreach");
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = &op_foreach, .rdd = rdd};

@@ -15,7 +15,7 @@ extern const struct op op_key_by;
 
 struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("keyBy");
     if (rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy: it has keys already");
     struct rdd_spec spec = {.op = &op_key_by,
                             .parents = {rdd},

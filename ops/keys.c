@@ -40,12 +40,14 @@ static struct glint_rdd *elements_rdd(struct glint_rdd *rdd, const struct op *op
 
 struct glint_rdd *glint_keys(struct glint_rdd *rdd)
 {
-    return rdd != NULL ? elements_rdd(rdd, &op_keys, rdd->shape.key) : NULL;
+    if (rdd == NULL) return rdd_none("keys");
+    return elements_rdd(rdd, &op_keys, rdd->shape.key);
 }
 
 struct glint_rdd *glint_values(struct glint_rdd *rdd)
 {
-    return rdd != NULL ? elements_rdd(rdd, &op_values, rdd->shape.value) : NULL;
+    if (rdd == NULL) return rdd_none("values");
+    return elements_rdd(rdd, &op_values, rdd->shape.value);
 }
 
 const struct op op_keys = {.name = "keys", .kind = OP_NARROW, .push = keys_push};

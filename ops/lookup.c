@@ -70,7 +70,7 @@ static int lookup_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("lookup");
     struct glint *g = rdd->g;
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "lookup needs keys");
     uint32_t partitions = rdd_partitions(rdd);

@@ -10,7 +10,7 @@ extern const struct op op_map;
 
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("map");
     struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }

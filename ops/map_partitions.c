@@ -20,7 +20,7 @@ extern const struct op op_map_partitions, op_map_partitions_with_index;
 static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *op,
                                         const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none(op->name);
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }

@@ -93,7 +93,7 @@ extern const struct op op_map_values, op_flat_map_values;
 static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
                                     const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none(op->name);
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .function = function,

@@ -118,7 +118,7 @@ extern const struct op op_random_split, op_sample;
 
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("sample");
     if (!(fraction >= 0 && fraction <= 1)) {
         error_set(&rdd->g->error, GLINT_E_BAD_VALUE, "a fraction is a number from 0 to 1",
                   "sample: a fraction of %g", fraction);
@@ -142,7 +142,10 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
                         struct glint_rdd **out)
 {
     for (uint32_t i = 0; i < count; i++) out[i] = NULL;
-    if (rdd == NULL) return;
+    if (rdd == NULL) {
+        rdd_missing("randomSplit");
+        return;
+    }
     const double sum = weights_sum(weights, count);
     if (sum < 0) {
         error_set(&rdd->g->error, GLINT_E_BAD_VALUE,

@@ -249,7 +249,7 @@ static struct glint_shape packed_shape(struct glint_shape shape, int64_t mark)
 
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none(name);
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2);
@@ -274,7 +274,7 @@ struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_shape
 struct glint_rdd *record_key_marks(const struct op *wide, struct glint_rdd *a, int64_t a_mark,
                                    struct glint_rdd *b, int64_t b_mark, const char *function)
 {
-    if (a == NULL || b == NULL) return NULL;
+    if (a == NULL || b == NULL) return rdd_none(wide->name);
     if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
         return rdd_fail(a, GLINT_E_PLAN_TYPE, "%s of (%s, %s) and (%s, %s)", wide->name,
                         codec_type_name(a->shape.key), codec_type_name(a->shape.value),

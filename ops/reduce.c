@@ -85,10 +85,7 @@ static enum flow reduce_push(void *state, const struct glint_batch *batch,
         int r = c->begun ? fold_merge(&c->fold, &c->acc, &value, true)
                          : fold_start(&c->fold, &c->acc, &value, true);
         c->begun = true;
-        if (r < 0) {
-            call_failed(&s->call, r);
-            return FLOW_FAIL;
-        }
+        if (r < 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -147,7 +144,7 @@ static int reduce_take(void *arg, uint32_t partition, struct glint_slice result)
         return result_damaged(d->rdd->g, d->op);
     int r =
         combiner_add(&d->state.combiner, codec_encode(shape.value, &part.value, scratch), false);
-    return r < 0 ? call_failed(&d->state.call, r) : 0;
+    return r;
 }
 
 static int reduce_finish(struct reducing *d, struct glint_rows *out)
@@ -188,7 +185,7 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
                          const char *function, struct glint_args *args, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing(op->name);
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = op, .rdd = rdd};

@@ -6,7 +6,7 @@ extern const struct op op_reduce_by_key;
 struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *function,
                                       struct glint_args *args)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("reduceByKey");
     struct rdd_spec spec = {.op = &op_reduce_by_key,
                             .parents = {rdd},
                             .function = function,

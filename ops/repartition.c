@@ -6,7 +6,7 @@ extern const struct op op_repartition;
 
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("repartition");
     struct rdd_spec spec = {.op = &op_repartition,
                             .parents = {rdd},
                             .shape = rdd->shape,

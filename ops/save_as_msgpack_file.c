@@ -92,7 +92,7 @@ extern const struct op op_save_as_msgpack_file;
 
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("saveAsMsgpackFile");
     struct action a = {.op = &op_save_as_msgpack_file, .rdd = rdd, .output = path};
     return action_run(&a);
 }

@@ -111,7 +111,7 @@ const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip
 
 static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing(op->name);
     struct action a = {.op = op, .rdd = rdd, .output = path};
     return action_run(&a);
 }

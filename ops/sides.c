@@ -166,7 +166,7 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec)
 {
     struct glint_rdd *left = spec->left, *right = spec->right;
     const char *name = spec->wide->name;
-    if (left == NULL || right == NULL) return NULL;
+    if (left == NULL || right == NULL) return rdd_none(name);
     if (!rdd_is_pair(left)) return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s needs keys", name);
     if (!rdd_is_pair(right)) return rdd_fail(right, GLINT_E_PLAN_TYPE, "%s needs keys", name);
     if (left->shape.key != right->shape.key)

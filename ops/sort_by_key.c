@@ -37,7 +37,7 @@ extern const struct op op_sort_by_key;
 
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("sortByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sortByKey needs keys");
     struct rdd_spec spec = {.op = &op_sort_by_key,
                             .parents = {rdd},
@@ -51,6 +51,7 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
                                 struct glint_args *args, bool ascending)
 {
+    if (rdd == NULL) return rdd_none("sortBy");
     struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(rdd, function, args), ascending);
     struct glint_rdd *out = glint_values(sorted);
     if (out != NULL) out->shuffle = sorted;

@@ -80,7 +80,7 @@ static int sum_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_sum(struct glint_rdd *rdd, union glint_value *out)
 {
     *out = (union glint_value){.i64 = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("sum");
     enum glint_type type = rdd->shape.value;
     if (type != GLINT_I64 && type != GLINT_F64)
         rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sum needs numbers, its values are %s",

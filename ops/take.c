@@ -102,7 +102,7 @@ static int run_round(struct glint_rdd *rdd, struct taking *t, const uint32_t *pa
 int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing("take");
     out->shape = rdd->shape;
     uint32_t all = rdd_partitions(rdd);
     if (context_failed(rdd->g)) return rdd->g->error.code;

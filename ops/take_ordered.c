@@ -178,7 +178,7 @@ static int ordered_run(struct glint_rdd *rdd, const struct op *op, uint64_t coun
                        struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return GLINT_E_PLAN_FUNCTION;
+    if (rdd == NULL) return rdd_missing(op->name);
     out->shape = rdd->shape;
     if (count == 0) return rdd->g->error.code;
     struct ordering o = {

@@ -32,7 +32,8 @@ struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *
         pack_array(&p, 1);
         pack_u64(&p, *parameter);
     }
-    input_list_make(g->config.env, paths, list, &g->error);
+    if (input_list_make(g->config.env, paths, list, &g->error) == GLINT_E_INPUT_MISSING)
+        context_hint_saved(g, paths);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
         list_free(list);

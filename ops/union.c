@@ -7,7 +7,7 @@ extern const struct op op_union;
 
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b)
 {
-    if (a == NULL || b == NULL) return NULL;
+    if (a == NULL || b == NULL) return rdd_none("union");
     if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
         return rdd_fail(a, GLINT_E_PLAN_TYPE, "union of (%s, %s) and (%s, %s)",
                         codec_type_name(a->shape.key), codec_type_name(a->shape.value),

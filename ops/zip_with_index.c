@@ -112,7 +112,7 @@ static int zip_prepare(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("zipWithIndex");
     if (rdd_is_pair(rdd))
         return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements, these are pairs");
     struct rdd_spec spec = {

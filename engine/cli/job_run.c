@@ -139,8 +139,10 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line};
         signals_watch(g);
-        int code = run->job->run(g, &args);
-        assert(code == GLINT_OK || glint_error(g)->code != GLINT_OK);
+        int returned = run->job->run(g, &args);
+        if (returned != 0) /* unless an error is set */
+            glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",
+                        "the job %s returned %d without an error", run->job->name, returned);
         glint_finish(g);
         signals_unwatch();
         error = *glint_error(g);

@@ -21,14 +21,17 @@ int call_open(struct call *c, struct glint_task *task, const struct glint_functi
     task->args = args;
     int r = fn->open(task, c->state);
     task->args = outer;
-    return r < 0 ? call_failed(c, r) : 0;
+    return r == 0 ? 0 : function_failed(task, fn, r);
 }
 
-int call_failed(struct call *c, int answer)
+int function_failed(struct glint_task *task, const struct glint_function *fn, int returned)
 {
-    assert(answer < 0);
-    return error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, NULL,
-                     "%s answered %d without an error", c->fn->name, answer);
+    assert(returned != 0);
+    if (returned < 0)
+        return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "set the error with glint_fail",
+                         "%s returned %d without an error", fn->name, returned);
+    return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "return 0, or what glint_fail returned",
+                     "%s returned %d", fn->name, returned);
 }
 
 void call_close(struct call *c)
@@ -44,7 +47,7 @@ static enum flow call_rows(struct call *c, const struct glint_batch *batch,
         struct glint_record record = glint_batch_record(batch, row);
         out->kept_row = row;
         int r = c->fn->each(c->task, c->state, &record, out);
-        if (r < 0) return call_flow(c, r, out);
+        if (r != 0) return call_flow(c, r, out);
         if (out->flow != FLOW_MORE) return out->flow;
     }
     return FLOW_MORE;

@@ -1,9 +1,46 @@
-/* The context's own life, and the sticky error. */
+/* The context's own life, and the sticky error. Contexts that live are in a list: a call that is
+ * given no RDD does not know its context otherwise. */
 #include "engine/plan/context.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct glint *live;
+
+static void live_add(struct glint *g)
+{
+    g->thread = pthread_self();
+    pthread_mutex_lock(&live_lock);
+    g->next_live = live;
+    live = g;
+    pthread_mutex_unlock(&live_lock);
+}
+
+static void live_remove(struct glint *g)
+{
+    pthread_mutex_lock(&live_lock);
+    struct glint **link = &live;
+    while (*link != g) link = &(*link)->next_live;
+    *link = g->next_live;
+    pthread_mutex_unlock(&live_lock);
+}
+
+int rdd_missing(const char *call)
+{
+    pthread_mutex_lock(&live_lock);
+    int code = GLINT_OK;
+    for (struct glint *g = live; g != NULL && code == GLINT_OK; g = g->next_live)
+        if (pthread_equal(g->thread, pthread_self())) code = g->error.code;
+    for (struct glint *g = live; g != NULL && code == GLINT_OK; g = g->next_live)
+        if (pthread_equal(g->thread, pthread_self()))
+            error_set(&g->error, GLINT_E_PLAN_RDD,
+                      "this is a fault of the job's plan, not of its input",
+                      "%s: it was given NULL instead of an RDD", call);
+    pthread_mutex_unlock(&live_lock);
+    return code != GLINT_OK ? code : GLINT_E_PLAN_RDD;
+}
 
 void context_init(struct glint *g, const struct glint_config *config)
 {
@@ -12,10 +49,12 @@ void context_init(struct glint *g, const struct glint_config *config)
     g->next_rdd = 1;
     g->next_broadcast = 1;
     assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);
+    live_add(g);
 }
 
 void context_fini(struct glint *g)
 {
+    live_remove(g);
     for (struct glint_rdd *rdd = g->rdds; rdd != NULL; rdd = rdd->next) {
         if (rdd->source_free != NULL) rdd->source_free(rdd->source);
         mem_free(rdd->splits);
@@ -125,10 +164,35 @@ int64_t glint_counter_value(const struct glint *g, const char *name)
     return g->runner->counter(g->runner, name);
 }
 
+static int remember_output(struct glint *g, const char *path)
+{
+    struct saved_output *saved = context_alloc(g, sizeof *saved);
+    if (saved == NULL) return g->error.code;
+    const uint8_t *text = (const uint8_t *)path;
+    saved->path = (const char *)context_copy(g, (struct glint_slice){text, strlen(path) + 1}).data;
+    if (saved->path == NULL) return g->error.code;
+    saved->next = g->saved;
+    g->saved = saved;
+    return 0;
+}
+
+void context_hint_saved(struct glint *g, const char *paths)
+{
+    struct glint_error *e = &g->error;
+    for (const struct saved_output *s = g->saved; s != NULL && e->hint[0] == '\0'; s = s->next)
+        if (s->path[0] != '\0' && strstr(paths, s->path) != NULL)
+            snprintf(e->hint, sizeof e->hint,
+                     "%.200s is an output of this job: outputs appear when the job has ended, "
+                     "another job can read them",
+                     s->path);
+}
+
 int action_run(const struct action *action)
 {
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);
     if (context_failed(rdd->g)) return rdd->g->error.code;
+    if (action->output != NULL && remember_output(rdd->g, action->output) != 0)
+        return rdd->g->error.code;
     return rdd->g->runner->run(rdd->g->runner, action);
 }

@@ -10,6 +10,7 @@
 #include "engine/plan/config.h"
 #include "engine/plan/op.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 
 struct packer;
@@ -72,6 +73,12 @@ struct glint_broadcast {
     struct glint_broadcast *next;
 };
 
+/* An output that an action of this job was told to write. */
+struct saved_output {
+    const char *path;
+    struct saved_output *next;
+};
+
 /* One run of a plan, as an action asks for it. */
 struct action {
     const struct op *op; /* OP_ACTION */
@@ -106,9 +113,12 @@ struct glint {
     struct glint_rdd *rdds;
     struct glint_args *args;
     struct glint_broadcast *broadcasts;
+    struct saved_output *saved;
     uint32_t next_rdd;
     uint64_t next_broadcast;
     struct runner *runner;
+    pthread_t thread; /* the one that made it, and uses it */
+    struct glint *next_live;
 };
 
 /* The parts of glint_create and glint_destroy that belong to the plan. */
@@ -119,8 +129,7 @@ void *context_alloc(struct glint *g, uint64_t size); /* zeroed; NULL: the error 
 /* Memory of the context holding a copy. data NULL and the error set without memory. */
 struct glint_slice context_copy(struct glint *g, struct glint_slice s);
 
-/* ---- Building plans: for operators' driver halves. NULL answers mean the error is set; every call
- * takes NULL parents and then does nothing. */
+/* ---- Building plans: for operators' driver halves. NULL means that the error is set. */
 
 struct rdd_spec {
     const struct op *op;
@@ -143,6 +152,16 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
 /* Sets the sources and input bytes of a new RDD from its parents'. Without memory the context's
  * error is set. */
 void sources_inherit(struct glint_rdd *rdd);
+/* For a call, named as in Spark, that got NULL for an RDD. After an error that is what calls
+ * return; where no context of this thread has one, it is the job's mistake, and all of them get
+ * PLAN_RDD. Returns the error's code. */
+int rdd_missing(const char *call);
+/* The same for calls that return an RDD. */
+static inline struct glint_rdd *rdd_none(const char *call)
+{
+    rdd_missing(call);
+    return NULL;
+}
 bool rdd_is_pair(const struct glint_rdd *rdd);
 /* The number of partitions; sources are cut and wishes are final from here on. 0 with the error
  * set, or where there is none. */
@@ -167,5 +186,7 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
 struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);
 
 int action_run(const struct action *action);
+/* After an error about an input: says so if the job itself is to write it. */
+void context_hint_saved(struct glint *g, const char *paths);
 
 #endif

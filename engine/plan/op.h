@@ -63,13 +63,14 @@ int call_open(struct call *c, struct glint_task *task, const struct glint_functi
 void call_close(struct call *c);
 /* MAP and FLAT_MAP: all rows of a batch, by the batch form where there is one. */
 enum flow call_push(struct call *c, const struct glint_batch *batch, struct glint_emitter *out);
-/* The task's code after the function answered an error, which it may have forgotten to set. */
-int call_failed(struct call *c, int answer);
-/* A function's answer as a flow. */
-static inline enum flow call_flow(struct call *c, int answer, const struct glint_emitter *out)
+/* The task's code after a function returned something else than 0: a code whose error it may have
+ * forgotten to set, or a number that is no code. */
+int function_failed(struct glint_task *task, const struct glint_function *fn, int returned);
+/* What a function returned, as a flow. */
+static inline enum flow call_flow(struct call *c, int returned, const struct glint_emitter *out)
 {
-    if (answer >= 0) return out->flow;
-    call_failed(c, answer);
+    if (returned == 0) return out->flow;
+    function_failed(c->task, c->fn, returned);
     return FLOW_FAIL;
 }
 

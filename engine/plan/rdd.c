@@ -107,8 +107,10 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
         if (function_check(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
     }
     if (g->next_rdd > PLAN_NODES_MAX) {
-        error_set(&g->error, GLINT_E_PLAN_LIMIT, NULL, "a plan has at most %u nodes",
-                  PLAN_NODES_MAX);
+        error_set(&g->error, GLINT_E_PLAN_LIMIT,
+                  "operators are kept until the job ends: fewer rounds of a loop, or save the "
+                  "result of some rounds and go on from there in another job",
+                  "a job has at most %u operators", PLAN_NODES_MAX);
         return NULL;
     }
     assert(spec->function == NULL || spec->op->forms != 0);
@@ -266,7 +268,7 @@ uint32_t glint_partitions(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return NULL;
+    if (rdd == NULL) return rdd_none("withPartitions");
     struct glint_rdd *wide = rdd->shuffle != NULL ? rdd->shuffle : rdd;
     if (wide->op->kind != OP_WIDE || wide->counted)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "its partitions cannot be set %s",
@@ -280,7 +282,8 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
 
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
 {
-    if (rdd != NULL && !rdd->counted) rdd->split_bytes_wish = bytes;
+    if (rdd == NULL) return rdd_none("withSplitBytes");
+    if (!rdd->counted) rdd->split_bytes_wish = bytes;
     return rdd;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/shuffle/fold.h"
 
 #include "engine/data/codec.h"
+#include "engine/plan/op.h"
 
 #include <assert.h>
 
@@ -45,11 +46,17 @@ static int set(const struct fold *f, struct glint_acc *acc, const union glint_va
     return 0;
 }
 
+/* The task's code, if the function returned something else than 0. */
+static int checked(const struct fold *f, int returned)
+{
+    return returned == 0 ? 0 : function_failed(f->task, f->spec->fn, returned);
+}
+
 /* fn->merge, or its column form on one row. */
 static int merge_raw(const struct fold *f, struct glint_acc *acc, const union glint_value *value)
 {
     const struct glint_function *fn = f->spec->fn;
-    if (fn->merge != NULL) return fn->merge(f->task, f->state, acc, value);
+    if (fn->merge != NULL) return checked(f, fn->merge(f->task, f->state, acc, value));
     assert(fn->merge_i64 != NULL && f->spec->acc == GLINT_I64);
     uint32_t slot = 0;
     fn->merge_i64(&acc->value.i64, &slot, &value->i64, 1);
@@ -63,14 +70,14 @@ int fold_start(const struct fold *f, struct glint_acc *acc, const union glint_va
     if (!raw || fold_one_form(spec)) return set(f, acc, value);
     if (spec->wide.combine == COMBINE_AGGREGATE) {
         int r = set(f, acc, &f->zero);
-        return r < 0 ? r : spec->fn->merge(f->task, f->state, acc, value);
+        return r < 0 ? r : checked(f, spec->fn->merge(f->task, f->state, acc, value));
     }
     assert(spec->wide.combine == COMBINE_CREATE);
     if (is_number(spec->acc))
         acc->value.i64 = 0;
     else
         acc->value.bytes.size = 0;
-    return spec->fn->create(f->task, f->state, acc, value);
+    return checked(f, spec->fn->create(f->task, f->state, acc, value));
 }
 
 int fold_merge(const struct fold *f, struct glint_acc *acc, const union glint_value *value,
@@ -79,7 +86,7 @@ int fold_merge(const struct fold *f, struct glint_acc *acc, const union glint_va
     if (f->spec->wide.combine == COMBINE_FIRST) return 0;
     assert(f->spec->wide.combine != COMBINE_NONE);
     if (raw || fold_one_form(f->spec)) return merge_raw(f, acc, value);
-    return f->spec->fn->combine(f->task, f->state, acc, value);
+    return checked(f, f->spec->fn->combine(f->task, f->state, acc, value));
 }
 
 int fold_zero(const struct fold *f, const struct glint_acc *acc, struct glint_acc *out)

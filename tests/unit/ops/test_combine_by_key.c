@@ -301,7 +301,7 @@ Test(combine, functions_that_fail)
     struct input in = {.table = &t, .maps = 2, .partitions = 2, .zero = number(0)};
     static const struct {
         const char *function, *cause;
-    } wrong[] = {{"red.fail", "as told"}, {"red.mute", "did not set"}};
+    } wrong[] = {{"red.fail", "as told"}, {"red.mute", "red.mute returned -1"}};
     for (int f = 0; f < 2; f++) {
         in.function = wrong[f].function;
         in.table = &t;

@@ -63,7 +63,6 @@ Test(take, is_empty)
         cr_assert(empty);
         cr_assert_eq(glint_is_empty(late_rdd(g, 30, &t), &empty), 0);
         cr_assert_not(empty);
-        cr_assert_eq(glint_is_empty(NULL, &empty), GLINT_E_PLAN_FUNCTION);
         world_close(g, GLINT_OK);
     }
     table_free(&t);
@@ -234,8 +233,8 @@ Test(take, errors_before)
         cr_assert_eq(glint_is_empty(rdd, &empty), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_take_ordered(rdd, 0, &rows), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_min(rdd, &rows), GLINT_E_BAD_VALUE);
-        cr_assert_eq(glint_take_ordered(NULL, 1, &rows), GLINT_E_PLAN_FUNCTION);
-        cr_assert_eq(glint_take(NULL, 1, &rows), GLINT_E_PLAN_FUNCTION);
+        cr_assert_eq(glint_take_ordered(NULL, 1, &rows), GLINT_E_BAD_VALUE);
+        cr_assert_eq(glint_take(NULL, 1, &rows), GLINT_E_BAD_VALUE);
         world_close(g, GLINT_E_BAD_VALUE);
     }
     table_free(&t);

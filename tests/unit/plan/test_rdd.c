@@ -86,6 +86,7 @@ Test(rdd, plans_have_a_limit)
     while ((rdd = plan_node(&op_nar, rdd, NULL)) != NULL) nodes++;
     cr_expect_eq(nodes, PLAN_NODES_MAX);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
+    cr_expect_not_null(strstr(g.error.hint, "rounds of a loop"));
 }
 
 Test(rdd, partitions_of_each_kind)
