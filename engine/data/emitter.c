@@ -19,10 +19,24 @@ void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint
     e->value.column.type = shape.value;
 }
 
-static enum flow push_now(struct glint_emitter *e, const struct glint_batch *batch)
+static bool is_bytes(enum glint_type t)
+{
+    return t == GLINT_BYTES || t == GLINT_TEXT || t == GLINT_MSGPACK;
+}
+
+/* Cells that are all empty may have no memory, but readers rely on READ_SLACK behind every cell. */
+static void give_memory(struct glint_column *c)
+{
+    static const uint8_t slack[READ_SLACK];
+    if (c->base == NULL && is_bytes(c->type)) c->base = slack;
+}
+
+static enum flow push_now(struct glint_emitter *e, struct glint_batch *batch)
 {
     assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
     if (e->flow != FLOW_MORE) return e->flow;
+    give_memory(&batch->key);
+    give_memory(&batch->value);
     if (batch->origin != NULL) e->task->origin = batch->origin;
     const uint32_t partition = e->task->partition;
     e->task->partition = e->push_partition;
@@ -140,11 +154,6 @@ static bool column_put(struct glint_emitter *e, struct emit_column *c, const uni
     if (!c->copies && column_borrow(e, c, v->bytes)) return true;
     c->copies = true;
     return column_copy(e, c, v->bytes);
-}
-
-static bool is_bytes(enum glint_type t)
-{
-    return t == GLINT_BYTES || t == GLINT_TEXT || t == GLINT_MSGPACK;
 }
 
 static struct glint_column single_column(enum glint_type type, const union glint_value *v)

@@ -101,3 +101,45 @@ Test(save, a_job_cannot_read_its_own_output)
         world_close(g, GLINT_E_INPUT_MISSING);
     }
 }
+
+/* ---- Empty cells: their column may never have been given a byte */
+
+enum { EMPTY_ROWS = 3, EMPTY_LARGE = 200000 };
+
+/* Rows with an empty text as key and another text as value, behind a shuffle. */
+static struct glint_rdd *make_empty(struct glint *g, uint64_t value_size, bool reduced)
+{
+    static char large[EMPTY_LARGE];
+    struct glint_record rows[EMPTY_ROWS];
+    for (int i = 0; i < EMPTY_ROWS; i++)
+        rows[i] = (struct glint_record){text(""), bytes(large, value_size)};
+    struct glint_rdd *rdd =
+        glint_parallelize(g, (struct glint_shape){GLINT_TEXT, GLINT_TEXT}, rows, EMPTY_ROWS, 1);
+    return reduced ? glint_distinct(glint_keys(rdd)) : glint_partition_by(rdd, 1);
+}
+
+static void expect_empty_saved(uint64_t value_size, bool reduced,
+                               int (*save)(struct glint_rdd *rdd, const char *path), uint64_t size)
+{
+    char path[PATH_BYTES];
+    for (const struct world *w = worlds; w->name != NULL; w++) {
+        struct glint *g = world_open(w);
+        cr_expect_eq(save(make_empty(g, value_size, reduced), scratch_path("out", path)), 0);
+        world_close(g, GLINT_OK);
+        struct buffer got = scratch_read("out/part-00000");
+        cr_expect_eq(got.size, size, "%s: %llu", w->name, (unsigned long long)got.size);
+        buffer_fini(&got);
+        scratch_remove("out");
+    }
+}
+
+Test(save, empty_cells_behind_a_shuffle)
+{
+    expect_empty_saved(0, false, glint_save_as_text_file, 2 * EMPTY_ROWS);
+    expect_empty_saved(0, true, glint_save_as_text_file, 1);
+    expect_empty_saved(0, false, glint_save_as_msgpack_file, 3 * EMPTY_ROWS);
+    expect_empty_saved(0, true, glint_save_as_msgpack_file, 1);
+    expect_empty_saved(EMPTY_LARGE, false, glint_save_as_text_file, (EMPTY_LARGE + 2) * EMPTY_ROWS);
+    expect_empty_saved(EMPTY_LARGE, false, glint_save_as_msgpack_file,
+                       (EMPTY_LARGE + 7) * EMPTY_ROWS);
+}
