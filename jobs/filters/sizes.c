@@ -191,7 +191,7 @@ static int reading_reserve(struct reading *r, uint64_t text)
         r->n = n;
         r->capacity = capacity;
     }
-    if (r->text_size + text > r->text_capacity) {
+    if (r->text == NULL || r->text_size + text > r->text_capacity) { /* also for an empty key */
         uint64_t capacity = (r->text_size + text) * 2 + 4096;
         uint8_t *grown = grow(r, r->text, r->text_size, capacity);
         if (grown == NULL) return glint_error(r->g)->code;
