@@ -28,6 +28,7 @@ struct glint_config {
     uint64_t line_bytes_max;       /* 0: LINE_BYTES_MAX_DEFAULT */
     uint64_t result_bytes_max;     /* of one action; 0: RESULT_BYTES_MAX, which is also the most */
     bool overwrite;
+    bool no_sync; /* end before the disk has the outputs: a power loss may then take them */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */
     uint64_t timeout_ns;  /* of the whole job; 0: none */

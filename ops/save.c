@@ -88,13 +88,18 @@ enum flow save_finish(struct save *s)
     char path[PATH_MAX];
     bool ok = save_flush(s);
     if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
+    struct env *env = s->task->env;
     int file = s->file;
     if (ok) {
         s->file = -1;
-        int r = s->task->env->close(s->task->env, file);
+        int synced = s->task->options->no_sync ? 0 : env->sync_file(env, file);
+        int closed = env->close(env, file);
         save_path(s, path, sizeof path);
-        if (r != 0) error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, r, "close", path);
-        ok = r == 0;
+        if (synced != 0)
+            error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, synced, "sync", path);
+        else if (closed != 0)
+            error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, closed, "close", path);
+        ok = synced == 0 && closed == 0;
     }
     s->task->counters.values[COUNT_BYTES_WRITTEN] += (int64_t)s->bytes;
     s->finished = ok;

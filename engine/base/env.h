@@ -43,6 +43,9 @@ struct env {
     int64_t (*pread)(struct env *env, int file, void *out, size_t size, uint64_t offset);
     int64_t (*write)(struct env *env, int file, const void *data, size_t size);
     int (*close)(struct env *env, int file);
+    /* Wait until the disk has the bytes of an open file, or the names of an open directory. */
+    int (*sync_file)(struct env *env, int file);
+    int (*sync_folder)(struct env *env, int folder);
     int (*stat_open)(struct env *env, int file, struct env_stat *out);
     int (*stat)(struct env *env, const char *path, struct env_stat *out); /* follows links */
     int (*make_folder)(struct env *env, const char *path, bool only_owner);

@@ -78,6 +78,18 @@ static int real_close(struct env *env, int file)
     return close(file) == 0 || errno == EINTR ? 0 : -errno;
 }
 
+static int real_sync_file(struct env *env, int file)
+{
+    (void)env;
+    return fdatasync(file) == 0 ? 0 : -errno;
+}
+
+static int real_sync_folder(struct env *env, int folder)
+{
+    (void)env;
+    return fsync(folder) == 0 ? 0 : -errno;
+}
+
 static void stat_convert(const struct stat *s, struct env_stat *out)
 {
     out->kind = S_ISREG(s->st_mode) ? ENV_FILE : S_ISDIR(s->st_mode) ? ENV_FOLDER : ENV_OTHER;
@@ -191,6 +203,8 @@ struct env *env_real(void)
         .pread = real_pread,
         .write = real_write,
         .close = real_close,
+        .sync_file = real_sync_file,
+        .sync_folder = real_sync_folder,
         .stat_open = real_stat_open,
         .stat = real_stat,
         .make_folder = real_make_folder,

@@ -17,6 +17,8 @@ const struct glint_job_option settings_options[] = {
     {"partitions", "N", NULL, "partitions after a shuffle (default: by the input's size)"},
     {"max-line", "BYTES", "16M", "longest line that is accepted"},
     {"overwrite", NULL, NULL, "replace outputs that exist"},
+    {"no-sync", NULL, NULL,
+     "end before the disk has the outputs; a power loss may leave them incomplete"},
     {"bad-rows", "fail|skip", "fail", "what to do with rows that do not fit"},
     {"max-bad-rows", "N", NULL, "with --bad-rows skip: fail beyond that many"},
     {"timeout", "TIME", NULL, "end the job after 90, 30s, 5m, 2h"},
@@ -195,6 +197,7 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
     config->line_bytes_max = read_bytes(&r, "max-line", VALUE_BYTES_MAX);
     config->event_log = cli_line_option(line, "event-log");
     config->overwrite = cli_line_switch(line, "overwrite");
+    config->no_sync = cli_line_switch(line, "no-sync");
     config->encode_messages = cli_line_switch(line, "encode-messages");
     read_bad_rows(&r, config);
     read_timeout(&r, config);

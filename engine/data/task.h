@@ -21,6 +21,7 @@ struct task_options {
     uint64_t result_bytes_max; /* what a task may answer */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
+    bool no_sync;         /* files of outputs are not waited for until the disk has them */
     const char *work_dir; /* this run's own folder, mode 0700, exists */
     /* Where relative paths begin: the driver's current folder, which an executor process makes its
      * own. Empty: nowhere else. */

@@ -39,6 +39,7 @@ static void log_job(struct driver *d)
         {"timeout", c->timeout_ns > 0 ? timeout : NULL},
         {"bad-rows", c->skip_bad_rows ? "skip" : "fail"},
         {"overwrite", c->overwrite ? "true" : "false"},
+        {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
     event_log_job(d->log, &(struct event_job){.id = d->job_id,
                                               .name = c->job_name != NULL ? c->job_name : "job",

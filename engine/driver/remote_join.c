@@ -35,7 +35,8 @@ static bool send_job(struct link *l, struct glint_error *error)
     struct task_options options = {.line_bytes_max = c->line_bytes_max,
                                    .result_bytes_max = c->result_bytes_max,
                                    .skip_bad_rows = c->skip_bad_rows,
-                                   .bad_rows_max = c->bad_rows_max};
+                                   .bad_rows_max = c->bad_rows_max,
+                                   .no_sync = c->no_sync};
     struct message m = {.type = MSG_JOB, .id = l->number};
     struct buffer payload = {NULL, 0, 0};
     if (getcwd(options.folder, sizeof options.folder) == NULL) options.folder[0] = '\0';

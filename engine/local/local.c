@@ -170,6 +170,7 @@ static int executor_start(struct local *l, struct glint_error *error)
                                                  .result_bytes_max = c->result_bytes_max,
                                                  .skip_bad_rows = c->skip_bad_rows,
                                                  .bad_rows_max = c->bad_rows_max,
+                                                 .no_sync = c->no_sync,
                                                  .work_dir = l->work_dir.path},
                                      .registry = c,
                                      .env = c->env,

@@ -160,11 +160,12 @@ int job_encode(const struct task_options *o, struct buffer *out, struct glint_er
 {
     struct packer p;
     packer_init(&p);
-    pack_array(&p, 5);
+    pack_array(&p, 6);
     pack_u64(&p, o->line_bytes_max);
     pack_u64(&p, o->result_bytes_max);
     pack_u64(&p, o->skip_bad_rows);
     pack_i64(&p, o->bad_rows_max);
+    pack_u64(&p, o->no_sync);
     pack_text(&p, o->folder);
     return packed(&p, out, error);
 }
@@ -177,6 +178,7 @@ int job_decode(struct glint_slice bytes, struct task_options *o, struct glint_er
     o->result_bytes_max = unpack_u64(&u, RESULT_BYTES_MAX);
     o->skip_bad_rows = unpack_u64(&u, 1) != 0;
     o->bad_rows_max = unpack_i64(&u);
+    o->no_sync = unpack_u64(&u, 1) != 0;
     unpack_text(&u, o->folder, sizeof o->folder);
     return unpacking_end(&u, "the options of a job", error);
 }

@@ -23,7 +23,8 @@ void driver_task_init(struct driver_task *t, struct glint *g)
                                        .line_bytes_max = c->line_bytes_max,
                                        .result_bytes_max = c->result_bytes_max,
                                        .skip_bad_rows = c->skip_bad_rows,
-                                       .bad_rows_max = c->bad_rows_max};
+                                       .bad_rows_max = c->bad_rows_max,
+                                       .no_sync = c->no_sync};
     t->task = (struct glint_task){
         .env = c->env, .options = &t->options, .broadcast = find_broadcast, .broadcast_arg = g};
     t->task.counters.used = COUNT_BUILT_IN;

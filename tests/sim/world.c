@@ -145,6 +145,25 @@ static int64_t env_write(struct env *env, int file, const void *data, size_t siz
     return env_real()->write(env_real(), file, data, size);
 }
 
+/* A disk that notices only when it writes that it is full, as with delayed allocation. */
+static int env_sync_file(struct env *env, int file)
+{
+    struct sim *s = own(env)->sim;
+    bool shared = file < FILES_MAX && s->shared_disk[file];
+    bool full = s->now >= s->output_full_from && s->now < s->output_full_until;
+    if (!shared || !full) return 0;
+    s->output_refused++;
+    return -ENOSPC;
+}
+
+/* Nothing is asked of a real disk: thousands of seeds would wait for it. */
+static int env_sync_folder(struct env *env, int folder)
+{
+    (void)env;
+    (void)folder;
+    return 0;
+}
+
 static int env_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
 {
     int r = env_real()->rename(env_real(), from, to, mode);
@@ -160,5 +179,7 @@ void sim_env_init(struct sim_env *env, struct sim *s)
     env->env.random = env_random;
     env->env.open = env_open;
     env->env.write = env_write;
+    env->env.sync_file = env_sync_file;
+    env->env.sync_folder = env_sync_folder;
     env->env.rename = env_rename;
 }

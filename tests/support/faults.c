@@ -88,6 +88,18 @@ static int fault_close(struct env *env, int file)
     return must_fail("close") ? fault_error : closed;
 }
 
+static int fault_sync_file(struct env *env, int file)
+{
+    (void)env;
+    return must_fail("sync_file") ? fault_error : env_real()->sync_file(env_real(), file);
+}
+
+static int fault_sync_folder(struct env *env, int folder)
+{
+    (void)env;
+    return must_fail("sync_folder") ? fault_error : env_real()->sync_folder(env_real(), folder);
+}
+
 static int fault_stat_open(struct env *env, int file, struct env_stat *out)
 {
     (void)env;
@@ -151,6 +163,8 @@ struct env *faults_env(void)
         .pread = fault_pread,
         .write = fault_write,
         .close = fault_close,
+        .sync_file = fault_sync_file,
+        .sync_folder = fault_sync_folder,
         .stat_open = fault_stat_open,
         .stat = fault_stat,
         .make_folder = fault_make_folder,

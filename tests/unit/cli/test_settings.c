@@ -46,7 +46,8 @@ Test(settings, presets_are_the_limits)
     cr_expect_eq(c->partitions, 0);
     cr_expect_eq(c->bad_rows_max, -1);
     cr_expect_eq(c->timeout_ns, 0);
-    cr_expect_not(c->overwrite || c->skip_bad_rows || c->encode_messages || c->explain);
+    cr_expect_not(c->no_sync || c->overwrite || c->skip_bad_rows);
+    cr_expect_not(c->encode_messages || c->explain);
     cr_expect_null(c->work_dir);
     cr_expect_eq(settings.color, PRINT_COLOR_AUTO);
     cr_expect_not(settings.json || settings.quiet || settings.verbose);
@@ -57,7 +58,7 @@ Test(settings, all_of_them)
     cr_assert(READ("--master", "local[3]", "--memory", "64M", "--work-dir", "/w", "--split-size",
                    "1.5K", "--partitions", "7", "--max-line", "1KiB", "--overwrite", "--bad-rows",
                    "skip", "--max-bad-rows", "9", "--timeout", "5m", "--json", "-v", "--color",
-                   "never", "--encode-messages"));
+                   "never", "--encode-messages", "--no-sync"));
     const struct glint_config *c = &settings.config;
     cr_expect_eq(c->slots, 3);
     cr_expect_eq(c->memory_bytes, 64 * MIB);
@@ -65,7 +66,7 @@ Test(settings, all_of_them)
     cr_expect_eq(c->split_bytes, 1536);
     cr_expect_eq(c->partitions, 7);
     cr_expect_eq(c->line_bytes_max, 1024);
-    cr_expect(c->overwrite && c->skip_bad_rows && c->encode_messages);
+    cr_expect(c->no_sync && c->overwrite && c->skip_bad_rows && c->encode_messages);
     cr_expect_eq(c->bad_rows_max, 9);
     cr_expect_eq(c->timeout_ns, UINT64_C(300000000000));
     cr_expect(settings.json && settings.verbose && !settings.quiet);

@@ -205,6 +205,7 @@ Test(message, options_of_a_job_come_back)
          .result_bytes_max = RESULT_BYTES_MAX,
          .skip_bad_rows = true,
          .bad_rows_max = INT64_MAX,
+         .no_sync = true,
          .folder = "/home/a b/\xff"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -215,7 +216,7 @@ Test(message, options_of_a_job_come_back)
         cr_expect(back.line_bytes_max == rows[i].line_bytes_max &&
                   back.result_bytes_max == rows[i].result_bytes_max &&
                   back.skip_bad_rows == rows[i].skip_bad_rows &&
-                  back.bad_rows_max == rows[i].bad_rows_max);
+                  back.bad_rows_max == rows[i].bad_rows_max && back.no_sync == rows[i].no_sync);
         cr_expect_str_eq(back.folder, rows[i].folder);
         cr_expect_eq(back.memory_bytes, 12345, "what is the executor's own stays");
         damage(whole(&bytes), look_at_job, NULL);

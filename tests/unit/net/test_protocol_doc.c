@@ -158,9 +158,11 @@ Test(protocol_doc, lists_the_fields_of_messages)
                                          .result_bytes_max = 2,
                                          .skip_bad_rows = true,
                                          .bad_rows_max = -4,
-                                         .folder = "e"};
+                                         .no_sync = true,
+                                         .folder = "f"};
     cr_assert_eq(job_encode(&options, &encoded, &error), 0);
-    expect_fields("line_bytes_max, result_bytes_max, skip_bad_rows, bad_rows_max, folder");
+    expect_fields("line_bytes_max, result_bytes_max, skip_bad_rows, bad_rows_max, "
+                  "no_sync, folder");
     struct message *m = message_create(MSG_JOB);
     cr_assert_not_null(m);
     m->stage = 2;
