@@ -112,6 +112,7 @@ static void free_all(struct remote *r)
     net_fini(&r->net);
     assert(r->links == NULL);
     mem_free(r->numbered);
+    mem_free(r->by_id);
     mem_free(r->posts);
     pthread_cond_destroy(&r->arrived);
     pthread_mutex_destroy(&r->lock);
@@ -164,7 +165,7 @@ static int open_posts(struct remote *r, struct glint_error *error)
         p->at = &r->cluster->executors[i];
         p->index = i;
     }
-    return 0;
+    return order_open(r) ? 0 : error_no_memory(error);
 }
 
 /* With a loop that is open: what is on it, and the thread. On failure the loop is closed. */

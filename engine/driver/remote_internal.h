@@ -7,6 +7,7 @@
  *   remote_link.c     executor processes, from their connections to their end
  *   remote_loss.c     why one ended
  *   remote_join.c     when they become executors of the job
+ *   remote_order.c    which of them it may keep while it waits for others
  *   remote_listen.c   those that dial us
  *   remote_large.c    results that are fetched
  *   remote_broadcasts.c  broadcasts, block by block
@@ -91,14 +92,14 @@ struct value {
 /* An executor of the cluster's file.
  *
  *   RESTING -> DIALLING   [post_dial]        DIALLING -> ASKED    [post_opened: ADMIT]
- *   ASKED   -> ADMITTED   [post_on_admitted] any      -> RESTING  [post_rest]
+ *   ASKED   -> ADMITTED   [post_on_admitted] any      -> RESTING  [post_rest, post_give_back]
  *   any     -> REFUSED    [post_fail: another try would end the same way] */
 enum post_state { POST_RESTING, POST_DIALLING, POST_ASKED, POST_ADMITTED, POST_REFUSED };
 
 struct post {
     struct remote *r;
     const struct cluster_executor *at;
-    uint32_t index;
+    uint32_t index, rank; /* in `posts`, in `by_id` */
     enum post_state state;
     struct conn *conn; /* to its daemon; still there for a moment after RESTING */
     struct liveness liveness;
@@ -107,6 +108,7 @@ struct post {
     uint32_t tries;              /* since one of its processes joined */
     uint64_t place, place_noted; /* in its queue, 0: in none; the one that a person knows */
     uint64_t queued_ns;          /* since when */
+    bool reached;                /* its daemon was there the last time it was dialled */
     bool noted;                  /* a person knows that it is not there */
     bool drained;                /* it was asked to end: not to be started again */
     struct launch_process *process;
@@ -172,7 +174,9 @@ struct remote {
     atomic_uint_fast64_t broadcast_bytes; /* sent */
     uint64_t broadcast_counted;           /* of those; the driver's thread's */
 
-    struct post *posts; /* [cluster->executor_count] */
+    struct post *posts;  /* [cluster->executor_count] */
+    struct post **by_id; /* the same, in order of their ids */
+    uint32_t highest;    /* the rank of the highest that may be kept or asked */
     struct gate *gate;
     struct link *links, **links_end; /* in order of their coming */
     struct link **numbered;          /* [number_capacity]; NULL: gone */
@@ -210,6 +214,8 @@ void outbox_fini(struct remote *r);
 uint64_t post_look(struct post *p, uint64_t now);
 /* Its process has gone: asks for another one, later. `why`: as link_fail's. */
 void post_on_gone(struct post *p, const struct glint_error *why, bool had_joined);
+/* Gives up its place in the queue, or its process. It is asked again when order_allows. */
+void post_give_back(struct post *p);
 void post_stop(struct post *p);
 
 /* remote_link.c */
@@ -240,6 +246,20 @@ void join_look(struct remote *r);
 uint64_t join_deadline(struct remote *r, uint64_t now);
 struct link *join_find(const struct remote *r, uint32_t number); /* NULL: gone */
 void join_on_gone(struct link *l);
+
+/* How many must be ready before the first task. */
+uint32_t join_wanted(const struct remote *r);
+
+/* remote_order.c */
+/* False without memory. */
+bool order_open(struct remote *r);
+/* After any change of a post: gives back what the driver may not keep, or wait for, any more. */
+void order_review(struct remote *r);
+bool order_allows(const struct post *p);
+/* The connection to its daemon is open. While others are asked, too, it may be of use. */
+bool order_may_ask(const struct post *p);
+/* Not begun, and the driver keeps at least one. */
+bool order_keeps_any(const struct remote *r);
 
 /* remote_listen.c. 0 or a code. */
 int listen_open(struct remote *r, struct glint_error *error);

@@ -103,7 +103,7 @@ static void join_and_tell(struct link *l)
     link_fail(l, &error);
 }
 
-static uint32_t executors_min(const struct remote *r)
+uint32_t join_wanted(const struct remote *r)
 {
     return r->cluster->executors_min > 0 ? r->cluster->executors_min : 1;
 }
@@ -118,7 +118,8 @@ static uint32_t ready_count(const struct remote *r)
 void join_look(struct remote *r)
 {
     if (r->stopping || r->deserted) return;
-    if (!r->begun && ready_count(r) < executors_min(r)) {
+    if (!r->begun && ready_count(r) < join_wanted(r)) {
+        order_review(r);
         remote_due(r, remote_now(r)); /* perhaps nobody can come any more */
         return;
     }
@@ -141,14 +142,17 @@ void join_on_gone(struct link *l)
 
 /* ---- Nobody is there */
 
-static bool none_can_come(const struct remote *r)
+/* Executors that are there, or may still come. */
+static uint32_t possible_count(const struct remote *r)
 {
-    if (r->gate != NULL || r->link_count > 0) return false;
+    uint32_t possible = 0;
+    if (r->gate != NULL) return UINT32_MAX;
     for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
         const struct post *p = &r->posts[i];
-        if (p->state != POST_REFUSED && (!p->hopeless || p->state != POST_RESTING)) return false;
+        bool never = p->state == POST_REFUSED || (p->hopeless && p->state == POST_RESTING);
+        possible += p->link != NULL || !never;
     }
-    return true;
+    return possible;
 }
 
 static bool any_queued(const struct remote *r)
@@ -159,7 +163,24 @@ static bool any_queued(const struct remote *r)
     return queued;
 }
 
-/* Each address that was tried, and what became of it; those that do not fit are counted. */
+static void describe_post(const struct post *p, char *out, size_t capacity)
+{
+    char address[HOST_BYTES_MAX + 16]; /* is named once */
+    const char *what = p->why.code != GLINT_OK ? p->why.cause : "no answer";
+    bool ready = p->link != NULL && p->link->state == LINK_READY;
+    text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
+    if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
+    if (p->state == POST_ADMITTED) what = ready ? "connected" : "its process does not answer";
+    if (p->state == POST_ASKED) what = "its process does not start";
+    if (p->state == POST_RESTING && p->reached && !order_allows(p))
+        what = "not asked, since another one is waited for";
+    if (p->place > 0)
+        text_format(out, capacity, "queued at place %llu", (unsigned long long)p->place);
+    else
+        text_format(out, capacity, "%s", what);
+}
+
+/* Each executor of the file; those that do not fit are counted. */
 static void describe_posts(const struct remote *r, char *out, size_t capacity)
 {
     size_t used = 0;
@@ -167,12 +188,10 @@ static void describe_posts(const struct remote *r, char *out, size_t capacity)
     out[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
         const struct post *p = &r->posts[i];
-        const char *why = p->why.code != GLINT_OK ? p->why.cause : "no answer";
-        char address[HOST_BYTES_MAX + 16]; /* is named once */
-        text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
-        if (strncmp(why, address, strlen(address)) == 0) why += strlen(address);
+        char what[sizeof p->why.cause];
+        describe_post(p, what, sizeof what);
         if (text_format(out + used, capacity - used, "%s%s (%s:%u): %s", i > 0 ? "; " : "",
-                        p->at->id, p->at->host, p->at->port, why)) {
+                        p->at->id, p->at->host, p->at->port, what)) {
             used += strlen(out + used);
             continue;
         }
@@ -188,6 +207,7 @@ static const char *desert_hint(const struct remote *r)
         return "start executors: glint executor --join HOST:PORT; or raise --start";
     for (uint32_t i = 0; r->posts != NULL && i < r->cluster->executor_count; i++)
         if (r->posts[i].why.hint[0] != '\0') return r->posts[i].why.hint;
+    if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
     if (r->cluster->launch == LAUNCH_NONE)
         return "start them: glint executor --cluster FILE --id ID; or set launch in the file";
     return "look at their logs";
@@ -209,16 +229,20 @@ static void desert(struct remote *r, uint64_t waited_ms)
     r->deserted = true;
     r->desertion = NULL;
     describe_posts(r, tried, sizeof tried);
+    uint32_t wanted = join_wanted(r), possible = possible_count(r);
     const struct glint_error *refused = refusal(r);
     enum glint_code code = refused != NULL ? refused->code : GLINT_E_NO_EXECUTORS;
     const char *hint = refused != NULL && refused->hint[0] != '\0' ? refused->hint : desert_hint(r);
     if (r->cluster->listen_host != NULL)
         error_set(&e->why, code, hint, "%u of %u executors came to %s:%u within %llu ms",
-                  ready_count(r), executors_min(r), r->cluster->listen_host, gate_port(r->gate),
+                  ready_count(r), wanted, r->cluster->listen_host, gate_port(r->gate),
                   (unsigned long long)waited_ms);
+    else if (!r->begun && possible > 0 && possible < wanted)
+        error_set(&e->why, code, hint, "no more than %u of %u executors can be had: %s", possible,
+                  wanted, tried);
     else if (ready_count(r) > 0)
         error_set(&e->why, code, hint, "%u of %u executors were there within %llu ms: %s",
-                  ready_count(r), executors_min(r), (unsigned long long)waited_ms, tried);
+                  ready_count(r), wanted, (unsigned long long)waited_ms, tried);
     else
         error_set(&e->why, code, hint, "%s", tried);
     inbox_push(r, e);
@@ -245,8 +269,10 @@ uint64_t join_deadline(struct remote *r, uint64_t now)
         note_missing(r, now);
         return UINT64_MAX;
     }
-    if (any_queued(r)) r->alone_since_ns = now; /* it is somebody else's turn, not a failure */
-    if (now - r->alone_since_ns < wait_ns && !none_can_come(r)) {
+    /* It is another job's turn, not a failure, as long as nobody has to wait for this one. */
+    if (any_queued(r) && !order_keeps_any(r)) r->alone_since_ns = now;
+    uint32_t wanted = r->begun ? 1 : join_wanted(r);
+    if (now - r->alone_since_ns < wait_ns && possible_count(r) >= wanted) {
         /* Not just at the end: our own sleep shows as a look that comes late. */
         uint64_t end = r->alone_since_ns + wait_ns, look = now + r->cluster->heartbeat.beat_ns;
         return look < end ? look : end;

@@ -56,6 +56,7 @@ static void post_fail(struct post *p, const struct glint_error *why)
 {
     struct remote *r = p->r;
     p->why = *why;
+    p->reached = false;
     if (is_final(why->code)) p->state = POST_REFUSED;
     if (is_final(why->code) && !p->noted && r->cluster->executor_count > 1) {
         p->noted = true;
@@ -73,6 +74,20 @@ void post_on_gone(struct post *p, const struct glint_error *why, bool had_joined
     p->why = *why;
     post_rest(p);
     join_look(p->r);
+}
+
+/* Its process is nobody's from here on. */
+void post_give_back(struct post *p)
+{
+    struct link *l = p->link;
+    assert(!p->r->begun && p->state != POST_REFUSED);
+    p->link = NULL;
+    if (l != NULL) l->post = NULL;
+    if (l != NULL) link_fail_with(l, GLINT_E_INTERRUPTED, "it was given back");
+    if (p->conn != NULL) conn_close(p->conn, true);
+    p->state = POST_RESTING;
+    p->place = p->place_noted = 0;
+    p->due_ns = remote_now(p->r);
 }
 
 /* ---- Starting a daemon */
@@ -127,7 +142,10 @@ static int post_on_admitted(struct post *p, struct glint_slice payload, struct g
     if (r != 0) return r;
     p->state = POST_ADMITTED;
     p->place = p->place_noted = 0;
-    return link_dial(p, &a, error);
+    p->why.code = GLINT_OK;
+    r = link_dial(p, &a, error);
+    if (r == 0) join_look(p->r); /* others may be asked now */
+    return r;
 }
 
 static int post_on_ended(struct post *p, struct glint_slice payload, struct glint_error *error)
@@ -149,6 +167,7 @@ static void post_on_queued(struct post *p, uint64_t place)
     if (p->place == 0) p->queued_ns = remote_now(p->r);
     p->place = place;
     remote_due(p->r, p->queued_ns + QUEUE_NOTE_NS);
+    join_look(p->r);
 }
 
 static int post_on_frame(void *arg, struct conn *c, const struct frame *f,
@@ -191,6 +210,12 @@ static void post_on_opened(void *arg, struct conn *c)
     text_format(admit.name, sizeof admit.name, "%s",
                 r->g->config.job_name != NULL ? r->g->config.job_name : "job");
     p->spent = p->hopeless = false;
+    p->reached = why.code == GLINT_OK;
+    order_review(r); /* one more can be had */
+    if (p->reached && !order_may_ask(p)) {
+        post_give_back(p);
+        return;
+    }
     if (why.code == GLINT_OK && admit_encode(&admit, &payload, &why) == 0) {
         p->state = POST_ASKED;
         liveness_init(&p->liveness, &r->cluster->heartbeat, remote_now(r));
@@ -285,6 +310,7 @@ uint64_t post_look(struct post *p, uint64_t now)
     if (p->state != POST_RESTING || p->conn != NULL || p->link != NULL || r->deserted)
         return UINT64_MAX;
     if (now < p->due_ns) return p->due_ns;
+    if (p->reached && !order_allows(p)) return UINT64_MAX; /* join_look says when */
     post_dial(p);
     return p->state == POST_RESTING ? p->due_ns : UINT64_MAX;
 }

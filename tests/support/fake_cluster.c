@@ -68,6 +68,13 @@ static void admit(struct node *n)
     say(n->driver, FRAME_ADMITTED, 0, &payload);
 }
 
+static void admit_next(struct node *n)
+{
+    n->process.wanted = true;
+    end_process(&n->process);
+    if (n->process.control == NULL && n->process.data == NULL) admit(n);
+}
+
 static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
                         struct glint_slice payload, struct glint_error *error)
 {
@@ -78,10 +85,7 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
     must(admit_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0, "ADMIT");
     atomic_fetch_add(&n->told->admits, 1);
     for (uint32_t place = n->told->queue; place > 0; place--) say(c, FRAME_QUEUED, place, NULL);
-    if (n->told->keeps_queue) return 0;
-    n->process.wanted = true;
-    end_process(&n->process);
-    if (n->process.control == NULL && n->process.data == NULL) admit(n);
+    if (!n->told->keeps_queue) admit_next(n);
     return 0;
 }
 
@@ -95,6 +99,7 @@ static void daemon_closed(void *arg, struct conn *c, const struct glint_error *w
     struct node *n = arg;
     (void)why;
     if (n->driver != c) return;
+    atomic_fetch_add(&n->told->leaves, 1);
     n->driver = NULL;
     end_process(&n->process);
 }
@@ -111,6 +116,18 @@ static bool daemon_accepted(void *arg, struct conn *c, struct glint_error *error
 }
 
 /* ---- Acts */
+
+static void open_daemon(struct node *n, bool open)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    net_init(&n->net, n, ROLE_DAEMON);
+    n->gate = gate_open(&n->net, "127.0.0.1", n->told->port, daemon_accepted, n, &error);
+    must(n->gate != NULL, error.cause);
+    n->told->port = gate_port(n->gate);
+    if (open) return;
+    gate_close(n->gate);
+    n->gate = NULL;
+}
 
 static void end_daemon(struct node *n)
 {
@@ -143,7 +160,9 @@ static void act_on(struct node *n, enum fake_act act, int value)
         break;
     }
     case FAKE_DAEMON_ENDS: end_daemon(n); break;
+    case FAKE_DAEMON_STARTS: open_daemon(n, true); break;
     case FAKE_BAD_FRAME: say(p->control, FRAME_QUEUED, 1, NULL); break;
+    case FAKE_ADMIT: admit_next(n); break;
     }
     buffer_fini(&payload);
 }
@@ -206,18 +225,6 @@ static void dial_driver(struct node *n)
     must(p->control != NULL && p->data != NULL, error.cause);
 }
 
-static void open_daemon(struct node *n)
-{
-    struct glint_error error = {.code = GLINT_OK};
-    net_init(&n->net, n, ROLE_DAEMON);
-    n->gate = gate_open(&n->net, "127.0.0.1", n->told->port, daemon_accepted, n, &error);
-    must(n->gate != NULL, error.cause);
-    n->told->port = gate_port(n->gate);
-    if (!n->told->stays_away) return;
-    gate_close(n->gate);
-    n->gate = NULL;
-}
-
 static void *run(void *arg)
 {
     struct fake_cluster *f = arg;
@@ -267,7 +274,7 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
         if (nodes[i].dials)
             dial_driver(n);
         else
-            open_daemon(n);
+            open_daemon(n, !nodes[i].stays_away);
     }
     must(pthread_create(&f->thread, NULL, run, f) == 0, "thread");
     return f;

@@ -42,6 +42,7 @@ struct fake_node {
     /* What it saw; any thread. */
     atomic_uint admits, joined, jobs, peers, tasks, forgets, pings, cancels, ends;
     atomic_uint daemon_pings;    /* `pings` are those to the process */
+    atomic_uint leaves;          /* the driver closed its connection to the daemon */
     atomic_uint_fast64_t number; /* JOB's id */
     atomic_uint values;          /* broadcasts that it has whole, bytes checked (i * 31 + id) */
     uint16_t port;               /* of the daemon, once started; or keep it: > 0 */
@@ -53,14 +54,16 @@ struct fake_cluster;
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
                                 const struct secrets *secrets, uint16_t driver_port);
 enum fake_act {
-    FAKE_CLOSE,       /* the process's connections end, the daemon says nothing */
-    FAKE_DIE,         /* they end, and the daemon says with which wait status: `value` */
-    FAKE_MUTE,        /* no more signs of life, nothing is answered */
-    FAKE_SPEAK,       /* signs of life again */
-    FAKE_DRAIN,       /* it wants no more tasks */
-    FAKE_CANCEL,      /* the daemon passes on that somebody wants the job to end */
-    FAKE_DAEMON_ENDS, /* the daemon's connection ends, its port closes */
-    FAKE_BAD_FRAME,   /* the process sends what only a daemon may send */
+    FAKE_CLOSE,         /* the process's connections end, the daemon says nothing */
+    FAKE_DIE,           /* they end, and the daemon says with which wait status: `value` */
+    FAKE_MUTE,          /* no more signs of life, nothing is answered */
+    FAKE_SPEAK,         /* signs of life again */
+    FAKE_DRAIN,         /* it wants no more tasks */
+    FAKE_CANCEL,        /* the daemon passes on that somebody wants the job to end */
+    FAKE_DAEMON_ENDS,   /* the daemon's connection ends, its port closes */
+    FAKE_DAEMON_STARTS, /* one that stays away opens its port */
+    FAKE_BAD_FRAME,     /* the process sends what only a daemon may send */
+    FAKE_ADMIT,         /* the daemon, asked before, gives the driver a process */
 };
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value);
 void fake_stop(struct fake_cluster *f);
