@@ -101,6 +101,7 @@ static void driver_destroy(struct runner *runner)
     mem_free(d->published);
     outputs_destroy(d->outputs);
     members_fini(d);
+    reach_fini(&d->reach);
     tally_fini(&d->tally);
     mem_free(d);
 }

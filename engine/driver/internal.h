@@ -5,6 +5,7 @@
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
 #include "engine/driver/outputs.h"
+#include "engine/driver/reach.h"
 #include "engine/driver/sched.h"
 #include "engine/driver/tally.h"
 #include "engine/plan/stage.h"
@@ -20,6 +21,8 @@ struct member {
     uint32_t slots;
     bool lost, draining, silent, set_aside;
     bool loses_outputs;  /* in the running action: one could not be fetched */
+    bool excluded;       /* likewise: it does not reach others, or they do not reach it */
+    bool excluded_told;  /* and a person knows */
     uint64_t value_told; /* broadcasts up to this id */
     bool has_done;
     uint32_t done_partition, done_attempt; /* has_done: the last task that it did */
@@ -77,6 +80,7 @@ struct driver {
     uint64_t job_id, begun_ns, deadline_ns; /* deadline 0: none */
     struct active *active;
     struct outputs *outputs; /* of all shuffles so far */
+    struct reach reach;
     struct commit **commits;
     uint32_t commit_count;
     const char **published;
@@ -124,6 +128,9 @@ bool members_begin(struct driver *d, uint32_t stage_count);
 void members_end(struct driver *d);
 /* After a failure there, or a task that went well: says so when its node is set aside. */
 void members_review(struct driver *d, uint32_t executor, const struct glint_error *why);
+/* Ends attempts that read from the executor; they begin again when that was made again. 0, or a
+ * code. */
+int members_recall_readers(struct driver *d, uint32_t executor);
 /* "on e1", or nothing where there is one executor only. */
 void member_where(const struct driver *d, uint32_t executor, char *out, size_t capacity);
 
@@ -131,6 +138,18 @@ void member_where(const struct driver *d, uint32_t executor, char *out, size_t c
 void results_report_progress(struct driver *d, uint32_t stage);
 /* Ends the action with the scheduler's verdict, if it is one. */
 int results_verdict(struct driver *d);
+
+/* fetch_faults.c */
+/* When an attempt began, as far as the scheduler knows; 0: it does not run. */
+uint64_t fetch_faults_begun_ns(const struct driver *d, uint32_t executor, uint32_t stage,
+                               const struct message *m);
+/* A FAILED of an attempt that could not fetch a map output. 0, or a code. */
+int fetch_faults_on_failed(struct driver *d, uint32_t executor, uint32_t stage,
+                           const struct message *m, uint64_t begun_ns);
+/* An action begins: what was found out not long ago still counts. 0, or a code. */
+int fetch_faults_begin(struct driver *d);
+/* The executor is lost. */
+void fetch_faults_forget(struct driver *d, uint32_t executor);
 
 /* plan_stages.c */
 /* The wide RDDs whose map outputs an action still needs, parents first; with `all` also those above

@@ -26,7 +26,7 @@ static bool member_begin(struct member *m, uint32_t stage_count)
 {
     assert(m->plan_told == NULL && m->outputs_told == NULL);
     if (m->lost) return true;
-    m->set_aside = m->loses_outputs = false; /* each action begins without suspicion */
+    m->set_aside = m->loses_outputs = m->excluded = false; /* each action begins anew */
     m->plan_told = mem_zalloc(sizeof *m->plan_told * stage_count);
     m->outputs_told = mem_zalloc(sizeof *m->outputs_told * stage_count);
     return m->plan_told != NULL && m->outputs_told != NULL;
@@ -180,7 +180,7 @@ static bool reads_from(const struct active *a, uint32_t stage, uint32_t executor
 /* Whoever reads from a process that has ended knows it by the closed connection; of one that is
  * silent it would learn only when the transfer had stood still for long. Such tasks end, and begin
  * anew when what they read was made again: nobody's failure. */
-static void recall_readers(struct driver *d, uint32_t executor)
+int members_recall_readers(struct driver *d, uint32_t executor)
 {
     const struct active *a = d->active;
     struct sched_run run;
@@ -189,6 +189,7 @@ static void recall_readers(struct driver *d, uint32_t executor)
         for (uint32_t at = 0; r == 0 && sched_each(a->sched, e, &at, &run);)
             if (!run.doomed && reads_from(a, run.stage, executor))
                 r = announce_kill(d, &run, KILL_ANYHOW);
+    return r;
 }
 
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
@@ -212,7 +213,8 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
             a->over = true;
             sched_stop(a->sched);
         }
-        if (!a->over && loss == LOSS_CONNECTION) recall_readers(d, executor);
+        fetch_faults_forget(d, executor);
+        if (!a->over && loss == LOSS_CONNECTION) members_recall_readers(d, executor);
     }
     if (d->losses > LOSSES_MAX)
         error_set(driver_error(d), GLINT_E_TOO_MANY_LOSSES, "look at the executors' logs",

@@ -187,56 +187,6 @@ int results_verdict(struct driver *d)
     return e->code;
 }
 
-/* One map output is lost, or, where the executor did not answer, or has lost one before, all that
- * the shuffle has there: finding that out one by one would cost an attempt for each. */
-static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fault *f,
-                         const struct glint_error *why)
-{
-    struct active *a = d->active;
-    struct outputs *o = a->stages[stage].outputs;
-    bool all = f->unreachable || d->members[f->executor].loses_outputs;
-    d->members[f->executor].loses_outputs = true;
-    for (uint32_t map = 0; map < o->maps; map++) {
-        struct output_place place = o->places[map];
-        if (map == f->map ? place.attempt != f->attempt : !all) continue;
-        if (place.executor != f->executor || !o->there[map]) continue;
-        outputs_lost(o, map, place);
-        if (sched_stage_needed(a->sched, stage))
-            journal_retry(d, stage, map, place.attempt, place.executor, why);
-        sched_on_output_lost(a->sched, stage, map, place.executor, place.attempt);
-    }
-}
-
-/* Two that do not reach each other would hand the task to and fro: somebody else is asked first. */
-static void prefer_third(struct driver *d, uint32_t stage, uint32_t task, uint32_t reader,
-                         uint32_t holder)
-{
-    for (uint32_t i = 0; i < d->member_count; i++) {
-        uint32_t e = (task + i) % d->member_count;
-        const struct member *m = &d->members[e];
-        if (m->lost || m->draining || m->silent) continue;
-        if (m->node == d->members[reader].node || m->node == d->members[holder].node) continue;
-        sched_prefer(d->active->sched, stage, task, e);
-        return;
-    }
-}
-
-static void on_fetch_failed(struct driver *d, uint32_t executor, uint32_t number,
-                            const struct message *m)
-{
-    struct active *a = d->active;
-    struct fetch_fault f;
-    struct glint_error ignored = {.code = GLINT_OK};
-    if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0) return;
-    if (f.executor >= d->member_count) return;
-    if (f.unreachable) prefer_third(d, number, m->task, executor, f.executor);
-    for (uint32_t i = 0; i < a->stage_count; i++) {
-        const struct outputs *o = a->stages[i].outputs;
-        if (o != NULL && o->shuffle == f.shuffle && f.map < o->maps)
-            lose_outputs(d, i, &f, m->error);
-    }
-}
-
 static enum sched_failure classify(enum glint_code code)
 {
     if (code == GLINT_E_FETCH_FAILED) return SCHED_FETCH;
@@ -249,10 +199,12 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     struct active *a = d->active;
     enum sched_failure why = classify(m->error->code);
     bool stays = !a->over && sched_stage_needed(a->sched, number);
+    uint64_t begun_ns = why == SCHED_FETCH ? fetch_faults_begun_ns(d, executor, number, m) : 0;
     if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why,
                          d->env->now_ns(d->env)))
         return 0;
-    if (why == SCHED_FETCH) on_fetch_failed(d, executor, number, m);
+    int r = why == SCHED_FETCH ? fetch_faults_on_failed(d, executor, number, m, begun_ns) : 0;
+    if (r != 0) return r;
     if (why == SCHED_OWN) members_review(d, executor, m->error);
     if (!stays) return 0;
     if (why != SCHED_REFUSED && sched_verdict(a->sched) == SCHED_GOES_ON)

@@ -116,6 +116,9 @@ void sched_on_silent(struct sched *s, uint32_t executor, bool silent);
  * now. */
 void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                           uint32_t attempt);
+/* Others cannot read what it makes, or it what they made: its node gets no tasks while a better one
+ * is left, until this is taken back, or the executor is lost. */
+void sched_exclude(struct sched *s, uint32_t executor, bool excluded);
 /* Starts no more tasks; those that run are waited for. */
 void sched_stop(struct sched *s);
 

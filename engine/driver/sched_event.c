@@ -145,6 +145,7 @@ void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool
     struct sched_executor *e = &s->executors[executor];
     e->lost = true;
     if (!e->draining) sched_executor_usable(s, executor, false);
+    sched_node_exclude(s, e->node, false); /* its next process may be reached */
     if (counts) s->losses++;
     if (s->losses > LOSSES_MAX && s->verdict == SCHED_GOES_ON) s->verdict = SCHED_LOSSES;
     outputs_lost(s, e);
@@ -197,6 +198,12 @@ void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32
     if (t->state != TASK_DONE || t->executor != executor || t->attempt != attempt) return;
     sched_become(s, t, TASK_WAITING);
     sched_settle(s);
+}
+
+void sched_exclude(struct sched *s, uint32_t executor, bool excluded)
+{
+    if (executor >= s->executor_count || s->executors[executor].lost) return;
+    sched_node_exclude(s, s->executors[executor].node, excluded);
 }
 
 void sched_stop(struct sched *s)

@@ -97,6 +97,7 @@ struct sched_executor {
 struct sched_node {
     uint32_t usable; /* executors alive and not draining */
     uint32_t failures_in_row;
+    bool excluded;
 };
 
 struct sched {
@@ -175,6 +176,7 @@ void sched_end(struct sched *s, struct sched_attempt *a);
 void sched_executor_review(struct sched *s, uint32_t executor);
 void sched_executor_usable(struct sched *s, uint32_t executor, bool usable);
 void sched_node_outcome(struct sched *s, uint32_t node, bool failed);
+void sched_node_exclude(struct sched *s, uint32_t node, bool excluded);
 /* Takes tasks: has usable executors, and is not set aside. */
 bool sched_node_takes(const struct sched *s, uint32_t node);
 

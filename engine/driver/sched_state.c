@@ -224,7 +224,7 @@ void sched_end(struct sched *s, struct sched_attempt *a)
 
 static bool node_bad(const struct sched_node *n)
 {
-    return n->failures_in_row >= SCHED_NODE_FAILURES_MAX;
+    return n->excluded || n->failures_in_row >= SCHED_NODE_FAILURES_MAX;
 }
 
 bool sched_node_takes(const struct sched *s, uint32_t node)
@@ -282,5 +282,13 @@ void sched_node_outcome(struct sched *s, uint32_t node, bool failed)
     struct sched_node n = s->nodes[node];
     if (!failed && n.failures_in_row == 0) return;
     n.failures_in_row = failed ? n.failures_in_row + 1 : 0;
+    node_change(s, node, n);
+}
+
+void sched_node_exclude(struct sched *s, uint32_t node, bool excluded)
+{
+    struct sched_node n = s->nodes[node];
+    if (n.excluded == excluded) return;
+    n.excluded = excluded;
     node_change(s, node, n);
 }

@@ -154,7 +154,7 @@ int stages_schedule(struct driver *d)
         stage->ended = ok && !stage->counts && stage->todo == 0 && stage->wide != NULL;
     }
     show(a);
-    return ok ? 0 : error_no_memory(driver_error(d));
+    return ok ? fetch_faults_begin(d) : error_no_memory(driver_error(d));
 }
 
 /* Tasks of stages that read one shuffle, partition by partition, like to be where most of it is. */

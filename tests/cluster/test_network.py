@@ -86,26 +86,30 @@ class Partitions(CountingTest):
 
 
 class BetweenExecutors(CountingTest):
-    """The driver reaches all of them, and two do not reach each other."""
+    """The driver reaches all of them, and some do not reach each other."""
 
     def setUp(self):
         super().setUp()
-        self.write_cluster({name: {"slots": 1} for name in ("e1", "e2", "e3")}, connect="1s")
+        self.write_cluster({f"e{i + 1}": {"slots": 1} for i in range(6)}, connect="1s")
 
-    def assert_names_the_pair(self, job):
+    def test_after_four_attempts_the_pair_is_named(self):
+        job, *_ = self.start_all(6)
+        cut(*(self.node(f"e{i + 1}") for i in range(6)))
+        self.let_go()
         self.assertEqual(job.wait(), 1, job.err)
         self.assertIn("error[E0909]", job.err)
         cause, effect = (re.search(f"(?m)^  {word}: .*", job.err)[0] for word in ("cause", "effect"))
         self.assertIn("4 attempts in a row", effect)
-        named = {re.search(r"\be[12]\b", text)[0] for text in (cause, effect)}
-        self.assertEqual(named, {"e1", "e2"}, job.err)
+        holder, reader = (re.search(r"\be[1-6]\b", text)[0] for text in (cause, effect))
+        self.assertNotEqual(holder, reader, job.err)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
 
-    def test_after_four_attempts_the_pair_is_named(self):
+    def test_of_two_one_does_all_of_it(self):
         job, *_ = self.start_all(2)
         cut(self.node("e1"), self.node("e2"))
         self.let_go()
-        self.assert_names_the_pair(job)
+        self.assert_done(job)
+        self.assertRegex(job.err, r"executor e[12] .* gets no more tasks while others do better")
 
     def test_a_third_one_that_reaches_both_helps(self):
         job, *_ = self.start_all(3)
@@ -126,6 +130,41 @@ class BetweenExecutors(CountingTest):
         self.node("e2").heal()
         self.assert_done(job)
         self.assertNotIn("retried", job.err)
+
+
+class Isolated(CountingTest):
+    """The driver reaches all of them, and one reaches no other. GLINT_ROUNDS: how many jobs (2)."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster({name: {"slots": 1} for name in ("e1", "e2", "e3")}, connect="1s")
+
+    def made_twice(self, out):
+        """The executors that had made map outputs, which were made again elsewhere."""
+        names = {e["executor"]: e["name"] for e in self.events("executor", out) if e["state"] == "joined"}
+        tasks = [e for e in self.events("task", out) if e["outcome"] == "done"]
+        last = {(e["stage"], e["task"]): e["attempt"] for e in tasks}
+        return {names[e["executor"]] for e in tasks if e["attempt"] != last[e["stage"], e["task"]]}
+
+    def check(self, isolated):
+        for name in ("e1", "e2", "e3"):
+            self.executor(name)
+        others = [self.node(n) for n in ("e1", "e2", "e3") if n != isolated]
+        self.node(isolated).deaf_to(*others)
+        for other in others:
+            other.deaf_to(self.node(isolated))
+        for i in range(int(os.environ.get("GLINT_ROUNDS", "2"))):
+            job = self.job("--executors", "3", out=f"out-{i}")
+            self.assert_done(job, f"out-{i}")
+            self.assertRegex(job.err, f"executor {isolated} .* gets no more tasks while others do better")
+            self.assertNotRegex(job.err, f"executor e[^{isolated[1]}] .* gets no more tasks")
+            self.assertEqual(self.made_twice(f"out-{i}"), {isolated})
+
+    def test_the_first(self):
+        self.check("e1")
+
+    def test_the_last(self):
+        self.check("e3")
 
 
 class SlowCables(CountingTest):

@@ -153,6 +153,12 @@ static void begin_lasting(struct sim *s)
         s->poison_partition = (uint32_t)sim_random(s, 6);
         s->poison_left = 1 + (uint32_t)sim_random(s, 6);
         break;
+    case LASTING_SEVERED:
+        for (uint32_t n = 0; n < s->node_count; n++) s->severed[n] = true;
+        if (s->node_count < 3 || sim_chance(s, 2)) break;
+        memset(s->severed, 0, sizeof s->severed);
+        s->severed[sim_random(s, s->node_count)] = true;
+        break;
     case LASTING_BAD_NODES: some_nodes(s, offsetof(struct sim_node, bad)); break;
     case LASTING_ROTTEN: some_nodes(s, offsetof(struct sim_node, rotten)); break;
     case LASTING_LEAVING:

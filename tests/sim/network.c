@@ -102,6 +102,6 @@ void net_reset(struct sim *s, struct sim_executor *e)
 bool net_peer_open(struct sim *s, uint32_t from, uint32_t to)
 {
     assert(from < s->node_count && to < s->node_count);
-    if (s->lasting == LASTING_SEVERED && from != to) return false;
+    if (from != to && (s->severed[from] || s->severed[to])) return false;
     return s->nodes[from].cut_peer[to] <= s->now && s->nodes[to].cut_peer[from] <= s->now;
 }

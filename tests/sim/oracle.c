@@ -3,52 +3,12 @@
  * who may be given a task, which outcome is the first, where each map output is, what an executor
  * has been told, how often a task has failed. From the running action it takes nothing but its
  * shape: which stage reads which shuffles. */
-#include "engine/driver/internal.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/oracle_books.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SHUFFLES_MAX = 256, STAGES_MAX = 1024, NAMES_MAX = 512, AHEAD = 4 /* of each slot */ };
-
-struct seen_task {
-    uint32_t next_attempt, failures;
-    uint32_t failed_on[TASK_ATTEMPTS_MAX];
-    bool done;
-};
-
-struct seen_stage {
-    struct seen_task *tasks; /* NULL: nothing of it has been sent */
-    uint32_t count, round, rounds_failed;
-};
-
-struct seen_attempt {
-    uint32_t stage, task, number, executor, round;
-    bool doomed;    /* its task is done, or has failed for good */
-    uint64_t queue; /* 0: it runs; else it waits there, behind those with a smaller number */
-};
-
-struct seen_shuffle {
-    struct output_place *places;
-    bool *there;
-    uint32_t maps, version;
-};
-
-struct oracle {
-    struct seen_stage stages[STAGES_MAX];
-    struct seen_attempt *running;
-    uint32_t running_count, running_capacity;
-    uint64_t last_queue;
-    bool process_died; /* in this action */
-    struct seen_shuffle shuffles[SHUFFLES_MAX];
-    uint32_t told[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1 */
-    bool loses_outputs[EXECUTORS_SIM_MAX];          /* in this action */
-    uint32_t action, failures_in_row[NODES_MAX];
-    char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
-    uint32_t accepted_count, part_count;
-};
 
 void oracle_create(struct sim *s)
 {
@@ -74,7 +34,7 @@ void oracle_destroy(struct sim *s)
 
 /* ---- Books */
 
-static struct seen_task *task_of(struct sim *s, uint32_t stage, uint32_t task)
+struct seen_task *oracle_task(struct sim *s, uint32_t stage, uint32_t task)
 {
     const struct active *a = s->driver->active;
     struct oracle *o = s->oracle;
@@ -118,7 +78,7 @@ static uint32_t running_on(const struct oracle *o, uint32_t executor, bool queue
 }
 
 /* It is over there; what was queued first, runs. */
-static struct seen_attempt take(struct oracle *o, uint32_t i)
+static struct seen_attempt take(struct oracle *o, uint32_t i, uint64_t now)
 {
     const struct seen_attempt over = o->running[i];
     struct seen_attempt *first = NULL;
@@ -128,7 +88,10 @@ static struct seen_attempt take(struct oracle *o, uint32_t i)
         if (r->executor != over.executor || r->queue == 0) continue;
         if (first == NULL || r->queue < first->queue) first = r;
     }
-    if (first != NULL) first->queue = 0;
+    if (first != NULL) {
+        first->queue = 0;
+        first->begun = now;
+    }
     return over;
 }
 
@@ -136,13 +99,18 @@ static void new_action(struct sim *s)
 {
     struct oracle *o = s->oracle;
     const struct active *a = s->driver->active;
-    if (a == NULL || a->number == o->action) return;
+    if (a == NULL || a->number == o->action) {
+        oracle_reach_begin(s);
+        return;
+    }
     o->action = a->number;
     s->counts.actions++;
     memset(o->failures_in_row, 0, sizeof o->failures_in_row);
     memset(o->loses_outputs, 0, sizeof o->loses_outputs);
     o->running_count = 0; /* what may still run of the one before is nobody's */
-    o->process_died = false;
+    o->process_died = o->scheduled = false;
+    memset(o->excluded, 0, sizeof o->excluded);
+    oracle_reach_begin(s);
 }
 
 /* ---- Nodes */
@@ -158,6 +126,9 @@ static bool usable(const struct sim *s, uint32_t node)
 
 static bool is_bad(const struct sim *s, uint32_t node)
 {
+    for (uint32_t i = 0; i < s->executor_count; i++)
+        if (s->executors[i]->node == node && s->executors[i]->connected && s->oracle->excluded[i])
+            return true;
     return s->oracle->failures_in_row[node] >= SCHED_NODE_FAILURES_MAX;
 }
 
@@ -212,7 +183,7 @@ static void check_inputs(struct sim *s, const struct sim_executor *e, const stru
 static void sent_task(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct oracle *o = s->oracle;
-    struct seen_task *t = task_of(s, m->stage, m->task);
+    struct seen_task *t = oracle_task(s, m->stage, m->task);
     if (!e->connected || e->drain_known || e->silent)
         sim_fail(s, "executor %u gets a task, and is %s", e->number,
                  !e->connected ? "lost"
@@ -251,7 +222,8 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
                                                            e->number,
                                                            o->stages[m->stage].round,
                                                            false,
-                                                           queued ? ++o->last_queue : 0};
+                                                           queued ? ++o->last_queue : 0,
+                                                           s->now};
 }
 
 /* Only what is there, and where it is. */
@@ -319,7 +291,7 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
     struct oracle *o = s->oracle;
     const struct active *a = s->driver->active;
     const struct active_stage *stage = &a->stages[m->stage - a->first_stage];
-    task_of(s, m->stage, m->task)->done = true;
+    oracle_task(s, m->stage, m->task)->done = true;
     doom_others(o, m->stage, m->task);
     o->stages[m->stage].rounds_failed = 0;
     o->failures_in_row[e->node] = 0;
@@ -343,43 +315,13 @@ static void count_failure(struct sim *s, const struct seen_attempt *r, enum glin
 {
     const struct active *a = s->driver->active;
     if (a == NULL || a->over) return; /* nobody waits for it any more */
-    struct seen_task *t = task_of(s, r->stage, r->task);
+    struct seen_task *t = oracle_task(s, r->stage, r->task);
     s->counts.own_failures++;
     if (t->failures < TASK_ATTEMPTS_MAX)
         t->failed_on[t->failures] = s->executors[r->executor]->node;
     if (++t->failures == TASK_ATTEMPTS_MAX) {
         s->seen.exhausted = code;
         doom_others(s->oracle, r->stage, r->task);
-    }
-}
-
-static void output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
-{
-    struct oracle *o = s->oracle;
-    const struct active *a = s->driver->active;
-    o->shuffles[shuffle].there[map] = false;
-    o->shuffles[shuffle].version++;
-    for (uint32_t i = 0; a != NULL && i + 1 < a->stage_count; i++)
-        if (a->stages[i].wide->id == shuffle) task_of(s, a->first_stage + i, map)->done = false;
-}
-
-/* One output, or all that the shuffle has there: where nobody answers, or not for the first time.
- */
-static void heard_fetch_failed(struct sim *s, const struct message *m)
-{
-    struct fetch_fault f;
-    struct glint_error error = {.code = GLINT_OK};
-    if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &error) != 0) abort();
-    s->counts.unreachable += f.unreachable;
-    const struct seen_shuffle *sh = &s->oracle->shuffles[f.shuffle];
-    assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL && f.executor < s->executor_count);
-    bool all = f.unreachable || s->oracle->loses_outputs[f.executor];
-    s->oracle->loses_outputs[f.executor] = true;
-    for (uint32_t map = 0; map < sh->maps; map++) {
-        bool named = map == f.map && sh->places[map].attempt == f.attempt;
-        bool near = map != f.map && all;
-        if (sh->there[map] && sh->places[map].executor == f.executor && (named || near))
-            output_lost(s, (uint32_t)f.shuffle, map);
     }
 }
 
@@ -391,7 +333,7 @@ static void heard_failed(struct sim *s, const struct sim_executor *e, const stru
     enum glint_code code = m->error->code;
     if (code == GLINT_E_INTERRUPTED) return;
     if (code == GLINT_E_FETCH_FAILED) {
-        heard_fetch_failed(s, m);
+        oracle_fetch_failed(s, m, r);
         if (r->round != stage->round) return;
         stage->round++;
         if (++stage->rounds_failed >= STAGE_ATTEMPTS_MAX) s->seen.rounds_exhausted = true;
@@ -414,7 +356,7 @@ void oracle_heard(struct sim *s, const struct sim_executor *e, const struct mess
         if (r.stage != m->stage || r.task != m->task || r.number != m->attempt ||
             r.executor != e->number)
             continue;
-        take(o, i);
+        take(o, i, s->now);
         if (r.doomed) return;
         if (m->type == MSG_DONE)
             heard_done(s, e, m);
@@ -445,7 +387,8 @@ void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
     for (uint32_t id = 0; id < SHUFFLES_MAX; id++)
         for (uint32_t map = 0; map < o->shuffles[id].maps; map++)
             if (o->shuffles[id].there[map] && o->shuffles[id].places[map].executor == e->number)
-                output_lost(s, id, map);
+                oracle_output_lost(s, id, map);
+    oracle_reach_lost(s, e);
 }
 
 void oracle_kept(struct sim *s, const char *from, const char *to)

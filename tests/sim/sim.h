@@ -9,6 +9,7 @@
  *   faults.c     what goes wrong, and when
  *   works.c      what the driver is to do, and what one process makes of it
  *   oracle.c     what the driver may say, by books of its own
+ *   oracle_reach.c  one of them: who does not reach whom
  *   judge.c      which end of a job is justified
  *   main.c       seeds, and what must hold at the end */
 #ifndef GLINT_TESTS_SIM_H
@@ -141,6 +142,7 @@ struct sim_options {
     X(queued, "queued")                                                                            \
     X(recalls, "called back")                                                                      \
     X(set_aside, "nodes set aside")                                                                \
+    X(excluded, "executors excluded")                                                              \
     X(joins, "joins")                                                                              \
     X(losses, "losses")                                                                            \
     X(silences, "silences")                                                                        \
@@ -171,7 +173,7 @@ enum lasting {
     LASTING_NOTHING,
     LASTING_POISON,      /* a task kills its process, the first so many times */
     LASTING_BAD_NODES,   /* where every task fails by its own doing */
-    LASTING_SEVERED,     /* no executor reaches another */
+    LASTING_SEVERED,     /* no executor reaches another, or one reaches no other */
     LASTING_ROTTEN,      /* all that these nodes make is damaged */
     LASTING_LEAVING,     /* no node comes back */
     LASTING_INTERRUPT,   /* by a person */
@@ -218,6 +220,7 @@ struct sim {
     unsigned faults;    /* bits: which kinds this seed has */
     uint64_t fault_gap; /* between two of them, at most */
     enum lasting lasting;
+    bool severed[NODES_MAX]; /* reach no other node */
     uint32_t poison_stage, poison_partition, poison_left, poison_done;
     uint64_t output_full_from, output_full_until;
     uint32_t output_refused;

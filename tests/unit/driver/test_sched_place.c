@@ -393,3 +393,53 @@ Test(sched_aside, a_process_that_died_idle_speaks_against_nobody)
     expect_next(s, 0, 0, 0, 0);
     sched_destroy(s);
 }
+
+/* ---- Excluded */
+
+Test(sched_place, an_excluded_one_gets_nothing_while_another_is_there)
+{
+    struct sched *s = cluster_of(3, 2);
+    add_chained(s, 0, 10);
+    sched_exclude(s, 1, true);
+    for (uint32_t i = 0; i < 4; i++) cr_expect_neq(next_of(s).executor, 1);
+    expect_nothing(s);
+    sched_exclude(s, 1, false);
+    cr_expect_eq(next_of(s).executor, 1);
+    sched_destroy(s);
+}
+
+Test(sched_place, an_excluded_one_is_better_than_none)
+{
+    struct sched *s = cluster_of(2, 2);
+    add_chained(s, 0, 10);
+    sched_exclude(s, 1, true);
+    sched_on_executor_lost(s, 0, false, true);
+    cr_expect_eq(next_of(s).executor, 1);
+    sched_destroy(s);
+}
+
+/* Also where that other one fails what it runs. */
+Test(sched_place, an_excluded_one_and_one_that_keeps_failing)
+{
+    struct sched *s = cluster_of(2, SCHED_NODE_FAILURES_MAX);
+    struct sched_run runs[SCHED_NODE_FAILURES_MAX];
+    add_chained(s, 0, 10);
+    sched_exclude(s, 1, true);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) runs[i] = next_of(s);
+    expect_nothing(s);
+    for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++) cr_expect(failed(s, runs[i], SCHED_OWN));
+    cr_expect_eq(next_of(s).executor, 1); /* both take tasks now */
+    sched_destroy(s);
+}
+
+Test(sched_place, the_next_process_of_the_node_is_not_excluded)
+{
+    struct sched *s = cluster_of(2, 1);
+    add_chained(s, 0, 10);
+    sched_exclude(s, 1, true);
+    next_of(s);
+    sched_on_executor_lost(s, 1, false, true);
+    cr_assert(sched_add_executor(s, 1, 1, 0));
+    cr_expect_eq(next_of(s).executor, 2);
+    sched_destroy(s);
+}

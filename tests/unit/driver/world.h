@@ -17,6 +17,12 @@ struct task {
     uint32_t executor, stage, number, attempt, partition;
 };
 
+static inline bool same_attempt(const struct task *a, const struct task *b)
+{
+    return a->executor == b->executor && a->stage == b->stage && a->number == b->number &&
+           a->attempt == b->attempt;
+}
+
 /* A driver, and executors that answer at once, each task by `answer`. */
 struct world {
     struct env env; /* first */
@@ -30,6 +36,7 @@ struct world {
     void (*answer)(struct world *w, const struct task *t);
     bool (*idle)(struct world *w); /* all were answered; may be NULL. False: nothing happens */
     struct task called_back;       /* the last KILL */
+    bool killed[TASKS_MAX];        /* by KILL, of `tasks` */
     bool lost[EXECUTORS];
     int state; /* the test's */
     int64_t live;
@@ -51,6 +58,8 @@ static int world_send(void *arg, uint32_t executor, struct message *m, struct gl
     }
     if (m->type == MSG_KILL)
         w->called_back = (struct task){executor, m->stage, m->task, m->attempt, 0};
+    for (uint32_t i = 0; i < w->sent && m->type == MSG_KILL; i++)
+        w->killed[i] = w->killed[i] || same_attempt(&w->tasks[i], &w->called_back);
     message_destroy(m);
     return 0;
 }

@@ -1,0 +1,168 @@
+/* What could not be fetched, written from what docs promise: an executor that fails with two
+ * different others is at fault; one pair alone, when it fails a second time, is its holder's fault.
+ * Simple and slow, so that it is easy to believe: all pairs are counted from scratch each time. */
+#include "tests/sim/oracle_books.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_of(const struct seen_cut *cut, uint32_t executor)
+{
+    return cut->one == executor || cut->other == executor;
+}
+
+static uint32_t others_of(const struct seen_cuts *c, uint32_t executor)
+{
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        others += !c->list[i].covered && is_of(&c->list[i], executor);
+    return others;
+}
+
+static void fault(struct seen_cuts *c, uint32_t executor)
+{
+    c->at_fault[executor] = true;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (is_of(&c->list[i], executor)) c->list[i].covered = true;
+}
+
+static void judge_cuts(struct seen_cuts *c)
+{
+    memset(c->at_fault, 0, sizeof c->at_fault);
+    for (uint32_t i = 0; i < c->count; i++) c->list[i].covered = false;
+    for (;;) {
+        uint32_t most = 0, worst = 0;
+        for (uint32_t e = 0; e < EXECUTORS_SIM_MAX; e++) {
+            uint32_t others = others_of(c, e);
+            if (others > most) worst = e;
+            if (others > most) most = others;
+        }
+        if (most < 2) break;
+        fault(c, worst);
+    }
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!c->list[i].covered && c->list[i].again) fault(c, c->list[i].blamed);
+}
+
+static void cuts_add(struct seen_cuts *c, uint32_t reader, uint32_t holder, uint64_t begun,
+                     uint64_t now)
+{
+    uint32_t i = 0;
+    while (i < c->count && !(is_of(&c->list[i], reader) && is_of(&c->list[i], holder))) i++;
+    if (i == CUTS_MAX) abort();
+    if (i == c->count) c->list[c->count++] = (struct seen_cut){reader, holder, .first = now};
+    struct seen_cut *cut = &c->list[i];
+    if (!cut->again && begun > cut->first) cut->blamed = holder;
+    if (begun > cut->first) cut->again = true;
+    judge_cuts(c);
+}
+
+static void keep(struct seen_cuts *c, uint32_t i, uint32_t *kept)
+{
+    c->list[(*kept)++] = c->list[i];
+}
+
+static void cuts_drop(struct seen_cuts *c, uint32_t executor)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!is_of(&c->list[i], executor)) keep(c, i, &kept);
+    c->count = kept;
+    judge_cuts(c);
+}
+
+static void cuts_drop_before(struct seen_cuts *c, uint64_t when)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->list[i].first >= when) keep(c, i, &kept);
+    c->count = kept;
+    judge_cuts(c);
+}
+
+/* ---- Outputs */
+
+void oracle_output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    o->shuffles[shuffle].there[map] = false;
+    o->shuffles[shuffle].version++;
+    for (uint32_t i = 0; a != NULL && i + 1 < a->stage_count; i++)
+        if (a->stages[i].wide->id == shuffle) oracle_task(s, a->first_stage + i, map)->done = false;
+}
+
+/* Who is at fault now and was not before loses what the action's shuffles have there. */
+static void exclude(struct sim *s)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    for (uint32_t e = 0; e < s->executor_count; e++) {
+        bool before = o->excluded[e];
+        o->excluded[e] = o->cuts.at_fault[e] && s->executors[e]->connected;
+        if (!o->excluded[e] || before) continue;
+        s->counts.excluded++;
+        for (uint32_t i = 0; i + 1 < a->stage_count; i++) {
+            const struct seen_shuffle *sh = &o->shuffles[a->stages[i].wide->id];
+            for (uint32_t map = 0; map < sh->maps; map++)
+                if (sh->there[map] && sh->places[map].executor == e)
+                    oracle_output_lost(s, a->stages[i].wide->id, map);
+        }
+    }
+}
+
+/* What was found out in the last minute still counts, where map outputs are read. */
+void oracle_reach_begin(struct sim *s)
+{
+    struct oracle *o = s->oracle;
+    const struct active *a = s->driver->active;
+    if (o->scheduled || a == NULL || a->sched == NULL) return;
+    o->scheduled = true;
+    cuts_drop_before(&o->cuts, s->now > 60 * SECOND ? s->now - 60 * SECOND : 0);
+    if (a->stage_count > 1) exclude(s);
+}
+
+void oracle_reach_lost(struct sim *s, const struct sim_executor *e)
+{
+    const struct active *a = s->driver->active;
+    cuts_drop(&s->oracle->cuts, e->number);
+    if (a != NULL && s->oracle->scheduled && !a->over) exclude(s);
+}
+
+static bool third_is_there(const struct sim *s, uint32_t reader, uint32_t holder)
+{
+    for (uint32_t i = 0; i < s->executor_count; i++) {
+        const struct sim_executor *e = s->executors[i];
+        if (e->connected && !e->drain_known && !e->silent && !s->oracle->excluded[i] &&
+            e->node != s->executors[reader]->node && e->node != s->executors[holder]->node)
+            return true;
+    }
+    return false;
+}
+
+void oracle_fetch_failed(struct sim *s, const struct message *m, const struct seen_attempt *r)
+{
+    struct oracle *o = s->oracle;
+    struct fetch_fault f;
+    struct glint_error error = {.code = GLINT_OK};
+    if (fault_decode((struct glint_slice){m->body.data, m->body.size}, &f, &error) != 0) abort();
+    s->counts.unreachable += f.unreachable;
+    const struct seen_shuffle *sh = &o->shuffles[f.shuffle];
+    assert(f.shuffle < SHUFFLES_MAX && sh->places != NULL && f.executor < s->executor_count);
+    if (!s->executors[f.executor]->connected) return;
+    if (f.unreachable && f.executor != r->executor) {
+        cuts_add(&o->cuts, r->executor, f.executor, r->begun, s->now);
+        exclude(s);
+        if (o->excluded[r->executor] || o->excluded[f.executor]) return;
+        if (third_is_there(s, r->executor, f.executor)) return;
+    }
+    bool all = f.unreachable || o->loses_outputs[f.executor];
+    o->loses_outputs[f.executor] = true;
+    for (uint32_t map = 0; map < sh->maps; map++) {
+        bool named = map == f.map && sh->places[map].attempt == f.attempt;
+        bool near = map != f.map && all;
+        if (sh->there[map] && sh->places[map].executor == f.executor && (named || near))
+            oracle_output_lost(s, (uint32_t)f.shuffle, map);
+    }
+}
