@@ -54,8 +54,7 @@
 #define GET_FRAME_BYTES_MAX     (2 * MIB)
 #define DATA_FRAME_BYTES_MAX    (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
-#define GATE_PENDING_MAX        64u
-#define GATE_ADDRESS_MAX        16u        /* of one address, once there are so many */
+#define PENDING_MAX             256u       /* not open yet, of each class (net/pending.h) */
 #define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
 #define VALUE_INLINE_BYTES_MAX  (16 * KIB) /* a broadcast beyond it is fetched, not sent */
 #define VALUE_BLOCK_BYTES_MIN   MIB        /* of a broadcast: its size / 64, but no less */

@@ -201,7 +201,6 @@ static int on_control_frame(struct link *l, const struct frame *f, struct glint_
     case FRAME_READY: return on_ready(l, payload, error);
     case FRAME_MESSAGE: return on_message(l, payload, error);
     case FRAME_DRAIN: return on_drain(l, error);
-    case FRAME_TRACK: return broadcasts_on_track(l, payload, error);
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL, "an executor sent a frame of type %d",
                          (int)f->type);

@@ -194,6 +194,7 @@ bool visitor_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     v->d = d;
     v->conn = conn;
     v->is_driver = role == ROLE_DRIVER;
+    if (!v->is_driver) conn_read_in_turn(conn); /* it asks, and is answered */
     liveness_init(&v->liveness, &d->cluster->heartbeat, daemon_now(d));
     v->next = d->visitors;
     d->visitors = v;

@@ -162,6 +162,7 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     c->net = net;
     c->dialling = dialling;
     c->state = dialling ? CONN_DIALLING : CONN_SECURING;
+    c->expected = frames_before_hello;
     int r = uv_timer_init(net->loop, &c->timer);
     if (r == 0) r = uv_tcp_init(net->loop, &c->tcp);
     assert(r == 0); /* neither can fail: no descriptor is made yet */
@@ -181,6 +182,7 @@ void conn_name_peer(struct conn *c)
         port = ntohs(six ? ((struct sockaddr_in6 *)&s)->sin6_port
                          : ((struct sockaddr_in *)&s)->sin_port);
         uv_ip_name((struct sockaddr *)&s, c->host, sizeof c->host);
+        c->source_key = pending_source_key((struct sockaddr *)&s);
     }
     if (!c->dialling)
         text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",

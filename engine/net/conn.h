@@ -59,8 +59,8 @@ struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum ch
                        const uint8_t *wanted, const struct conn_events *events, void *arg,
                        struct glint_error *error);
 /* Queues a control frame, which is sent once OPEN; takes over payload->data, which is empty then
- * (NULL: no payload). False without memory, or when CONN_QUEUE_BYTES_MAX wait to be sent: the
- * connection then ends by itself; or where it ends already. */
+ * (NULL: no payload). False without memory, or when what waits to be sent takes
+ * CONN_QUEUE_BYTES_MAX of it: the connection then ends by itself; or where it ends already. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 /* Queues a DATA frame whose bytes are borrowed until `sent` is called, which is always (when the
  * connection ends: with ok false, before `closed`). Without TLS they go to the socket from where
@@ -68,8 +68,11 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
  * itself; or where it ends already. */
 bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
                     void (*sent)(void *arg, bool ok), void *arg);
-/* What waits to be sent. A sender of much data keeps it below a window of its own. */
+/* The memory of what waits to be sent. A sender of much data keeps it below a window of its own. */
 uint64_t conn_queued(const struct conn *c);
+/* From now on nothing more is read while something waits to be sent: for a connection on which the
+ * other side only asks and we only answer, so that whoever reads no answers cannot ask for more. */
+void conn_read_in_turn(struct conn *c);
 /* With `flush` after what is queued has been sent and the other side has closed too, but not later
  * than CLOSE_MS; frames that come until then are passed over. */
 void conn_close(struct conn *c, bool flush);

@@ -53,6 +53,8 @@ static void refuse(struct conn *c, const struct glint_error *why)
 
 static void opened(struct conn *c)
 {
+    struct hello self = own_hello(c);
+    c->expected = hello_frames(&self, &c->peer, c->dialling);
     conn_advance(c, CONN_OPEN);
     uv_timer_stop(&c->timer);
 }

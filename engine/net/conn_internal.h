@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/limits.h"
 #include "engine/net/conn.h"
+#include "engine/net/pending.h"
 
 #define HOST_TEXT_MAX 256u
 
@@ -41,6 +42,7 @@ struct conn {
     bool dialling, was_open, ending, broken;
     enum channel channel;
     struct hello peer;
+    struct frame_set expected;
     uint8_t wanted[INCARNATION_BYTES];
     struct tls *tls; /* NULL: plain text, or accepted and still silent */
     const struct conn_events *events; /* NULL: none yet */
@@ -61,6 +63,7 @@ struct conn {
     uint8_t *into;         /* of a DATA frame; NULL: passed over */
     bool in_place;         /* the socket is being read to `into` */
     bool short_read;       /* the next bytes are likely a header, and then long ones */
+    bool in_turn, paused;  /* conn_read_in_turn; and nothing is read now */
     uint32_t unproved;     /* bytes fed to TLS before it was ready */
     /* Writing (conn_write.c): `first` to `last` wait; `writing` are with the kernel. */
     struct out_frame *first, *last, *writing;
@@ -72,9 +75,12 @@ struct conn {
     bool busy;   /* `write` is under way */
     bool corked; /* frames only queue up */
     bool shut;   /* `shutdown` is under way or done */
-    /* Of a gate (gate.c), until OPEN or CLOSED. */
+    /* Accepted, and not OPEN or CLOSED yet (gate.c, pending.c). */
     struct gate *gate;
-    struct conn *gate_next, **gate_link;
+    uint64_t source_key;
+    struct pending_source *source;
+    enum pending_class pending_class;
+    uint32_t pending_at;
 };
 
 /* conn.c */
@@ -108,6 +114,8 @@ void conn_greeted(struct conn *c, enum frame_type type, struct glint_slice paylo
 
 /* conn_read.c */
 int conn_read_start(struct conn *c);
+/* Reads on, if that was put off and nothing waits to be sent any more. */
+void conn_resume(struct conn *c);
 
 /* conn_write.c */
 /* A control frame; HELLO and REFUSE before all others. False without memory. */
@@ -120,6 +128,8 @@ void conn_write_fini(struct conn *c);
 /* gate.c */
 /* Whether its owner wants it; conn_set has been called then. */
 bool gate_admit(struct conn *c, struct glint_error *error);
+/* Its ClientHello was accepted. */
+void gate_know(struct conn *c);
 /* The connection is OPEN or CLOSED, and waits at the gate no more. */
 void gate_forget(struct conn *c);
 

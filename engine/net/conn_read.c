@@ -87,7 +87,7 @@ static void header_done(struct conn *c)
     struct glint_error why = {.code = GLINT_OK};
     assert(c->fill == 0 && c->into == NULL && c->payload.size == 0);
     c->short_read = false;
-    if (frame_decode(c->header, c->state == CONN_OPEN, &c->frame, &why) != 0)
+    if (frame_decode(c->header, &c->expected, &c->frame, &why) != 0)
         conn_fail(c, &why);
     else if (c->frame.type == FRAME_DATA)
         data_begins(c);
@@ -104,7 +104,7 @@ static void check_stranger(struct conn *c)
     if (c->state != CONN_GREETING || c->header_fill < MAGIC_BYTES) return;
     if (memcmp(c->header, magic, sizeof magic) == 0) return;
     memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
-    frame_decode(c->header, false, &ignored, &why);
+    frame_decode(c->header, &frames_before_hello, &ignored, &why);
     conn_fail(c, &why);
 }
 
@@ -191,7 +191,7 @@ static bool is_stranger(struct conn *c, const uint8_t *bytes, uint64_t size)
         error_set(&why, GLINT_E_PROTOCOL, "insecure_plaintext must be the same on both sides",
                   "the other side speaks plain text, this one is set to TLS");
     else
-        frame_decode(c->header, false, &ignored, &why);
+        frame_decode(c->header, &frames_before_hello, &ignored, &why);
     conn_fail(c, &why);
     return true;
 }
@@ -210,6 +210,8 @@ static bool secure(struct conn *c, struct glint_slice bytes)
         c->unproved = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
         tls_feed(c->tls, bytes, &why);
     }
+    if (why.code == GLINT_OK && !c->dialling && tls_is_known(c->tls)) gate_know(c);
+    if (c->state == CONN_CLOSED) return false;
     if (why.code == GLINT_OK && tls_ready(c->tls)) {
         conn_greet(c);
         return true;
@@ -249,14 +251,29 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *c = handle->data;
     (void)suggested;
-    bool plain = c->net->tls == NULL;
+    bool plain = c->net->tls == NULL, little = c->in_turn || (plain && c->short_read);
     uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place)
         *out = uv_buf_init((char *)c->into + c->fill, (unsigned)n);
     else
-        *out = uv_buf_init((char *)read_buffer,
-                           plain && c->short_read ? READ_SHORT_BYTES : READ_BYTES);
+        *out = uv_buf_init((char *)read_buffer, little ? READ_SHORT_BYTES : READ_BYTES);
+}
+
+/* What was read is answered whole: the frames of READ_SHORT_BYTES, and no more. */
+static void pause_reading(struct conn *c)
+{
+    if (!c->in_turn || c->paused || c->state == CONN_CLOSED || c->ending || c->queued == 0) return;
+    c->paused = true;
+    uv_read_stop((uv_stream_t *)&c->tcp);
+}
+
+void conn_resume(struct conn *c)
+{
+    if (!c->paused || c->state == CONN_CLOSED || (c->queued > 0 && !c->ending)) return;
+    c->paused = false;
+    int r = conn_read_start(c);
+    if (r != 0) conn_fail_uv(c, r, "receive");
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -276,9 +293,15 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         take(c, read_buffer, (uint64_t)n);
     else
         take_secret(c, (struct glint_slice){read_buffer, (uint64_t)n});
+    pause_reading(c);
 }
 
 int conn_read_start(struct conn *c)
 {
     return uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
+}
+
+void conn_read_in_turn(struct conn *c)
+{
+    c->in_turn = true;
 }

@@ -17,14 +17,20 @@ static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "whole records");
 
 /* ---- The end of frames */
 
+/* The memory that a frame holds, which for a small one is ten times its bytes. */
+static uint64_t frame_memory(const struct out_frame *f)
+{
+    return sizeof *f + (f->sent == NULL ? f->owned.capacity : f->bytes.size);
+}
+
 static void frame_free(struct conn *c, struct out_frame *f, bool ok)
 {
-    uint64_t bytes = FRAME_BYTES(f);
-    assert(c->queued >= bytes);
-    c->queued -= bytes;
+    uint64_t memory = frame_memory(f);
+    assert(c->queued >= memory);
+    c->queued -= memory;
     if (f->sent == NULL) {
-        assert(c->queued_control >= bytes);
-        c->queued_control -= bytes;
+        assert(c->queued_control >= memory);
+        c->queued_control -= memory;
     } else {
         f->sent(f->arg, ok);
     }
@@ -97,6 +103,7 @@ static void on_written(uv_write_t *write, int status)
         conn_break(c, status, "send");
     else
         conn_flush(c);
+    conn_resume(c);
 }
 
 /* The frame that is to go next: before OPEN only what the handshake says. */
@@ -236,8 +243,8 @@ void conn_flush(struct conn *c)
 
 static void enqueue(struct conn *c, struct out_frame *f)
 {
-    c->queued += FRAME_BYTES(f);
-    if (f->sent == NULL) c->queued_control += FRAME_BYTES(f);
+    c->queued += frame_memory(f);
+    if (f->sent == NULL) c->queued_control += frame_memory(f);
     assert(!f->early || c->taken == 0);
     f->next = f->early ? c->first : NULL;
     if (c->first == NULL || f->early)
@@ -269,13 +276,15 @@ static bool takes_frames(const struct conn *c)
     return c->state != CONN_CLOSED && !c->ending && !c->broken;
 }
 
-static int may_send(const struct conn *c, enum frame_type type, uint64_t size,
+static int may_send(const struct conn *c, enum frame_type type, const struct buffer *payload,
                     struct glint_error *why)
 {
+    uint64_t size = payload != NULL ? payload->size : 0;
+    uint64_t memory = sizeof(struct out_frame) + (payload != NULL ? payload->capacity : 0);
     if (size > frame_bytes_max(type))
         return error_set(why, GLINT_E_PROTOCOL, NULL, "a %s frame of %llu bytes, at most %u",
                          frame_name(type), (unsigned long long)size, frame_bytes_max(type));
-    if (c->queued_control + size > CONN_QUEUE_BYTES_MAX)
+    if (c->queued_control + memory > CONN_QUEUE_BYTES_MAX)
         return error_set(why, GLINT_E_CONNECTION, "its machine or the network may be overloaded",
                          "the other side does not read: %llu bytes wait for it",
                          (unsigned long long)c->queued_control);
@@ -286,7 +295,7 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
 {
     struct glint_error why = {.code = GLINT_OK};
     bool alive = takes_frames(c);
-    if (alive && may_send(c, type, payload != NULL ? payload->size : 0, &why) == 0) {
+    if (alive && may_send(c, type, payload, &why) == 0) {
         if (conn_queue(c, type, request, payload)) {
             conn_flush(c);
             return true;

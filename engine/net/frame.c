@@ -19,6 +19,7 @@
 #define AT_CHECKSUM 24
 
 static_assert(AT_CHECKSUM + sizeof(uint64_t) == FRAME_HEADER_BYTES, "see the picture");
+static_assert(FRAME_TYPES_END <= 32, "a set of types has 32 bits");
 
 static const uint8_t magic[4] = {'G', 'L', 'N', 'T'};
 
@@ -47,6 +48,9 @@ static const struct {
     [FRAME_TRACK] = {"TRACK", SMALL_FRAME_BYTES_MAX},
     [FRAME_TRACKED] = {"TRACKED", SMALL_FRAME_BYTES_MAX},
 };
+
+const struct frame_set frames_before_hello = {FRAME_BIT(FRAME_HELLO) | FRAME_BIT(FRAME_REFUSE),
+                                              "before any hello"};
 
 const char *frame_name(enum frame_type type)
 {
@@ -105,8 +109,8 @@ static int other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_err
                      in[3]);
 }
 
-int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct frame *out,
-                 struct glint_error *error)
+int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_set *expected,
+                 struct frame *out, struct glint_error *error)
 {
     memset(out, 0, sizeof *out);
     if (memcmp(in, magic, sizeof magic) != 0) return other_protocol(in, error);
@@ -117,9 +121,9 @@ int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct fram
     enum frame_type type = in[AT_TYPE];
     if (type == 0 || type >= FRAME_TYPES_END)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of unknown type %u", in[AT_TYPE]);
-    if (greeted ? type == FRAME_HELLO : type != FRAME_HELLO && type != FRAME_REFUSE)
+    if ((expected->types & FRAME_BIT(type)) == 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame %s", frame_name(type),
-                         greeted ? "after the handshake" : "before any hello");
+                         expected->where);
     if (in[AT_FLAGS] != 0 || in[AT_FLAGS + 1] != 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame with unknown flags %02x%02x",
                          frame_name(type), in[AT_FLAGS + 1], in[AT_FLAGS]);

@@ -44,7 +44,7 @@ enum frame_type {
     FRAME_GONE,      /* they are not there: an error, wire.h */
     FRAME_TRACK,     /* executor to driver: which blocks of a broadcast next? wire.h */
     FRAME_TRACKED,   /* driver: these, from there, wire.h */
-    FRAME_TYPES_END
+    FRAME_TYPES_END /* at most 32: see FRAME_BIT */
 };
 
 struct frame {
@@ -60,12 +60,19 @@ uint32_t frame_bytes_max(enum frame_type type);
 /* Writes the header; `head` points at the first frame->head bytes of the payload: all of it, but
  * none of DATA. */
 void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES]);
+/* Which types of frames may come, a bit each, and where that is, for people: "before any hello". */
+struct frame_set {
+    uint32_t types;
+    const char *where;
+};
+#define FRAME_BIT(type) (UINT32_C(1) << (type))
+extern const struct frame_set frames_before_hello; /* HELLO and REFUSE */
+
 /* Checks what the header alone can tell: magic, version, type, flags, and `length` against the
- * bound of its type (limits.h); before a hello (`greeted` false) only HELLO and REFUSE are known,
- * of at most HELLO_BYTES_MAX, and behind it no second HELLO. 0, or PROTOCOL with *error set, whose
- * cause names what was seen, also a plain HTTP request or a TLS record. */
-int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], bool greeted, struct frame *out,
-                 struct glint_error *error);
+ * bound of its type (limits.h), before memory is reserved for it. 0, or PROTOCOL with *error set,
+ * whose cause names what was seen, also a plain HTTP request or a TLS record. */
+int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_set *expected,
+                 struct frame *out, struct glint_error *error);
 /* The checksum, once `head` (frame->head bytes) is there too. 0 or PROTOCOL. */
 int frame_check(const uint8_t in[FRAME_HEADER_BYTES], const struct frame *frame,
                 const uint8_t *head, struct glint_error *error);

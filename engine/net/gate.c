@@ -35,13 +35,22 @@ struct gate {
     uint16_t port;
     bool (*accepted)(void *arg, struct conn *c, struct glint_error *error);
     void *arg;
-    struct conn *pending, **pending_end; /* on their way, oldest first */
-    uint32_t pending_count;
-    uint32_t pending_max; /* fewer than GATE_PENDING_MAX while descriptors are few */
-    uint64_t told_ms;     /* when the log heard last of a lack; 0: never */
+    struct pending pending;
+    uint32_t silent_max; /* fewer than PENDING_MAX while descriptors are few */
+    uint64_t told_ms;    /* when the log heard last of a lack; 0: never */
 };
 
-/* ---- On their way */
+/* ---- Not open yet */
+
+static uint32_t count_of(const struct gate *g, enum pending_class class)
+{
+    return g->pending.classes[class].count;
+}
+
+static bool any_pending(const struct gate *g)
+{
+    return count_of(g, PENDING_SILENT) + count_of(g, PENDING_KNOWN) > 0;
+}
 
 bool gate_admit(struct conn *c, struct glint_error *error)
 {
@@ -56,27 +65,12 @@ void gate_forget(struct conn *c)
 {
     struct gate *g = c->gate;
     if (g == NULL) return;
-    assert(g->pending_count > 0 && *c->gate_link == c);
-    *c->gate_link = c->gate_next;
-    if (c->gate_next != NULL)
-        c->gate_next->gate_link = c->gate_link;
-    else
-        g->pending_end = c->gate_link;
-    if (--g->pending_count == 0) g->pending_max = GATE_PENDING_MAX;
+    pending_remove(&g->pending, c);
+    if (count_of(g, PENDING_SILENT) == 0) g->silent_max = PENDING_MAX;
     c->gate = NULL;
     if (c->why.code != GLINT_OK)
         log_line(LOG_WARN, NULL, "%s was not let in: %s",
                  c->address[0] != '\0' ? c->address : "a connection", c->why.cause);
-}
-
-static void pend(struct gate *g, struct conn *c)
-{
-    c->gate = g;
-    c->gate_next = NULL;
-    c->gate_link = g->pending_end;
-    *g->pending_end = c;
-    g->pending_end = &c->gate_next;
-    g->pending_count++;
 }
 
 static void drop(struct conn *c, const char *cause)
@@ -86,25 +80,24 @@ static void drop(struct conn *c, const char *cause)
     conn_fail(c, &why);
 }
 
-static uint32_t count_of(const struct gate *g, const char *host)
+/* One that just came to its class may be one too many. */
+static void make_room(struct gate *g, enum pending_class class, uint32_t max)
 {
-    uint32_t count = 0;
-    for (const struct conn *c = g->pending; c != NULL; c = c->gate_next)
-        count += strcmp(c->host, host) == 0;
-    return count;
+    if (count_of(g, class) <= max) return;
+    drop(pending_victim(&g->pending, class),
+         "too many connections wait for their handshake, and its source had the most");
+    assert(count_of(g, class) <= max);
 }
 
-/* Who gives way to one more: an address that has more than its share is no reason to drop others.
- * Many executors of one host, which come at once, may have all the room while nobody else comes. */
-static void make_room(struct gate *g)
+void gate_know(struct conn *c)
 {
-    struct conn *c = g->pending;
-    while (c != NULL && count_of(g, c->host) <= GATE_ADDRESS_MAX) c = c->gate_next;
-    drop(c != NULL ? c : g->pending,
-         "too many connections are on their way, and this one was the oldest");
+    struct gate *g = c->gate;
+    if (g == NULL || c->pending_class == PENDING_KNOWN) return;
+    pending_know(&g->pending, c);
+    make_room(g, PENDING_KNOWN, PENDING_MAX);
 }
 
-/* Strangers never take the descriptors that the work needs. */
+/* Descriptors that the work needs are not for those who have yet to show a key. */
 static bool files_are_few(struct conn *c)
 {
     struct rlimit limit;
@@ -119,7 +112,7 @@ static bool files_are_few(struct conn *c)
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct gate *g = handle->data;
-    assert(g->handles > 0 && g->pending == NULL);
+    assert(g->handles > 0 && !any_pending(g));
     if (--g->handles == 0) mem_free(g);
 }
 
@@ -225,13 +218,15 @@ static void on_connection(uv_stream_t *stream, int status)
         conn_close(c, false);
         return;
     }
-    if (g->pending_count >= g->pending_max) make_room(g);
     conn_name_peer(c);
-    pend(g, c);
-    assert(g->pending_count <= g->pending_max && g->pending_max <= GATE_PENDING_MAX);
-    if (files_are_few(c)) {
-        if (g->pending_count > 1) g->pending_max = g->pending_count - 1;
-        drop(g->pending, "few file descriptors are left; " FILES_HINT);
+    c->gate = g;
+    pending_add(&g->pending, c);
+    make_room(g, PENDING_SILENT, g->silent_max);
+    uint32_t silent = count_of(g, PENDING_SILENT);
+    if (silent > 0 && c->state != CONN_CLOSED && files_are_few(c)) {
+        if (silent > 1) g->silent_max = silent - 1;
+        drop(pending_victim(&g->pending, PENDING_SILENT),
+             "few file descriptors are left; " FILES_HINT);
     }
     if (c->state != CONN_CLOSED) conn_begin(c);
 }
@@ -277,8 +272,8 @@ struct gate *gate_open(struct net *net, const char *host, uint16_t port,
     g->net = net;
     g->accepted = accepted;
     g->arg = arg;
-    g->pending_end = &g->pending;
-    g->pending_max = GATE_PENDING_MAX;
+    g->pending.env = net->env;
+    g->silent_max = PENDING_MAX;
     int r = uv_tcp_init(net->loop, &g->tcp);
     if (r == 0) r = uv_timer_init(net->loop, &g->rest);
     if (r == 0) r = uv_timer_init(net->loop, &g->warn);
@@ -316,7 +311,8 @@ void gate_close(struct gate *g)
     if (g == NULL) return;
     assert(!g->closed);
     g->closed = true;
-    while (g->pending != NULL) conn_close(g->pending, false);
+    for (unsigned class = 0; class < PENDING_CLASSES; class++)
+        while (count_of(g, class) > 0) conn_close(g->pending.classes[class].list[0], false);
     uv_close((uv_handle_t *)&g->rest, on_handle_closed);
     uv_close((uv_handle_t *)&g->warn, on_handle_closed);
     if (!g->resting) uv_close((uv_handle_t *)&g->tcp, on_handle_closed);

@@ -1,10 +1,9 @@
 /* The gate: one listening port of a process, and what comes in there before it is trusted.
  *
- * TLS, then hello; at most GATE_PENDING_MAX connections are on their way at a time; for a new one
- * the oldest is dropped whose address has more than GATE_ADDRESS_MAX, else the oldest, and also
- * when few file descriptors are left; each has net->connect_ms. With no descriptor left at all it
- * rests for GATE_REST_MS, without spinning. What did not get in stands in the log, and each minute
- * that there is no TLS. Loop thread only. */
+ * TLS, then hello, within net->connect_ms; how many connections may be on their way at a time, and
+ * which of them are dropped for others, is pending.h's to say; where few file descriptors are left,
+ * fewer. With no descriptor left at all it rests for GATE_REST_MS, without spinning. What did not
+ * get in is logged, and each minute that there is no TLS. Loop thread only. */
 #ifndef GLINT_NET_GATE_H
 #define GLINT_NET_GATE_H
 

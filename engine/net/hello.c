@@ -97,6 +97,47 @@ static unsigned channels_between(enum role a, enum role b)
     return table[a][b];
 }
 
+struct frame_set hello_frames(const struct hello *self, const struct hello *peer, bool dialled)
+{
+    enum {
+        PING = FRAME_BIT(FRAME_PING),
+        ANSWERS = FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_GONE),
+        BYTES = FRAME_BIT(FRAME_GET) | ANSWERS,
+    };
+    static const uint32_t control[ROLES_END][ROLES_END] = {
+        /* from, to */
+        [ROLE_DRIVER] = {[ROLE_EXECUTOR] = PING | FRAME_BIT(FRAME_MESSAGE) | FRAME_BIT(FRAME_PEER),
+                         [ROLE_DAEMON] = PING | FRAME_BIT(FRAME_ADMIT)},
+        [ROLE_EXECUTOR] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_MESSAGE) |
+                                           FRAME_BIT(FRAME_READY) | FRAME_BIT(FRAME_DRAIN)},
+        [ROLE_DAEMON] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_QUEUED) |
+                                         FRAME_BIT(FRAME_ADMITTED) | FRAME_BIT(FRAME_ENDED) |
+                                         FRAME_BIT(FRAME_CANCEL),
+                         [ROLE_CLIENT] =
+                             PING | FRAME_BIT(FRAME_STATUS_IS) | FRAME_BIT(FRAME_CANCELED)},
+        [ROLE_CLIENT] = {[ROLE_DAEMON] = PING | FRAME_BIT(FRAME_STATUS) | FRAME_BIT(FRAME_CANCEL)},
+    };
+    static const char *const where[ROLES_END][CHANNELS_END] = {
+        [ROLE_DRIVER] = {"", "on the control connection of a driver",
+                         "on the data connection of a driver"},
+        [ROLE_EXECUTOR] = {"", "on the control connection of an executor",
+                           "on the data connection of an executor"},
+        [ROLE_DAEMON] = {"", "on the connection of a daemon", ""},
+        [ROLE_CLIENT] = {"", "on the connection of a client", ""},
+    };
+    struct frame_set set = {.where = where[peer->role][peer->channel]};
+    assert((channels_between(self->role, peer->role) & 1u << peer->channel) != 0);
+    if (peer->channel == CHANNEL_CONTROL) /* who accepted may still refuse */
+        set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REFUSE) : 0);
+    else if (peer->role == ROLE_DRIVER)
+        set.types = BYTES | FRAME_BIT(FRAME_TRACKED);
+    else if (self->role == ROLE_DRIVER)
+        set.types = BYTES | FRAME_BIT(FRAME_TRACK);
+    else /* among executors whoever dials asks */
+        set.types = dialled ? ANSWERS : FRAME_BIT(FRAME_GET);
+    return set;
+}
+
 /* "0123456789abcdef": the first half tells starts apart well enough. */
 static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char out[17])
 {

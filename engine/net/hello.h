@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/limits.h"
+#include "engine/net/frame.h"
 
 #define PROTOCOL_MIN      1u
 #define PROTOCOL_MAX      1u
@@ -41,6 +42,9 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
  * dialled with its own `wanted` in self, the one that accepted with zeros there. 0, or
  * PEER_MISMATCH with both values and the names of the nodes. */
 int hello_check(const struct hello *self, const struct hello *peer, struct glint_error *error);
+
+/* Which frames `self` takes from `peer` once their hellos fit. `dialled`: self has. */
+struct frame_set hello_frames(const struct hello *self, const struct hello *peer, bool dialled);
 
 int refuse_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error);
 /* Sets *error to what the peer says, or PROTOCOL. Returns the code. */

@@ -52,6 +52,7 @@ struct tls {
     enum secret_kind kind; /* of the key that the handshake has used last */
     struct glint_slice in; /* fed, not taken yet */
     struct buffer out;
+    bool known; /* a key that it has named was found */
     bool ready, starved; /* starved: `out` could not grow */
 };
 
@@ -149,6 +150,7 @@ static SSL_SESSION *key_session(SSL *ssl, const struct key *key)
         return NULL;
     }
     t->kind = key->kind;
+    t->known = true;
     return s;
 }
 
@@ -361,6 +363,11 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
 bool tls_ready(const struct tls *t)
 {
     return t->ready;
+}
+
+bool tls_is_known(const struct tls *t)
+{
+    return t->known;
 }
 
 enum secret_kind tls_kind(const struct tls *t)

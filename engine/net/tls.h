@@ -43,6 +43,9 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
  * written. 0 or a code. */
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
 bool tls_ready(const struct tls *t); /* the handshake is done */
+/* The side that dials has shown that it knows a key, by a ClientHello; it may be one that somebody
+ * has recorded. Of the accepting side, while no call has failed. */
+bool tls_is_known(const struct tls *t);
 /* Which kind of secret the side that dialled has used; tls_ready. */
 enum secret_kind tls_kind(const struct tls *t);
 /* What is to be sent: swapped into *out, which must be empty; its memory is used next. */

@@ -25,6 +25,8 @@ MSG_JOB, MSG_STAGE, MSG_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, 
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
+BYTES_MAX = {"HELLO": 1 << 10, "REFUSE": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
+             "STATUS": 0, "CANCELED": 0, "DRAIN": 0}  # of a payload; of all others 32 KiB
 
 # The fields of each payload, in order, with a value that fits; 0 where any number does.
 PAYLOADS = {

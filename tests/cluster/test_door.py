@@ -111,7 +111,7 @@ class Frames(DoorTest):
                  "another version": (frames.frame(frames.HELLO, bytes(9), version=2), "a frame of version 2"),
                  "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
                  "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* was damaged")}
-        behind = {"a second hello": (frames.hello(self.build), "HELLO frame after the handshake"),
+        behind = {"a second hello": (frames.hello(self.build), "a HELLO frame on the connection of a client"),
                   "unknown": (frames.frame(99), "unknown type 99"),
                   "type 0": (frames.frame(0), "unknown type 0"),
                   "no ping in a ping": (frames.frame(frames.PING, b""), "a sign of life does not parse"),
@@ -122,7 +122,8 @@ class Frames(DoorTest):
                   "half covered": (frames.frame(frames.PING, ping, head=3), "with 3 of them checked"),
                   "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* was damaged"),
                   "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a sign of life does not parse"),
-                  "what a daemon never hears": (frames.message(frames.MSG_CANCEL), "MESSAGE frame"),
+                  "what a daemon never hears": (frames.message(frames.MSG_CANCEL),
+                                                "a MESSAGE frame on the connection of a client"),
                   "data that nobody asked for": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
         with self.memory_flat(self.e1.pid):
             for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
@@ -140,9 +141,36 @@ class Frames(DoorTest):
                 for kind, cause in kinds.items():
                     if kind == frames.HELLO and len(bomb) > 1024:
                         continue
+                    role = frames.DRIVER if kind == frames.ADMIT else frames.CLIENT
                     with self.subTest(name, kind=kind):
-                        connect = self.visitor if kind == frames.HELLO else lambda: self.welcome(role=frames.DRIVER)
+                        connect = self.visitor if kind == frames.HELLO else lambda role=role: self.welcome(role=role)
                         self.assert_refused(connect, frames.frame(kind, bomb), cause)
+        self.assert_well()
+
+    def test_that_are_not_for_the_role_end_the_connection_by_their_header(self):
+        taken = {frames.CLIENT: (frames.PING, frames.STATUS, frames.CANCEL), frames.DRIVER: (frames.PING, frames.ADMIT)}
+        for role, kinds in taken.items():
+            for kind, name in enumerate(frames.FRAMES, 1):
+                if kind in kinds:
+                    continue
+                with self.subTest(name, role=role):
+                    header = frames.frame(kind, length=frames.BYTES_MAX.get(name, 32 << 10),
+                                          head=0 if kind == frames.DATA else None)
+                    whose = "the connection of a client"
+                    if role == frames.DRIVER:
+                        whose = "the control connection of a driver"
+                    self.assert_refused(lambda role=role: self.welcome(role=role), header, f"a {name} frame on {whose}")
+        self.assert_well()
+
+    def test_that_are_not_for_the_role_take_no_memory(self):
+        with self.memory_flat(self.e1.pid):  # which has less than 100 times 16 MiB to spare
+            peers = [self.welcome() for _ in range(100)]
+            for peer in peers:
+                peer.send(frames.frame(frames.MESSAGE, b"x", length=16 << 20))
+            for peer in peers:
+                peer.until_closed()
+            self.e1.until_says("a MESSAGE frame on the connection of a client")
+        self.assertNotIn("memory", self.e1.err)
         self.assert_well()
 
 
@@ -320,54 +348,6 @@ class Strangers(DoorTest):
             self.assertLess(sent, len(data))
             self.e1.until_says(f"was not let in: {cause}")
         self.assert_well()
-
-    def test_an_address_with_many_of_them_takes_no_room_of_others(self):
-        """Beyond 64 the oldest of an address with more than 16 gives way, and nobody else."""
-        self.stop(self.e1)
-        self.write_cluster(connect="30s")
-        self.e1 = self.executor("e1")
-
-        def come(address, count):
-            comers = [socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN, (address, 0))
-                      for _ in range(count)]
-            for s in comers:
-                self.addCleanup(s.close)
-            return comers
-
-        def closed(s):
-            s.setblocking(False)
-            try:
-                return s.recv(1) == b""
-            except BlockingIOError:
-                return False
-            except ConnectionError:
-                return True
-
-        few, many = come("127.0.0.2", 10), come("127.0.0.3", 70)
-        until(lambda: sum(map(closed, many)) == 16, "of 80 there is room for 64")
-        self.assertEqual(sum(map(closed, many[:16])), 16, "the oldest have given way")
-        others = come("127.0.0.4", 38)
-        until(lambda: sum(map(closed, many)) == 54, "16 are left of the address with many")
-        more = come("127.0.0.4", 10)
-        until(lambda: sum(map(closed, others)) == 10, "its share is not taken from it")
-        self.assertEqual((sum(map(closed, few)), sum(map(closed, many)), sum(map(closed, more))), (0, 54, 0))
-        self.assertEqual(self.executor_status("e1")["state"], "idle")
-
-    def test_a_thousand_silent_ones_do_not_keep_a_driver_out(self):
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if most < 1200:
-            self.skipTest(f"{most} descriptors, and no more")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        self.stop(self.e1)
-        self.write_cluster(connect="30s")
-        self.e1 = self.executor("e1")
-        with contextlib.ExitStack() as stack:
-            for _ in range(1000):
-                stack.enter_context(socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN))
-            job = self.submit("job", "count-keys", self.ratings(), "out")
-            self.assertEqual(job.wait(), 0, job.err)
-            self.assertEqual(self.read_output("out"), self.expected())
-            self.assertLess(len(os.listdir(f"/proc/{self.e1.pid}/fd")), 100)
 
 
 class Mismatches(DoorTest):

@@ -244,7 +244,7 @@ bool world_send(struct side *s, uint64_t size, uint64_t request)
     if (!buffer_reserve(&payload, size)) return false;
     if (size > 0) world_fill(payload.data, size, request);
     payload.size = size;
-    bool ok = conn_send(s->conn, FRAME_MESSAGE, request, &payload);
+    bool ok = conn_send(s->conn, FRAME_GET, request, &payload);
     need(payload.data == NULL, "a payload was not taken over");
     return ok;
 }
@@ -300,9 +300,11 @@ static void stranger_connected(uv_connect_t *connect, int status)
 
 void stranger_dial(struct stranger *s, const void *bytes, uint64_t size, uint64_t step)
 {
-    struct sockaddr_in to;
+    struct sockaddr_in to, from;
     *s = (struct stranger){.bytes = bytes, .size = size, .step = step};
     uv_tcp_init(&world.loop, &s->tcp);
+    uv_ip4_addr("127.0.0.2", 0, &from);
+    need(uv_tcp_bind(&s->tcp, (struct sockaddr *)&from, 0) == 0, "no second address");
     uv_timer_init(&world.loop, &s->pace);
     s->tcp.data = s->pace.data = s->connect.data = s;
     uv_ip4_addr("127.0.0.1", gate_port(world.gate), &to);

@@ -70,7 +70,7 @@ void world_on_sent(void *arg, bool ok);
 /* Bytes that tell where they belong. */
 void world_fill(uint8_t *out, uint64_t size, uint64_t seed);
 bool world_is_filled(const uint8_t *bytes, uint64_t size, uint64_t seed);
-/* A MESSAGE of so many bytes; what conn_send answers. */
+/* A GET of so many bytes, which is what both sides take; what conn_send returns. */
 bool world_send(struct side *s, uint64_t size, uint64_t request);
 
 struct stranger {
@@ -85,7 +85,7 @@ struct stranger {
     bool connected, ended;
     uint64_t got;
 };
-/* Sends `bytes`, which stay borrowed, and reads until it is shown out. */
+/* From 127.0.0.2. Sends `bytes`, which stay borrowed, and reads until it is shown out. */
 void stranger_dial(struct stranger *s, const void *bytes, uint64_t size, uint64_t step);
 /* Goes, without a word or (reset) with an RST. */
 void stranger_leave(struct stranger *s, bool reset);

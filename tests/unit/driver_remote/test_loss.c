@@ -139,7 +139,7 @@ Test(remote_loss, a_frame_of_somebody_else_ends_it)
     start_joined(1);
     act(0, FAKE_BAD_FRAME, 0);
     UNTIL_TRUE(context.driver.lost == 1);
-    cr_expect_not_null(strstr(context.driver.why.cause, "frame of type"));
+    cr_expect_not_null(strstr(context.driver.why.cause, "a QUEUED frame on the control"));
     stop();
 }
 

@@ -86,7 +86,7 @@ Test(conn, what_is_sent_before_it_is_open_comes_behind_the_hello)
     FOR_BOTH(secrets)
     {
         world_open(secrets);
-        cr_assert(world_dial(CHANNEL_CONTROL, NULL, &error));
+        cr_assert(world_dial(CHANNEL_DATA, NULL, &error));
         cr_expect_not(conn_is_open(client->conn));
         cr_assert(world_send(client, 100, 1));
         WORLD_WAIT(server->frames == 1);
@@ -401,7 +401,7 @@ Test(conn, a_receiver_that_stands_still_is_given_up)
             cr_assert(buffer_reserve(&payload, MIB));
             memset(payload.data, 0, MIB);
             payload.size = MIB;
-            ok = conn_send(client->conn, FRAME_MESSAGE, i, &payload);
+            ok = conn_send(client->conn, FRAME_GET, i, &payload);
         }
         cr_expect_not(ok);
         cr_expect_leq(conn_queued(client->conn), CONN_QUEUE_BYTES_MAX + MIB);
@@ -411,6 +411,20 @@ Test(conn, a_receiver_that_stands_still_is_given_up)
         world_close();
     }
     (void)error;
+}
+
+/* A frame of 12 bytes takes hundreds: what waits is bounded by memory, not by bytes of the wire. */
+Test(conn, small_frames_that_wait_count_by_their_memory)
+{
+    world_open(0);
+    world_connect();
+    uint64_t count = 0;
+    while (world_send(client, 12, count)) count++; /* nobody turns the loop */
+    cr_expect_gt(count, 1000);
+    cr_expect_lt(count, CONN_QUEUE_BYTES_MAX / 256, "%llu frames", (unsigned long long)count);
+    WORLD_WAIT(client->closed);
+    cr_expect_not_null(strstr(client->why.cause, "does not read"));
+    world_close();
 }
 
 static enum moment close_at;

@@ -259,7 +259,7 @@ Test(gate, a_second_hello_a_flipped_bit_and_data_nobody_expects_end_the_connecti
 {
     static uint8_t frames[3][FRAME_HEADER_BYTES + 4];
     frame_bytes(frames[0], FRAME_HELLO, 0, 0);
-    frame_encode(&(struct frame){FRAME_MESSAGE, 4, 4, 0}, (const uint8_t *)"abcd", frames[1]);
+    frame_encode(&(struct frame){FRAME_GET, 4, 4, 0}, (const uint8_t *)"abcd", frames[1]);
     memcpy(frames[1] + FRAME_HEADER_BYTES, "abce", 4);
     frame_encode(&(struct frame){FRAME_DATA, 4, 0, 0}, NULL, frames[2]);
     for (int i = 0; i < 3; i++) {
@@ -286,7 +286,7 @@ Test(gate, a_thousand_idle_sockets_keep_nobody_out)
         world_open(secrets);
         for (int i = 0; i < MANY; i++) stranger_dial(&many[i], "", 0, 0);
         world_connect();
-        cr_expect_geq(server->net.refused, MANY - GATE_PENDING_MAX - 1);
+        cr_expect_geq(server->net.refused, MANY - PENDING_MAX - 1);
         world_close_gate();
         unsigned ended = 0;
         while (ended < MANY) {

@@ -231,6 +231,69 @@ Test(hello, roles_and_channels)
     cr_expect_eq(fits, 9);
 }
 
+/* The table of docs/protocol.md: type by type, who sends it to whom and where. */
+Test(hello, each_role_takes_the_frames_that_are_for_it)
+{
+    static const struct {
+        enum frame_type type;
+        enum role from, to;
+        enum channel channel;
+    } table[] = {{FRAME_PING, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
+                 {FRAME_PING, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_PING, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_PING, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_PING, ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_PING, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
+                 {FRAME_MESSAGE, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
+                 {FRAME_MESSAGE, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_READY, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_PEER, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
+                 {FRAME_ADMIT, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_QUEUED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_ADMITTED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_ENDED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_STATUS, ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_STATUS_IS, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
+                 {FRAME_CANCEL, ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_CANCEL, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_CANCELED, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
+                 {FRAME_DRAIN, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_GET, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
+                 {FRAME_GET, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_DATA, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
+                 {FRAME_DATA, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_GONE, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
+                 {FRAME_GONE, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_TRACK, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_TRACKED, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA}};
+    static const enum role pairs[][2] = {{ROLE_DRIVER, ROLE_EXECUTOR}, {ROLE_EXECUTOR, ROLE_DRIVER},
+                                         {ROLE_DRIVER, ROLE_DAEMON},   {ROLE_DAEMON, ROLE_DRIVER},
+                                         {ROLE_CLIENT, ROLE_DAEMON},   {ROLE_DAEMON, ROLE_CLIENT}};
+    struct hello to = {.channel = CHANNEL_CONTROL}, from = to;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        for (unsigned channel = CHANNEL_CONTROL; channel < CHANNELS_END; channel++) {
+            from.role = pairs[i][0];
+            to.role = pairs[i][1];
+            if (channel == CHANNEL_DATA && (from.role > ROLE_EXECUTOR || to.role > ROLE_EXECUTOR))
+                continue;
+            from.channel = to.channel = (enum channel)channel;
+            uint32_t expected = 0;
+            for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
+                if (table[k].from == from.role && table[k].to == to.role &&
+                    table[k].channel == from.channel)
+                    expected |= FRAME_BIT(table[k].type);
+            uint32_t refuse = channel == CHANNEL_CONTROL ? FRAME_BIT(FRAME_REFUSE) : 0;
+            cr_expect_eq(hello_frames(&to, &from, false).types, expected, "pair %zu", i);
+            cr_expect_eq(hello_frames(&to, &from, true).types, expected | refuse, "pair %zu", i);
+        }
+    }
+    to.role = from.role = ROLE_EXECUTOR; /* who has dialled asks */
+    to.channel = from.channel = CHANNEL_DATA;
+    cr_expect_eq(hello_frames(&to, &from, false).types, FRAME_BIT(FRAME_GET));
+    cr_expect_eq(hello_frames(&to, &from, true).types,
+                 FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_GONE));
+}
+
 Test(hello, refusals_come_back)
 {
     struct glint_error why = {.code = GLINT_OK}, back = {.code = GLINT_OK};

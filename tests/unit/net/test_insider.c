@@ -283,7 +283,7 @@ Test(insider, frames_of_no_bytes_in_records_of_one_byte_are_taken)
         server->wants_data = true;
         uint64_t size = hello_bytes(bytes);
         for (unsigned i = 0; i < MANY; i++, size += FRAME_HEADER_BYTES)
-            forge(bytes + size, i % 2 ? FRAME_MESSAGE : FRAME_DATA, 0);
+            forge(bytes + size, i % 2 ? FRAME_GET : FRAME_DATA, 0);
         pthread_t thread = insider_start(&in, bytes, size, 1);
         WORLD_WAIT(server->frames == MANY / 2 && server->datas == MANY / 2);
         cr_expect_not(world.late);
