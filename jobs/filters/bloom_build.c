@@ -39,12 +39,11 @@ static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *li
 {
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
-    uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1), largest = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (bloom_bytes(s->params[i].m) > largest) largest = bloom_bytes(s->params[i].m);
+    const uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1);
     return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
                              .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
-                             .memory = {[INDEXES] = largest, [PARTIALS] = s->bits_bytes * 2}};
+                             .memory = {[INDEXES] = bloom_largest_bytes(s),
+                                        [PARTIALS] = s->bits_bytes * 2}};
 }
 
 static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory,

@@ -41,6 +41,16 @@ int bloom_check_memory(struct glint *g, const struct sizes *s)
                        (unsigned long long)need, (unsigned long long)have);
 }
 
+uint64_t bloom_largest_bytes(const struct sizes *s)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint64_t bytes = bloom_bytes(s->params[i].m);
+        if (bytes > largest) largest = bytes;
+    }
+    return largest;
+}
+
 uint64_t bloom_split_bytes(const struct sizes *s)
 {
     return s->bits_bytes * SPLIT_FACTOR;

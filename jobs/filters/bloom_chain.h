@@ -23,6 +23,8 @@ enum bloom_way bloom_way_choose(const struct glint *g, const struct sizes *s, ui
 
 /* 0 where a slot can hold the partial filters of a task, or MEMORY_LIMIT. */
 int bloom_check_memory(struct glint *g, const struct sizes *s);
+/* Of the largest filter's bits: what a reduce task of lists holds. */
+uint64_t bloom_largest_bytes(const struct sizes *s);
 /* How large a split should be at least, so that partial filters stay small beside it. */
 uint64_t bloom_split_bytes(const struct sizes *s);
 

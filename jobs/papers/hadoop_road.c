@@ -1,10 +1,12 @@
 /* hadoop-road: filters and their tester as the Hadoop programs went about it.
  *
  *     TRAIN, so many lines a split -> rows of each key -> sizes
- *     TRAIN -> a filter per key and split -> OR, 4 partitions ----------.
- *     TEST -> row -> (key, the k bit indexes of its id in its key's filter) -> cogroup, 4
- * partitions
+ *     TRAIN -> row -> (key, the k bit indexes of its id) -> grouped, 4 partitions -> filter -.
+ *     TEST  -> row -> (key, the k bit indexes of its id in its key's filter) -> cogroup, 4 partitions
  *                                                                  -> KEY TAB (hits, rows, rate)
+ *
+ * Indexes have a fixed width and are not combined: what moves is what the Hadoop program moves. With
+ * --emit filters each split fills a filter per key instead, and these are ORed.
  *
  * Nothing but sizes is broadcast: a filter travels to the reduce task of its key, where rows stream
  * past it. It is the first of its group, as Hadoop's secondary sort had it: a shuffle keeps the
@@ -195,11 +197,23 @@ struct road {
     int64_t lines;     /* of a split */
     uint32_t reducers; /* partitions behind each shuffle */
     bool text;
+    bool partials;     /* mappers emit filters, not positions */
 };
 
 static struct glint_rdd *read_lines(const struct road *o, const char *path)
 {
     return glint_n_line_text_file(o->g, path, (uint64_t)o->lines);
+}
+
+/* A reduce task holds one filter, and a copy as the value that is shuffled to the tester. */
+static int check_memory(const struct road *o)
+{
+    if (o->partials) return bloom_check_memory(o->g, &o->sizes);
+    const uint64_t need = 2 * bloom_largest_bytes(&o->sizes), have = glint_slot_memory(o->g);
+    if (need <= have) return 0;
+    return glint_abort(o->g, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                       "the largest filter needs %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)have);
 }
 
 static int count_rows(struct road *o, const char *train)
@@ -211,16 +225,22 @@ static int count_rows(struct road *o, const char *train)
     struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
     int r = sizes_from_counts(glint_with_partitions(counts, o->reducers), o->text, &o->sizes);
     if (r == 0) r = sizes_apply(o->g, &o->sizes, &o->sizing);
-    return r == 0 ? bloom_check_memory(o->g, &o->sizes) : r;
+    return r == 0 ? check_memory(o) : r;
 }
 
 static struct glint_rdd *filters_of(const struct road *o, const char *train,
                                     struct glint_args *args)
 {
-    const char *fill = o->text ? "bloom.text_partials" : "bloom.rating_partials";
-    struct glint_rdd *partials = glint_map_partitions(read_lines(o, train), fill, args);
-    struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
-    return glint_map_values(glint_with_partitions(merged, o->reducers), "bloom.seal", args);
+    struct glint_rdd *lines = read_lines(o, train);
+    if (o->partials) {
+        const char *fill = o->text ? "bloom.text_partials" : "bloom.rating_partials";
+        struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
+        struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
+        return glint_map_values(glint_with_partitions(merged, o->reducers), "bloom.seal", args);
+    }
+    const char *index = o->text ? "bloom.text_indexes" : "bloom.rating_indexes";
+    struct glint_rdd *lists = glint_group_by_key(glint_map(lines, index, args));
+    return glint_map_values(glint_with_partitions(lists, o->reducers), "bloom.fill", args);
 }
 
 static uint64_t moved(const struct road *o)
@@ -234,6 +254,7 @@ static int run_road(struct road *o, const char *const *paths, const char *filter
     if (r != 0) return r;
     struct glint_args *args = glint_args(o->g);
     fields_args(args, &o->fields);
+    glint_args_i64(args, "fixed", true);
     glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
     struct glint_rdd *filters = filters_of(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
@@ -250,13 +271,22 @@ static int run_road(struct road *o, const char *const *paths, const char *filter
     return r;
 }
 
+static int emit_option(struct glint *g, const struct glint_job_args *args, bool *out_partials)
+{
+    const char *name = glint_job_option(args, "emit");
+    *out_partials = strcmp(name, "filters") == 0;
+    if (*out_partials || strcmp(name, "positions") == 0) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "positions or filters", "--emit \"%s\" is neither", name);
+}
+
 static int hadoop_road_run(struct glint *g, const struct glint_job_args *args)
 {
     struct road o = {.g = g};
     o.lines = glint_job_i64(g, args, "lines", 1, INT64_MAX);
     o.reducers = (uint32_t)glint_job_i64(g, args, "reducers", 1, REDUCERS_MAX);
     const double p = glint_job_f64(g, args, "p");
-    if (fields_options(g, args, &o.fields) != 0) return glint_error(g)->code;
+    if (fields_options(g, args, &o.fields) != 0 || emit_option(g, args, &o.partials) != 0)
+        return glint_error(g)->code;
     o.text = fields_key_type(&o.fields) == GLINT_TEXT;
     enum bloom_result result = bloom_sizing_for_rate(BLOOM_HADOOP, BLOOM_CLASSIC, p, &o.sizing);
     if (result == BLOOM_OK)
@@ -273,6 +303,8 @@ static const struct glint_job_option options[] = {
     {"p", "P", "0.01", "false positive probability of each filter"},
     {"lines", "N", "15000", "lines of a split"},
     {"reducers", "N", "4", "partitions behind each shuffle"},
+    {"emit", "positions|filters", "positions",
+     "what the builder's mappers emit: each row's k positions, or a filter per key, to be ORed"},
     {"filters", "DIR", NULL, "save the filters there too"},
     {NULL, NULL, NULL, NULL}};
 
