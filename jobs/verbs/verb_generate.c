@@ -6,6 +6,7 @@
 #include "engine/cli/print.h"
 #include "engine/cli/signals.h"
 #include "engine/limits.h"
+#include "jobs/generate/names.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/generate/words.h"
 #include "jobs/verbs/beside.h"
@@ -32,12 +33,13 @@ static const struct table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_M
                                            ratings_format};
 static const struct table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL, words_format};
 static const struct table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL, urls_format};
+static const struct table names_table = {NAMES_ROWS_MAX, NAMES_ROW_BYTES_MAX, NULL, names_format};
 static const struct table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL, visits_format};
 
 struct generate {
     const struct table *table;
     struct env *env;
-    uint64_t rows, seed;
+    uint64_t first, rows, seed;
     bool header, overwrite;
     const char *output; /* NULL: standard output */
     int file;
@@ -63,7 +65,7 @@ static int write_rows(struct generate *g)
     if (g->header) code = write_out(g, chunk, g->table->header(chunk, capacity));
     for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
         uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
-        code = write_out(g, chunk, g->table->format(g->seed, row, rows, chunk, capacity));
+        code = write_out(g, chunk, g->table->format(g->seed, g->first + row, rows, chunk, capacity));
         enum glint_code stop = signals_pending();
         if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
     }
@@ -126,8 +128,9 @@ static bool read_number(const struct cli_line *line, const char *name, uint64_t 
     return false;
 }
 
-#define TABLE_OPTIONS                                                                              \
-    {"rows", "N", "1250000", "rows of the table"},                                                 \
+#define TABLE_OPTIONS(rows_)                                                                       \
+    {"rows", "N", rows_, "rows of the table"},                                                     \
+        {"skip", "N", "0", "leave out as many rows at the beginning of the table"},                \
         {"seed", "S", "1", "another seed gives another table of the same kind"},                   \
     {                                                                                              \
         "overwrite", NULL, NULL, "replace OUTPUT if it is a file"                                  \
@@ -147,7 +150,8 @@ static int table_run(const struct table *table, const struct cli_syntax *syntax,
         g.output = line.arguments[0];
     g.header = table->header != NULL && !cli_line_switch(&line, "no-header");
     g.overwrite = cli_line_switch(&line, "overwrite");
-    if (read_number(&line, "rows", table->rows_max, &g.rows, &g.error) &&
+    if (read_number(&line, "skip", table->rows_max, &g.first, &g.error) &&
+        read_number(&line, "rows", table->rows_max - g.first, &g.rows, &g.error) &&
         read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
         int code = g.output != NULL ? write_file(&g) : write_rows(&g);
         assert((code == 0) == (g.error.code == GLINT_OK));
@@ -161,7 +165,7 @@ static int ratings_run(const struct cli_program *program, int argc, char **argv)
 {
     (void)program;
     static const struct glint_job_option options[] = {
-        TABLE_OPTIONS,
+        TABLE_OPTIONS("1250000"),
         {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
         {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
@@ -174,7 +178,8 @@ static int ratings_run(const struct cli_program *program, int argc, char **argv)
     return table_run(&ratings_table, &syntax, argc, argv);
 }
 
-static const struct glint_job_option text_options[] = {TABLE_OPTIONS, {NULL, NULL, NULL, NULL}};
+static const struct glint_job_option text_options[] = {TABLE_OPTIONS("1250000"),
+                                                        {NULL, NULL, NULL, NULL}};
 
 static int words_run(const struct cli_program *program, int argc, char **argv)
 {
@@ -202,6 +207,21 @@ static int urls_run(const struct cli_program *program, int argc, char **argv)
     return table_run(&urls_table, &syntax, argc, argv);
 }
 
+static int names_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {TABLE_OPTIONS("1000"),
+                                                      {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint generate names",
+        .summary = "Writes made-up names of two or three Chinese characters, no name twice.",
+        .help = TABLE_HELP " There are 110,000 of a seed.",
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = options};
+    return table_run(&names_table, &syntax, argc, argv);
+}
+
 static int visits_run(const struct cli_program *program, int argc, char **argv)
 {
     (void)program;
@@ -226,6 +246,10 @@ static const struct cli_verb generate_words = {.name = "words",
                                                .run = words_run};
 static const struct cli_verb generate_urls = {
     .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
+static const struct cli_verb generate_names = {.name = "names",
+                                               .summary = "names of two or three Chinese characters",
+                                               .usage = "[OUTPUT]",
+                                               .run = names_run};
 static const struct cli_verb generate_visits = {.name = "visits",
                                                 .summary = "visits of users, to be joined",
                                                 .usage = "[OUTPUT]",
@@ -234,12 +258,13 @@ static const struct cli_verb generate_visits = {.name = "visits",
 static int generate_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_verb *const verbs[] = {&generate_ratings, &generate_words,
-                                                   &generate_urls, &generate_visits, NULL};
+                                                   &generate_urls,    &generate_names,
+                                                   &generate_visits,  NULL};
     return cli_dispatch(program, "glint generate", "Makes input to try things out with.", verbs,
                         argc, argv);
 }
 
 const struct cli_verb verb_generate = {.name = "generate",
                                        .summary = "make input to try things out with",
-                                       .usage = "ratings|words|urls|visits [OUTPUT]",
+                                       .usage = "ratings|words|urls|names|visits [OUTPUT]",
                                        .run = generate_run};
