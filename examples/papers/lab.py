@@ -125,6 +125,11 @@ class Lab(Record):
         return self._once(f"words-{rows}.txt", lambda path: self.run(
             "generate", "words", "--rows", rows, "--seed", SEED, path))
 
+    def names(self, rows, skip=0):
+        """Names of two or three characters, one a line: those behind the first `skip`."""
+        return self._once(f"names-{skip}-{rows}.txt", lambda path: self.run(
+            "generate", "names", "--rows", rows, "--skip", skip, "--seed", SEED, path))
+
     def gap_sample(self, rows, gap):
         """Some of these words, at random gaps of up to `gap` lines: a folder."""
         return self._once(f"sample-{rows}-{gap}", lambda path: self.submit(

@@ -94,7 +94,9 @@ void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows 
         uint64_t indexes[BLOOM_K_MAX];
         bloom_indexes(&filter.params, rows->base + rows->start[i], rows->end[i] - rows->start[i],
                       indexes);
-        for (uint32_t j = 0; j < set->k; j++) out_indexes[(uint64_t)i * set->k + j] = indexes[j];
+        const uint32_t k = filter.params.k;
+        for (uint32_t j = 0; j < set->k; j++)
+            out_indexes[(uint64_t)i * set->k + j] = indexes[j < k ? j : 0];
     }
 }
 

@@ -21,13 +21,14 @@
 #include <stdint.h>
 
 enum {
-    BLOOM_K_MAX = 64,      /* hashes per id */
-    BLOOM_K_MAX_512 = 24,  /* in the layout block512 */
-    BLOOM_K_SPLIT = 8,     /* in the layout split-block */
-    BLOOM_SET_MAX = 4096,  /* filters in a set */
-    BLOOM_HEADER_MAX = 96, /* bytes before the bits in a file */
-    BLOOM_ID_SLACK = 64,   /* readable bytes that every id of a batch has behind its end */
-    BLOOM_ALIGNMENT = 64,  /* of every filter's bits in memory */
+    BLOOM_SEED_BYTES = 4,
+    BLOOM_K_MAX = 64,       /* hashes per id */
+    BLOOM_K_MAX_512 = 24,   /* in the layout block512 */
+    BLOOM_K_SPLIT = 8,      /* in the layout split-block */
+    BLOOM_SET_MAX = 4096,   /* filters in a set */
+    BLOOM_HEADER_MAX = 384, /* bytes before the bits in a file */
+    BLOOM_ID_SLACK = 64,    /* readable bytes that every id of a batch has behind its end */
+    BLOOM_ALIGNMENT = 64,   /* of every filter's bits in memory */
 };
 
 /* A file's bits are one msgpack bin, so m / 8 must fit its 32-bit length. */
@@ -65,6 +66,7 @@ enum bloom_result {
     BLOOM_ERR_MIXED = -30,   /* segments of several builds */
     BLOOM_ERR_TWICE = -31,   /* a segment stands there twice */
     BLOOM_ERR_MISSING = -32, /* a filter lacks a segment */
+    BLOOM_ERR_SEEDED = -33,  /* the scheme takes no seeds of one's own, or not this one */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -74,15 +76,21 @@ enum bloom_scheme {
     BLOOM_SPARK,    /* MurmurHash3_x86_32(id, seed i), signed, floor modulo: mmh3.hash(id, i) % m */
     BLOOM_HADOOP,   /* |h mod m|, h Hadoop's MurmurHash(id, seed i), its tail bytes sign-extended */
     BLOOM_PLAIN,    /* MurmurHash3_x86_32(id, seed i), unsigned, mod m */
-    BLOOM_POLY_ABS, /* |c| mod m; c = c * SEED[i] + unit over UTF-16 units, wrapping; 8 seeds */
-    BLOOM_POLY_MOD, /* h = (R[i] * h + unit) mod m over UTF-16 units; 5 seeds */
-    BLOOM_MD5_RANDOM, /* java.util.Random(first 48 bits of MD5(id)), nextInt(m) k times */
-    BLOOM_WIDE,       /* (low64 + i * (high64 | 1) mod 2^64) mod m of XXH3-128(id) */
-    BLOOM_XXH64,      /* XXH64(id, seed 0), for the layouts of blocks only */
-    BLOOM_SCHEMES,    /* how many there are */
+    BLOOM_POLY_ABS, /* |c| mod m; c = c * SEED[i] + unit over UTF-16 units, wrapping; 8 seeds, or
+                     * seeds of the filter's own */
+    BLOOM_POLY_MOD, /* h = (R[i] * h + unit) mod m over UTF-16 units; 5 seeds, or the filter's own
+                     */
+    BLOOM_MD5_RANDOM,   /* java.util.Random(first 48 bits of MD5(id)), nextInt(m) k times */
+    BLOOM_WIDE,         /* (low64 + i * (high64 | 1) mod 2^64) mod m of XXH3-128(id) */
+    BLOOM_XXH64,        /* XXH64(id, seed 0), for the layouts of blocks only */
+    BLOOM_HADOOP_BLOOM, /* |s mod m|, s Hadoop's MurmurHash(id, the s before), which is 0 at first:
+                         * as org.apache.hadoop.util.bloom.BloomFilter does */
+    BLOOM_SCHEMES,      /* how many there are */
 };
 
-/* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide", "xxh64". */
+/* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide", "xxh64",
+ * "hadoop-bloom".
+ */
 const char *bloom_scheme_name(enum bloom_scheme scheme);
 enum bloom_result bloom_scheme_parse(const char *name, uint64_t size,
                                      enum bloom_scheme *out_scheme);
@@ -112,7 +120,13 @@ struct bloom_params {
     uint64_t m; /* bits */
     uint32_t k; /* hashes per id */
     enum bloom_layout layout;
+    /* poly-abs, poly-mod: k seeds of BLOOM_SEED_BYTES, little-endian, borrowed. NULL: the scheme's.
+     */
+    const uint8_t *seeds;
 };
+
+/* Equal but for n: such filters can be united. */
+bool bloom_params_alike(const struct bloom_params *a, const struct bloom_params *b);
 
 /* How filters are sized, of which only n differs; so filters of one sizing have one k. */
 struct bloom_sizing {
@@ -121,6 +135,8 @@ struct bloom_sizing {
     uint32_t k;
     double p;    /* classic: for m; else 0 */
     double bits; /* per id, where p is 0 */
+    bool seeded; /* with seeds of their own, `seeds` */
+    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
 };
 
 /* For a false positive rate of p.
@@ -133,7 +149,10 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
  * block512: that of the lowest rate; split-block: 8; never more than the scheme has seeds. */
 enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double bits, struct bloom_sizing *out_sizing);
-/* The params of n ids. m is rounded up to whole blocks. */
+/* Gives a sizing of poly-abs or poly-mod BLOOM_K_MAX seeds of its own, of which its k counts; sized
+ * by bits it gets the best k, which a scheme has no seeds for otherwise. SEEDED: another scheme. */
+enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *seeds);
+/* The params of n ids. m is rounded up to whole blocks. Seeds are borrowed from the sizing. */
 enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_t n,
                                       struct bloom_params *out_params);
 /* Both at once, classic. */
@@ -143,8 +162,9 @@ enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double 
 /* Bounds: n >= 1; 1 <= k <= BLOOM_K_MAX, <= 8 for poly-abs, <= 5 for poly-mod; 1 <= m, m < 2^31 for
  * the 32-bit schemes, m <= BLOOM_M_MAX for wide. poly-mod also refuses m from where R * h + unit
  * can pass 2^31 - 1 for the largest R that k uses: there the published arithmetic wraps into
- * negative indexes (k = 5: m <= 32,735). Layouts of blocks: scheme xxh64 or wide, m whole blocks
- * and at most BLOOM_M_MAX, k at most BLOOM_K_MAX_512 or exactly BLOOM_K_SPLIT. */
+ * negative indexes (k = 5: m <= 32,735). With seeds of their own both take any k and m, and
+ * poly-mod seeds below 2^31. Layouts of blocks: scheme xxh64 or wide, m whole blocks and at most
+ * BLOOM_M_MAX, k at most BLOOM_K_MAX_512 or exactly BLOOM_K_SPLIT. */
 enum bloom_result bloom_params_check(const struct bloom_params *params);
 
 uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
@@ -179,7 +199,7 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX]);
 
-/* ORs `from` into `into`; scheme, layout, m and k must be equal. n stays that of `into`. */
+/* ORs `from` into `into`; they must be alike. n stays that of `into`. */
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
 uint64_t bloom_bits_set(const struct bloom_filter *filter);
@@ -270,7 +290,9 @@ struct bloom_table;  /* what is known per filter, as columns */
 struct bloom_set {
     enum bloom_scheme scheme;
     enum bloom_layout layout;
-    uint32_t k;
+    uint32_t k;           /* the most that a filter has */
+    bool mixed;           /* some have fewer */
+    const uint8_t *seeds; /* of all filters; NULL: the scheme's */
     uint32_t count;
     bool wide;      /* see bloom_indexes_are_wide */
     uint8_t *bits;  /* all filters, one behind the other; each begins at a multiple of 64 */
@@ -281,8 +303,11 @@ struct bloom_set {
     bool read_only; /* and must not be written */
 };
 
-/* A set of `count` empty filters; all have the scheme, k and layout of params[0]. The best level is
- * taken. */
+/* Whether filters of these params may be one set: OK, MISMATCH, COUNT, or what is wrong with one.
+ */
+enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t count);
+/* A set of `count` empty filters; all have the scheme, layout and seeds of params[0], and in
+ * layouts of blocks its k. The best level is taken. */
 enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count);
 /* The same, holding copies of the bits of `filters`. */
@@ -297,13 +322,13 @@ void bloom_set_fini(struct bloom_set *set); /* NULL and zeroed ones too */
 
 /* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector
  * form stay scalar: classic ones of other schemes than spark, hadoop and plain, with m = 1, or of
- * 8 GiB or more. */
+ * 8 GiB or more, or with filters of different k. */
 void bloom_force_level(struct bloom_set *set, enum bloom_level level);
 
 /* Filter `f` as a borrowed view, to write or to look at; valid until bloom_set_fini. */
 struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f);
 
-/* ORs all filters; both sets must have equal scheme, layout, k, count and every m. */
+/* ORs all filters; both sets must have equal counts, and filters that are alike. */
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from);
 
 /* One blob of the whole set, for sending it: all executors of one job have one version, so it is
@@ -312,8 +337,7 @@ uint64_t bloom_set_pack_size(const struct bloom_set *set);
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
 /* The same blob made in place, without a set: begin writes its head and zeroes the bits, the caller
  * writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal makes it whole. `out`
- * has bloom_blob_size bytes; all params have the scheme, layout and k of the first, checked by
- * begin. */
+ * has bloom_blob_size bytes; what all params must share is checked by begin. */
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count);
 enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count);
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f);
@@ -360,8 +384,9 @@ void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_row
 void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
                             uint8_t *out_hit, uint64_t stride);
 
-/* out_indexes[i * k + j] = index j of row i in its filter. The first where indexes are not wide,
- * the second for any. */
+/* out_indexes[i * k + j] = index j of row i in its filter; a filter with fewer hashes than the
+ * set's k has its first index again behind its own. The first where indexes are not wide, the
+ * second for any. */
 void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                       uint32_t *out_indexes);
 void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,

@@ -2,12 +2,13 @@
  * always the same bytes, and the reader compares instead of interpreting (picture:
  * docs/filter-format.md):
  *
- *     98                          array of 8; 99: of 9
+ *     98                          array of 8; 99: of 9, 9a: of 10
  *     ab "glint.bloom"            magic
- *     01                          version; 02
+ *     01                          version; 02, 03
  *     a? scheme                   name
- *     a? layout                   name; in version 2 only, and never "classic"
+ *     a? layout                   name; in version 2, and never "classic", and in version 3
  *     cf n.8  cf m.8  ce k.4      big-endian
+ *     c6 length.4  seeds          k seeds of 4 bytes, little-endian; in version 3 only
  *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
  *     c6 length.4  bits           bit i is bit (i mod 8) of byte i / 8; unused bits 0 */
 #include "jobs/bloom/coding.h"
@@ -20,35 +21,54 @@ enum {
     FIELDS = 7, /* and as many more as its version says */
     CLASSIC_VERSION = 1,
     LAYOUT_VERSION = 2,
+    SEEDS_VERSION = 3,
     MAGIC_SIZE = sizeof MAGIC - 1
 };
 
-/* array, magic, version, names, n, m, k, checksum, length of the bits */
-static_assert(1 + MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + 9 + 9 + 5 + 9 + 5 <=
+/* array, magic, version, names, n, m, k, seeds, checksum, length of the bits */
+static_assert(1 + MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + 9 + 9 + 5 +
+                      (5 + BLOOM_K_MAX * BLOOM_SEED_BYTES) + 9 + 5 <=
                   BLOOM_HEADER_MAX,
-              "a header with the longest names fits");
+              "a header with the longest names and all seeds fits");
+
+static uint8_t version_of(const struct bloom_params *params)
+{
+    if (params->seeds != NULL) return SEEDS_VERSION;
+    return params->layout == BLOOM_CLASSIC ? CLASSIC_VERSION : LAYOUT_VERSION;
+}
 
 uint32_t bloom_header_size(const struct bloom_params *params)
 {
+    const uint8_t version = version_of(params);
     uint64_t names = 1 + strlen(bloom_scheme_name(params->scheme));
-    if (params->layout != BLOOM_CLASSIC) names += 1 + strlen(bloom_layout_name(params->layout));
-    return (uint32_t)(1 + MAGIC_SIZE + 1 + names + 9 + 9 + 5 + 9 + 5);
+    if (version != CLASSIC_VERSION) names += 1 + strlen(bloom_layout_name(params->layout));
+    const uint64_t seeds = version == SEEDS_VERSION ? 5 + params->k * BLOOM_SEED_BYTES : 0;
+    return (uint32_t)(1 + MAGIC_SIZE + 1 + names + 9 + 9 + 5 + seeds + 9 + 5);
+}
+
+static uint8_t *put_seeds(uint8_t *at, const struct bloom_params *params)
+{
+    const uint32_t size = params->k * BLOOM_SEED_BYTES;
+    at = coding_put(at, CODING_BIN32, size, 4);
+    memcpy(at, params->seeds, size);
+    return at + size;
 }
 
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX])
 {
     const struct bloom_params *params = &filter->params;
-    uint8_t *at = out, version = params->layout == BLOOM_CLASSIC ? CLASSIC_VERSION : LAYOUT_VERSION;
+    uint8_t *at = out, version = version_of(params);
     assert(bloom_bytes(params->m) <= UINT32_MAX);
     *at++ = (uint8_t)(CODING_ARRAY | (FIELDS + version));
     memcpy(at, MAGIC, MAGIC_SIZE);
     at += MAGIC_SIZE;
     *at++ = version;
     at = coding_put_name(at, bloom_scheme_name(params->scheme));
-    if (version == LAYOUT_VERSION) at = coding_put_name(at, bloom_layout_name(params->layout));
+    if (version != CLASSIC_VERSION) at = coding_put_name(at, bloom_layout_name(params->layout));
     at = coding_put(at, CODING_UINT64, params->n, 8);
     at = coding_put(at, CODING_UINT64, params->m, 8);
     at = coding_put(at, CODING_UINT32, params->k, 4);
+    if (version == SEEDS_VERSION) at = put_seeds(at, params);
     at = coding_put(at, CODING_UINT64,
                     coding_checksum(out, (uint64_t)(at - out), filter->bits, params->m), 8);
     at = coding_put(at, CODING_BIN32, bloom_bytes(params->m), 4);
@@ -71,16 +91,24 @@ static uint8_t get_version(struct coding_reader *reader)
     coding_take(reader, 1 + MAGIC_SIZE);
     const uint8_t *version = coding_take(reader, 1);
     if (version == NULL) return 0;
-    if (*version != fields - FIELDS || *version > LAYOUT_VERSION)
-        reader->result = BLOOM_ERR_VERSION;
+    if (*version != fields - FIELDS || *version > SEEDS_VERSION) reader->result = BLOOM_ERR_VERSION;
     return *version;
 }
 
-/* A classic filter says nothing of its layout: every filter has one file only. */
-static void get_layout(struct coding_reader *reader, enum bloom_layout *out)
+/* A classic filter without seeds says nothing of its layout: every filter has one file only. */
+static void get_layout(struct coding_reader *reader, uint8_t version, enum bloom_layout *out)
 {
     coding_get_layout(reader, out);
-    if (reader->result == BLOOM_OK && *out == BLOOM_CLASSIC) reader->result = BLOOM_ERR_LAYOUT;
+    if (reader->result == BLOOM_OK && (*out == BLOOM_CLASSIC) != (version == SEEDS_VERSION))
+        reader->result = BLOOM_ERR_LAYOUT;
+}
+
+static const uint8_t *get_seeds(struct coding_reader *reader, uint32_t k)
+{
+    const uint64_t size = coding_get(reader, CODING_BIN32, 4);
+    if (reader->result == BLOOM_OK && (k > BLOOM_K_MAX || size != k * BLOOM_SEED_BYTES))
+        reader->result = BLOOM_ERR_SEEDED;
+    return coding_take(reader, size);
 }
 
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
@@ -94,10 +122,11 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     struct bloom_params params = {.layout = BLOOM_CLASSIC};
     uint8_t version = get_version(&reader);
     coding_get_scheme(&reader, &params.scheme);
-    if (version == LAYOUT_VERSION) get_layout(&reader, &params.layout);
+    if (version > CLASSIC_VERSION) get_layout(&reader, version, &params.layout);
     params.n = coding_get(&reader, CODING_UINT64, 8);
     params.m = coding_get(&reader, CODING_UINT64, 8);
     params.k = (uint32_t)coding_get(&reader, CODING_UINT32, 4);
+    if (version == SEEDS_VERSION) params.seeds = get_seeds(&reader, params.k);
     uint64_t header_size = (uint64_t)(reader.at - data);
     uint64_t checksum = coding_get(&reader, CODING_UINT64, 8);
     uint64_t length = coding_get(&reader, CODING_BIN32, 4);

@@ -36,6 +36,19 @@ static void hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_
     }
 }
 
+/* Each hash is the seed of the next one, the first seed is 0. */
+static void hadoop_bloom_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k,
+                                 uint32_t *out)
+{
+    struct murmur_id prepared;
+    uint32_t h = 0;
+    murmur2_prepare(&prepared, id, size);
+    for (uint32_t i = 0; i < k; i++) {
+        h = murmur2_hash(&prepared, h);
+        out[i] = (h >> 31 ? -h : h) % m;
+    }
+}
+
 void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
                           uint32_t *out_indexes)
 {
@@ -45,8 +58,9 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
     case BLOOM_SPARK: spark_indexes(id, size, m, k, out_indexes); return;
     case BLOOM_HADOOP: hadoop_indexes(id, size, m, k, out_indexes); return;
     case BLOOM_PLAIN: plain_indexes(id, size, m, k, out_indexes); return;
-    case BLOOM_POLY_ABS: bloom_poly_abs(id, size, m, k, out_indexes); return;
-    case BLOOM_POLY_MOD: bloom_poly_mod(id, size, m, k, out_indexes); return;
+    case BLOOM_POLY_ABS: bloom_poly_abs(id, size, m, k, params->seeds, out_indexes); return;
+    case BLOOM_POLY_MOD: bloom_poly_mod(id, size, m, k, params->seeds, out_indexes); return;
+    case BLOOM_HADOOP_BLOOM: hadoop_bloom_indexes(id, size, m, k, out_indexes); return;
     case BLOOM_MD5_RANDOM: bloom_md5_random(id, size, m, k, out_indexes); return;
     case BLOOM_WIDE:
     case BLOOM_XXH64:

@@ -25,6 +25,9 @@ enum { BLOOM_MD5_BYTES = 16 };
 void bloom_md5(const void *data, uint64_t size, uint8_t out[BLOOM_MD5_BYTES]);
 
 uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* seeds; 0: no classic filters */
+bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* takes seeds of a filter's own */
+/* Of k each; NULL: the scheme's. */
+bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
 enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout);
 uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
 
@@ -37,9 +40,19 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
 void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
                         uint64_t *out_indexes);
 
-void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
-void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+/* `seeds` as in struct bloom_params. */
+void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
+                    uint32_t *out_indexes);
+void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
+                    uint32_t *out_indexes);
 void bloom_md5_random(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes);
+
+static inline uint32_t bloom_seed_at(const uint8_t *seeds, uint32_t i)
+{
+    uint32_t seed;
+    __builtin_memcpy(&seed, seeds + BLOOM_SEED_BYTES * i, sizeof seed);
+    return seed;
+}
 
 /* ---- layouts of blocks (block.h, blocks.c) ---- */
 
@@ -79,6 +92,7 @@ struct bloom_slot {
     uint64_t n, m;
     uint64_t offset; /* of the filter in the set's area, bytes */
     uint64_t magic;  /* for bloom_mod; layouts of blocks: how many blocks */
+    uint32_t k;
 };
 
 /* The unit of columns that say where a filter's bits are, in layouts of blocks. */

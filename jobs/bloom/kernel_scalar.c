@@ -43,7 +43,8 @@ BLOOM_INLINE void row_indexes(enum bloom_scheme scheme, const struct bloom_set *
     const struct bloom_slot *slot = &set->table->slot[rows->filter[row]];
     struct murmur_id id;
     prepare(scheme, &id, rows, row);
-    for (uint32_t i = 0; i < set->k; i++) out[i * stride] = index_of(scheme, &id, i, slot);
+    for (uint32_t i = 0; i < slot->k; i++) out[i * stride] = index_of(scheme, &id, i, slot);
+    for (uint32_t i = slot->k; i < set->k; i++) out[i * stride] = out[0];
 }
 
 static void row_indexes_other(const struct bloom_set *set, const struct bloom_rows *rows,
@@ -53,7 +54,8 @@ static void row_indexes_other(const struct bloom_set *set, const struct bloom_ro
     uint32_t indexes[BLOOM_K_MAX];
     bloom_indexes_narrow(&filter.params, rows->base + rows->start[row],
                          rows->end[row] - rows->start[row], indexes);
-    for (uint32_t i = 0; i < set->k; i++) out[i * stride] = indexes[i];
+    const uint32_t k = filter.params.k;
+    for (uint32_t i = 0; i < set->k; i++) out[i * stride] = indexes[i < k ? i : 0];
 }
 
 /* Index i of row first + r goes to out[r * row_stride + i * stride]. */
@@ -104,7 +106,8 @@ static void hash_wide(const struct bloom_set *set, const struct bloom_rows *rows
         uint64_t indexes[BLOOM_K_MAX];
         bloom_indexes_wide(&filter.params, rows->base + rows->start[row],
                            rows->end[row] - rows->start[row], indexes);
-        for (uint32_t i = 0; i < set->k; i++) group->index.wide[i][r] = indexes[i];
+        const uint32_t k = filter.params.k;
+        for (uint32_t i = 0; i < set->k; i++) group->index.wide[i][r] = indexes[i < k ? i : 0];
     }
 }
 
@@ -151,7 +154,7 @@ BLOOM_INLINE void contains_block(enum bloom_scheme scheme, const struct bloom_se
             const struct bloom_slot *slot = &set->table->slot[rows->filter[first + r]];
             uint32_t index = index_of(scheme, &ids[r], seed, slot);
             alive[kept] = r;
-            kept += set->bits[slot->offset + index / 8] >> index % 8 & 1;
+            kept += seed >= slot->k || (set->bits[slot->offset + index / 8] >> index % 8 & 1) != 0;
         }
         count = kept;
     }

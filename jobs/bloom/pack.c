@@ -1,9 +1,9 @@
 /* A whole set as one blob, as a broadcast carries it: little-endian, read in place.
  *
  *     0   "glntset1"
- *     8   u32 scheme, u32 k, u32 count, u32 layout
+ *     8   u32 scheme, u32 bytes of seeds, u32 count, u32 layout
  *     24  u64 checksum: XXH3-64 of all behind it, seeded with XXH3-64 of bytes 0..23
- *     32  count x { u64 n, u64 m }
+ *     32  count x { u64 n, u64 m, u64 k }, seeds
  *         zeros up to a multiple of 64
  *         the area of the set: each filter's bits, zeros up to a multiple of 64 */
 #include "jobs/bloom/internal.h"
@@ -15,19 +15,24 @@
 
 enum {
     AT_SCHEME = 8,
-    AT_K = 12,
+    AT_SEEDS = 12,
     AT_COUNT = 16,
     AT_LAYOUT = 20,
     AT_CHECKSUM = 24,
     AT_PARAMS = 32,
-    PARAMS_BYTES = 16
+    PARAMS_BYTES = 24
 };
 
-static const uint8_t magic[8] = "glntset1";
+static const uint8_t magic[8] = "glntset2";
 
-static uint64_t head_bytes(uint32_t count)
+static uint64_t head_bytes(uint32_t count, uint32_t seeds)
 {
-    return bloom_round_up(AT_PARAMS + (uint64_t)count * PARAMS_BYTES, BLOOM_ALIGNMENT);
+    return bloom_round_up(AT_PARAMS + (uint64_t)count * PARAMS_BYTES + seeds, BLOOM_ALIGNMENT);
+}
+
+static uint32_t seeds_bytes(const struct bloom_params *params)
+{
+    return params->seeds != NULL ? params->k * BLOOM_SEED_BYTES : 0;
 }
 
 static uint64_t checksum_of(const uint8_t *blob, uint64_t size)
@@ -58,23 +63,40 @@ static uint64_t get64(const uint8_t *at)
     return value;
 }
 
+/* All of the head but the params of the filters behind the first one. */
+static void put_head(uint8_t *out, const struct bloom_params *first, uint32_t count)
+{
+    const uint32_t seeds = seeds_bytes(first);
+    memcpy(out, magic, sizeof magic);
+    put32(out + AT_SCHEME, first->scheme);
+    put32(out + AT_SEEDS, seeds);
+    put32(out + AT_COUNT, count);
+    put32(out + AT_LAYOUT, first->layout);
+    if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, first->seeds, seeds);
+}
+
+static void put_params(uint8_t *out, uint32_t f, const struct bloom_params *params)
+{
+    uint8_t *at = out + AT_PARAMS + (uint64_t)f * PARAMS_BYTES;
+    put64(at, params->n);
+    put64(at + 8, params->m);
+    put64(at + 16, params->k);
+}
+
 uint64_t bloom_set_pack_size(const struct bloom_set *set)
 {
-    return head_bytes(set->count) + set->bytes;
+    const struct bloom_filter first = bloom_set_filter(set, 0);
+    return head_bytes(set->count, seeds_bytes(&first.params)) + set->bytes;
 }
 
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
 {
-    uint64_t head = head_bytes(set->count);
+    uint64_t head = bloom_set_pack_size(set) - set->bytes;
     memset(out, 0, head);
-    memcpy(out, magic, sizeof magic);
-    put32(out + AT_SCHEME, set->scheme);
-    put32(out + AT_K, set->k);
-    put32(out + AT_COUNT, set->count);
-    put32(out + AT_LAYOUT, set->layout);
     for (uint32_t f = 0; f < set->count; f++) {
-        put64(out + AT_PARAMS + f * PARAMS_BYTES, set->table->slot[f].n);
-        put64(out + AT_PARAMS + f * PARAMS_BYTES + 8, set->table->slot[f].m);
+        const struct bloom_filter filter = bloom_set_filter(set, f);
+        if (f == 0) put_head(out, &filter.params, set->count);
+        put_params(out, f, &filter.params);
     }
     memcpy(out + head, set->bits, set->bytes);
     put64(out + AT_CHECKSUM, checksum_of(out, head + set->bytes));
@@ -82,38 +104,25 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
 
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
 {
-    uint64_t size = head_bytes(count);
+    uint64_t size = head_bytes(count, seeds_bytes(params));
     for (uint32_t f = 0; f < count; f++) size += bloom_area_bytes(params[f].m);
     return size;
 }
 
 enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count)
 {
-    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
-    for (uint32_t f = 0; f < count; f++) {
-        enum bloom_result result = bloom_params_check(&params[f]);
-        if (result != BLOOM_OK) return result;
-        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k ||
-            params[f].layout != params[0].layout)
-            return BLOOM_ERR_MISMATCH;
-    }
+    enum bloom_result result = bloom_set_check(params, count);
+    if (result != BLOOM_OK) return result;
     memset(out, 0, bloom_blob_size(params, count));
-    memcpy(out, magic, sizeof magic);
-    put32(out + AT_SCHEME, params[0].scheme);
-    put32(out + AT_K, params[0].k);
-    put32(out + AT_COUNT, count);
-    put32(out + AT_LAYOUT, params[0].layout);
-    for (uint32_t f = 0; f < count; f++) {
-        put64(out + AT_PARAMS + f * PARAMS_BYTES, params[f].n);
-        put64(out + AT_PARAMS + f * PARAMS_BYTES + 8, params[f].m);
-    }
+    put_head(out, &params[0], count);
+    for (uint32_t f = 0; f < count; f++) put_params(out, f, &params[f]);
     return BLOOM_OK;
 }
 
 /* Where filter f begins; f = count: where the blob ends. */
 static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
 {
-    uint64_t at = head_bytes(get32(blob + AT_COUNT));
+    uint64_t at = head_bytes(get32(blob + AT_COUNT), get32(blob + AT_SEEDS));
     for (uint32_t i = 0; i < f; i++)
         at += bloom_area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
     return at;
@@ -153,7 +162,8 @@ static bool padding_is_zero(const struct bloom_set *set)
 static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *data, uint64_t size)
 {
     if (get64(data + AT_CHECKSUM) != checksum_of(data, size)) return BLOOM_ERR_CHECKSUM;
-    const uint8_t *behind = data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES;
+    const uint8_t *behind =
+        data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get32(data + AT_SEEDS);
     if (!all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
     return BLOOM_OK;
 }
@@ -162,16 +172,20 @@ static enum bloom_result read_params(const uint8_t *data, uint32_t count,
                                      struct bloom_params *params)
 {
     uint32_t scheme = get32(data + AT_SCHEME);
-    uint32_t layout = get32(data + AT_LAYOUT);
+    uint32_t layout = get32(data + AT_LAYOUT), seeds = get32(data + AT_SEEDS);
     if (scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if (layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
+    const uint8_t *own = seeds > 0 ? data + AT_PARAMS + (uint64_t)count * PARAMS_BYTES : NULL;
     for (uint32_t f = 0; f < count; f++) {
         const uint8_t *at = data + AT_PARAMS + f * PARAMS_BYTES;
+        if (get64(at + 16) > BLOOM_K_MAX) return BLOOM_ERR_K;
         params[f] = (struct bloom_params){.scheme = (enum bloom_scheme)scheme,
                                           .n = get64(at),
                                           .m = get64(at + 8),
-                                          .k = get32(data + AT_K),
-                                          .layout = (enum bloom_layout)layout};
+                                          .k = get32(at + 16),
+                                          .layout = (enum bloom_layout)layout,
+                                          .seeds = own};
+        if (seeds > 0 && seeds != params[f].k * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
     }
     return BLOOM_OK;
 }
@@ -183,12 +197,15 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     if (memcmp(data, magic, sizeof magic) != 0) return BLOOM_ERR_FORMAT;
     uint32_t count = get32(data + AT_COUNT);
     if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
-    if (size < head_bytes(count)) return BLOOM_ERR_TRUNCATED;
+    const uint32_t seeds = get32(data + AT_SEEDS);
+    if (seeds > BLOOM_K_MAX * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
+    const uint64_t head = head_bytes(count, seeds);
+    if (size < head) return BLOOM_ERR_TRUNCATED;
     struct bloom_params *params = malloc(count * sizeof *params);
     if (params == NULL) return BLOOM_ERR_MEMORY;
     enum bloom_result result = read_params(data, count, params);
     if (result == BLOOM_OK)
-        result = bloom_set_over(set, params, count, (uint8_t *)(uintptr_t)data + head_bytes(count));
+        result = bloom_set_over(set, params, count, (uint8_t *)(uintptr_t)data + head);
     set->read_only = true;
     free(params);
     uint64_t expected = result == BLOOM_OK ? bloom_set_pack_size(set) : size;

@@ -15,6 +15,7 @@ static const struct {
     [BLOOM_MD5_RANDOM] = {"md5-random", BLOOM_K_MAX},
     [BLOOM_WIDE] = {"wide", BLOOM_K_MAX},
     [BLOOM_XXH64] = {"xxh64", 0},
+    [BLOOM_HADOOP_BLOOM] = {"hadoop-bloom", BLOOM_K_MAX},
 };
 
 static const struct {
@@ -62,6 +63,7 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_TWICE: return "a segment stands there twice";
     case BLOOM_ERR_MISSING: return "a segment is missing";
     case BLOOM_ERR_PART: return "the segment's size or index is out of bounds";
+    case BLOOM_ERR_SEEDED: return "poly-abs and poly-mod take other seeds, of poly-mod below 2^31";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
@@ -127,7 +129,7 @@ bool bloom_indexes_are_wide(const struct bloom_params *params)
 static uint64_t m_max(const struct bloom_params *params)
 {
     if (params->scheme == BLOOM_WIDE) return BLOOM_M_MAX;
-    if (params->scheme != BLOOM_POLY_MOD) return INT32_MAX;
+    if (params->scheme != BLOOM_POLY_MOD || params->seeds != NULL) return INT32_MAX;
     uint32_t largest = bloom_poly_mod_seeds[params->k - 1];
     return ((uint64_t)INT32_MAX - UINT16_MAX) / largest;
 }
@@ -141,15 +143,30 @@ enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout l
     return fits ? BLOOM_OK : BLOOM_ERR_PAIR;
 }
 
+bool bloom_scheme_is_seeded(enum bloom_scheme scheme)
+{
+    return scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD;
+}
+
+static bool seeds_fit(const struct bloom_params *params)
+{
+    if (!bloom_scheme_is_seeded(params->scheme)) return false;
+    for (uint32_t i = 0; params->scheme == BLOOM_POLY_MOD && i < params->k; i++)
+        if (bloom_seed_at(params->seeds, i) > INT32_MAX) return false;
+    return true;
+}
+
 static enum bloom_result check_classic(const struct bloom_params *params)
 {
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
-    if (params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
+    if (params->seeds != NULL && !seeds_fit(params)) return BLOOM_ERR_SEEDED;
+    if (params->seeds == NULL && params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
     return params->m > m_max(params) ? BLOOM_ERR_M : BLOOM_OK;
 }
 
 static enum bloom_result check_blocks(const struct bloom_params *params)
 {
+    if (params->seeds != NULL) return BLOOM_ERR_SEEDED;
     bool split = params->layout == BLOOM_SPLIT_BLOCK;
     if (params->k < (split ? BLOOM_K_SPLIT : 1) ||
         params->k > (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512))
@@ -165,6 +182,18 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (params->n == 0) return BLOOM_ERR_N;
     if (params->m == 0) return BLOOM_ERR_M;
     return bloom_has_blocks(params->layout) ? check_blocks(params) : check_classic(params);
+}
+
+bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k)
+{
+    if (a == NULL || b == NULL) return a == b;
+    return memcmp(a, b, k * BLOOM_SEED_BYTES) == 0;
+}
+
+bool bloom_params_alike(const struct bloom_params *a, const struct bloom_params *b)
+{
+    return a->scheme == b->scheme && a->layout == b->layout && a->m == b->m && a->k == b->k &&
+           bloom_same_seeds(a->seeds, b->seeds, a->k);
 }
 
 uint64_t bloom_bytes(uint64_t m)

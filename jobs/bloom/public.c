@@ -6,14 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 && BLOOM_XXH64 + 1 == BLOOM_SCHEMES,
+static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 &&
+                  (int)GLINT_BLOOM_HADOOP_BLOOM == (int)BLOOM_HADOOP_BLOOM &&
+                  BLOOM_HADOOP_BLOOM + 1 == BLOOM_SCHEMES,
               "schemes have the same numbers");
 static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
                   BLOOM_SPLIT_BLOCK + 1 == BLOOM_LAYOUTS,
               "layouts have the same numbers");
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
                   (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
-                  (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT,
+                  (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT &&
+                  (int)GLINT_BLOOM_ERR_SEEDED == (int)BLOOM_ERR_SEEDED,
               "results have the same numbers");
 
 const char *glint_bloom_strerror(int result)
@@ -124,24 +127,45 @@ int bloom_public_make(const struct bloom_filter *view, glint_bloom **out_filter)
     return GLINT_BLOOM_OK;
 }
 
-int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **out_filter)
+static int create(const struct bloom_params *params, glint_bloom **out_filter)
 {
     struct bloom_filter filter;
-    struct bloom_params checked = inside(params);
     *out_filter = NULL;
-    int result = bloom_init(&filter, &checked);
+    int result = bloom_init(&filter, params);
     if (result != 0) return result;
     result = bloom_public_make(&filter, out_filter);
     if (result != 0) bloom_fini(&filter);
     return result;
 }
 
+int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **out_filter)
+{
+    const struct bloom_params checked = inside(params);
+    return create(&checked, out_filter);
+}
+
+/* The seeds are where the original's file or memory is, so a copy has its own. */
+static int own_seeds(glint_bloom *filter)
+{
+    struct bloom_params *params = &filter->filter.params;
+    if (params->seeds == NULL) return GLINT_BLOOM_OK;
+    const size_t size = params->k * BLOOM_SEED_BYTES;
+    filter->seeds = malloc(size);
+    if (filter->seeds == NULL) return GLINT_BLOOM_ERR_MEMORY;
+    memcpy(filter->seeds, params->seeds, size);
+    params->seeds = filter->seeds;
+    return GLINT_BLOOM_OK;
+}
+
 int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter)
 {
-    struct glint_bloom_params params = outside(&filter->filter.params);
-    int result = glint_bloom_create(&params, out_filter);
-    if (result == 0)
-        memcpy((*out_filter)->filter.bits, filter->filter.bits, bloom_bytes(params.bits));
+    int result = create(&filter->filter.params, out_filter);
+    if (result != 0) return result;
+    memcpy((*out_filter)->filter.bits, filter->filter.bits, bloom_bytes(filter->filter.params.m));
+    result = own_seeds(*out_filter);
+    if (result == 0) return result;
+    glint_bloom_destroy(*out_filter);
+    *out_filter = NULL;
     return result;
 }
 
@@ -149,6 +173,7 @@ void glint_bloom_destroy(glint_bloom *filter)
 {
     if (filter == NULL) return;
     bloom_fini(&filter->filter);
+    free(filter->seeds);
     free(filter);
 }
 

@@ -7,6 +7,7 @@
 
 struct glint_bloom {
     struct bloom_filter filter; /* owned == 0: a view, only to be read */
+    uint8_t *seeds;             /* of a copy, where the filter has seeds of its own; else NULL */
 };
 
 /* On the heap, taking over the bits if they are owned. MEMORY: the caller still has them. */

@@ -41,6 +41,7 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
     const struct bloom_params *params = &segment->params;
     const uint64_t bits = bloom_segment_bits(segment);
     uint8_t *at = out;
+    assert(params->seeds == NULL); /* they have no place in a segment */
     memcpy(at, MAGIC, MAGIC_SIZE);
     at += MAGIC_SIZE;
     *at++ = VERSION;

@@ -33,12 +33,14 @@ static bool scheme_has_lanes(enum bloom_scheme scheme)
     return scheme == BLOOM_SPARK || scheme == BLOOM_HADOOP || scheme == BLOOM_PLAIN;
 }
 
-static struct bloom_table *table_create(uint32_t count)
+/* Behind the columns: room for the set's seeds. */
+static struct bloom_table *table_create(uint32_t count, uint8_t **out_seeds)
 {
     uint64_t head = bloom_round_up(sizeof(struct bloom_table), BLOOM_ALIGNMENT);
     uint64_t slots = bloom_round_up(count * sizeof(struct bloom_slot), BLOOM_ALIGNMENT);
     uint64_t column = bloom_round_up(count * sizeof(uint32_t), BLOOM_ALIGNMENT);
-    uint64_t bytes = head + slots + 4 * column;
+    uint64_t bytes = head + slots + 4 * column + BLOOM_K_MAX * BLOOM_SEED_BYTES;
+    static_assert(BLOOM_K_MAX * BLOOM_SEED_BYTES % BLOOM_ALIGNMENT == 0, "a whole block");
     uint8_t *block = aligned_alloc(BLOOM_ALIGNMENT, bytes);
     if (block == NULL) return NULL;
     memset(block, 0, bytes);
@@ -49,6 +51,7 @@ static struct bloom_table *table_create(uint32_t count)
     table->magic = (uint32_t *)(void *)(columns + column);
     table->shift = (uint32_t *)(void *)(columns + 2 * column);
     table->word = (uint32_t *)(void *)(columns + 3 * column);
+    *out_seeds = columns + 4 * column;
     return table;
 }
 
@@ -69,11 +72,14 @@ static void table_fill_blocks(struct bloom_set *set)
 static void table_fill(struct bloom_set *set, const struct bloom_params *params)
 {
     struct bloom_table *table = set->table;
-    table->lanes = scheme_has_lanes(set->scheme) && !bloom_has_blocks(set->layout);
+    table->lanes = scheme_has_lanes(set->scheme) && !bloom_has_blocks(set->layout) && !set->mixed;
     for (uint32_t f = 0; f < set->count; f++) {
         uint64_t m = params[f].m;
-        table->slot[f] = (struct bloom_slot){
-            .n = params[f].n, .m = m, .offset = set->bytes, .magic = bloom_mod_magic(m)};
+        table->slot[f] = (struct bloom_slot){.n = params[f].n,
+                                             .m = m,
+                                             .offset = set->bytes,
+                                             .magic = bloom_mod_magic(m),
+                                             .k = params[f].k};
         set->bytes += bloom_area_bytes(m);
         table->lanes = table->lanes && m >= 2;
     }
@@ -117,25 +123,43 @@ void bloom_force_level(struct bloom_set *set, enum bloom_level level)
 #endif
 }
 
+enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t count)
+{
+    const struct bloom_params *first = params;
+    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
+    for (uint32_t f = 0; f < count; f++, params++) {
+        enum bloom_result result = bloom_params_check(params);
+        if (result != BLOOM_OK) return result;
+        const bool same_k = params->k == first->k;
+        if (params->scheme != first->scheme || params->layout != first->layout ||
+            (!same_k && (bloom_has_blocks(first->layout) || first->seeds != NULL)) ||
+            !bloom_same_seeds(params->seeds, first->seeds, first->k))
+            return BLOOM_ERR_MISMATCH;
+    }
+    return BLOOM_OK;
+}
+
 /* Everything but the bits. */
 static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_params *params,
                                       uint32_t count)
 {
     *set = (struct bloom_set){0};
-    if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
-    for (uint32_t f = 0; f < count; f++) {
-        enum bloom_result result = bloom_params_check(&params[f]);
-        if (result != BLOOM_OK) return result;
-        if (params[f].scheme != params[0].scheme || params[f].k != params[0].k ||
-            params[f].layout != params[0].layout)
-            return BLOOM_ERR_MISMATCH;
-    }
-    set->table = table_create(count);
+    enum bloom_result result = bloom_set_check(params, count);
+    if (result != BLOOM_OK) return result;
+    uint8_t *seeds;
+    set->table = table_create(count, &seeds);
     if (set->table == NULL) return BLOOM_ERR_MEMORY;
+    for (uint32_t f = 0; f < count; f++) {
+        set->mixed = set->mixed || params[f].k != params[0].k;
+        set->k = params[f].k > set->k ? params[f].k : set->k;
+    }
+    if (params[0].seeds != NULL) {
+        memcpy(seeds, params[0].seeds, set->k * BLOOM_SEED_BYTES);
+        set->seeds = seeds;
+    }
     set->scheme = params[0].scheme;
     set->layout = params[0].layout;
     set->wide = bloom_indexes_are_wide(&params[0]);
-    set->k = params[0].k;
     set->count = count;
     table_fill(set, params);
     enum bloom_level best = BLOOM_LEVELS - 1;
@@ -197,18 +221,19 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
     return (struct bloom_filter){.params = {.scheme = set->scheme,
                                             .n = slot->n,
                                             .m = slot->m,
-                                            .k = set->k,
-                                            .layout = set->layout},
+                                            .k = slot->k,
+                                            .layout = set->layout,
+                                            .seeds = set->seeds},
                                  .bits = set->bits + slot->offset};
 }
 
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from)
 {
-    if (into->scheme != from->scheme || into->layout != from->layout || into->k != from->k ||
-        into->count != from->count)
-        return BLOOM_ERR_MISMATCH;
-    for (uint32_t f = 0; f < into->count; f++)
-        if (into->table->slot[f].m != from->table->slot[f].m) return BLOOM_ERR_MISMATCH;
+    if (into->count != from->count) return BLOOM_ERR_MISMATCH;
+    for (uint32_t f = 0; f < into->count; f++) {
+        const struct bloom_filter a = bloom_set_filter(into, f), b = bloom_set_filter(from, f);
+        if (!bloom_params_alike(&a.params, &b.params)) return BLOOM_ERR_MISMATCH;
+    }
     assert(!into->read_only && into->bytes == from->bytes);
     for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];
     return BLOOM_OK;

@@ -19,6 +19,7 @@
 #include "jobs/bloom/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 struct mixture {
     uint32_t k;                        /* of block512; 0: split-block */
@@ -154,6 +155,12 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
     return BLOOM_OK;
 }
 
+static uint32_t best_k(double bits, double most)
+{
+    const double k = round(bits * log(2));
+    return (uint32_t)(k < 1 ? 1 : k > most ? most : k);
+}
+
 enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double bits, struct bloom_sizing *out_sizing)
 {
@@ -165,8 +172,16 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
     if (layout == BLOOM_SPLIT_BLOCK) out_sizing->k = BLOOM_K_SPLIT;
     if (layout == BLOOM_BLOCK512) best_k_of_512(out_sizing);
     if (bloom_has_blocks(layout)) return BLOOM_OK;
-    double k = round(bits * log(2)), most = bloom_scheme_k_max(scheme);
-    out_sizing->k = (uint32_t)(k < 1 ? 1 : k > most ? most : k);
+    out_sizing->k = best_k(bits, bloom_scheme_k_max(scheme));
+    return BLOOM_OK;
+}
+
+enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *seeds)
+{
+    if (!bloom_scheme_is_seeded(sizing->scheme)) return BLOOM_ERR_SEEDED;
+    sizing->seeded = true;
+    memcpy(sizing->seeds, seeds, sizeof sizing->seeds);
+    if (sizing->bits > 0) sizing->k = best_k(sizing->bits, BLOOM_K_MAX);
     return BLOOM_OK;
 }
 
@@ -191,7 +206,8 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
                                         .n = n,
                                         .m = (uint64_t)m,
                                         .k = sizing->k,
-                                        .layout = sizing->layout};
+                                        .layout = sizing->layout,
+                                        .seeds = sizing->seeded ? sizing->seeds : NULL};
     return bloom_params_check(out_params);
 }
 

@@ -57,30 +57,42 @@ static uint32_t magnitude(uint32_t c)
     return c >> 31 ? -c : c;
 }
 
-void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes)
+/* The filter's own seeds, or the scheme's. */
+static void load_seeds(const uint8_t *seeds, const uint32_t *published, uint32_t k, uint32_t *out)
 {
-    assert(k <= BLOOM_POLY_ABS_SEEDS && m <= INT32_MAX);
+    for (uint32_t i = 0; i < k; i++)
+        out[i] = seeds != NULL ? bloom_seed_at(seeds, i) : published[i];
+}
+
+void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
+                    uint32_t *out_indexes)
+{
+    assert(k <= (seeds != NULL ? BLOOM_K_MAX : BLOOM_POLY_ABS_SEEDS) && m <= INT32_MAX);
     const uint8_t *at = id, *end = at + size;
-    uint32_t c[BLOOM_POLY_ABS_SEEDS] = {0}, units[2];
+    uint32_t c[BLOOM_K_MAX] = {0}, seed[BLOOM_K_MAX], units[2];
+    load_seeds(seeds, poly_abs_seeds, k, seed);
     while (at < end) {
         uint32_t count = utf16_units(utf8_next(&at, end), units);
         for (uint32_t u = 0; u < count; u++)
-            for (uint32_t i = 0; i < k; i++) c[i] = c[i] * poly_abs_seeds[i] + units[u];
+            for (uint32_t i = 0; i < k; i++) c[i] = c[i] * seed[i] + units[u];
     }
     for (uint32_t i = 0; i < k; i++) out_indexes[i] = magnitude(c[i]) % (uint32_t)m;
 }
 
-/* bloom_params_check has bounded m so that nothing here passes 2^31 - 1. */
-void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, uint32_t *out_indexes)
+/* In 64 bits. For the published seeds bloom_params_check has bounded m so that nothing passes
+ * 2^31 - 1, where the published arithmetic in 32 bits is the same. */
+void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
+                    uint32_t *out_indexes)
 {
-    assert(k <= BLOOM_POLY_MOD_SEEDS && m <= INT32_MAX);
+    assert(k <= (seeds != NULL ? BLOOM_K_MAX : BLOOM_POLY_MOD_SEEDS) && m <= INT32_MAX);
     const uint8_t *at = id, *end = at + size;
-    uint32_t h[BLOOM_POLY_MOD_SEEDS] = {0}, units[2];
+    uint32_t h[BLOOM_K_MAX] = {0}, seed[BLOOM_K_MAX], units[2];
+    load_seeds(seeds, bloom_poly_mod_seeds, k, seed);
     while (at < end) {
         uint32_t count = utf16_units(utf8_next(&at, end), units);
         for (uint32_t u = 0; u < count; u++)
             for (uint32_t i = 0; i < k; i++)
-                h[i] = (bloom_poly_mod_seeds[i] * h[i] + units[u]) % (uint32_t)m;
+                h[i] = (uint32_t)(((uint64_t)seed[i] * h[i] + units[u]) % m);
     }
     for (uint32_t i = 0; i < k; i++) out_indexes[i] = h[i];
 }

@@ -40,10 +40,10 @@ static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *li
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
     const uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1);
-    return (struct estimate){.indexes = bloom_way_bytes(s, p->lists, 0),
-                             .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
-                             .memory = {[INDEXES] = bloom_largest_bytes(s),
-                                        [PARTIALS] = s->bits_bytes * 2}};
+    return (struct estimate){
+        .indexes = bloom_way_bytes(s, p->lists, 0),
+        .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
+        .memory = {[INDEXES] = bloom_largest_bytes(s), [PARTIALS] = s->bits_bytes * 2}};
 }
 
 static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory,
@@ -83,6 +83,9 @@ static int choose_strategy(struct plan *p, struct glint_rdd *lines)
         return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
                            "strategy %s has no --segment-size", name);
     if (glint_explaining(p->g)) explain_strategy(p, &e, memory, chosen);
+    if (p->strategy == SEGMENTS && p->sizes.seeds != NULL)
+        return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
+                           "filters in segments have no seeds of their own");
     if (p->strategy == SEGMENTS) return segments_choose(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
     return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,

@@ -85,12 +85,19 @@ static int indexes_open(struct glint_task *task, void *state)
     return s->indexes != NULL && s->bytes != NULL && s->between >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
+/* How many of the set's k indexes are the row's own. */
+static inline uint32_t row_k(const struct indexes_state *s, uint32_t row)
+{
+    return s->input.sizes.params[s->input.filter[row]].k;
+}
+
 static uint32_t encode_row(const struct indexes_state *s, uint32_t row, uint8_t *out)
 {
-    const uint32_t k = s->set.k, *narrow = (const uint32_t *)s->indexes + (uint64_t)row * k;
+    const uint64_t first = (uint64_t)row * s->set.k;
+    const uint32_t k = row_k(s, row), *narrow = (const uint32_t *)s->indexes + first;
     uint32_t used = 0;
     if (s->set.wide)
-        for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[row * k + i]);
+        for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[first + i]);
     else
         for (uint32_t i = 0; i < k; i++) used += put_narrow(out + used, narrow[i]);
     return used;
@@ -111,12 +118,14 @@ static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
 /* The same where lists are as they are in memory. */
 static uint32_t cut_rows(struct indexes_state *s, uint32_t rows)
 {
-    const uint32_t bytes = s->set.k * fixed_bytes(&s->set);
+    const uint32_t width = fixed_bytes(&s->set);
+    uint32_t used = 0;
     for (uint32_t row = 0; row < rows; row++) {
-        s->start[row] = row * bytes;
-        s->end[row] = s->start[row] + bytes;
+        s->start[row] = row * s->set.k * width;
+        s->end[row] = s->start[row] + row_k(s, row) * width;
+        used += row_k(s, row) * width;
     }
-    return rows * bytes;
+    return used;
 }
 
 static int indexes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -132,12 +141,13 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
         bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
     const uint32_t used = s->fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
+    const uint64_t size = s->fixed ? (uint64_t)rows.rows * s->set.k * fixed_bytes(&s->set) : used;
     glint_count_add(task, s->between, used);
     struct glint_batch batch = {.rows = rows.rows,
                                 .key = fields_key_column(&s->input.fields),
                                 .value = {.type = GLINT_BYTES,
                                           .base = s->fixed ? (uint8_t *)s->indexes : s->bytes,
-                                          .size = used,
+                                          .size = size,
                                           .start = s->start,
                                           .end = s->end},
                                 .origin = in->origin};

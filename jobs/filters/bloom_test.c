@@ -256,9 +256,12 @@ static int size_keys(struct collecting *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
     struct bloom_sizing sizing;
+    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
     enum bloom_result result =
         bloom_sizing_for_rate(kind->scheme, kind->layout, c->probability, &sizing);
     assert(!c->begun && s->count > 0);
+    if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
+    if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(&sizing, seeds);
     if (result != BLOOM_OK) return sizes_fail(c->g, result, c->path);
     if (sizes_apply(c->g, s, &sizing) != 0) return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
@@ -286,9 +289,7 @@ static int find_filter(struct collecting *c, const struct glint_record *record, 
     if (*out_number == SIZES_NONE)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
     const struct bloom_params *want = &s->params[*out_number];
-    if (have->scheme == want->scheme && have->layout == want->layout && have->m == want->m &&
-        have->k == want->k)
-        return 0;
+    if (bloom_params_alike(have, want)) return 0;
     text_format(what, sizeof what,
                 "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, "
                 "%s, %llu, %llu, %u",

@@ -58,8 +58,9 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
     } else {
         double bits = glint_job_f64(g, args, "bits-per-element");
         result = bloom_sizing_for_bits(kind.scheme, kind.layout, bits, &out->sizing);
-        if (out->k > 0) out->sizing.k = out->k;
     }
+    if (result == BLOOM_OK && sizes_seed(g, args, &out->sizing) != 0) return glint_error(g)->code;
+    if (out->k > 0) out->sizing.k = out->k;
     if (result == BLOOM_OK || glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     return sizing_fail(g, &kind, way, value != NULL ? value : "", result);
 }
@@ -88,12 +89,14 @@ static enum bloom_result params_of_m(const struct one_filter *choice, uint64_t n
     const struct bloom_sizing *kind = &choice->sizing;
     enum bloom_result result =
         bloom_sizing_for_bits(kind->scheme, kind->layout, (double)choice->m / (double)n, &sizing);
+    if (result == BLOOM_OK && kind->seeded) result = bloom_sizing_seed(&sizing, kind->seeds);
     if (result != BLOOM_OK) return result;
     *out = (struct bloom_params){.scheme = kind->scheme,
                                  .layout = kind->layout,
                                  .n = n,
                                  .m = choice->m,
-                                 .k = choice->k > 0 ? choice->k : sizing.k};
+                                 .k = choice->k > 0 ? choice->k : sizing.k,
+                                 .seeds = kind->seeded ? kind->seeds : NULL};
     return bloom_params_check(out);
 }
 
@@ -115,6 +118,8 @@ int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t 
     out->present = glint_alloc(g, sizeof *out->present);
     if (out->keys == NULL || out->params == NULL || out->present == NULL)
         return glint_error(g)->code;
+    if (sizes_keep_seeds(g, out, params.seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
+    params.seeds = out->seeds;
     out->count = 1;
     out->keys[0].i64 = 0;
     out->params[0] = params;

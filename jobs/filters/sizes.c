@@ -13,15 +13,17 @@
 
 /* The broadcast's bytes: counts and native-endian columns (driver and executors are one build).
  *
- *     u32 count, text, scheme, layout, k, 0;  count x {u64 n, m, present, key};  text: the keys'
- * bytes
+ *     u32 count, text, scheme, layout, bytes of seeds, 0;  count x {u64 n, m, u32 present, k, u64
+ * key};  seeds;  text: the keys' bytes
  *
  * `key` is the i64, or of text the offset of its bytes; text i ends where text i + 1 begins. */
 struct blob_row {
-    uint64_t n, m, present, key;
+    uint64_t n, m;
+    uint32_t present, k;
+    uint64_t key;
 };
 struct blob_head {
-    uint32_t count, text, scheme, layout, k, zero;
+    uint32_t count, text, scheme, layout, seeds, zero;
 };
 static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 24, "no padding");
 static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
@@ -262,9 +264,25 @@ static int sort_keys(struct reading *r)
     return 0;
 }
 
+int sizes_keep_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
+{
+    const uint64_t size = BLOOM_K_MAX * BLOOM_SEED_BYTES;
+    assert(count <= BLOOM_K_MAX);
+    glint_free(s->seeds);
+    s->seeds = NULL;
+    if (seeds == NULL) return 0;
+    s->seeds = glint_alloc(g, size);
+    if (s->seeds == NULL) return glint_error(g)->code;
+    memset(s->seeds, 0, size);
+    memcpy(s->seeds, seeds, count * BLOOM_SEED_BYTES);
+    return 0;
+}
+
 int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing)
 {
     s->bits_bytes = 0;
+    const uint8_t *seeds = sizing->seeded ? sizing->seeds : NULL;
+    if (sizes_keep_seeds(g, s, seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t n = s->params[i].n;
         enum bloom_result result = bloom_sizing_params(sizing, n, &s->params[i]);
@@ -275,6 +293,7 @@ int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *siz
                      (unsigned long long)n);
             return sizes_fail(g, result, about);
         }
+        s->params[i].seeds = s->seeds;
         s->bits_bytes += bloom_bytes(s->params[i].m);
     }
     assert(s->bits_bytes > 0);
@@ -327,6 +346,7 @@ void sizes_fini(struct sizes *s)
     glint_free(s->params);
     glint_free(s->present);
     glint_free(s->memory);
+    glint_free(s->seeds);
     memset(s, 0, sizeof *s);
 }
 
@@ -335,21 +355,21 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
     assert(s->count > 0 && s->count <= BLOOM_SET_MAX);
     uint64_t text = 0;
     for (uint32_t i = 0; s->text && i < s->count; i++) text += s->keys[i].bytes.size;
-    uint64_t rows = sizeof(struct blob_row) * s->count;
-    uint64_t size = sizeof(struct blob_head) + rows + text;
+    const uint32_t seeds = s->seeds != NULL ? BLOOM_K_MAX * BLOOM_SEED_BYTES : 0;
+    const uint64_t rows_end = sizeof(struct blob_head) + sizeof(struct blob_row) * s->count;
+    const uint64_t size = rows_end + seeds + text;
     uint8_t *blob = glint_alloc(g, size);
     if (blob == NULL) return NULL;
-    struct blob_head head = {s->count,       s->text, s->params[0].scheme, s->params[0].layout,
-                             s->params[0].k, 0};
+    struct blob_head head = {s->count, s->text, s->params[0].scheme, s->params[0].layout, seeds, 0};
     memcpy(blob, &head, sizeof head);
+    if (seeds > 0) memcpy(blob + rows_end, s->seeds, seeds);
     uint64_t offset = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        struct blob_row row = {s->params[i].n, s->params[i].m, s->present[i],
+        struct blob_row row = {s->params[i].n, s->params[i].m, s->present[i], s->params[i].k,
                                (uint64_t)s->keys[i].i64};
         if (s->text) {
             row.key = offset;
-            memcpy(blob + sizeof head + rows + offset, s->keys[i].bytes.data,
-                   s->keys[i].bytes.size);
+            memcpy(blob + rows_end + seeds + offset, s->keys[i].bytes.data, s->keys[i].bytes.size);
             offset += s->keys[i].bytes.size;
         }
         memcpy(blob + sizeof head + sizeof row * i, &row, sizeof row);
@@ -385,12 +405,16 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     if (blob.size >= sizeof head) memcpy(&head, blob.data, sizeof head);
     uint64_t rows_end = sizeof head + (uint64_t)head.count * sizeof(struct blob_row);
     if (blob.size < sizeof head || head.count == 0 || head.count > BLOOM_SET_MAX ||
-        rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS)
+        rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS ||
+        (head.seeds != 0 && head.seeds != BLOOM_K_MAX * BLOOM_SEED_BYTES) ||
+        blob.size - rows_end < head.seeds)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the broadcast sizes do not parse");
     out->text = head.text != 0;
     out->count = head.count;
     r = open_memory(task, out);
     if (r != 0) return r;
+    const uint8_t *seeds = head.seeds > 0 ? blob.data + rows_end : NULL;
+    rows_end += head.seeds;
     uint64_t text_size = blob.size - rows_end, previous = 0;
     for (uint32_t i = 0; i < head.count; i++) {
         struct blob_row row;
@@ -398,8 +422,9 @@ int sizes_open(struct glint_task *task, struct sizes *out)
         out->params[i] = (struct bloom_params){.scheme = (enum bloom_scheme)head.scheme,
                                                .n = row.n,
                                                .m = row.m,
-                                               .k = head.k,
-                                               .layout = (enum bloom_layout)head.layout};
+                                               .k = row.k,
+                                               .layout = (enum bloom_layout)head.layout,
+                                               .seeds = seeds};
         out->present[i] = row.present != 0;
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;
@@ -413,40 +438,4 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     }
     index_keys(out);
     return 0;
-}
-
-int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
-{
-    const char *layout = glint_job_option(args, "layout"),
-               *scheme = glint_job_option(args, "scheme");
-    if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
-        return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512 or split-block",
-                           "--layout \"%s\" is no layout", layout);
-    out->scheme = bloom_layout_scheme(out->layout);
-    if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
-        return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE,
-                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide or xxh64",
-                       "--scheme \"%s\" is no scheme", scheme);
-}
-
-int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
-                 struct bloom_sizing *out)
-{
-    struct bloom_sizing kind;
-    char about[128];
-    if (sizes_kind(g, args, &kind) != 0) return glint_error(g)->code;
-    enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
-    if (result == BLOOM_OK) return 0;
-    snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
-             bloom_layout_name(kind.layout));
-    return sizes_fail(g, result, about);
-}
-
-int sizes_probability(struct glint *g, const char *text, double *out)
-{
-    struct glint_slice s = {(const uint8_t *)text, strlen(text)};
-    if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "a false positive probability such as 0.01",
-                       "P \"%s\" is not a number between 0 and 1", text);
 }

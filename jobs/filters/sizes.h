@@ -12,12 +12,12 @@ struct sizes {
     bool text; /* keys are text, else i64 */
     uint32_t count;
     union glint_value *keys;       /* sorted */
-    struct bloom_params *params;   /* one scheme, one layout and one k */
+    struct bloom_params *params;   /* one scheme, layout and seeds; in layouts of blocks one k */
     bool *present;                 /* has a filter: bloom-test */
     uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
     uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
     uint32_t slot_mask;
-    uint8_t *memory;
+    uint8_t *memory, *seeds; /* of keys; of params: BLOOM_K_MAX, or NULL */
     uint64_t bits_bytes; /* of all filters */
     uint64_t rows;       /* the sum of all counts */
 };
@@ -42,17 +42,37 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages: cut at `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
+/* Driver: makes these seeds the sizes' own, NULL: none, for all that are sized from now on. 0 or
+ * the context's code. */
+int sizes_keep_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count);
+
+/* ---- sizes_options.c: --scheme, --layout, --seeds, --seed */
+
 /* Only scheme and layout of SIZES_OPTIONS; no scheme named: the layout's own. */
 int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out);
 /* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
 int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
                  struct bloom_sizing *out);
+/* --seeds random: gives a sizing that is done seeds of its own, drawn by --seed; else changes
+ * nothing. 0 or the context's code. */
+int sizes_seed(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *sizing);
+/* Whether --seeds is random. 0 or the context's code. */
+int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random);
+/* Draws BLOOM_K_MAX seeds by (scheme, seed): of poly-abs 0 to 99, of poly-mod 0 to 2^31 - 1. */
+void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
+#define SIZES_SEEDS_OPTION                                                                         \
+    {                                                                                              \
+        "seeds", "published|random", "published",                                                  \
+            "of poly-abs and poly-mod: the published ones, or drawn by --seed and any number"      \
+    }
 #define SIZES_OPTIONS                                                                              \
     {"scheme", "NAME", NULL,                                                                       \
-     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide; of blocks: xxh64, "  \
-     "wide (spark, of blocks xxh64)"},                                                             \
+     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide; of "   \
+     "blocks: xxh64, wide (spark, of blocks xxh64)"},                                              \
+        {"layout", "NAME", "classic", "where an id's bits lie: classic, block512, split-block"},   \
+        SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
-        "layout", "NAME", "classic", "where an id's bits lie: classic, block512, split-block"      \
+        "seed", "N", "42", "of --seeds random"                                                     \
     }
 /* P as the user gave it. */
 int sizes_probability(struct glint *g, const char *text, double *out);

@@ -24,6 +24,7 @@ struct entries {
     uint32_t count, capacity;
     uint8_t *memory;
     uint64_t used, memory_size;
+    struct sizes *out; /* has the seeds of filters */
 };
 
 static void *grown(struct glint *g, void *old, uint64_t used, uint64_t size)
@@ -123,6 +124,7 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
                         int (*row)(void *arg, const struct glint_record *record), struct sizes *out)
 {
     *out = (struct sizes){.count = 0};
+    e->out = out;
     int r = glint_collect_each(rdd, row, e);
     if (r == 0 && e->count == 0)
         r = e->filters ? glint_abort(e->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved",
@@ -178,12 +180,15 @@ static int take_params(void *arg, const struct glint_record *record)
     if (result != BLOOM_OK)
         return filter_fail(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
                            bloom_strerror(result));
-    const struct bloom_params *first = e->count > 0 ? &e->items[0].params : &filter.params;
-    if (first->scheme != filter.params.scheme || first->layout != filter.params.layout ||
-        first->k != filter.params.k)
+    const struct bloom_params *params = &filter.params;
+    if (e->count == 0 && sizes_keep_seeds(e->g, e->out, params->seeds, params->k) != 0)
+        return glint_error(e->g)->code;
+    const struct bloom_params pair[2] = {e->count > 0 ? e->items[0].params : *params, *params};
+    if (bloom_set_check(pair, 2) != BLOOM_OK)
         return filter_fail(e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
-                           "its scheme, layout or k is not that of the others");
-    return add_entry(e, &record->key, &filter.params);
+                           "its scheme, layout, seeds or k do not go with those of the others");
+    filter.params.seeds = e->out->seeds; /* the record goes */
+    return add_entry(e, &record->key, params);
 }
 
 int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out)

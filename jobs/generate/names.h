@@ -1,8 +1,8 @@
 /* Made-up names of two or three Chinese characters, for filters over short strings.
  *
- * A row follows from (seed, row) alone, so any range can be made anywhere, in any order, and the bytes
- * of a (seed, row) never change. All names of one seed are different, so two lists that must not
- * clash are two ranges of one seed. Nine names of eleven have three characters.
+ * A row follows from (seed, row) alone, so any range can be made anywhere, in any order, and the
+ * bytes of a (seed, row) never change. All names of one seed are different, so two lists that must
+ * not clash are two ranges of one seed. Nine names of eleven have three characters.
  *
  * Pure functions: any thread, no allocation, no errors. */
 #ifndef GLINT_JOBS_GENERATE_NAMES_H
@@ -17,8 +17,8 @@ enum {
 };
 
 /* Writes the rows first_row .. first_row + rows - 1 of a seed into `out`, which must hold rows *
- * NAMES_ROW_BYTES_MAX bytes; returns the bytes written. Rows count from 0, and first_row + rows is at
- * most NAMES_ROWS_MAX. */
+ * NAMES_ROW_BYTES_MAX bytes; returns the bytes written. Rows count from 0, and first_row + rows is
+ * at most NAMES_ROWS_MAX. */
 size_t names_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
                     size_t capacity);
 

@@ -15,13 +15,13 @@ static const uint16_t first_filter[BATCH]; /* zeros: there is one */
 
 /* ---- Chance */
 
-/* The first n places of a shuffle. */
+/* The first n places of a shuffle, or the first n elements. */
 static int draw_members(struct duel *d, uint32_t trial)
 {
     const struct elements *e = &d->elements;
     const uint64_t stream = draw_stream(draw_stream(d->seed) + trial);
     for (uint32_t i = 0; i < e->count; i++) d->order[i] = i;
-    for (uint32_t i = 0; i < d->n; i++) {
+    for (uint32_t i = 0; !d->first && i < d->n; i++) {
         const uint32_t at = i + (uint32_t)draw_below(stream, i, e->count - i);
         const uint32_t member = d->order[at];
         assert(member < e->count);
@@ -29,6 +29,17 @@ static int draw_members(struct duel *d, uint32_t trial)
         d->order[i] = member;
     }
     return elements_pick(e, d->order, d->n, &d->members);
+}
+
+/* The same seeds for all sizes of a scheme: what a trial differs in is the size. */
+static void draw_seeds(struct duel *d, uint32_t trial)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        struct rival *rival = &d->rivals[i];
+        if (rival->params.seeds == NULL) continue;
+        assert(rival->params.seeds == rival->seeds);
+        sizes_draw_seeds(rival->params.scheme, draw_stream(d->seed) + trial, rival->seeds);
+    }
 }
 
 /* ---- The set */
@@ -105,10 +116,13 @@ static void count_false(const struct duel *d, struct rival *rival, const struct 
         hits += d->hit[i] > d->truth[i];
     }
     const struct bloom_filter view = bloom_set_filter(set, 0);
+    const uint32_t trial = rival->rate.count;
     rival->asked += asked;
     rival->false_positives += hits;
-    spread_add(&rival->rate, asked > 0 ? (double)hits / (double)asked : 0);
-    spread_add(&rival->from_bits, bloom_rate_from_bits(&view));
+    rival->trial_rate[trial] = asked > 0 ? (double)hits / (double)asked : 0;
+    rival->trial_from_bits[trial] = bloom_rate_from_bits(&view);
+    spread_add(&rival->rate, rival->trial_rate[trial]);
+    spread_add(&rival->from_bits, rival->trial_from_bits[trial]);
 }
 
 /* ---- Times */
@@ -119,26 +133,21 @@ static void add_sample(const struct duel *d, struct times *times, double total_m
     if (d->repeats > 0) times_add(times, total_ms * 1e6 / d->repeats / (double)count);
 }
 
-/* Round i asks for member i and for another element, from the beginning again when there are no
- * more. */
+/* Members only, of whom a filter must look at all bits: the longest that a question takes. */
 static void time_rounds(const struct duel *d, struct rival *rival, const struct exact_set *set,
                         const struct bloom_filter *filter)
 {
-    const uint32_t others = d->elements.count - d->n;
     for (uint32_t r = 0; d->repeats > 0 && r < d->rounds.count; r++) {
-        uint64_t members = 0;
-        uint32_t in = 0, out = 0;
+        uint64_t found = 0;
         const double from = times_wall_ms();
         for (int64_t i = 0; i < d->rounds.items[r]; i++) {
-            const uint32_t pair[2] = {d->order[in], d->order[d->n + out]};
-            for (int p = 0; p < 2; p++)
-                members += set != NULL ? in_set(d, set, pair[p]) : in_filter(d, filter, pair[p]);
-            in = in + 1 < d->n ? in + 1 : 0;
-            out = out + 1 < others ? out + 1 : 0;
+            for (uint32_t member = 0; member < d->n; member++)
+                found += set != NULL ? in_set(d, set, d->order[member])
+                                     : in_filter(d, filter, d->order[member]);
         }
         times_add(&rival->rounds_us[r], (times_wall_ms() - from) * 1e3);
-        assert(members >= (uint64_t)d->rounds.items[r]);
-        (void)members;
+        assert(found == (uint64_t)d->rounds.items[r] * d->n);
+        (void)found;
     }
 }
 
@@ -216,6 +225,7 @@ int duel_run(struct duel *d)
     int r = make_room(d);
     for (uint32_t trial = 0; r == 0 && trial < d->trials; trial++) {
         r = draw_members(d, trial);
+        draw_seeds(d, trial);
         if (r == 0) r = run_set(d, &d->rivals[0]);
         for (uint32_t i = 1; r == 0 && i < d->count; i++) r = run_filter(d, &d->rivals[i]);
     }

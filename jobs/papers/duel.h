@@ -13,9 +13,11 @@
 struct rival {
     bool exact;                 /* the set: no params, nothing below but times */
     struct bloom_params params; /* of n elements */
+    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES]; /* of this trial, where they are drawn */
     uint64_t bytes;             /* in memory; of the set: in the last trial */
     uint64_t asked, false_positives;
     struct spread rate, from_bits;    /* measured; what the bits of each filter say */
+    double trial_rate[TIMES_MAX], trial_from_bits[TIMES_MAX];
     struct times build_ns, ask_ns;    /* per element; a sample per trial */
     struct times rounds_us[LIST_MAX]; /* [rounds.count] */
 };
@@ -24,10 +26,12 @@ struct rival {
 struct duel {
     struct glint *g;
     struct elements elements;
-    uint32_t n;               /* put in by each trial, chosen by chance; 1 <= n < elements.count */
+    uint32_t n;               /* put in by each trial: 1 <= n < elements.count */
+    bool first;               /* the first n of them, in every trial; else chosen by chance */
+    bool seeded;              /* the seeds of poly-abs and poly-mod are drawn for each trial */
     uint32_t trials, repeats; /* no repeats: no times */
     uint64_t seed;
-    struct list_i64 rounds; /* a round asks for one that is in and for one that is not */
+    struct list_i64 rounds; /* a round asks for each one that is in */
     struct rival *rivals;   /* the first is the set */
     uint32_t count;
 

@@ -102,6 +102,12 @@ int elements_gather(struct glint_rdd *elements, struct elements *out)
     if (elements == NULL) return GLINT_E_PLAN_FUNCTION;
     out->g = glint_context(elements);
     out->most = glint_slot_memory(out->g) / 2; /* they are copied when the buffers grow */
+    return elements_gather_more(elements, out);
+}
+
+int elements_gather_more(struct glint_rdd *elements, struct elements *out)
+{
+    if (elements == NULL) return GLINT_E_PLAN_FUNCTION;
     int r = glint_collect_each(elements, gather_one, out);
     return r != 0 ? r : glint_error(out->g)->code;
 }

@@ -20,6 +20,8 @@ struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields
 /* Collects them, in order. elements_fini after, in any case. 0 or the context's code:
  * MEMORY_LIMIT where they take more than half of what a slot has. */
 int elements_gather(struct glint_rdd *elements, struct elements *out);
+/* Collects more of them, behind those that are there. */
+int elements_gather_more(struct glint_rdd *elements, struct elements *out);
 /* Copies of some, in the order of `which`; what was in *out before goes. 0 or the context's code.
  */
 int elements_pick(const struct elements *from, const uint32_t *which, uint32_t count,

@@ -23,6 +23,7 @@ struct choice {
     uint32_t k;                 /* 0: the best one */
     struct list_schemes scheme; /* those of blocks too */
     struct layouts layout;
+    bool seeded; /* seeds are drawn: poly-abs and poly-mod only */
 };
 
 static int read_layouts(struct glint *g, const struct glint_job_args *args, struct layouts *out)
@@ -58,7 +59,8 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
     if (read_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
-        list_schemes(g, args, "scheme", &out->scheme) != 0)
+        list_schemes(g, args, "scheme", &out->scheme) != 0 ||
+        sizes_seeds_option(g, args, &out->seeded) != 0)
         return glint_error(g)->code;
     if (out->bits.count * out->layout.count * out->scheme.count < RIVALS_MAX) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
@@ -74,12 +76,16 @@ static int size_rival(struct duel *d, const struct choice *c, enum bloom_layout 
     enum bloom_result result =
         bloom_sizing_for_bits(scheme, layout, c->per_element ? bits : bits / d->n, &sizing);
     if (result == BLOOM_ERR_PAIR) return 0; /* not one of each */
+    const bool drawn =
+        result == BLOOM_OK && d->seeded && (scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD);
+    if (drawn) result = bloom_sizing_seed(&sizing, rival->seeds);
     if (c->k > 0 && layout != BLOOM_SPLIT_BLOCK) sizing.k = c->k;
     if (result == BLOOM_OK) result = bloom_sizing_params(&sizing, d->n, &rival->params);
     if (result == BLOOM_OK && !c->per_element && layout == BLOOM_CLASSIC) {
         rival->params.m = (uint64_t)bits;
         result = bloom_params_check(&rival->params);
     }
+    rival->params.seeds = drawn ? rival->seeds : NULL;
     if (result != BLOOM_OK) {
         char about[128];
         text_format(about, sizeof about, "%g bits%s, %u elements, scheme %s, layout %s", bits,
@@ -155,6 +161,21 @@ static void save_rivals(struct duel *d, const char *output)
     text_table_fini(&table);
 }
 
+static void save_trials(struct duel *d, const char *output)
+{
+    struct text_table table = {.g = d->g};
+    text_table_add(&table, "structure\tscheme\tm\tk\ttrial\trate\tfrom bits");
+    for (uint32_t i = 1; i < d->count; i++) {
+        const struct rival *r = &d->rivals[i];
+        for (uint32_t trial = 0; trial < d->trials; trial++)
+            text_table_add(&table, "%s\t%s\t%llu\t%u\t%u\t%.9g\t%.9g", rival_name(r),
+                           rival_scheme(r), (unsigned long long)r->params.m, r->params.k, trial + 1,
+                           r->trial_rate[trial], r->trial_from_bits[trial]);
+    }
+    text_table_save(&table, output);
+    text_table_fini(&table);
+}
+
 static void save_rounds(struct duel *d, const char *output)
 {
     struct text_table table = {.g = d->g};
@@ -184,6 +205,21 @@ static int check_count(const struct duel *d, const char *about)
                        d->elements.count, d->n);
 }
 
+/* INPUT is what is drawn from, or, with --strangers, what is put in. */
+static int gather(struct duel *d, struct glint_rdd *elements, const struct fields *fields,
+                  const char *input, const char *strangers)
+{
+    int r = elements_gather(elements, &d->elements);
+    if (r != 0 || strangers == NULL) return r != 0 ? r : check_count(d, input);
+    d->first = true;
+    d->n = d->elements.count;
+    struct glint_rdd *more = elements_of_lines(glint_text_file(d->g, strangers), fields);
+    r = elements_gather_more(more, &d->elements);
+    if (r != 0 || (d->n > 0 && d->n < d->elements.count)) return r;
+    return glint_abort(d->g, GLINT_E_BAD_VALUE, "give at least one line in each",
+                       "%s: %u elements, %s: %u", input, d->n, strangers, d->elements.count - d->n);
+}
+
 static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* INPUT OUTPUT */
@@ -194,7 +230,8 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.trials = (uint32_t)glint_job_i64(g, args, "trials", 1, TIMES_MAX);
     d.repeats = (uint32_t)glint_job_i64(g, args, "repeats", 0, 1000);
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
-    const char *times = glint_job_option(args, "times");
+    const char *times = glint_job_option(args, "times"), *trials = glint_job_option(args, "rates");
+    const char *strangers = glint_job_option(args, "strangers");
     if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
@@ -202,11 +239,12 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *elements = elements_of_lines(glint_text_file(g, paths[0]), &fields);
     if (elements == NULL) return glint_error(g)->code;
     if (glint_explaining(g)) return glint_save_as_text_file(elements, paths[1]);
-    int r = size_rivals(&d, &choice);
-    if (r == 0) r = elements_gather(elements, &d.elements);
-    if (r == 0) r = check_count(&d, paths[0]);
+    d.seeded = choice.seeded;
+    int r = gather(&d, elements, &fields, paths[0], strangers);
+    if (r == 0) r = size_rivals(&d, &choice);
     if (r == 0) r = duel_run(&d);
     if (r == 0) save_rivals(&d, paths[1]);
+    if (r == 0 && trials != NULL) save_trials(&d, trials);
     if (r == 0 && times != NULL) save_rounds(&d, times);
     duel_fini(&d);
     return glint_error(g)->code;
@@ -219,6 +257,7 @@ static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     {"elements", "N", "250", "put so many into filter and set, and ask for all of INPUT"},
+    {"strangers", "FILE", NULL, "put all of INPUT in, and ask for these as well"},
     {"m", "BITS,...", "500,1000,1500,2000,2500",
      "sizes of filters; those of blocks are rounded up"},
     {"bits-per-element", "B,...", NULL, "sizes of filters instead of --m, each at least 1"},
@@ -227,18 +266,21 @@ static const struct glint_job_option options[] = {
     {"scheme", "NAME,...", "spark,wide,xxh64",
      "index rules; each layout with all that fit it: blocks with xxh64 and wide"},
     {"trials", "N", "10", "each puts other elements in"},
-    {"seed", "N", "42", "another seed, other elements"},
+    SIZES_SEEDS_OPTION,
+    {"seed", "N", "42", "another seed, other elements and other drawn seeds"},
+    {"rates", "DIR", NULL, "save there the rate of each trial"},
     {"repeats", "N", "3", "how often each trial measures; 0: no times"},
     {"times", "DIR", NULL, "save there the times of --rounds"},
-    {"rounds", "N,...", "2000,4000,6000,8000,10000",
-     "a round asks for one element that is in, and for one that is not"},
+    {"rounds", "N,...", "2000,4000,6000,8000,10000", "a round asks for every element that is in"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job filter_vs_set_job = {
     .name = "filter-vs-set",
     .summary = "Bloom filters against a hash set: memory, errors, times",
     .help = "Each trial draws elements of INPUT, fills a hash set and filters with them, and asks "
-            "all of INPUT. Saves for the set and for each kind and size of filter its bytes, the "
+            "all of INPUT; or it puts all of INPUT in and asks --strangers, too. With --seeds "
+            "random it draws the seeds of poly-abs and poly-mod. Saves for the set and for each "
+            "kind and size of filter its bytes, the "
             "false positives over all trials, their mean rate with its deviation, what the bits of "
             "the filters predict, and the textbook's; then nanoseconds per element to fill and to "
             "ask, as medians over the trials with the least and the greatest. One thread of the "

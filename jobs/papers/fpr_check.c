@@ -159,7 +159,8 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.05,0.1,0.15,0.2", "false positive probabilities"},
     {"scheme", "NAME", "spark",
-     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide"},
+     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, "
+     "hadoop-bloom, wide"},
     {"samples", "N", "10", "how many splits of INPUT are tried, 1 to 100"},
     {"ratio", "A/B", "60/40", "weights of what filters are built from and of what is looked up"},
     {"seed", "N", "42", "of the first split; the next ones have the numbers after it"},

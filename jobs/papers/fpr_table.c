@@ -114,7 +114,8 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01,0.05,0.1", "false positive probabilities"},
     {"scheme", "NAME,...", "spark,hadoop",
-     "index rules: spark, hadoop, plain, poly-abs, poly-mod, md5-random, wide"},
+     "index rules: spark, hadoop, plain, poly-abs, poly-mod, md5-random, "
+     "hadoop-bloom, wide"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job fpr_table_job = {

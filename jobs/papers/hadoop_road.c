@@ -1,12 +1,12 @@
 /* hadoop-road: filters and their tester as the Hadoop programs went about it.
  *
  *     TRAIN, so many lines a split -> rows of each key -> sizes
- *     TRAIN -> row -> (key, the k bit indexes of its id) -> grouped, 4 partitions -> filter -.
- *     TEST  -> row -> (key, the k bit indexes of its id in its key's filter) -> cogroup, 4 partitions
- *                                                                  -> KEY TAB (hits, rows, rate)
+ *     TRAIN -> row -> (key, its k positions) -> grouped, 4 partitions -> filter -.
+ *     TEST  -> row -> (key, its k positions) ------------- cogroup, 4 partitions -+
+ *                                                   -> KEY TAB (hits, rows, rate)
  *
- * Indexes have a fixed width and are not combined: what moves is what the Hadoop program moves. With
- * --emit filters each split fills a filter per key instead, and these are ORed.
+ * Positions have a fixed width and are not combined: what moves is what the Hadoop program moves.
+ * With --emit filters each split fills a filter per key instead, and these are ORed.
  *
  * Nothing but sizes is broadcast: a filter travels to the reduce task of its key, where rows stream
  * past it. It is the first of its group, as Hadoop's secondary sort had it: a shuffle keeps the
@@ -197,7 +197,7 @@ struct road {
     int64_t lines;     /* of a split */
     uint32_t reducers; /* partitions behind each shuffle */
     bool text;
-    bool partials;     /* mappers emit filters, not positions */
+    bool partials; /* mappers emit filters, not positions */
 };
 
 static struct glint_rdd *read_lines(const struct road *o, const char *path)
@@ -276,7 +276,8 @@ static int emit_option(struct glint *g, const struct glint_job_args *args, bool 
     const char *name = glint_job_option(args, "emit");
     *out_partials = strcmp(name, "filters") == 0;
     if (*out_partials || strcmp(name, "positions") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "positions or filters", "--emit \"%s\" is neither", name);
+    return glint_abort(g, GLINT_E_BAD_VALUE, "positions or filters", "--emit \"%s\" is neither",
+                       name);
 }
 
 static int hadoop_road_run(struct glint *g, const struct glint_job_args *args)

@@ -203,7 +203,7 @@ static const struct glint_job_option options[] = {
     {"p-file", "FILE", NULL, "lines KEY TAB P: each key's own"},
     {"scheme", "NAME", "spark",
      "index rule, for its bounds: spark, hadoop, plain, poly-abs, poly-mod, "
-     "md5-random, wide"},
+     "md5-random, hadoop-bloom, wide"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job params_job = {

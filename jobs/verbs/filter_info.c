@@ -15,6 +15,7 @@
 struct info_row {
     struct filter_key key; /* owns its text */
     struct bloom_params params;
+    uint8_t *seeds; /* owned; NULL: the scheme's */
     uint64_t bits_set;
     uint64_t segments; /* 0: it lies there in one */
 };
@@ -45,6 +46,18 @@ static int add_row(struct info *info, struct filter_key *key, const struct info_
     return 0;
 }
 
+/* The record's bytes go, and the seeds with them. */
+static int keep_seeds(struct info *info, struct info_row *row)
+{
+    const size_t size = row->params.k * BLOOM_SEED_BYTES;
+    if (row->params.seeds == NULL) return 0;
+    row->seeds = mem_alloc(size);
+    if (row->seeds == NULL) return error_no_memory(&info->error);
+    memcpy(row->seeds, row->params.seeds, size);
+    row->params.seeds = row->seeds;
+    return 0;
+}
+
 static int take_record(void *arg, struct filter_record *record)
 {
     struct info *info = arg;
@@ -52,8 +65,12 @@ static int take_record(void *arg, struct filter_record *record)
         return filter_parts_add(&info->parts, record, &info->error);
     struct info_row row = {.params = record->filter.params,
                            .bits_set = bloom_bits_set(&record->filter)};
-    int code = add_row(info, &record->key, &row);
-    if (code == 0) filter_record_fini(record);
+    int code = keep_seeds(info, &row);
+    if (code == 0) code = add_row(info, &record->key, &row);
+    if (code == 0)
+        filter_record_fini(record);
+    else
+        mem_free(row.seeds);
     return code;
 }
 
@@ -104,6 +121,19 @@ static void print_table(const struct info *info)
     }
 }
 
+static void put_seeds(struct json *j, const struct info_row *row)
+{
+    json_name(j, "seeds");
+    json_open(j, '[');
+    for (uint32_t i = 0; i < row->params.k; i++) {
+        uint32_t seed;
+        static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as the library has it");
+        memcpy(&seed, row->seeds + i * sizeof seed, sizeof seed);
+        json_u64(j, seed);
+    }
+    json_close(j, ']');
+}
+
 static void put_row(struct json *j, const struct info_row *row)
 {
     json_open(j, '{');
@@ -119,6 +149,7 @@ static void put_row(struct json *j, const struct info_row *row)
     json_chars(j, bloom_scheme_name(row->params.scheme));
     json_name(j, "layout");
     json_chars(j, bloom_layout_name(row->params.layout));
+    if (row->seeds != NULL) put_seeds(j, row);
     json_name(j, "bits_set");
     json_u64(j, row->bits_set);
     json_name(j, "fill");
@@ -182,7 +213,10 @@ static int info_run(const struct cli_program *program, int argc, char **argv)
             code = error_no_memory(&info.error);
     }
     status = code != 0 ? cli_fail(&info.error) : cli_flush_stdout(0);
-    for (uint64_t i = 0; i < info.count; i++) mem_free(info.rows[i].key.text);
+    for (uint64_t i = 0; i < info.count; i++) {
+        mem_free(info.rows[i].key.text);
+        mem_free(info.rows[i].seeds);
+    }
     mem_free(info.rows);
     filter_parts_fini(&info.parts);
     cli_line_fini(&line);

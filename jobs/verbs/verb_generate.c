@@ -65,7 +65,8 @@ static int write_rows(struct generate *g)
     if (g->header) code = write_out(g, chunk, g->table->header(chunk, capacity));
     for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
         uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
-        code = write_out(g, chunk, g->table->format(g->seed, g->first + row, rows, chunk, capacity));
+        code =
+            write_out(g, chunk, g->table->format(g->seed, g->first + row, rows, chunk, capacity));
         enum glint_code stop = signals_pending();
         if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
     }
@@ -179,7 +180,7 @@ static int ratings_run(const struct cli_program *program, int argc, char **argv)
 }
 
 static const struct glint_job_option text_options[] = {TABLE_OPTIONS("1250000"),
-                                                        {NULL, NULL, NULL, NULL}};
+                                                       {NULL, NULL, NULL, NULL}};
 
 static int words_run(const struct cli_program *program, int argc, char **argv)
 {
@@ -247,7 +248,8 @@ static const struct cli_verb generate_words = {.name = "words",
 static const struct cli_verb generate_urls = {
     .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
 static const struct cli_verb generate_names = {.name = "names",
-                                               .summary = "names of two or three Chinese characters",
+                                               .summary =
+                                                   "names of two or three Chinese characters",
                                                .usage = "[OUTPUT]",
                                                .run = names_run};
 static const struct cli_verb generate_visits = {.name = "visits",

@@ -62,7 +62,8 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_READ_ONLY = -25, /* the filter is a view of a file or of someone's memory */
     GLINT_BLOOM_ERR_ROOM = -26,      /* the buffer is too small */
     GLINT_BLOOM_ERR_KEY = -27,       /* a key of a kind that filter files do not have */
-    GLINT_BLOOM_ERR_SEGMENT = -28    /* a segment of a filter, which glint's own jobs take */
+    GLINT_BLOOM_ERR_SEGMENT = -28,   /* a segment of a filter, which glint's own jobs take */
+    GLINT_BLOOM_ERR_SEEDED = -33     /* seeds that the scheme cannot have */
 };
 
 /* A sentence without a point at its end; for any number. */
@@ -78,7 +79,8 @@ enum glint_bloom_scheme {
     GLINT_BLOOM_POLY_MOD = 4,
     GLINT_BLOOM_MD5_RANDOM = 5,
     GLINT_BLOOM_WIDE = 6,
-    GLINT_BLOOM_XXH64 = 7
+    GLINT_BLOOM_XXH64 = 7,
+    GLINT_BLOOM_HADOOP_BLOOM = 8 /* org.apache.hadoop.util.bloom.BloomFilter, by MurmurHash */
 };
 
 /* Where an id's bits lie: anywhere, in one cache line, or in one block of 256 bits as in Parquet.

@@ -14,8 +14,8 @@ static void set_in(struct bloom_set *set, enum bloom_layout layout, enum bloom_s
     uint32_t block = bloom_block_bits(layout);
     cr_assert_not_null(params);
     for (uint32_t f = 0; f < count; f++)
-        params[f] =
-            (struct bloom_params){scheme, 10 + f, (m[f] + block - 1) / block * block, k, layout};
+        params[f] = (struct bloom_params){scheme, 10 + f, (m[f] + block - 1) / block * block,
+                                          k,      layout, NULL};
     cr_assert_eq(bloom_set_init(set, params, count), BLOOM_OK);
     free(params);
 }

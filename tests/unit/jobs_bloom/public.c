@@ -63,7 +63,7 @@ static int holds(const glint_bloom *filter, int from, int to)
 
 Test(public, results_have_sentences)
 {
-    for (int result = GLINT_BLOOM_ERR_SEGMENT; result <= 0; result++)
+    for (int result = GLINT_BLOOM_ERR_SEEDED; result <= 0; result++)
         cr_assert_eq(strcmp(glint_bloom_strerror(result), "unknown result") == 0, result == -17);
     cr_assert_str_eq(glint_bloom_strerror(1), "unknown result");
     cr_assert_str_eq(glint_bloom_strerror(-1000), "unknown result");
@@ -81,7 +81,7 @@ Test(public, names)
     cr_assert_eq(glint_bloom_layout_named("", &layout), GLINT_BLOOM_ERR_LAYOUT);
     cr_assert_str_eq(glint_bloom_scheme_name(GLINT_BLOOM_XXH64), "xxh64");
     cr_assert_str_eq(glint_bloom_layout_name(GLINT_BLOOM_BLOCK512), "block512");
-    cr_assert_null(glint_bloom_scheme_name((enum glint_bloom_scheme)8));
+    cr_assert_null(glint_bloom_scheme_name((enum glint_bloom_scheme)9));
     cr_assert_null(glint_bloom_layout_name((enum glint_bloom_layout) - 1));
 }
 

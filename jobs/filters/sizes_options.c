@@ -1,0 +1,81 @@
+/* The options that say how filters are sized and hashed. */
+#include "jobs/filters/sizes.h"
+#include "jobs/generate/draw.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { POLY_ABS_SEEDS_END = 100 };
+
+int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
+{
+    const char *layout = glint_job_option(args, "layout"),
+               *scheme = glint_job_option(args, "scheme");
+    if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
+        return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512 or split-block",
+                           "--layout \"%s\" is no layout", layout);
+    out->scheme = bloom_layout_scheme(out->layout);
+    if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
+        return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE,
+                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide "
+                       "or xxh64",
+                       "--scheme \"%s\" is no scheme", scheme);
+}
+
+int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
+                 struct bloom_sizing *out)
+{
+    struct bloom_sizing kind;
+    char about[128];
+    if (sizes_kind(g, args, &kind) != 0) return glint_error(g)->code;
+    enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
+    if (result == BLOOM_OK) return sizes_seed(g, args, out);
+    snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
+             bloom_layout_name(kind.layout));
+    return sizes_fail(g, result, about);
+}
+
+int sizes_probability(struct glint *g, const char *text, double *out)
+{
+    struct glint_slice s = {(const uint8_t *)text, strlen(text)};
+    if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "a false positive probability such as 0.01",
+                       "P \"%s\" is not a number between 0 and 1", text);
+}
+
+/* ---- --seeds */
+
+void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
+{
+    const uint64_t stream = draw_stream(seed);
+    const uint64_t end = scheme == BLOOM_POLY_ABS ? POLY_ABS_SEEDS_END : (uint64_t)INT32_MAX + 1;
+    for (uint32_t i = 0; i < BLOOM_K_MAX; i++) {
+        const uint32_t drawn = (uint32_t)draw_below(stream, i, end);
+        static_assert(sizeof drawn == BLOOM_SEED_BYTES, "little-endian, as the library wants it");
+        memcpy(out + i * sizeof drawn, &drawn, sizeof drawn);
+    }
+}
+
+int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random)
+{
+    const char *name = glint_job_option(args, "seeds");
+    *out_random = strcmp(name, "random") == 0;
+    if (*out_random || strcmp(name, "published") == 0) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "published or random", "--seeds \"%s\" is neither",
+                       name);
+}
+
+int sizes_seed(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *sizing)
+{
+    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
+    bool random;
+    const int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
+    if (sizes_seeds_option(g, args, &random) != 0 || !random) return glint_error(g)->code;
+    sizes_draw_seeds(sizing->scheme, (uint64_t)seed, seeds);
+    if (bloom_sizing_seed(sizing, seeds) == BLOOM_OK) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "--scheme poly-abs or --scheme poly-mod",
+                       "--seeds random: the scheme %s has no seeds",
+                       bloom_scheme_name(sizing->scheme));
+}
