@@ -99,10 +99,17 @@ static int choose_strategy(struct plan *p, struct glint_rdd *lines)
 /* --coding: how strategy indexes writes an index. */
 static int choose_coding(struct plan *p, const char *name)
 {
-    bool fixed = strcmp(name, "fixed") == 0;
-    p->lists = fixed ? BLOOM_LISTS_FIXED : BLOOM_LISTS_VARINT;
-    if (fixed || strcmp(name, "varint") == 0) return 0;
-    return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint or fixed", "--coding \"%s\" is none", name);
+    static const struct {
+        const char *name;
+        enum bloom_way way;
+    } codings[] = {
+        {"varint", BLOOM_LISTS_VARINT}, {"fixed", BLOOM_LISTS_FIXED}, {"vint", BLOOM_LISTS_VINT}};
+    for (uint32_t i = 0; i < sizeof codings / sizeof *codings; i++) {
+        p->lists = codings[i].way;
+        if (strcmp(name, codings[i].name) == 0) return 0;
+    }
+    return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint, fixed or vint", "--coding \"%s\" is none",
+                       name);
 }
 
 /* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
@@ -180,7 +187,8 @@ static const struct glint_job_option options[] = {
     SIZES_OPTIONS,
     {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials, segments"},
     SEGMENTS_OPTION,
-    {"coding", "NAME", "varint", "how strategy indexes writes an index: varint, fixed"},
+    {"coding", "NAME", "varint",
+     "how strategy indexes writes an index: varint, fixed, or vint, as Hadoop does"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_build_job = {

@@ -2,18 +2,14 @@
  * compares all. */
 #include "jobs/filters/bloom_chain.h"
 
+#include "jobs/filters/index_codes.h"
+
 #include <assert.h>
 
 enum { SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
 
-const char *const bloom_way_names[BLOOM_WAYS] = {"lists-fixed", "lists-varint", "partials"};
-
-static uint64_t varint_bytes(uint64_t m)
-{
-    uint64_t bytes = 1;
-    for (m >>= 7; m > 0; m >>= 7) bytes++;
-    return bytes;
-}
+const char *const bloom_way_names[BLOOM_WAYS] = {"lists-fixed", "lists-varint", "lists-vint",
+                                                 "lists-once", "partials"};
 
 uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tasks)
 {
@@ -21,8 +17,11 @@ uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tas
     uint64_t bytes = 0, fixed = bloom_indexes_are_wide(&s->params[0]) ? 8 : 4;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct bloom_params *p = &s->params[i];
-        uint64_t v = way == BLOOM_LISTS_FIXED ? fixed : varint_bytes(p->m);
-        bytes += way == BLOOM_PARTIALS ? tasks * bloom_bytes(p->m) : p->k * p->n * v;
+        const uint64_t v = way == BLOOM_LISTS_FIXED  ? fixed
+                           : way == BLOOM_LISTS_VINT ? vint_bytes(p->m - 1)
+                                                     : varint_bytes(p->m - 1);
+        bytes += way == BLOOM_PARTIALS ? tasks * (bloom_bytes(p->m) + BLOOM_PARTIAL_EXTRA)
+                                       : p->k * p->n * v;
     }
     return bytes;
 }
@@ -87,7 +86,7 @@ struct glint_rdd *bloom_chain(struct glint_rdd *lines, const struct sizes *s, en
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, f);
-    glint_args_i64(args, "fixed", way == BLOOM_LISTS_FIXED);
+    glint_args_i64(args, "way", way);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
     return way == BLOOM_PARTIALS ? by_partials(lines, s->text, args)
                                  : by_lists(lines, s->text, args);

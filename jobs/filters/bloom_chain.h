@@ -9,13 +9,17 @@ enum bloom_way {
     BLOOM_LISTS_FIXED,  /* each row's k bit indexes, in 4 bytes each, or 8 where
                            they are wide */
     BLOOM_LISTS_VARINT, /* the same, 7 bits to a byte */
+    BLOOM_LISTS_VINT,   /* the same, as Hadoop's VIntWritable */
+    BLOOM_LISTS_ONCE,   /* as varints, each index of a key once per task: tasks remember them, in a
+                           filter per key */
     BLOOM_PARTIALS,     /* of each task a filter per key */
     BLOOM_WAYS,
 };
 extern const char *const bloom_way_names[BLOOM_WAYS];
 
-/* Bytes between the stages as the papers' formulas have them: k n v and tasks x
- * sum of m / 8. */
+/* Bytes between the stages as the papers' formulas have them: k n v, v of a filter's largest index,
+ * and tasks x sum of (m / 8 + BLOOM_PARTIAL_EXTRA). */
+enum { BLOOM_PARTIAL_EXTRA = 8 }; /* the multi-set paper's filters carry m and k */
 uint64_t bloom_way_bytes(const struct sizes *s, enum bloom_way way, uint64_t tasks);
 /* The cheaper one of varint lists and partials, of those that fit a slot's
  * memory. */

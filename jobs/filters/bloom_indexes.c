@@ -1,54 +1,12 @@
 /* Strategy indexes: rows become lists of bit indexes, lists of a key are joined, filters filled
  * from them. */
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/index_codes.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 64 * 1024, VARINT_MAX = 10, FILL_INDEXES = 4096 };
-
-/* Varints of up to 35 bits without a branch per byte: the groups of 7 bits are spread over 5 bytes,
- * all but the last get their top bit. Writes 8 bytes, answers how many count. */
-static inline uint32_t put_narrow(uint8_t *at, uint32_t v)
-{
-    uint64_t spread = (v & 0x7fu) | (uint64_t)(v & 0x3f80u) << 1 | (uint64_t)(v & 0x1fc000u) << 2 |
-                      (uint64_t)(v & 0xfe00000u) << 3 | (uint64_t)(v >> 28) << 32;
-    uint32_t size = (uint32_t)(38 - __builtin_clz(v | 1)) / 7;
-    spread |= 0x8080808080808080u & (((uint64_t)1 << (8 * size - 8)) - 1);
-    memcpy(at, &spread, sizeof spread);
-    return size;
-}
-
-static inline uint32_t put_wide(uint8_t *at, uint64_t v)
-{
-    uint32_t size = 0;
-    for (; v >= 0x80; v >>= 7) at[size++] = (uint8_t)(v | 0x80);
-    at[size++] = (uint8_t)v;
-    return size;
-}
-
-/* The varint at `at`, of which 8 bytes may be read; 0 where it has more than 5 bytes. */
-static inline uint32_t get_narrow(const uint8_t *at, uint32_t *out)
-{
-    uint64_t w;
-    memcpy(&w, at, sizeof w);
-    uint32_t size = ((uint32_t)__builtin_ctzll(~w & 0x8080808080808080u) >> 3) + 1;
-    w &= UINT64_MAX >> (64 - 8 * size);
-    *out = (uint32_t)((w & 0x7f) | (w & 0x7f00) >> 1 | (w & 0x7f0000) >> 2 | (w & 0x7f000000) >> 3 |
-                      (w & 0x0f00000000) >> 4);
-    return size <= 5 ? size : 0;
-}
-
-static uint32_t get_wide(const uint8_t *at, const uint8_t *end, uint64_t *out)
-{
-    uint64_t v = 0;
-    for (uint32_t n = 0; n < VARINT_MAX && at + n < end; n++) {
-        v |= (uint64_t)(at[n] & 0x7f) << (7 * n);
-        *out = v;
-        if (at[n] < 0x80) return n + 1;
-    }
-    return 0;
-}
+enum { PIECE_BYTES = 64 * 1024, FILL_INDEXES = 4096 };
 
 /* ---- bloom.rating_indexes, bloom.text_indexes */
 
@@ -63,8 +21,9 @@ struct indexes_state {
     struct bloom_set set; /* the parameters; its bits are never touched */
     uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     uint8_t *bytes;
-    int64_t fixed; /* indexes as they are in memory, without coding */
-    int between;   /* counter */
+    int64_t way;           /* enum bloom_way, of lists */
+    struct bloom_set seen; /* LISTS_ONCE: which indexes the task has emitted */
+    int between;           /* counter */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
 
@@ -72,16 +31,18 @@ static int indexes_open(struct glint_task *task, void *state)
 {
     struct indexes_state *s = state;
     int r = bloom_input_open(task, &s->input);
-    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
+    if (r == 0) r = glint_arg_i64(task, "way", &s->way);
     if (r != 0) return r;
     s->between = glint_counter(task, BLOOM_BETWEEN);
     enum bloom_result result =
         bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
+    if (result == BLOOM_OK && s->way == BLOOM_LISTS_ONCE)
+        result = bloom_set_init(&s->seen, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * s->set.k;
     s->indexes = glint_scratch(task, cells * sizeof *s->indexes);
-    s->bytes = glint_scratch(task, cells * VARINT_MAX + sizeof(uint64_t));
+    s->bytes = glint_scratch(task, cells * INDEX_CODE_MAX + INDEX_CODE_SLACK);
     return s->indexes != NULL && s->bytes != NULL && s->between >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
@@ -91,19 +52,41 @@ static inline uint32_t row_k(const struct indexes_state *s, uint32_t row)
     return s->input.sizes.params[s->input.filter[row]].k;
 }
 
-static uint32_t encode_row(const struct indexes_state *s, uint32_t row, uint8_t *out)
+static inline uint64_t index_at(const struct indexes_state *s, uint64_t at)
+{
+    return s->set.wide ? s->indexes[at] : ((const uint32_t *)s->indexes)[at];
+}
+
+/* Whether the task emits this index of the key for the first time. */
+static bool is_new(struct indexes_state *s, uint32_t row, uint64_t index)
+{
+    if (s->way != BLOOM_LISTS_ONCE) return true;
+    uint8_t *byte = bloom_set_filter(&s->seen, s->input.filter[row]).bits + index / 8;
+    const uint8_t bit = (uint8_t)(1u << index % 8);
+    const bool set = (*byte & bit) != 0;
+    *byte |= bit;
+    return !set;
+}
+
+static uint32_t encode_row(struct indexes_state *s, uint32_t row, uint8_t *out)
 {
     const uint64_t first = (uint64_t)row * s->set.k;
     const uint32_t k = row_k(s, row), *narrow = (const uint32_t *)s->indexes + first;
     uint32_t used = 0;
-    if (s->set.wide)
-        for (uint32_t i = 0; i < k; i++) used += put_wide(out + used, s->indexes[first + i]);
-    else
-        for (uint32_t i = 0; i < k; i++) used += put_narrow(out + used, narrow[i]);
+    if (s->way == BLOOM_LISTS_VARINT && !s->set.wide) {
+        for (uint32_t i = 0; i < k; i++) used += put_varint_narrow(out + used, narrow[i]);
+        return used;
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        const uint64_t index = index_at(s, first + i);
+        if (!is_new(s, row, index)) continue;
+        used += s->way == BLOOM_LISTS_VINT ? put_vint(out + used, index)
+                                           : put_varint(out + used, index);
+    }
     return used;
 }
 
-/* The rows' lists one behind the other, in varints. Answers their bytes. */
+/* The rows' lists one behind the other, in codes. Returns their bytes. */
 static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
 {
     uint32_t used = 0;
@@ -140,13 +123,14 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     else
         bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
-    const uint32_t used = s->fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
-    const uint64_t size = s->fixed ? (uint64_t)rows.rows * s->set.k * fixed_bytes(&s->set) : used;
+    const bool fixed = s->way == BLOOM_LISTS_FIXED;
+    const uint32_t used = fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
+    const uint64_t size = fixed ? (uint64_t)rows.rows * s->set.k * fixed_bytes(&s->set) : used;
     glint_count_add(task, s->between, used);
     struct glint_batch batch = {.rows = rows.rows,
                                 .key = fields_key_column(&s->input.fields),
                                 .value = {.type = GLINT_BYTES,
-                                          .base = s->fixed ? (uint8_t *)s->indexes : s->bytes,
+                                          .base = fixed ? (uint8_t *)s->indexes : s->bytes,
                                           .size = size,
                                           .start = s->start,
                                           .end = s->end},
@@ -158,7 +142,9 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
 static void indexes_close(struct glint_task *task, void *state)
 {
     (void)task;
-    bloom_set_fini(&((struct indexes_state *)state)->set);
+    struct indexes_state *s = state;
+    bloom_set_fini(&s->set);
+    bloom_set_fini(&s->seen);
 }
 
 #define INDEXES_FUNCTION(name_, key_)                                                              \
@@ -195,7 +181,7 @@ struct fill_state {
     const struct bloom_params *params; /* of the key at hand */
     uint8_t *memory; /* BLOOM_HEADER_MAX, then the bits; as large as the largest filter */
     uint64_t size;
-    int64_t fixed;
+    int64_t way;             /* enum bloom_way, of lists */
     struct bloom_set target; /* one filter over the bits in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
@@ -207,7 +193,7 @@ static int fill_open(struct glint_task *task, void *state)
 {
     struct fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
-    if (r == 0) r = glint_arg_i64(task, "fixed", &s->fixed);
+    if (r == 0) r = glint_arg_i64(task, "way", &s->way);
     for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
@@ -246,8 +232,26 @@ static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const ui
     const bool wide = s->target.wide;
     uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
     for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
-        size = wide ? get_wide(at, end, &s->indexes[count]) : get_narrow(at, &narrow[count]);
+        size =
+            wide ? get_varint(at, end, &s->indexes[count]) : get_varint_narrow(at, &narrow[count]);
     return size > 0 && at <= end && set_bits(s, count) ? (uint64_t)(at - from) : 0;
+}
+
+/* The same of Hadoop's codes. */
+static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+{
+    const uint8_t *at = from;
+    uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
+    for (; at < end && count < FILL_INDEXES; at += size, count++) {
+        uint64_t index;
+        size = get_vint(at, end, &index);
+        if (size == 0 || (!s->target.wide && index > UINT32_MAX)) return 0;
+        if (s->target.wide)
+            s->indexes[count] = index;
+        else
+            narrow[count] = (uint32_t)index;
+    }
+    return set_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
 /* The same where they are not coded. */
@@ -268,7 +272,9 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     struct fill_state *s = state;
     const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
     while (at < end) {
-        uint64_t read = s->fixed ? fill_fixed(s, at, end) : fill_varints(s, at, end);
+        const uint64_t read = s->way == BLOOM_LISTS_FIXED  ? fill_fixed(s, at, end)
+                              : s->way == BLOOM_LISTS_VINT ? fill_vints(s, at, end)
+                                                           : fill_varints(s, at, end);
         if (read == 0)
             return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
         at += read;

@@ -30,6 +30,7 @@ struct comparison {
     struct sizes sizes;
     const char *input;
     int64_t repeats;
+    bool wanted[BLOOM_WAYS];
     struct text_table table;
     struct measured ways[BLOOM_WAYS]; /* at the p and mappers at hand */
 };
@@ -107,6 +108,7 @@ static int explain(const struct comparison *c, struct glint_rdd *lines, const ch
 {
     int r = 0;
     for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
+        if (!c->wanted[way]) continue;
         glint_note(c->g, "%s, which are counted and not saved:", bloom_way_names[way]);
         r = glint_save_as_msgpack_file(bloom_chain(lines, &c->sizes, way, &c->fields), output);
     }
@@ -125,11 +127,32 @@ static int compare_ways(struct comparison *c, const struct list_f64 *p,
         if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
         if (r == 0 && glint_explaining(c->g)) return explain(c, lines, args->positional[1]);
-        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) r = measure(c, lines, way);
-        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++)
-            add_line(c, probability, glint_partitions(lines), way);
+        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
+            if (!c->wanted[way]) continue;
+            r = measure(c, lines, way);
+            if (r == 0) add_line(c, probability, glint_partitions(lines), way);
+        }
     }
     return r;
+}
+
+static int ways_option(struct comparison *c, const struct glint_job_args *args)
+{
+    struct list_cursor cursor = {NULL, false};
+    struct glint_slice item;
+    while (list_next(&cursor, glint_job_option(args, "ways"), &item)) {
+        int way = 0;
+        while (way < BLOOM_WAYS && (strlen(bloom_way_names[way]) != item.size ||
+                                    memcmp(bloom_way_names[way], item.data, item.size) != 0))
+            way++;
+        if (way == BLOOM_WAYS)
+            return glint_abort(c->g, GLINT_E_BAD_VALUE,
+                               "lists-fixed, lists-varint, lists-vint, lists-once, partials",
+                               "--ways: \"%.*s\" is none", (int)(item.size > 100 ? 100 : item.size),
+                               (const char *)item.data);
+        c->wanted[way] = true;
+    }
+    return 0;
 }
 
 static int constructions_run(struct glint *g, const struct glint_job_args *args)
@@ -138,7 +161,8 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct list_f64 p;
     struct list_i64 mappers;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (fields_options(g, args, &c.fields) != 0 || list_probabilities(g, args, "p", &p) != 0 ||
+    if (ways_option(&c, args) != 0 || fields_options(g, args, &c.fields) != 0 ||
+        list_probabilities(g, args, "p", &p) != 0 ||
         list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0)
         return glint_error(g)->code;
     text_table_add(
@@ -158,6 +182,8 @@ static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01", "false positive probabilities"},
+    {"ways", "NAME,...", "lists-fixed,lists-varint,partials",
+     "which: also lists-vint, as Hadoop writes numbers, and lists-once, each index once per task"},
     {"mappers", "N,...", "1,4,16,64", "map tasks; fewer where INPUT has fewer rows"},
     SIZES_OPTIONS,
     {"repeats", "N", "0", "how often to measure times; 0: only bytes, the same in every run"},
@@ -169,7 +195,8 @@ const struct glint_job constructions_job = {
     .help =
         "Builds the filters of INPUT's keys by lists of indexes, of fixed size and as varints, "
         "and by partial filters, and saves a line per P, mappers and way: the bytes between the "
-        "stages by formula (k n v; mappers x sum of m / 8), as they are made, and as they move, "
+        "stages by formula (k n v; mappers x sum of (m / 8 + 8)), as they are made, and as they "
+        "move, "
         "packed and with their keys; records; whether bloom-build's auto would take the way "
         "with so many tasks; and with --repeats the median, least and greatest wall time and "
         "the CPU time of this process, which on a cluster is the driver's.",

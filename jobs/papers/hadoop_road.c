@@ -254,7 +254,7 @@ static int run_road(struct road *o, const char *const *paths, const char *filter
     if (r != 0) return r;
     struct glint_args *args = glint_args(o->g);
     fields_args(args, &o->fields);
-    glint_args_i64(args, "fixed", true);
+    glint_args_i64(args, "way", BLOOM_LISTS_FIXED);
     glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
     struct glint_rdd *filters = filters_of(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
