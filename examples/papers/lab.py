@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -166,14 +167,16 @@ class Lab(Record):
     # ---- Jobs
 
     def _start(self, arguments):
-        """glint with these arguments: what it printed, and what it used."""
+        """glint with these arguments: what it printed, its CPU seconds, and the peak of its memory in bytes. `time`
+        measures the peak: wait4 would have that of this process too, which a child has before its exec."""
         command = ["glint", *map(str, arguments)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            process = subprocess.Popen(["time", "-q", "-f", "%M", *command], stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err, process_group=0)
             try:
                 _, status, usage = os.wait4(process.pid, 0)
             except BaseException:
-                process.terminate()
+                os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
                 raise
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -183,7 +186,8 @@ class Lab(Record):
                 texts.append(file.read().decode("utf-8", "replace"))
         if process.returncode != 0:
             raise Failure(f"{' '.join(command)}\nexit status {process.returncode}\n{texts[1]}")
-        return texts[0], usage
+        peak_kb = texts[1].rstrip().rpartition("\n")[2]
+        return texts[0], usage.ru_utime + usage.ru_stime, 1024 * int(peak_kb)
 
     def run(self, *arguments):
         """glint with these arguments: what it printed."""
@@ -191,10 +195,10 @@ class Lab(Record):
 
     def submit(self, job, *arguments):
         """A job, by default on all processors; outputs are replaced, rows that do not fit skipped."""
-        text, usage = self._start(["submit", job, "--overwrite", "--json", "--bad-rows", "skip", *arguments])
+        text, cpu_s, peak = self._start(["submit", job, "--overwrite", "--json", "--bad-rows", "skip", *arguments])
         output, _, last = text.rstrip("\n").rpartition("\n")
         done = json.loads(last)
-        return Done(done, done["elapsed_ms"] / 1e3, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, output)
+        return Done(done, done["elapsed_ms"] / 1e3, cpu_s, peak, output)
 
     def repeats(self, usual=5):
         """How often to measure a time."""
