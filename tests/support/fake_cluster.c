@@ -162,6 +162,7 @@ static void act_on(struct node *n, enum fake_act act, int value)
     case FAKE_DAEMON_ENDS: end_daemon(n); break;
     case FAKE_DAEMON_STARTS: open_daemon(n, true); break;
     case FAKE_BAD_FRAME: say(p->control, FRAME_QUEUED, 1, NULL); break;
+    case FAKE_QUEUED: say(n->driver, FRAME_QUEUED, (uint64_t)value, NULL); break;
     case FAKE_ADMIT: admit_next(n); break;
     }
     buffer_fini(&payload);

@@ -63,6 +63,7 @@ enum fake_act {
     FAKE_DAEMON_ENDS,   /* the daemon's connection ends, its port closes */
     FAKE_DAEMON_STARTS, /* one that stays away opens its port */
     FAKE_BAD_FRAME,     /* the process sends what only a daemon may send */
+    FAKE_QUEUED,        /* the daemon, asked before, says that the job is at place `value` */
     FAKE_ADMIT,         /* the daemon, asked before, gives the driver a process */
 };
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value);

@@ -4,19 +4,34 @@
 
 TestSuite(remote_order, .init = enter, .fini = leave);
 
-/* A daemon whose executor serves another job, until act(node, FAKE_ADMIT). */
+/* A daemon whose executor serves another job, until act(node, FAKE_ADMIT). It says so when it is
+ * asked, or with is_busy_and_slow when say_busy tells it to. */
 static void is_busy(uint32_t node)
 {
     nodes[node].queue = 1;
     nodes[node].keeps_queue = true;
 }
 
+static void is_busy_and_slow(uint32_t node)
+{
+    nodes[node].keeps_queue = true;
+}
+
+/* It is asked for the n-th time, and says that it is busy. */
+static void say_busy(uint32_t node, uint32_t n)
+{
+    UNTIL_TRUE(nodes[node].admits == n);
+    act(node, FAKE_QUEUED, 1);
+}
+
 Test(remote_order, nothing_is_kept_above_what_it_waits_for)
 {
-    is_busy(0);
+    is_busy_and_slow(0);
     cluster.executors_min = 2;
     start(2);
-    UNTIL_TRUE(nodes[1].admits == 1 && nodes[1].leaves == 1);
+    UNTIL_TRUE(nodes[1].admits == 1);
+    say_busy(0, 1);
+    UNTIL_TRUE(nodes[1].leaves == 1);
     cr_expect_eq(nodes[0].leaves, 0);
     act(0, FAKE_ADMIT, 0);
     UNTIL_TRUE(context.driver.executors == 2);
@@ -44,10 +59,12 @@ Test(remote_order, it_is_that_of_ids_and_not_of_the_file)
 {
     nodes[0].name = "e2";
     nodes[1].name = "e1";
-    is_busy(1);
+    is_busy_and_slow(1);
     cluster.executors_min = 2;
     start(2);
-    UNTIL_TRUE(nodes[0].admits == 1 && nodes[0].leaves == 1);
+    UNTIL_TRUE(nodes[0].admits == 1);
+    say_busy(1, 1);
+    UNTIL_TRUE(nodes[0].leaves == 1);
     act(1, FAKE_ADMIT, 0);
     UNTIL_TRUE(context.driver.executors == 2);
     cr_expect_eq(nodes[1].leaves, 0);
@@ -69,11 +86,14 @@ Test(remote_order, a_busy_one_that_is_not_needed_keeps_nobody_waiting)
 /* Two of three, two of them busy: the third is free, and others may have it meanwhile. */
 Test(remote_order, the_highest_of_three_is_given_back_until_another_is_there)
 {
-    is_busy(0);
-    is_busy(1);
+    is_busy_and_slow(0);
+    is_busy_and_slow(1);
     cluster.executors_min = 2;
     start(3);
-    UNTIL_TRUE(nodes[2].admits == 1 && nodes[2].leaves == 1);
+    UNTIL_TRUE(nodes[2].admits == 1);
+    say_busy(0, 1);
+    say_busy(1, 1);
+    UNTIL_TRUE(nodes[2].leaves == 1);
     cr_expect_eq(nodes[0].admits, 1);
     cr_expect_eq(nodes[1].admits, 1);
     act(1, FAKE_ADMIT, 0);
@@ -86,15 +106,17 @@ Test(remote_order, the_highest_of_three_is_given_back_until_another_is_there)
 /* Three of three, the first busy: it waits in that queue only. */
 Test(remote_order, queues_above_are_left)
 {
-    is_busy(0);
-    is_busy(1);
-    is_busy(2);
+    for (uint32_t i = 0; i < 3; i++) is_busy_and_slow(i);
     cluster.executors_min = 3;
     start(3);
+    for (uint32_t i = 0; i < 3; i++) say_busy(i, 1);
     UNTIL_TRUE(nodes[1].leaves == 1 && nodes[2].leaves == 1);
     cr_expect_eq(nodes[0].leaves, 0);
     act(0, FAKE_ADMIT, 0);
-    UNTIL_TRUE(nodes[1].admits == 2 && nodes[2].admits == 2 && nodes[2].leaves == 2);
+    UNTIL_TRUE(nodes[1].admits == 2 && nodes[2].admits == 2);
+    say_busy(1, 2);
+    say_busy(2, 2);
+    UNTIL_TRUE(nodes[2].leaves == 2);
     cr_expect_eq(nodes[1].leaves, 1);
     act(1, FAKE_ADMIT, 0);
     UNTIL_TRUE(nodes[2].admits == 3);
@@ -141,11 +163,13 @@ Test(remote_order, start_counts_while_it_keeps_one)
 
 Test(remote_order, start_does_not_count_while_it_only_waits)
 {
-    is_busy(0);
+    is_busy_and_slow(0);
     cluster.executors_min = 2;
     cluster.start_ms = 2000;
     cluster.heartbeat = (struct liveness_limits){100 * MS, 5000 * MS, 10000 * MS};
     start(2);
+    UNTIL_TRUE(nodes[1].admits == 1);
+    say_busy(0, 1);
     UNTIL_TRUE(nodes[1].leaves == 1);
     const uint32_t before = nodes[0].daemon_pings;
     UNTIL_TRUE(nodes[0].daemon_pings >= before + 30); /* start_ms are over */
