@@ -12,6 +12,7 @@
 #define KEEP_BYTES       (64 * KIB) /* of the buffer for frames that come in pieces */
 #define UNPROVED_MAX     HELLO_BYTES_MAX
 #define MAGIC_BYTES      4u
+#define PENDING_BYTES    (64 * KIB) /* of answers by TLS itself that a peer does not read */
 
 static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
 static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];
@@ -239,10 +240,11 @@ static void take_secret(struct conn *c, struct glint_slice bytes)
             if (n > 0) take(c, plain_buffer, (uint64_t)n);
         }
     }
-    if (n < 0) {
-        conn_flush(c);
-        conn_fail(c, &why);
-    }
+    if (n >= 0 && tls_pending(c->tls) > PENDING_BYTES)
+        n = error_set(&why, GLINT_E_PROTOCOL, NULL,
+                      "the other side asks for new keys, and does not read them");
+    if (tls_pending(c->tls) > 0) conn_flush(c); /* what answers a KeyUpdate, or an alert */
+    if (n < 0) conn_fail(c, &why);
 }
 
 /* ---- The socket */

@@ -44,6 +44,7 @@ struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *memory;
     unsigned options;
+    uint64_t key_records;
     struct keys keys;
 };
 
@@ -52,6 +53,7 @@ struct tls {
     enum secret_kind kind; /* of the key that the handshake has used last */
     struct glint_slice in; /* fed, not taken yet */
     struct buffer out;
+    uint64_t key_records, key_records_max; /* written with the key at hand */
     bool known; /* a key that it has named was found */
     bool ready, starved; /* starved: `out` could not grow */
 };
@@ -220,11 +222,18 @@ struct tls_context *tls_context_create(const struct secrets *secrets, unsigned o
         return NULL;
     }
     c->options = options;
+    c->key_records = TLS_KEY_RECORDS;
     if (context_set_up(c, secrets)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");
     return NULL;
+}
+
+void tls_context_set_key_records(struct tls_context *c, uint64_t records)
+{
+    assert(records > 0);
+    c->key_records = records;
 }
 
 void tls_context_destroy(struct tls_context *c)
@@ -250,6 +259,7 @@ static bool session_set_up(struct tls *t, const struct tls_context *c)
     t->ssl = SSL_new(c->ssl);
     BIO *bio = t->ssl != NULL ? BIO_new(c->memory) : NULL;
     if (bio == NULL) return false;
+    t->key_records_max = c->key_records;
     SSL_set_app_data(t->ssl, t);
     BIO_set_data(bio, t);
     BIO_set_init(bio, 1);
@@ -341,12 +351,24 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
     return r;
 }
 
+/* So many more records: the KeyUpdate goes out before them where they would be too many. */
+static int count_records(struct tls *t, uint64_t records, struct glint_error *error)
+{
+    t->key_records += records;
+    if (t->key_records <= t->key_records_max) return 0;
+    t->key_records = records;
+    if (SSL_key_update(t->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1) return 0;
+    ERR_clear_error();
+    return error_set(error, GLINT_E_SYSTEM, NULL, "TLS cannot renew its key");
+}
+
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
 {
     uint64_t records = in.size / TLS_RECORD_BYTES + 1;
     assert(t->ready);
     if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
     forget_errors();
+    if (count_records(t, records, error) != 0) return error->code;
     while (in.size > 0) {
         size_t n = 0;
         int answer = SSL_write_ex(t->ssl, in.data, in.size, &n);
@@ -368,6 +390,11 @@ bool tls_ready(const struct tls *t)
 bool tls_is_known(const struct tls *t)
 {
     return t->known;
+}
+
+uint64_t tls_pending(const struct tls *t)
+{
+    return t->out.size;
 }
 
 enum secret_kind tls_kind(const struct tls *t)

@@ -12,6 +12,9 @@
 #define TLS_RECORD_BYTES                                                                           \
     16384u /* at most, of plain bytes: writes of multiples of it fill records */
 
+/* RFC 8446, 5.5: at most 2^24.5 full records with one key. */
+#define TLS_KEY_RECORDS (UINT64_C(1) << 23)
+
 struct tls_context; /* outlives its sessions; one thread */
 enum tls_option {
     /* For more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
@@ -25,6 +28,8 @@ struct tls_context *tls_context_create(const struct secrets *secrets, unsigned o
 /* Handshakes that begin from now on use these secrets; open sessions stay. False: OpenSSL failed,
  * and nothing has changed. */
 bool tls_context_set(struct tls_context *c, const struct secrets *secrets);
+/* For tests: after how many records a session renews the key that it writes with. */
+void tls_context_set_key_records(struct tls_context *c, uint64_t records);
 void tls_context_destroy(struct tls_context *c);
 
 struct tls; /* one connection's; one thread */
@@ -39,9 +44,12 @@ int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error);
 /* Plain bytes, of one record, at most `capacity`, straight to `out`: how many, 0: all that was fed
  * is taken, negative: a code (PROTOCOL: bytes were changed; CONNECTION: it has ended). */
 int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error *error);
-/* Encrypts; what is to be sent stands in tls_output. Before the handshake is done nothing may be
- * written. 0 or a code. */
+/* Encrypts, and what is to be sent is in tls_output. The key is renewed (KeyUpdate) between two
+ * calls, after TLS_KEY_RECORDS, long before AES-GCM's limit. Before the handshake is done nothing
+ * may be written. 0 or a code. */
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
+/* Bytes that wait in tls_output: also answers that OpenSSL gives by itself, to a KeyUpdate. */
+uint64_t tls_pending(const struct tls *t);
 bool tls_ready(const struct tls *t); /* the handshake is done */
 /* The side that dials has shown that it knows a key, by a ClientHello; it may be one that somebody
  * has recorded. Of the accepting side, while no call has failed. */

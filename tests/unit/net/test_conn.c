@@ -413,6 +413,29 @@ Test(conn, a_receiver_that_stands_still_is_given_up)
     (void)error;
 }
 
+Test(conn, data_goes_on_while_keys_are_renewed)
+{
+    uint8_t *data = data_of(8 * MIB, 5);
+    world_open(1);
+    tls_context_set_key_records(world.server_tls, 5); /* each 64 KiB, and more often */
+    tls_context_set_key_records(world.client_tls, 7);
+    world_connect();
+    server->wants_data = client->wants_data = true;
+    for (unsigned i = 1; i <= 3; i++) {
+        cr_assert(world_send(server, i * 10000, i) && world_send(client, i * 20000, i));
+        cr_assert(send_data(server, data, 8 * MIB, i) && send_data(client, data, 8 * MIB, i));
+        WORLD_WAIT(server->datas == i && client->datas == i && server->frames == i &&
+                   client->frames == i);
+        cr_assert_not(world.late);
+        cr_assert(memcmp(client->into, data, 8 * MIB) == 0);
+        cr_assert(memcmp(server->into, data, 8 * MIB) == 0);
+        cr_assert(world_is_filled(server->last, i * 20000, i));
+    }
+    WORLD_WAIT(server->sent == 3 && client->sent == 3);
+    world_close();
+    free(data);
+}
+
 /* A frame of 12 bytes takes hundreds: what waits is bounded by memory, not by bytes of the wire. */
 Test(conn, small_frames_that_wait_count_by_their_memory)
 {

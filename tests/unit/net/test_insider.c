@@ -313,3 +313,51 @@ Test(insider, one_with_the_key_who_says_no_hello_is_given_up)
         }
     }
 }
+
+/* ---- OpenSSL as it comes, with our key */
+
+static int use_right_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
+                         SSL_SESSION **out)
+{
+    uint8_t key[32];
+    struct secret secret;
+    for (unsigned i = 0; i < SECRET_BYTES; i++) secret.bytes[i] = (uint8_t)(i * 7); /* conn_world */
+    use_wrong_key(ssl, md, id, id_size, out);
+    return secret_expand(&secret, "glint peer 1", key, sizeof key) &&
+           SSL_SESSION_set1_master_key(*out, key, sizeof key);
+}
+
+/* Asks for new keys for as long as it can send, and reads nothing. */
+static void *asks_for_keys_main(void *arg)
+{
+    uint8_t hello[FRAME_HEADER_BYTES + HELLO_BYTES_MAX];
+    int s = dial_gate();
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_psk_use_session_callback(context, use_right_key);
+    SSL *ssl = SSL_new(context);
+    (void)arg;
+    SSL_set_app_data(ssl, key_name);
+    SSL_set_fd(ssl, s);
+    if (SSL_connect(ssl) != 1 || SSL_write(ssl, hello, (int)hello_bytes(hello)) <= 0) abort();
+    while (SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl) == 1)
+        continue;
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    close(s);
+    return NULL;
+}
+
+Test(insider, one_that_asks_for_new_keys_and_reads_none_is_given_up)
+{
+    pthread_t thread;
+    world_open(1);
+    signal(SIGPIPE, SIG_IGN);
+    learn_key_name();
+    cr_assert_eq(pthread_create(&thread, NULL, asks_for_keys_main, NULL), 0);
+    WORLD_WAIT(server->closed);
+    cr_assert_not(world.late);
+    cr_expect_eq(server->why.code, GLINT_E_PROTOCOL);
+    cr_expect_not_null(strstr(server->why.cause, "asks for new keys"), "%s", server->why.cause);
+    pthread_join(thread, NULL);
+    world_close();
+}
