@@ -109,6 +109,7 @@ struct post {
     uint64_t place, place_noted; /* in its queue, 0: in none; the one that a person knows */
     uint64_t queued_ns;          /* since when */
     bool reached;                /* its daemon was there the last time it was dialled */
+    uint32_t auth_failures;      /* in a row: TLS failed */
     bool noted;                  /* a person knows that it is not there */
     bool drained;                /* it was asked to end: not to be started again */
     struct launch_process *process;

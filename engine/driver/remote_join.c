@@ -217,7 +217,8 @@ static const char *desert_hint(const struct remote *r)
 static const struct glint_error *refusal(const struct remote *r)
 {
     for (uint32_t i = 0; r->posts != NULL && i < r->cluster->executor_count; i++)
-        if (r->posts[i].state == POST_REFUSED) return &r->posts[i].why;
+        if (r->posts[i].state == POST_REFUSED || r->posts[i].auth_failures > 0)
+            return &r->posts[i].why;
     return NULL;
 }
 

@@ -3,8 +3,8 @@
  *
  * A daemon that does not answer is started, where the file says how, and dialled again and again,
  * with growing pauses, until the job ends: executors that come later join later. What cannot change
- * by trying (another secret, another build) is not tried twice. After a loss the connection is made
- * anew, which also tells the daemon that the old process is nobody's. */
+ * by trying is not tried twice (another build), or not more than three times (another secret).
+ * After a loss the connection is made again, which also tells the daemon to end the old process. */
 #include "engine/driver/remote_internal.h"
 
 #include "engine/base/text.h"
@@ -33,7 +33,7 @@ static uint64_t pause_ns(const struct post *p)
 {
     uint32_t doublings = p->tries < 8 ? p->tries : 8;
     uint64_t pause = PAUSE_NS_MIN << doublings;
-    return pause < PAUSE_NS_MAX ? pause : PAUSE_NS_MAX;
+    return pause < PAUSE_NS_MAX && p->auth_failures == 0 ? pause : PAUSE_NS_MAX;
 }
 
 static void post_rest(struct post *p)
@@ -47,9 +47,18 @@ static void post_rest(struct post *p)
     remote_due(p->r, p->due_ns);
 }
 
-static bool is_final(enum glint_code code)
+/* Somebody is there, and will not serve us. */
+static bool is_refusal(enum glint_code code)
 {
     return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
+}
+
+/* Another try would end the same way. A refusal comes through TLS and is the daemon's own; that TLS
+ * fails is the word of anybody who is on the path, or has the port for a moment, and is believed
+ * the third time in a row. */
+static bool is_final(const struct post *p, enum glint_code code)
+{
+    return is_refusal(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);
 }
 
 static void post_fail(struct post *p, const struct glint_error *why)
@@ -57,8 +66,9 @@ static void post_fail(struct post *p, const struct glint_error *why)
     struct remote *r = p->r;
     p->why = *why;
     p->reached = false;
-    if (is_final(why->code)) p->state = POST_REFUSED;
-    if (is_final(why->code) && !p->noted && r->cluster->executor_count > 1) {
+    p->auth_failures = why->code == GLINT_E_AUTH ? p->auth_failures + 1 : 0;
+    if (is_final(p, why->code)) p->state = POST_REFUSED;
+    if (is_final(p, why->code) && !p->noted && r->cluster->executor_count > 1) {
         p->noted = true;
         inbox_note(r, "executor %s (%s:%u) is not used: %s", p->at->id, p->at->host, p->at->port,
                    why->cause);
@@ -210,6 +220,7 @@ static void post_on_opened(void *arg, struct conn *c)
     text_format(admit.name, sizeof admit.name, "%s",
                 r->g->config.job_name != NULL ? r->g->config.job_name : "job");
     p->spent = p->hopeless = false;
+    p->auth_failures = 0;
     p->reached = why.code == GLINT_OK;
     order_review(r); /* one more can be had */
     if (p->reached && !order_may_ask(p)) {
@@ -242,7 +253,7 @@ static void post_on_closed(void *arg, struct conn *c, const struct glint_error *
         return;
     }
     if (p->state == POST_REFUSED) return;
-    bool unreachable = p->state == POST_DIALLING && !is_final(why->code);
+    bool unreachable = p->state == POST_DIALLING && !is_refusal(why->code);
     if (unreachable) p->hopeless = p->spent;
     if (unreachable) post_launch(p);
     /* Of a process that ended and a port where nobody is, the first says more. */

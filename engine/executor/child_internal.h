@@ -58,7 +58,7 @@ struct child {
     struct liveness liveness;
     uint64_t deadline_ns; /* WAITING: for the driver; ENDING: of all that is waited for */
     uint64_t redial_ns;   /* --join: when to dial again; UINT64_MAX: not waiting */
-    uint32_t dials;
+    uint32_t dials, auth_failures; /* of those: in a row, TLS failed */
     bool waiting_told;
     struct glint_error last; /* --join: why the last connection failed */
     bool draining;

@@ -25,7 +25,7 @@ static uint64_t pause_ns(struct child *c)
 {
     uint64_t pause = PAUSE_MS_MIN << (c->dials < 8 ? c->dials : 8);
     uint8_t random = 0;
-    if (pause > PAUSE_MS_MAX) pause = PAUSE_MS_MAX;
+    if (pause > PAUSE_MS_MAX || c->auth_failures > 0) pause = PAUSE_MS_MAX;
     if (c->env->random(c->env, &random, sizeof random) != 0) random = 0;
     return (pause / 2 + pause * random / (2 * UINT8_MAX)) * MS_NS;
 }
@@ -38,7 +38,8 @@ void child_join_failed(struct child *c, const struct glint_error *why)
     if (c->last.code == GLINT_OK)
         error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver has closed the connection");
     if (c->control != NULL || c->data != NULL) return; /* of the other connection we hear yet */
-    if (c->last.code == GLINT_E_AUTH || c->last.code == GLINT_E_PEER_MISMATCH) {
+    c->auth_failures = c->last.code == GLINT_E_AUTH ? c->auth_failures + 1 : 0;
+    if (c->last.code == GLINT_E_PEER_MISMATCH || c->auth_failures == AUTH_FAILURES_MAX) {
         child_end(c, &c->last); /* another try would end the same way */
         return;
     }

@@ -89,15 +89,42 @@ void queue_refuse_all(struct daemon *d)
         if (v->state == VISITOR_QUEUED) refuse_draining(v);
 }
 
-/* A driver that has lost its connection comes again before we notice: its old one is nobody's. */
-static void end_twins(struct visitor *v)
+static bool is_same_driver(const struct visitor *a, const struct visitor *b)
 {
-    for (struct visitor *other = v->d->visitors; other != NULL; other = other->next) {
-        if (other == v || other->job != v->job || other->state == VISITOR_NEW) continue;
+    return memcmp(conn_peer(a->conn)->incarnation, conn_peer(b->conn)->incarnation,
+                  INCARNATION_BYTES) == 0;
+}
+
+/* Another connection that has the job; NULL: none. */
+static struct visitor *find_job(const struct visitor *v, struct visitor *from)
+{
+    for (; from != NULL; from = from->next)
+        if (from != v && from->job == v->job && from->state != VISITOR_NEW) return from;
+    return NULL;
+}
+
+/* A driver that has lost its connection comes again before we notice: its old one is replaced. The
+ * id of a job is in STATUS, so it proves nothing: the incarnation must be the same. False: the job
+ * is another driver's, and `v` is refused. */
+static bool replace_connection(struct visitor *v)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    const struct log_ids ids = {.job = v->job, .peer = conn_address(v->conn)};
+    struct visitor *other = find_job(v, v->d->visitors);
+    for (; other != NULL && is_same_driver(other, v); other = find_job(v, other->next)) {
+        log_line(LOG_INFO, &ids, "its driver is here again, and replaces its connection from %s",
+                 conn_address(other->conn));
         if (other->ward != NULL) ward_let_go(other->ward);
         if (other->state == VISITOR_QUEUED) other->state = VISITOR_NEW;
         visitor_close(other);
     }
+    if (other == NULL) return true;
+    error_set(&why, GLINT_E_NO_EXECUTORS, NULL,
+              "executor %s has a job %016llx of another driver (%s)", v->d->self->id,
+              (unsigned long long)v->job, conn_address(other->conn));
+    log_error(LOG_WARN, &ids, &why);
+    visitor_refuse(v, &why);
+    return false;
 }
 
 static int on_admit(struct visitor *v, struct glint_slice payload, struct glint_error *error)
@@ -124,7 +151,7 @@ static int on_admit(struct visitor *v, struct glint_slice payload, struct glint_
     }
     v->job = admit.job;
     text_format(v->name, sizeof v->name, "%s", admit.name);
-    end_twins(v);
+    if (!replace_connection(v)) return 0;
     v->state = VISITOR_QUEUED;
     v->ticket = ++d->last_ticket;
     v->place = 0;

@@ -251,7 +251,7 @@ static void take_back(struct peer_link *l)
 
 static bool may_redial(const struct peer_link *l, const struct glint_error *why)
 {
-    bool hopeless = why->code == GLINT_E_AUTH || why->code == GLINT_E_PEER_MISMATCH;
+    bool hopeless = why->code == GLINT_E_PEER_MISMATCH;
     return !l->external && l->redials_left > 0 && !hopeless && why->code != GLINT_OK;
 }
 

@@ -333,7 +333,7 @@ class Strangers(DoorTest):
         self.assert_well()
 
     def test_who_speak_byte_by_byte_have_no_more_time_than_others(self):
-        for data, cause in ((bytes.fromhex("160301020001") + bytes(512), "a TLS handshake did not come within 1000 ms"),
+        for data, cause in ((bytes.fromhex("160301020001") + bytes(512), f"a TLS handshake did not come within {int(1000 * SLOWDOWN)} ms"),
                             (b"GET / HTTP/1.1\r\n" + b"x" * 512, "the other side speaks HTTP")):
             peer = frames.Plain(self.e1.port, 0.05)
             self.addCleanup(peer.close)
@@ -348,6 +348,96 @@ class Strangers(DoorTest):
             self.assertLess(sent, len(data))
             self.e1.until_says(f"was not let in: {cause}")
         self.assert_well()
+
+
+class Drivers(DoorTest):
+    """The id of a job is in STATUS; only the driver that has brought the job may use it."""
+
+    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s"}  # nobody pings
+
+    def admit(self, job, **hello):
+        peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
+        peer.send(frames.frame(frames.ADMIT, frames.encode("ADMIT", job=job, name="a name")))
+        return peer, peer.wait_frame(frames.ADMITTED, frames.QUEUED, frames.REFUSE)
+
+    def test_do_not_end_the_job_of_another(self):
+        job = self.submit("job", "empty-tasks", "--tasks", "100000")
+        found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")[0]
+        child = until(self.e1.children, "its process runs")
+        for _ in range(20):
+            peer, (kind, payload) = self.admit(int(found["id"], 16))
+            self.assertEqual(kind, frames.REFUSE)
+            code, cause, _ = frames.unpack(payload)[0]
+            self.assertEqual(code, -907)
+            self.assertIn(f"executor e1 has a job {found['id']} of another driver", cause)
+            peer.until_closed()
+        self.e1.until_says(r"127\.0\.0\.1:\d+.* of another driver")
+        self.assertEqual(self.e1.children(), child)
+        self.assertEqual([j["id"] for j in self.executor_status("e1")["jobs"]], [found["id"]])
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.err)
+        self.assertNotIn("lost", job.err)
+        self.assert_well()
+
+    def test_replace_a_connection_of_their_own(self):
+        me = os.urandom(16)
+        first, (kind, _) = self.admit(7, incarnation=me)
+        self.assertEqual(kind, frames.ADMITTED)
+        child = self.e1.children()
+        second, (kind, _) = self.admit(7, incarnation=me)
+        if kind == frames.QUEUED:  # until the old process has ended
+            kind, _ = second.wait_frame(frames.ADMITTED, frames.REFUSE)
+        self.assertEqual(kind, frames.ADMITTED)
+        first.until_closed()
+        self.e1.until_says("its driver is here again, and replaces its connection from 127.0.0.1:")
+        self.assertNotEqual(self.e1.children(), child)
+        second.close()
+        self.assert_well()
+
+
+class Impostors(ClusterTest):
+    """Who has a port for a moment, and no key."""
+
+    ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as anybody can send it
+
+    def refuse(self, server, times):
+        """So many connections are answered by an alert."""
+        server.settimeout(30 * SLOWDOWN)
+        for _ in range(times):
+            s, _ = server.accept()
+            with s:
+                self.assertTrue(s.recv(65536))
+                s.sendall(self.ALERT)
+                while s.recv(65536):
+                    pass
+
+    def test_do_not_exclude_an_executor(self):
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
+            self.refuse(server, 2)
+        for name in ("e1", "e2"):
+            self.executor(name)
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_are_believed_the_third_time(self):
+        self.write_cluster(start="60s")
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            job = self.submit("job", "empty-tasks", "--tasks", "1", "--executors", "2")
+            self.refuse(server, 3)
+            self.assertEqual(job.wait(), 77, job.err)  # at once, not after `start`
+        self.assertIn("the other side does not have this side's secret", job.err)
+
+    def test_do_not_end_an_executor_that_joins(self):
+        port = free_port()
+        with socket.create_server(("127.0.0.1", port)) as server:
+            node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
+            self.refuse(server, 2)
+        job = self.start("job", "submit", "count-keys", self.ratings(), "out", "--listen", f"127.0.0.1:{port}",
+                         "--executors", "1")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(node.wait(), 0, node.err)
+        self.assertEqual(self.read_output("out"), self.expected())
 
 
 class Mismatches(DoorTest):
