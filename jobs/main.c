@@ -5,7 +5,7 @@
 
 int main(int argc, char **argv)
 {
-    static const struct cli_verb *const verbs[] = {&verb_filter, &verb_generate, NULL};
+    static const struct cli_verb *const verbs[] = {&verb_cat, &verb_filter, &verb_generate, NULL};
     const struct cli_program program = {.name = "glint",
                                         .jobs = jobs_table,
                                         .ops = ops_table,

@@ -1,7 +1,6 @@
 /* glint generate: made-up input, for trying things out and for measuring. */
 #include "engine/base/env.h"
 #include "engine/base/mem.h"
-#include "engine/base/text.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/signals.h"
@@ -9,14 +8,12 @@
 #include "jobs/generate/names.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/generate/words.h"
-#include "jobs/verbs/beside.h"
+#include "jobs/verbs/one_file.h"
 #include "jobs/verbs/verbs.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CHUNK_ROWS 32768u
 
@@ -38,23 +35,11 @@ static const struct table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL
 
 struct generate {
     const struct table *table;
-    struct env *env;
+    struct one_file out;
     uint64_t first, rows, seed;
-    bool header, overwrite;
-    const char *output; /* NULL: standard output */
-    int file;
+    bool header;
     struct glint_error error;
 };
-
-static int write_out(struct generate *g, const uint8_t *data, uint64_t size)
-{
-    int failed = env_write_all(g->env, g->file, data, size);
-    if (failed == 0) return GLINT_OK;
-    if (g->output != NULL)
-        return error_set_system(&g->error, GLINT_E_OUTPUT_IO, failed, "write", g->output);
-    return error_set(&g->error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s",
-                     strerror(-failed));
-}
 
 static int write_rows(struct generate *g)
 {
@@ -62,11 +47,11 @@ static int write_rows(struct generate *g)
     uint8_t *chunk = mem_alloc(capacity);
     if (chunk == NULL) return error_no_memory(&g->error);
     int code = GLINT_OK;
-    if (g->header) code = write_out(g, chunk, g->table->header(chunk, capacity));
+    if (g->header) code = one_file_write(&g->out, chunk, g->table->header(chunk, capacity));
     for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
         uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
-        code =
-            write_out(g, chunk, g->table->format(g->seed, g->first + row, rows, chunk, capacity));
+        code = one_file_write(&g->out, chunk, g->table->format(g->seed, g->first + row, rows, chunk,
+                                                               capacity));
         enum glint_code stop = signals_pending();
         if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
     }
@@ -74,42 +59,12 @@ static int write_rows(struct generate *g)
     return code;
 }
 
-/* A folder or a device is never replaced, whatever the options say. */
-static int check_output(struct generate *g)
+static int write_table(struct generate *g, const struct cli_line *line)
 {
-    struct env_stat stat;
-    if (g->env->stat(g->env, g->output, &stat) != 0) return GLINT_OK;
-    if (stat.kind != ENV_FILE)
-        return error_set(&g->error, GLINT_E_OUTPUT_EXISTS,
-                         "name a file; without a name, rows go to standard output",
-                         "%s is not a regular file", g->output);
-    if (g->overwrite) return GLINT_OK;
-    return error_set(&g->error, GLINT_E_OUTPUT_EXISTS, "name another file, or add --overwrite",
-                     "%s exists", g->output);
-}
-
-static int write_file(struct generate *g)
-{
-    struct beside b;
-    struct env *env = g->env;
-    int code = beside_init(&b, env, g->output, &g->error);
-    if (code == 0) code = check_output(g);
-    if (code != 0) return code;
-    g->file = env->open(env, b.hidden, ENV_PUBLIC);
-    if (g->file < 0)
-        return error_set_system(&g->error, GLINT_E_OUTPUT_CREATE, g->file, "create", b.path);
-    signals_start("a hidden file beside the output is left");
-    code = write_rows(g);
-    int closed = env->close(env, g->file);
-    if (code == 0 && closed != 0)
-        code = error_set_system(&g->error, GLINT_E_OUTPUT_IO, closed, "close", b.path);
-    enum env_rename_mode mode = g->overwrite ? ENV_RENAME_REPLACE : ENV_RENAME_NEW;
-    if (code == 0) code = beside_publish(&b, env, mode, &g->error);
-    if (code == 0) return code;
-    int left = env->remove_file(env, b.hidden);
-    text_format(g->error.effect, sizeof g->error.effect, "%s is as it was%s%s", b.path,
-                left != 0 ? "; what is left: " : "", left != 0 ? b.hidden : "");
-    return code;
+    int code = one_file_open(&g->out, env_real(),
+                             line->argument_count > 0 ? line->arguments[0] : NULL,
+                             cli_line_switch(line, "overwrite"), &g->error);
+    return code == 0 ? one_file_close(&g->out, write_rows(g)) : code;
 }
 
 static bool read_number(const struct cli_line *line, const char *name, uint64_t max, uint64_t *out,
@@ -144,17 +99,14 @@ static int table_run(const struct table *table, const struct cli_syntax *syntax,
                      char **argv)
 {
     struct cli_line line;
-    struct generate g = {.table = table, .env = env_real(), .file = STDOUT_FILENO};
+    struct generate g = {.table = table};
     int status;
     if (!cli_line_open(&line, syntax, argc, argv, &status)) return status;
-    if (line.argument_count > 0 && strcmp(line.arguments[0], "-") != 0)
-        g.output = line.arguments[0];
     g.header = table->header != NULL && !cli_line_switch(&line, "no-header");
-    g.overwrite = cli_line_switch(&line, "overwrite");
     if (read_number(&line, "skip", table->rows_max, &g.first, &g.error) &&
         read_number(&line, "rows", table->rows_max - g.first, &g.rows, &g.error) &&
         read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
-        int code = g.output != NULL ? write_file(&g) : write_rows(&g);
+        int code = write_table(&g, &line);
         assert((code == 0) == (g.error.code == GLINT_OK));
     }
     status = g.error.code != GLINT_OK ? cli_fail(&g.error) : 0;

@@ -4,7 +4,7 @@
 
 #include "engine/cli/cli.h"
 
-extern const struct cli_verb verb_filter, verb_generate;
+extern const struct cli_verb verb_cat, verb_filter, verb_generate;
 
 /* glint filter's own. */
 extern const struct cli_verb filter_info, filter_query, filter_export;
