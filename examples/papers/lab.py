@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import tempfile
@@ -63,9 +64,10 @@ class Done:
 
 
 class Lab(Record):
-    def __init__(self, out, data, quick):
+    def __init__(self, out, data, quick, shape=(4, 1)):
         super().__init__(out)
         self.quick = quick
+        self.shape = shape  # executors, slots of each
         self.work = os.path.join(out, "work")  # data and outputs of jobs
         self._data = os.path.abspath(data) if data else None
         self._made = {}
@@ -200,6 +202,28 @@ class Lab(Record):
         done = json.loads(last)
         return Done(done, done["elapsed_ms"] / 1e3, cpu_s, peak, output)
 
+    @property
+    def cluster(self):
+        """Options that run a job on as many executors with slots as `shape` says, each a process of this machine. The first
+        job starts them; they end some seconds after the last one."""
+        def make(path):
+            os.makedirs(path)
+            self.run("secret", "new", os.path.join(path, "secret"))
+            work = os.path.join(path, "work")
+            os.makedirs(work, mode=0o700)
+            host, ports = free_ports(self.shape[0])
+            with open(os.path.join(path, "cluster.toml"), "w", encoding="ascii") as file:
+                file.write(f'cluster = "papers-{os.getpid()}"\nsecret_file = "secret"\nlaunch = "local"\nlog_dir = "{path}/log"\n')
+                for i, port in enumerate(ports, 1):
+                    file.write(f'[[executor]]\nid = "e{i}"\nhost = "{host}"\nport = {port}\nslots = {self.shape[1]}\n'
+                               f'memory = "256M"\nwork_dir = "{work}"\n')
+        return ["--cluster", os.path.join(self._once("cluster", make), "cluster.toml"), "--executors", self.shape[0]]
+
+    @property
+    def shape_text(self):
+        executors, slots = self.shape
+        return f"{executors} executor{'s' * (executors > 1)} with {slots} slot{'s' * (slots > 1)} each, processes of one machine"
+
     def repeats(self, usual=5):
         """How often to measure a time."""
         return 2 if self.quick else usual
@@ -228,6 +252,17 @@ class Lab(Record):
         """A job's table as dicts: its first line names the columns; numbers are numbers."""
         lines = [line.split("\t") for line in self.parts(output)]
         return [dict(zip(lines[0], map(number, line))) for line in lines[1:]]
+
+
+def free_ports(count):
+    """A loopback address of this process's own, and ports there that nobody has."""
+    pid = os.getpid()
+    host = f"127.{64 + pid // 65536}.{pid // 256 % 256}.{pid % 256}"
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in held:
+            one.bind((host, 0))
+        return host, [one.getsockname()[1] for one in held]
 
 
 def number(text):

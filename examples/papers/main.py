@@ -3,6 +3,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import shutil
 import sys
 import time
@@ -22,6 +23,14 @@ def load():
     return sorted((module for module in found if hasattr(module, "NAME")), key=lambda module: module.ORDER)
 
 
+def shape(text):
+    """4x1: four executors with a slot each."""
+    found = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text} is not EXECUTORSxSLOTS, such as 4x1")
+    return int(found[1]), int(found[2])
+
+
 def arguments(known):
     parser = argparse.ArgumentParser(prog="examples/papers/run", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments; none, or all: all")
@@ -29,6 +38,8 @@ def arguments(known):
     parser.add_argument("--out", metavar="DIR", help="where the report goes")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repeats")
     parser.add_argument("--keep", action="store_true", help="leave DIR/work: data and outputs of jobs")
+    parser.add_argument("--shape", metavar="EXECUTORSxSLOTS", default="4x1", type=shape,
+                        help="of the cluster that the Hadoop program's experiments run on (4x1, as the paper's)")
     parser.add_argument("--list", action="store_true", help="list the experiments and stop")
     parser.add_argument("--default-out", default="build/papers", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -56,7 +67,7 @@ def main():
             print(f"{name:16} {experiment.TITLE}")
         return 0
     wanted = list(table) if not args.names or "all" in args.names else args.names
-    lab = Lab(os.path.abspath(args.out or args.default_out), args.data, args.quick)
+    lab = Lab(os.path.abspath(args.out or args.default_out), args.data, args.quick, args.shape)
     try:
         print("experiments:", flush=True)
         for name in wanted:
