@@ -2,6 +2,7 @@
  * folder is removed only for a lock file that is ours, and links are never followed. */
 #include "engine/base/folder_lock.h"
 
+#include "engine/base/leftovers.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
@@ -50,6 +51,7 @@ int folder_make(struct env *env, char *folder, bool only_owner)
         file = lock_folder(env, folder);
         if (file < 0) env_remove_tree(env, folder, 0);
     }
+    if (file >= 0 && env == env_real()) leftovers_add(folder);
     return file;
 }
 
@@ -73,7 +75,9 @@ int folder_remove(struct env *env, const char *folder, unsigned depth)
     assert(depth > 0);
     struct removal c = {env, folder, depth - 1};
     int r = env->list(env, folder, remove_but_lock, &c);
-    return r == 0 ? env_remove_tree(env, folder, 0) : r;
+    if (r == 0) r = env_remove_tree(env, folder, 0);
+    leftovers_drop(folder);
+    return r;
 }
 
 struct sweep {

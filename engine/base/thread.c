@@ -27,12 +27,14 @@ struct scheduling {
 
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error)
 {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     pthread_attr_t attributes;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0) return error_no_memory(error);
     int failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
     assert(failed == 0);
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* what is started inherits it */
     failed = pthread_create(out, &attributes, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

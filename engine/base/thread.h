@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-/* Starts `run(arg)`; the caller joins it. It takes no signals: they are for the thread that the
- * process began with. 0, or SYSTEM, NO_MEMORY. */
+/* Starts `run(arg)`; the caller joins it. It takes no signals but those of its own crash: others
+ * are for the thread that the process began with. 0, or SYSTEM, NO_MEMORY. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
 
 /* For the calling thread, which computes beside others that hand it its work: it waits its turn

@@ -1,6 +1,7 @@
 /* A job from its first word to its exit status. The order at the end matters: outputs are published
  * by glint_finish, so only then is it known what to report; the context is destroyed last because
  * the error and the summary are its. */
+#include "engine/base/crash.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/cli/job.h"
@@ -8,10 +9,12 @@
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
 #include "engine/cli/summary.h"
+#include "engine/plan/context.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SYNTAX_TEXT_MAX 512u
 #define HELP_COLUMNS    79u /* argp would break longer lines */
@@ -129,6 +132,8 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     config->note_arg = run;
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
+    crash_start(run->job->name, NULL);
+    crash_thread_begin(NULL, NULL);
     signals_start(
         "may be left: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
         "the next job there removes them");
@@ -138,8 +143,9 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line};
-        signals_watch(g);
+        signals_watch(g, config->timeout_ns);
         int returned = run->job->run(g, &args);
+        signals_returned();
         if (returned != 0) /* unless an error is set */
             glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",
                         "the job %s returned %d without an error", run->job->name, returned);
@@ -149,9 +155,12 @@ static int run_in_context(struct run *run, const struct cli_program *program,
         glint_summarize(g, &summary);
     }
     report(run, &summary, &error);
+    bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);
     buffer_fini(&run->notes);
-    return cli_flush_stdout(glint_code_exit_status(error.code));
+    int status = cli_flush_stdout(glint_code_exit_status(error.code));
+    if (stuck) _exit(status); /* what runs still uses what an orderly exit would give back */
+    return status;
 }
 
 int job_run(const struct cli_program *program, const char *command, bool explain, int argc,

@@ -3,6 +3,7 @@
  */
 #include "engine/cli/signals.h"
 
+#include "engine/base/leftovers.h"
 #include "engine/plan/config.h"
 
 #include <assert.h>
@@ -15,30 +16,45 @@
 
 static _Atomic(struct glint *) watched;
 static atomic_int pending_code, received, inside;
+static atomic_bool job_runs;
 static const char *left_behind;
-static size_t left_size;
 
 static_assert(ATOMIC_POINTER_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
               "a signal handler must not wait for a lock");
 
-/* Only what is safe in a handler: write and _exit. */
-static void end_at_once(int number)
+static void say(const char *text)
 {
-    static const char first[] = "\nglint: ended at once by a second signal; ";
-    ssize_t written = write(STDERR_FILENO, first, sizeof first - 1);
-    written = write(STDERR_FILENO, left_behind, left_size);
-    written = write(STDERR_FILENO, "\n", 1);
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written;
-    _exit(128 + (number == SIGINT ? SIGINT : SIGTERM));
+}
+
+/* Only what is safe in a handler. */
+static void end_at_once(const char *why, enum glint_code code)
+{
+    bool any = leftovers_any();
+    say("\nglint: ended at once: ");
+    say(why);
+    say("; ");
+    say(leftovers_remove() && any ? "what it had written is removed" : left_behind);
+    say("\n");
+    _exit(glint_code_exit_status(code));
+}
+
+static void on_alarm(int number)
+{
+    enum glint_code code = signals_pending();
+    (void)number;
+    end_at_once("the job's own code did not return", code != GLINT_OK ? code : GLINT_E_TIMEOUT);
 }
 
 static void on_signal(int number)
 {
     int saved = errno;
-    atomic_fetch_add(&inside, 1);
-    if (atomic_fetch_add(&received, 1) > 0) end_at_once(number);
     enum glint_code code = number == SIGINT ? GLINT_E_INTERRUPTED : GLINT_E_TERMINATED;
+    atomic_fetch_add(&inside, 1);
+    if (atomic_fetch_add(&received, 1) > 0) end_at_once("a second signal", code);
     atomic_store(&pending_code, code);
+    if (atomic_load(&job_runs)) alarm(SIGNALS_RETURN_S);
     struct glint *g = atomic_load(&watched);
     if (g != NULL) glint_interrupt(g, code);
     atomic_fetch_sub(&inside, 1);
@@ -50,7 +66,6 @@ void signals_start(const char *left)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     assert(left != NULL && left_behind == NULL);
     left_behind = left;
-    left_size = strlen(left);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
     sigfillset(&action.sa_mask); /* handlers do not nest */
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -60,12 +75,33 @@ void signals_start(const char *left)
     }
 }
 
-void signals_watch(struct glint *g)
+/* Seconds, rounded up; so many that they are none are none. */
+static unsigned alarm_after(uint64_t timeout_ns)
 {
+    uint64_t s = (timeout_ns + 999999999) / 1000000000 + SIGNALS_RETURN_S;
+    return s < INT32_MAX ? (unsigned)s : 0;
+}
+
+void signals_watch(struct glint *g, uint64_t timeout_ns)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
     assert(g != NULL && atomic_load(&watched) == NULL);
+    sigfillset(&action.sa_mask);
+    int failed = sigaction(SIGALRM, &action, NULL);
+    assert(failed == 0);
+    atomic_store(&job_runs, true);
+    if (timeout_ns > 0) alarm(alarm_after(timeout_ns));
     atomic_store(&watched, g);
     enum glint_code code = signals_pending();
-    if (code != GLINT_OK) glint_interrupt(g, code);
+    if (code == GLINT_OK) return;
+    alarm(SIGNALS_RETURN_S);
+    glint_interrupt(g, code);
+}
+
+void signals_returned(void)
+{
+    atomic_store(&job_runs, false);
+    alarm(0);
 }
 
 void signals_unwatch(void)

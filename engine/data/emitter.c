@@ -39,10 +39,12 @@ static enum flow push_now(struct glint_emitter *e, struct glint_batch *batch)
     give_memory(&batch->value);
     if (batch->origin != NULL) e->task->origin = batch->origin;
     const uint32_t partition = e->task->partition;
+    const struct glint_function *function = task_enter(e->task, e->push_function);
     e->task->partition = e->push_partition;
     e->flow = e->push(e->push_state, batch, e->push_out);
     e->numbers = e->numbers && e->flow == FLOW_MORE;
     e->task->partition = partition;
+    task_enter(e->task, function);
     return e->flow;
 }
 

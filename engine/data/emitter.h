@@ -38,6 +38,7 @@ struct glint_emitter {
     flow_push push; /* the operator behind, its state, its own emitter */
     void *push_state;
     struct glint_emitter *push_out;
+    const struct glint_function *push_function; /* of that operator; NULL: none */
     uint32_t push_partition; /* its partition: a union or a coalesce between gives it another one */
     /* While an operator that keeps the key or the value works on a batch: the cells of `in`, row
      * `kept_row` by `kept_row`, replace what the function emits. */

@@ -52,6 +52,7 @@ struct task_counters {
 struct args_value;
 struct run_source;
 struct shuffle_spec;
+struct stage_plan;
 
 struct glint_task {
     struct env *env;
@@ -74,6 +75,10 @@ struct glint_task {
     const struct shuffle_spec *shuffle;
     /* The batch at hand's origin, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
+    /* The stage that is run, and the job's function at work in it; NULL: none. For messages of
+     * other threads and of signal handlers, too. */
+    const struct stage_plan *stage;
+    _Atomic(const struct glint_function *) function;
     /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */
     const struct run_source *failed_source;
     /* The error is FETCH_FAILED, and whoever should have sent the bytes does not answer. */
@@ -83,6 +88,15 @@ struct glint_task {
 };
 
 bool task_cancelled(const struct glint_task *task);
+/* The function at work from here on; returns the one before. */
+static inline const struct glint_function *task_enter(struct glint_task *task,
+                                                      const struct glint_function *function)
+{
+    const struct glint_function *before =
+        atomic_load_explicit(&task->function, memory_order_relaxed);
+    atomic_store_explicit(&task->function, function, memory_order_relaxed);
+    return before;
+}
 /* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is
  * known. */
 void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity);

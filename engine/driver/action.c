@@ -5,11 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of tasks on other machines that do not end: when the action is over without them (twins of tasks
- * that are done), and else. */
-#define TWINS_NS (UINT64_C(500000000))
-#define DRAIN_NS (10 * UINT64_C(1000000000))
-
 static int send_task(struct driver *d, const struct sched_run *run)
 {
     struct active *a = d->active;
@@ -67,29 +62,6 @@ static bool active_done(const struct active *a)
     return a->stages[a->stage_count - 1].ended;
 }
 
-/* Tells running tasks to end, and waits for them: in this process their memory is ours until they
- * did; elsewhere what comes too late belongs to no stage any more. The telling may fail for lack of
- * memory, which ending tasks give back, so it is tried until it is done; failures here are none of
- * the action's. Answers 0, or a code if executors stay cancelled. */
-static int drain(struct driver *d)
-{
-    struct active *a = d->active;
-    if (sched_running(a->sched) == 0) return 0;
-    const struct glint_error before = *driver_error(d);
-    bool told = false, remote = d->g->config.cluster != NULL;
-    uint64_t end = d->env->now_ns(d->env) + (active_done(a) ? TWINS_NS : DRAIN_NS);
-    a->over = true;
-    sched_stop(a->sched);
-    while (sched_running(a->sched) > 0 && (!remote || d->env->now_ns(d->env) < end)) {
-        if (!told) told = announce_cancel(d, true) == 0;
-        d->transport.wait(d->transport.arg, d, d->env->now_ns(d->env) + PROGRESS_TICK_NS);
-        *driver_error(d) = before;
-    }
-    int r = announce_cancel(d, false);
-    if (before.code != GLINT_OK) *driver_error(d) = before;
-    return r;
-}
-
 static int run_tasks(struct driver *d)
 {
     struct active *a = d->active;
@@ -108,7 +80,7 @@ static int run_tasks(struct driver *d)
         d->transport.wait(d->transport.arg, d, until);
         journal_tick(d);
     }
-    int drained = drain(d);
+    int drained = drain_tasks(d);
     return r != 0 ? r : drained;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/folder_lock.h"
+#include "engine/base/leftovers.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
@@ -257,6 +258,7 @@ static bool keep_replaced(struct commit *c)
 {
     char path[PATH_MAX];
     assert(c->state == COMMIT_PUBLISHED && c->stuck);
+    leftovers_drop(c->hidden);
     return text_format(path, sizeof path, "%s/" FOLDER_LOCK_NAME, c->hidden) &&
            c->env->remove_file(c->env, path) == 0;
 }

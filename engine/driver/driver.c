@@ -97,6 +97,7 @@ static void driver_destroy(struct runner *runner)
     }
     d->transport.destroy(d->transport.arg);
     journal_close(d);
+    if (d->runner.stuck) return; /* the transport may still be told */
     mem_free(d->commits);
     mem_free(d->published);
     outputs_destroy(d->outputs);

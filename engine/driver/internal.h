@@ -41,7 +41,7 @@ struct active_stage {
     bool ended;
     bool counts;        /* for the tally: it was never complete before */
     struct buffer plan; /* the body of STAGE; made when first needed */
-    char name[NAME_BYTES_MAX];
+    char name[NAME_BYTES_MAX], functions[NAME_BYTES_MAX];
 };
 
 /* What a task of the last stage has answered, until its turn comes. */
@@ -102,6 +102,11 @@ int driver_run(struct runner *runner, const struct action *action);
 /* Sets the error of an interrupt or of the deadline, if there is one. */
 void driver_check_clock(struct driver *d);
 
+/* drain.c */
+/* Tells running tasks to end, and waits for them. 0, or a code: they were waited for until the job
+ * was to end, or executors stay cancelled. */
+int drain_tasks(struct driver *d);
+
 /* stages.c: the stages of the running action. 0, or a code with the context's error set. */
 int stages_build(struct driver *d);
 int stages_schedule(struct driver *d);
@@ -157,6 +162,8 @@ void fetch_faults_forget(struct driver *d, uint32_t executor);
 int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count);
 /* "textFile..reduceByKey" */
 void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity);
+/* "words.split, words.add", in the order of the plan; as many as fit. */
+void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity);
 /* Notes the plan of an action, stage by stage; runs nothing. */
 int plan_explain(const struct action *action);
 

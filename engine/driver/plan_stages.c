@@ -58,6 +58,20 @@ void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity)
     text_format(out, capacity, "%s..%s", first->name, last->name);
 }
 
+void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        if (s->nodes[i].fn == NULL) continue;
+        if (!text_format(out + used, capacity - used, "%s%s", used > 0 ? ", " : "",
+                         s->nodes[i].fn->name))
+            break;
+        used += strlen(out + used);
+    }
+    out[used] = '\0';
+}
+
 static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t number,
                           uint32_t tasks, struct glint_rdd *top)
 {

@@ -11,7 +11,9 @@
 static void describe_status(const struct ended *e, char *out, size_t capacity)
 {
     int status = e->wait_status;
-    if (WIFSIGNALED(status)) {
+    if (e->crash[0] != '\0') {
+        text_format(out, capacity, "%s", e->crash);
+    } else if (WIFSIGNALED(status)) {
         const char *name = sigdescr_np(WTERMSIG(status));
         text_format(out, capacity, "killed by signal %d (%s)%s", WTERMSIG(status),
                     name != NULL ? name : "unknown",
@@ -24,7 +26,7 @@ static void describe_status(const struct ended *e, char *out, size_t capacity)
 
 enum loss loss_describe(const struct link *l, struct glint_error *out)
 {
-    char what[sizeof out->cause / 4];
+    char what[sizeof l->ended.crash];
     const char *log = l->has_ended ? l->ended.log : "";
     assert((l->joined || l->has_ended) && l->why.code != GLINT_OK);
     if (log[0] == '\0' && l->post != NULL && l->post->process != NULL)

@@ -104,6 +104,7 @@ static int plan_encode(struct driver *d, uint32_t number)
                             a->commit != NULL ? a->commit->attempts : NULL);
     if (r == 0) {
         plan_stage_name(&plan, stage->name, sizeof stage->name);
+        plan_stage_functions(&plan, stage->functions, sizeof stage->functions);
         r = stage_encode(&plan, &stage->plan, driver_error(d));
     }
     stage_fini(&plan);

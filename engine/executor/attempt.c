@@ -225,9 +225,11 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
     task->broadcast = find_broadcast;
     task->broadcast_arg = &a;
     const struct stage_plan *stage = store_hold_stage(store, m->stage);
+    task->stage = stage;
     int r = stage != NULL
                 ? run_stage(&a, stage, m, outcome)
                 : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "stage %u is not here", m->stage);
+    task->stage = NULL;
     if (stage != NULL) store_release_stage(store, stage);
     task->broadcast_arg = NULL;
     assert(a.inputs == NULL && a.fetch == NULL);

@@ -6,6 +6,7 @@
  * A task that does not look at its flag is not waited for: its process just ends. */
 #include "engine/executor/child_internal.h"
 
+#include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 #define GRACE_MS        3000u /* for tasks, from the end on */
-#define GRACE_SHORT_MS  500u  /* after a second signal */
+#define STUCK_DEADS     6u /* so often `dead`, for a task that was told to end and holds its slot */
+#define GRACE_SHORT_MS  500u /* after a second signal */
 #define END_LOOK_NS     (10 * MS_NS)
 #define DRAIN_LOOK_NS   (50 * MS_NS)
 #define CONFIG_MS       10000u /* until the line has brought a configuration */
@@ -30,7 +32,10 @@
 static void abandon(struct child *c)
 {
     uint32_t running = c->executor != NULL ? executor_running(c->executor) : 0;
-    log_line(LOG_WARN, NULL, "ends with %u tasks that did not stop", running);
+    char what[2 * NAME_BYTES_MAX] = "";
+    if (c->executor != NULL) executor_overdue(c->executor, what, sizeof what);
+    log_line(LOG_WARN, NULL, "ends with %u tasks that did not stop%s%s", running,
+             what[0] != '\0' ? ": " : "", what);
     work_dir_close(&c->work_dir);
     log_end();
     _exit(glint_code_exit_status(c->why.code));
@@ -91,6 +96,22 @@ static uint64_t look_end(struct child *c, uint64_t now)
     }
     if (now >= c->deadline_ns) abandon(c);
     return now + END_LOOK_NS;
+}
+
+/* While the job goes on a task that does not end keeps others from its slot: they run elsewhere
+ * when the process is gone. Answers when to look again. */
+static uint64_t look_stuck(struct child *c, uint64_t now)
+{
+    char what[2 * NAME_BYTES_MAX];
+    uint64_t patience = STUCK_DEADS * c->config.heartbeat.dead_ns;
+    uint64_t told = c->executor != NULL ? executor_overdue(c->executor, what, sizeof what) : 0;
+    if (told == 0) return UINT64_MAX; /* child_driver_look looks at each sign of life */
+    if (now < told + patience) return told + patience;
+    error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s did not end within %llu ms", what,
+              (unsigned long long)(patience / MS_NS));
+    log_error(LOG_ERROR, NULL, &c->why);
+    abandon(c);
+    return UINT64_MAX;
 }
 
 /* ---- Draining */
@@ -173,6 +194,7 @@ static uint64_t child_look(struct child *c, uint64_t now)
     uint64_t next = child_driver_look(c, now);
     if (c->phase == CHILD_SERVING) next = earlier(next, child_outbox_send(c, now));
     if (c->phase == CHILD_SERVING) next = earlier(next, look_drain(c, now));
+    if (c->phase == CHILD_SERVING) next = earlier(next, look_stuck(c, now));
     return c->phase == CHILD_SERVING ? next : now;
 }
 
@@ -307,6 +329,8 @@ int child_run(const struct child_config *config, struct glint_error *error)
     struct child c;
     assert(config->join_host != NULL);
     if (child_open(&c, config->env, error) != 0) return error->code;
+    crash_start(config->node, NULL);
+    crash_thread_begin(NULL, NULL);
     uv_signal_start(&c.terminate, on_signal, SIGTERM);
     uv_signal_start(&c.interrupt, on_signal, SIGINT);
     struct glint_error why = {.code = GLINT_OK};

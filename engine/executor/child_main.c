@@ -3,6 +3,7 @@
  * daemon's to understand: it passes on what they mean. */
 #include "engine/executor/child_internal.h"
 
+#include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/thread.h"
 
@@ -78,6 +79,11 @@ static void on_signal(uv_signal_t *handle, int number)
     child_on_signal(handle->data);
 }
 
+static void report_crash(const char *text, size_t size)
+{
+    line_write_now(CHILD_PIPE_FILE, LINE_CRASHED, text, size);
+}
+
 static int fail(const struct glint_error *error)
 {
     log_error(LOG_ERROR, NULL, error);
@@ -99,6 +105,8 @@ int child_main(const struct glint_config *registry)
                   "only a daemon starts an executor's child");
         return fail(&error);
     }
+    crash_start("it", report_crash); /* to the daemon, who knows whose it is */
+    crash_thread_begin(NULL, NULL);
     thread_step_back(); /* beside the driver and daemons, who have to greet each other */
     prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
     signal(SIGINT, SIG_IGN);

@@ -117,6 +117,7 @@ static void tell_end(struct ward *w, bool out_of_memory)
     struct glint_error ignored = {.code = GLINT_OK};
     if (v == NULL) return;
     text_format(ended.log, sizeof ended.log, "%s", w->d->log);
+    if (WIFSIGNALED(w->wait_status)) text_format(ended.crash, sizeof ended.crash, "%s", w->crash);
     if (ended_encode(&ended, &payload, &ignored) == 0) visitor_send(v, FRAME_ENDED, 0, &payload);
 }
 
@@ -220,6 +221,20 @@ static bool on_ready(struct ward *w, struct glint_slice payload)
     return true;
 }
 
+/* A line about it, which the driver is told, too, and the backtrace. */
+static bool on_crashed(struct ward *w, struct glint_slice text)
+{
+    struct log_ids ids;
+    const char *line = (const char *)text.data;
+    const char *end = memchr(line, '\n', text.size);
+    size_t size = end != NULL ? (size_t)(end - line) : text.size, rest = text.size - size;
+    text_format(w->crash, sizeof w->crash, "%.*s", (int)size, line);
+    log_line(LOG_ERROR, ids_of(w, &ids), "process %d: %.*s", w->process.pid, (int)size, line);
+    if (rest > 1)
+        log_line(LOG_ERROR, ids_of(w, &ids), "its backtrace: %.*s", (int)rest - 1, end + 1);
+    return true;
+}
+
 static bool on_message(void *arg, enum line_kind kind, struct glint_slice payload)
 {
     struct ward *w = arg;
@@ -227,6 +242,7 @@ static bool on_message(void *arg, enum line_kind kind, struct glint_slice payloa
     switch (kind) {
     case LINE_READY: return on_ready(w, payload);
     case LINE_STATE: return child_state_decode(payload, &w->told, &ignored) == 0;
+    case LINE_CRASHED: return on_crashed(w, payload);
     case LINE_FAILED: return gone_decode(payload, &w->failure, &ignored) == 0;
     default: return false;
     }

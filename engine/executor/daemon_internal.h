@@ -62,7 +62,8 @@ struct ward {
     uint64_t deadline_ns; /* STARTING: to be READY; LEAVING: to be killed; exited: to be told */
     uint64_t oom_before;
     struct child_state told;
-    struct glint_error failure; /* why it could not serve, in its own words */
+    struct glint_error failure;                      /* why it could not serve, in its own words */
+    char crash[sizeof((struct ended *)NULL)->crash]; /* likewise, of its crash */
 };
 
 struct daemon {

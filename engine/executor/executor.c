@@ -6,9 +6,11 @@
  * wait is missed. */
 #include "engine/executor/executor.h"
 
+#include "engine/base/text.h"
 #include "engine/base/thread.h"
 #include "engine/data/pack.h"
 #include "engine/executor/attempt.h"
+#include "engine/executor/describe_task.h"
 #include "engine/executor/store.h"
 
 #include <assert.h>
@@ -26,6 +28,7 @@ struct slot {
     /* Guarded by the executor's lock. */
     const struct message *running; /* NULL: none */
     uint64_t attempt_id;
+    uint64_t told_ns; /* when it was told to end; 0: it was not */
 };
 
 struct executor {
@@ -106,6 +109,7 @@ static struct message *next_task(struct slot *slot)
     struct message *m = pop_task(e);
     slot->running = m;
     slot->attempt_id = ++e->last_attempt;
+    slot->told_ns = 0;
     atomic_store(&slot->cancel, e->cancelled || e->ending);
     pthread_mutex_unlock(&e->lock);
     return m;
@@ -118,11 +122,22 @@ static void answer(struct executor *e, struct message *outcome)
     assert(before > 0);
 }
 
+static void describe_slot(void *arg, struct crash_text *out)
+{
+    const struct slot *slot = arg;
+    const struct message *m = slot->running; /* this thread's own writing */
+    if (m != NULL)
+        describe_task(&slot->task, m, out);
+    else
+        crash_add(out, "between two tasks");
+}
+
 /* The outcome message travels with the task from the start: reporting an error needs no memory. */
 static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
     struct executor *e = slot->executor;
+    crash_thread_begin(describe_slot, slot);
     thread_go_last(); /* a slot must not take the processor from the loop that has just woken it */
     for (struct message *m; (m = next_task(slot)) != NULL;) {
         struct message *outcome = m->outcome;
@@ -139,6 +154,7 @@ static void *slot_main(void *arg)
         answer(e, outcome);
     }
     arena_fini(&slot->task.arena);
+    crash_thread_end();
     return NULL;
 }
 
@@ -240,6 +256,14 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
     if (e->config.values != NULL) values_wake(e->config.values);
 }
 
+/* With the lock. */
+static void tell_to_end(struct slot *slot)
+{
+    struct env *env = slot->executor->config.env;
+    if (slot->told_ns == 0) slot->told_ns = env->now_ns(env);
+    atomic_store(&slot->cancel, true);
+}
+
 /* One attempt: it waits in the queue, or runs, or has ended and left an output that has lost. */
 static void kill_attempt(struct executor *e, const struct message *kill)
 {
@@ -250,7 +274,7 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     for (uint32_t i = 0; anyhow && queued == NULL && attempt_id == 0 && i < e->started; i++) {
         struct slot *slot = &e->slots[i];
         if (slot->running == NULL || !same_attempt(slot->running, kill)) continue;
-        atomic_store(&slot->cancel, true);
+        tell_to_end(slot);
         attempt_id = slot->attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
@@ -272,7 +296,7 @@ static void cancel_all(struct executor *e)
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < e->started; i++) {
         if (e->slots[i].running == NULL) continue;
-        atomic_store(&e->slots[i].cancel, true);
+        tell_to_end(&e->slots[i]);
         running[count++] = e->slots[i].attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
@@ -319,6 +343,25 @@ int executor_receive(struct executor *e, struct message *m, struct glint_error *
     }
     message_destroy(m);
     return 0;
+}
+
+uint64_t executor_overdue(struct executor *e, char *what, size_t capacity)
+{
+    uint64_t oldest = 0;
+    what[0] = '\0';
+    pthread_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < e->started; i++) {
+        struct slot *slot = &e->slots[i];
+        if (slot->running == NULL || slot->told_ns == 0) continue;
+        if (oldest != 0 && slot->told_ns >= oldest) continue;
+        const char *function = describe_function(&slot->task);
+        oldest = slot->told_ns;
+        text_format(what, capacity, "task %u (attempt %u)%s%s", slot->running->partition,
+                    slot->running->attempt, function != NULL ? ", in function " : "",
+                    function != NULL ? function : "");
+    }
+    pthread_mutex_unlock(&e->lock);
+    return oldest;
 }
 
 uint32_t executor_running(struct executor *e)

@@ -41,6 +41,9 @@ struct executor *executor_create(const struct executor_config *config, struct gl
 int executor_receive(struct executor *e, struct message *m, struct glint_error *error);
 /* Tasks that were received and not answered yet. Any thread. */
 uint32_t executor_running(struct executor *e);
+/* The task that was told to end first and still runs: when that was, and in words what it is. 0:
+ * there is none. Any thread. */
+uint64_t executor_overdue(struct executor *e, char *what, size_t capacity);
 /* What it keeps, for serve.h. Any thread. */
 struct store *executor_store(struct executor *e);
 /* Tells running tasks to end and waits until they did. A task that fetches ends through the

@@ -1,6 +1,7 @@
 /* See line.h. Messages are rare and small: each is one allocation and one write. */
 #include "engine/executor/line.h"
 
+#include "engine/base/env.h"
 #include "engine/base/little.h"
 
 #include <assert.h>
@@ -117,6 +118,16 @@ bool line_send(struct line *l, enum line_kind kind, struct buffer *payload)
     int r = uv_write(&w->write, stream, bufs, 2, on_written);
     if (r != 0) on_written(&w->write, r);
     return r == 0;
+}
+
+void line_write_now(int file, enum line_kind kind, const char *text, size_t size)
+{
+    static uint8_t message[HEADER_BYTES + LINE_BYTES_MAX]; /* once per process */
+    if (size > LINE_BYTES_MAX) size = LINE_BYTES_MAX;
+    little_put32(message, (uint32_t)size);
+    message[4] = (uint8_t)kind;
+    memcpy(message + HEADER_BYTES, text, size);
+    env_write_all(env_real(), file, message, HEADER_BYTES + size);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -23,6 +23,7 @@ enum line_kind {
     LINE_READY,      /* from the child, once: an ADMITTED of net/wire.h */
     LINE_FAILED,     /* from the child, instead: an error, a GONE of net/wire.h */
     LINE_STATE,      /* from the child, at each of its signs of life: child_config.h */
+    LINE_CRASHED,    /* from the child, as it crashes: the text of base/crash.h */
     LINE_KINDS_END
 };
 
@@ -52,6 +53,9 @@ int line_start(struct line *l);
 /* Takes over payload->data. A line whose other side does not read loses what is sent; whoever needs
  * an answer has a deadline for it. False: it was not sent. */
 bool line_send(struct line *l, enum line_kind kind, struct buffer *payload);
+/* The frame of a message, by hand: for a child that crashes, from its signal handler. `file` is its
+ * end of the pipe; what does not go at once is lost. */
+void line_write_now(int file, enum line_kind kind, const char *text, size_t size);
 /* `closed`, which may be NULL, comes from the loop; the line's memory is the caller's again. Once.
  */
 void line_close(struct line *l, void (*closed)(void *arg));

@@ -66,6 +66,11 @@ static enum flow sink_write(void *state, const struct glint_batch *batch, struct
     return shuffle_writer_push(state, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
 }
 
+static const struct stage_node *root_of(const struct pipeline_input *input)
+{
+    return &input->stage->nodes[input->stage->node_count - 1];
+}
+
 /* An emitter whose batches go to the frame below. */
 static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *below,
                                         struct glint_shape shape)
@@ -78,6 +83,7 @@ static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *
         emitter_init(e, p->task, shape, sink_write, p->writer, NULL);
     else
         emitter_init(e, p->task, shape, sink_act, p, NULL);
+    e->push_function = below != NULL ? below->node->fn : root_of(p->input)->fn;
     e->push_partition = below != NULL ? below->partition : p->input->partition;
     return e;
 }
@@ -169,7 +175,9 @@ static int run_shuffle(struct pipeline *p, struct frame *f)
     struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
     if (out == NULL) return p->task->error.code;
     int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, f->node->args) : 0;
+    const struct glint_function *function = task_enter(p->task, spec.fn);
     if (r == 0) r = read_inputs(p, f, &spec, call.state, out);
+    task_enter(p->task, function);
     call_close(&call);
     return r;
 }
@@ -190,7 +198,9 @@ static int leave_narrow(struct pipeline *p, struct frame *f)
     assert(f->entered && f == &p->frames[p->depth - 1]);
     enum flow flow = FLOW_MORE;
     f->out->in = NULL;
+    const struct glint_function *function = task_enter(p->task, f->node->fn);
     if (f->node->op->finish != NULL) flow = f->node->op->finish(f->state, f->out);
+    task_enter(p->task, function);
     if (flow != FLOW_FAIL) flow = emitter_flush(f->out);
     if (f->node->op->close != NULL) f->node->op->close(f->state);
     p->depth--;
@@ -251,7 +261,7 @@ static void unwind(struct pipeline *p)
 static int walk(struct pipeline *p)
 {
     const struct stage_plan *stage = p->input->stage;
-    const struct stage_node *root = &stage->nodes[stage->node_count - 1];
+    const struct stage_node *root = root_of(p->input);
     p->frames = task_alloc(p->task, sizeof *p->frames * (stage->node_count + 1));
     if (p->frames == NULL) return p->task->error.code;
     frame_push(p, root->parents[0], p->input->partition, NULL);
@@ -276,7 +286,9 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
         r = p->writer == NULL ? p->task->error.code : walk(p);
         p->task->shuffle = NULL;
     }
+    const struct glint_function *function = task_enter(p->task, spec.fn);
     if (r == 0) r = shuffle_writer_finish(p->writer, out);
+    task_enter(p->task, function);
     shuffle_writer_close(p->writer);
     call_close(&call);
     return r;
@@ -287,9 +299,11 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
     p->action = root->op;
     int r = op_open_node(p, root, &p->action_state);
     if (r == 0) r = walk(p);
+    const struct glint_function *function = task_enter(p->task, root->fn);
     if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
         r = failed(p);
     if (r == 0 && root->op->result != NULL) r = root->op->result(p->action_state, out);
+    task_enter(p->task, function);
     if (p->action_state != NULL && root->op->close != NULL) root->op->close(p->action_state);
     return r;
 }
@@ -297,7 +311,7 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
 int pipeline_run(struct glint_task *task, const struct pipeline_input *input, struct run *out_run,
                  struct buffer *out_result)
 {
-    const struct stage_node *root = &input->stage->nodes[input->stage->node_count - 1];
+    const struct stage_node *root = root_of(input);
     struct pipeline p = {.task = task, .input = input};
     task->partition = input->partition;
     int r = 0;

@@ -91,7 +91,9 @@ int glint_finish(struct glint *g)
 void glint_destroy(struct glint *g)
 {
     if (g == NULL) return;
+    bool stuck = g->runner->stuck;
     g->runner->destroy(g->runner);
+    if (stuck) return;
     context_fini(g);
     mem_free(g);
 }

@@ -118,6 +118,10 @@ static int local_send(void *arg, uint32_t executor, struct message *m, struct gl
 static void local_destroy(void *arg)
 {
     struct local *l = arg;
+    if (l->executor != NULL && executor_running(l->executor) > 0) { /* tasks that do not end */
+        work_dir_close(&l->work_dir);
+        return;
+    }
     executor_destroy(l->executor);
     for (struct message *m = l->first, *next; m != NULL; m = next) {
         next = m->next;

@@ -142,10 +142,11 @@ int ended_encode(const struct ended *v, struct buffer *out, struct glint_error *
 {
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 3);
+    packing_begin(&p, out, 4);
     pack_i64(&p, v->wait_status);
     pack_u64(&p, v->out_of_memory);
     pack_text(&p, v->log);
+    pack_text(&p, v->crash);
     return packing_end(&p, out, before, error);
 }
 
@@ -158,7 +159,9 @@ int ended_decode(struct glint_slice bytes, struct ended *v, struct glint_error *
     v->wait_status = (int32_t)status;
     v->out_of_memory = unpack_u64(&u, 1) != 0;
     unpack_text(&u, v->log, sizeof v->log);
-    text_make_shown(v->log); /* a path may hold any bytes, and is only printed */
+    unpack_text(&u, v->crash, sizeof v->crash);
+    text_make_shown(v->log); /* paths may hold any bytes, and are only printed */
+    text_make_shown(v->crash);
     if (status != v->wait_status) u.failed = true;
     return unpacking_end(&u, "the end of an executor", error);
 }

@@ -47,6 +47,7 @@ struct ended {
     int32_t wait_status; /* as waitpid gives it */
     bool out_of_memory;  /* the cgroup counted an OOM kill meanwhile */
     char log[1024];      /* path on that node; "" */
+    char crash[512];     /* what the process said of its crash, cut; "" */
 };
 
 /* STATUS_IS: one per daemon. */

@@ -18,9 +18,11 @@ int call_open(struct call *c, struct glint_task *task, const struct glint_functi
     c->opened = true;
     if (fn->open == NULL) return 0;
     struct glint_slice outer = task->args;
+    const struct glint_function *function = task_enter(task, fn);
     task->args = args;
     int r = fn->open(task, c->state);
     task->args = outer;
+    task_enter(task, function);
     return r == 0 ? 0 : function_failed(task, fn, r);
 }
 
@@ -36,7 +38,11 @@ int function_failed(struct glint_task *task, const struct glint_function *fn, in
 
 void call_close(struct call *c)
 {
-    if (c->opened && c->fn->close != NULL) c->fn->close(c->task, c->state);
+    if (c->opened && c->fn->close != NULL) {
+        const struct glint_function *function = task_enter(c->task, c->fn);
+        c->fn->close(c->task, c->state);
+        task_enter(c->task, function);
+    }
     c->opened = false;
 }
 

@@ -104,6 +104,9 @@ struct runner {
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);
     void (*destroy)(struct runner *r);
+    /* Functions run that did not end when they were told to: all that they may reach stays, and the
+     * process is to end without them. */
+    bool stuck;
 };
 
 struct glint {

@@ -96,7 +96,7 @@ class Process:
         self.out_path = os.path.join(test.folder, f"{name}.out")
         self.err_path = os.path.join(test.folder, f"{name}.err")
         with self.open_out(closed) as out, open(self.err_path, "wb") as err:
-            self.popen = subprocess.Popen([*prefix, GLINT, *words], stdin=subprocess.DEVNULL, stdout=out,
+            self.popen = subprocess.Popen([*prefix, test.program, *words], stdin=subprocess.DEVNULL, stdout=out,
                                           stderr=err, cwd=test.folder, env={**test.env, **(env or {})},
                                           start_new_session=True)
         self.pid = self.popen.pid
@@ -140,8 +140,9 @@ class Process:
 
 
 class ClusterTest(unittest.TestCase):
-    """Set `keys` in a class, or call write_cluster, for another cluster.toml."""
+    """Set `keys` in a class, or call write_cluster, for another cluster.toml; `program` for another glint."""
 
+    program = GLINT
     keys = {"heartbeat": "200ms", "suspect": "1s", "dead": "2s", "connect": "2s", "start": "10s",
             "drain": "10s"}
     executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
@@ -191,7 +192,7 @@ class ClusterTest(unittest.TestCase):
 
     def run_glint(self, *words, env=None):
         """(exit status, standard output, standard error)"""
-        done = subprocess.run([GLINT, *words], stdin=subprocess.DEVNULL, capture_output=True,
+        done = subprocess.run([self.program, *words], stdin=subprocess.DEVNULL, capture_output=True,
                               cwd=self.folder, env={**self.env, **(env or {})}, timeout=DEADLINE_S,
                               check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()

@@ -38,7 +38,7 @@ PAYLOADS = {
     "PEER": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
     "ADMIT": {"job": 1, "name": ""},
     "ADMITTED": {"port": 1, "incarnation": bytes(16)},
-    "ENDED": {"wait_status": 0, "out_of_memory": 0, "log": ""},
+    "ENDED": {"wait_status": 0, "out_of_memory": 0, "log": "", "crash": ""},
     "STATUS_IS": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
                   "draining": 0, "jobs": []},
     "STATUS_IS job": {"job": 1, "name": "", "stage": "", "running": 0, "tasks_running": 0, "age_ns": 0,

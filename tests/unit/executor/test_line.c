@@ -141,6 +141,19 @@ Test(line, sends)
     cr_expect_eq(memcmp(got, "\3\0\0\0\4xyz", 8), 0);
 }
 
+Test(line, what_a_crash_writes_is_a_message_cut_to_the_bound)
+{
+    static char text[LINE_BYTES_MAX + 10];
+    const uint64_t sizes[] = {0, 300, sizeof text};
+    for (int i = 0; i < 3; i++) {
+        side.bytes = 0;
+        line_write_now(other, LINE_CRASHED, text, sizes[i]);
+        while (side.messages <= (unsigned)i) uv_run(&loop, UV_RUN_ONCE);
+        cr_expect_eq(side.kind, LINE_CRASHED);
+        cr_expect_eq(side.bytes, sizes[i] < LINE_BYTES_MAX ? sizes[i] : LINE_BYTES_MAX);
+    }
+}
+
 Test(line, a_reader_that_sleeps_loses_messages)
 {
     unsigned sent = 0;

@@ -79,8 +79,8 @@ Test(protocol_doc, lists_the_fields_of_payloads)
            .port = 4, .incarnation = {5});
     EXPECT("job, name", admit, .job = 1, .name = "b");
     EXPECT("port, incarnation", admitted, .port = 1, .incarnation = {2});
-    EXPECT("wait_status, out_of_memory, log", ended, .wait_status = -1, .out_of_memory = true,
-           .log = "c");
+    EXPECT("wait_status, out_of_memory, log, crash", ended, .wait_status = -1,
+           .out_of_memory = true, .log = "c", .crash = "d");
 }
 
 Test(protocol_doc, lists_the_fields_of_requests)

@@ -46,7 +46,9 @@ Test(wire, addresses_and_jobs_come_back)
     ROUND_TRIP(admit, &both);
     static const struct admitted admitted = {.port = 7401, .incarnation = {1, 2, 3}};
     ROUND_TRIP(admitted, &admitted);
-    static struct ended ends[] = {{0, false, ""}, {INT32_MIN, true, "/var/log/e1.log"}, {9, 0, ""}};
+    static struct ended ends[] = {{0, false, "", ""},
+                                  {INT32_MIN, true, "/var/log/e1.log", ""},
+                                  {11, 0, "", "signal 11 in task 3"}};
     FILLED(ends[2].log, '/');
     for (int i = 0; i < 3; i++) ROUND_TRIP(ended, &ends[i]);
 }
@@ -269,7 +271,7 @@ static unsigned samples_make(struct sample out[16])
     static const struct peer peer = {3, "e3", "10.0.0.3", 7403, {1, 2, 3}};
     static const struct admit admit = {UINT64_MAX / 3, "count-keys"};
     static const struct admitted admitted = {7401, {9, 9}};
-    static const struct ended ended = {9, true, "/var/log/glint/e1.log"};
+    static const struct ended ended = {9, true, "/var/log/glint/e1.log", "signal 9"};
     static const struct track track = {1, 4, 2, {5, 6}, 1, {7}};
     static const struct tracked tracked = {1, 2, {{1, TRACK_DRIVER, UINT64_MAX}, {2, 0, 5}}};
     static const struct status status = {
@@ -461,11 +463,12 @@ Test(wire, values_out_of_range_are_refused)
 /* A path on another machine may hold anything; it is printed, so it must not move the cursor. */
 Test(wire, the_path_of_a_log_is_fit_to_print)
 {
-    struct ended e = {0, false, "/tmp/\033[2J\n\xff\xfe"}, back;
+    struct ended e = {0, false, "/tmp/\033[2J\n\xff\xfe", "\033c"}, back;
     struct buffer bytes = {NULL, 0, 0};
     cr_assert_eq(ended_encode(&e, &bytes, &error), 0);
     cr_assert_eq(ended_decode(whole(&bytes), &back, &error), 0);
     cr_expect_str_eq(back.log, "/tmp/?[2J ??");
+    cr_expect_str_eq(back.crash, "?c");
     buffer_fini(&bytes);
 }
 

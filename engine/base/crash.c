@@ -1,0 +1,199 @@
+/* The handler calls only what is safe in a signal handler, on a stack of its own. If it blocks,
+ * SIGALRM ends the process after REPORT_S. backtrace() allocates memory the first time it is
+ * called, so a thread that runs tasks calls it before. */
+#include "engine/base/crash.h"
+
+#include "engine/base/leftovers.h"
+
+#include <assert.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FRAMES_MAX    32
+#define FRAMES_OURS   2 /* the handler, and what the kernel returns to from it */
+#define BACKTRACE_MAX 8192u
+#define STACK_BYTES   ((size_t)64 << 10)
+#define REPORT_S      10u
+
+static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static const char *job;
+static void (*to)(const char *text, size_t size);
+static atomic_bool crashed, loaded;
+static char report[sizeof(struct crash_text) + BACKTRACE_MAX];
+
+static _Thread_local struct {
+    void (*describe)(void *arg, struct crash_text *out);
+    void *arg;
+    void *stack;
+    bool reporting;
+} self;
+
+/* ---- Text */
+
+void crash_add(struct crash_text *t, const char *text)
+{
+    for (; *text != '\0' && t->size < sizeof t->text; text++) t->text[t->size++] = *text;
+}
+
+static void add_number(struct crash_text *t, uint64_t number, unsigned base)
+{
+    char digits[20], one[2] = "";
+    unsigned count = 0;
+    do digits[count++] = "0123456789abcdef"[number % base];
+    while ((number /= base) > 0);
+    while (count > 0) {
+        one[0] = digits[--count];
+        crash_add(t, one);
+    }
+}
+
+void crash_add_u64(struct crash_text *t, uint64_t number)
+{
+    add_number(t, number, 10);
+}
+
+static void describe(int number, const siginfo_t *info, struct crash_text *out)
+{
+    const char *name = sigdescr_np(number);
+    crash_add(out, job);
+    crash_add(out, " crashed: signal ");
+    crash_add_u64(out, (uint64_t)number);
+    crash_add(out, " (");
+    crash_add(out, name != NULL ? name : "unknown");
+    crash_add(out, ")");
+    if (info->si_code == SI_USER) {
+        crash_add(out, " from process ");
+        crash_add_u64(out, (uint64_t)info->si_pid);
+        return;
+    }
+    if (number == SIGSEGV || number == SIGBUS) {
+        crash_add(out, " at address 0x");
+        add_number(out, (uint64_t)(uintptr_t)info->si_addr, 16);
+    }
+    crash_add(out, ", ");
+    if (self.describe != NULL)
+        self.describe(self.arg, out);
+    else
+        crash_add(out, "not in a task");
+}
+
+/* Through a pipe, since its lines can be had in a file only. How many bytes. */
+static size_t add_backtrace(char *out, size_t capacity)
+{
+    void *frames[FRAMES_MAX];
+    int ends[2], count = atomic_load(&loaded) ? backtrace(frames, FRAMES_MAX) : 0;
+    size_t size = 0;
+    if (count <= FRAMES_OURS || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return 0;
+    backtrace_symbols_fd(frames + FRAMES_OURS, count - FRAMES_OURS, ends[1]);
+    close(ends[1]);
+    for (ssize_t n = 1; n > 0 && size < capacity; size += n > 0 ? (size_t)n : 0)
+        n = read(ends[0], out + size, capacity - size);
+    close(ends[0]);
+    return size;
+}
+
+static void to_standard_error(const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(STDERR_FILENO, text, size);
+        if (n <= 0) return;
+        text += n;
+        size -= (size_t)n;
+    }
+}
+
+/* ---- The handler */
+
+/* Once the handler returns. */
+static void die(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    struct crash_text line = {.size = 0};
+    (void)context;
+    if (atomic_exchange(&crashed, true)) {
+        while (!self.reporting) pause(); /* another thread reports */
+        die(number);
+        return;
+    }
+    self.reporting = true;
+    signal(SIGALRM, SIG_DFL);
+    alarm(REPORT_S);
+    describe(number, info, &line);
+    line.size -= line.size == sizeof line.text;
+    line.text[line.size++] = '\n';
+    memcpy(report, line.text, line.size);
+    to(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
+    leftovers_remove();
+    die(number);
+}
+
+/* ---- The beginning */
+
+/* Loads a library, which takes a tenth of a millisecond: not at a program's start. */
+static void load_backtrace(void)
+{
+    void *frame;
+    backtrace(&frame, 1);
+    atomic_store(&loaded, true);
+}
+
+void crash_start(const char *name, void (*report_to)(const char *text, size_t size))
+{
+    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction before;
+    assert(name != NULL && job == NULL);
+    job = name;
+    to = report_to != NULL ? report_to : to_standard_error;
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_DFL) continue;
+        int failed = sigaction(numbers[i], &action, NULL);
+        assert(failed == 0);
+    }
+}
+
+static void begin_stack(void)
+{
+    stack_t before, stack = {.ss_size = STACK_BYTES};
+    if (sigaltstack(NULL, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
+    stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack.ss_sp == MAP_FAILED) return; /* then a stack that overflows says nothing */
+    if (sigaltstack(&stack, NULL) == 0)
+        self.stack = stack.ss_sp;
+    else
+        munmap(stack.ss_sp, STACK_BYTES);
+}
+
+void crash_thread_begin(void (*describe_thread)(void *arg, struct crash_text *out), void *arg)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    assert(self.stack == NULL);
+    if (job != NULL && describe_thread != NULL) pthread_once(&once, load_backtrace);
+    self.describe = describe_thread;
+    self.arg = arg;
+    begin_stack();
+}
+
+void crash_thread_end(void)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    self.describe = NULL;
+    if (self.stack == NULL) return;
+    sigaltstack(&none, NULL);
+    munmap(self.stack, STACK_BYTES);
+    self.stack = NULL;
+}
