@@ -35,6 +35,10 @@ struct run_source {
      * set. Called on the task's thread; may block. `source` is this one. */
     int (*read)(const struct run_source *source, struct glint_task *task, uint64_t offset,
                 uint64_t size, uint8_t *out);
+    /* What `read` answers next comes from where the bytes are kept, whatever has arrived here, and
+     * `memory` is NULL: a block that was damaged on its way is read again. NULL: memory stays as it
+     * is, and `read` has nothing in between. */
+    void (*again)(const struct run_source *source);
     const char *name; /* for error messages: a path or an address */
 };
 

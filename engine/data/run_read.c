@@ -1,9 +1,13 @@
 /* Reading a partition of a run, block by block, believing nothing.
  *
+ * A block that is damaged is read once more: it may have been damaged on its way here.
+ *
  * A block that lies in memory uncompressed is read where it lies; else there are two buffers: what
  * was read ahead, and what was decompressed. A key that spans blocks is copied when its record
  * comes up; a value only when it is asked for. */
 #include "engine/data/run_block.h"
+
+#include "engine/base/text.h"
 
 #include <lz4.h>
 
@@ -89,13 +93,9 @@ static int unpack(struct run_reader *r, const uint8_t *payload, struct run_block
     return 0;
 }
 
-/* The next block, where more raw bytes must come. */
-static int load_block(struct run_reader *r)
+static int read_block(struct run_reader *r)
 {
-    assert(r->at == r->limit);
-    if (task_cancelled(r->task))
-        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
-    const uint8_t *block;
+    const uint8_t *block = NULL;
     uint64_t left = r->part.bytes - r->stored_at;
     if (left <= RUN_BLOCK_HEADER_BYTES) return corrupt(r, "its blocks end early");
     int e = fetch(r, RUN_BLOCK_HEADER_BYTES, &block);
@@ -114,6 +114,34 @@ static int load_block(struct run_reader *r)
     r->raw_at += b.raw;
     assert(r->stored_at <= r->part.bytes && r->raw_at <= r->part.raw);
     return 0;
+}
+
+/* The same block, from its source. */
+static int read_block_again(struct run_reader *r)
+{
+    struct glint_task *task = r->task;
+    struct glint_error first = task->error;
+    if (r->source->again != NULL) r->source->again(r->source);
+    if (r->source->memory != NULL) return first.code;
+    r->ahead_begin = r->stored_at;
+    r->ahead_size = 0;
+    task->error.code = GLINT_OK;
+    task->failed_source = NULL;
+    int e = read_block(r);
+    if (e == GLINT_E_RUN_CORRUPT)
+        text_format(task->error.cause, sizeof task->error.cause, "%s; read again likewise",
+                    first.cause);
+    return e;
+}
+
+/* The next block, where more raw bytes must come. */
+static int load_block(struct run_reader *r)
+{
+    assert(r->at == r->limit);
+    if (task_cancelled(r->task))
+        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    int e = read_block(r);
+    return e == GLINT_E_RUN_CORRUPT ? read_block_again(r) : e;
 }
 
 /* Takes `size` raw bytes, which may span blocks; out == NULL drops them. */

@@ -37,7 +37,7 @@ static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
 /* ---- Inputs */
 
 /* The task's error becomes a FETCH_FAILED about one of the inputs. */
-static int lose_input(struct attempt *a, uint32_t input, const char *again)
+static int lose_input(struct attempt *a, uint32_t input)
 {
     assert(input < a->input_count);
     const struct fetch_input *in = &a->inputs[input];
@@ -46,9 +46,9 @@ static int lose_input(struct attempt *a, uint32_t input, const char *again)
     a->fault = (struct fetch_fault){a->shuffle, in->map, in->executor, in->attempt,
                                     why.code == GLINT_E_FETCH_FAILED && a->task->unreachable};
     return error_set(&a->task->error, GLINT_E_FETCH_FAILED, why.code != GLINT_OK ? why.hint : NULL,
-                     "map output %u of shuffle %llu at executor %u: %s%s", in->map,
+                     "map output %u of shuffle %llu at executor %u: %s", in->map,
                      (unsigned long long)a->shuffle, in->executor,
-                     why.code != GLINT_OK ? why.cause : "it is not there", again);
+                     why.code != GLINT_OK ? why.cause : "it is not there");
 }
 
 static bool is_here(const struct fetch_input *in, uint32_t partition)
@@ -76,7 +76,7 @@ static int read_remote(struct attempt *a, uint32_t partition)
                           a->input_count, &a->slices, &a->slice_count, &lost);
     if (a->fetch != NULL) return 0;
     bool named = a->task->error.code == GLINT_E_FETCH_FAILED && lost < a->input_count;
-    return named ? lose_input(a, lost, "") : a->task->error.code;
+    return named ? lose_input(a, lost) : a->task->error.code;
 }
 
 static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
@@ -93,7 +93,7 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
         bool mine = a->inputs[i].executor == a->config->self;
         all_here = all_here && mine;
         if (mine ? !is_here(&a->inputs[i], partition) : a->config->fetcher == NULL)
-            r = lose_input(a, i, "");
+            r = lose_input(a, i);
     }
     if (r == 0) r = all_here ? read_local(a, partition) : read_remote(a, partition);
     *out = a->slices;
@@ -114,28 +114,6 @@ static uint32_t failed_input(const struct attempt *a)
     return lost;
 }
 
-/* Whether the damaged slice is whole when it is read once more. */
-static bool reads_well(struct attempt *a)
-{
-    struct glint_error why = a->task->error;
-    const struct run_source *source = a->task->failed_source;
-    struct run_reader reader = {.source = NULL};
-    int r = -1;
-    if (a->fetch != NULL) fetch_again(a->fetch, source);
-    for (uint32_t i = 0; i < a->slice_count; i++) {
-        if (a->slices[i].source != source) continue;
-        a->task->error.code = GLINT_OK;
-        r = run_reader_open(&reader, a->task, a->slices[i]);
-        if (r == 0)
-            while ((r = run_reader_next(&reader)) > 0) {
-            }
-        run_reader_close(&reader);
-    }
-    a->task->error = why;
-    a->task->failed_source = source;
-    return r == 0;
-}
-
 /* A run that cannot be read is lost like one that cannot be fetched. Alone, another attempt of the
  * same task may have more luck with a disk; in a cluster the output is better made elsewhere. */
 static void judge_error(struct attempt *a)
@@ -143,10 +121,9 @@ static void judge_error(struct attempt *a)
     enum glint_code code = a->task->error.code;
     uint32_t input = failed_input(a);
     if (input == UINT32_MAX) return;
-    if (code == GLINT_E_RUN_CORRUPT)
-        lose_input(a, input, reads_well(a) ? "; read again it was whole" : "; read again likewise");
-    else if (code == GLINT_E_FETCH_FAILED || (code == GLINT_E_SPILL_IO && a->config->fetcher))
-        lose_input(a, input, "");
+    if (code == GLINT_E_RUN_CORRUPT || code == GLINT_E_FETCH_FAILED ||
+        (code == GLINT_E_SPILL_IO && a->config->fetcher))
+        lose_input(a, input);
 }
 
 static void inputs_close(void *arg, struct glint_task *task)

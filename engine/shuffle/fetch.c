@@ -13,6 +13,7 @@
  * inputs that are not open yet, then to read further ahead. */
 #include "engine/shuffle/fetch_wait.h"
 
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
@@ -262,6 +263,17 @@ static int remote_read(const struct run_source *source, struct glint_task *task,
     return 0;
 }
 
+/* run_source.again */
+static void remote_again(const struct run_source *source)
+{
+    struct remote *r = (struct remote *)(uintptr_t)source;
+    log_line(LOG_WARN, NULL, "bytes from executor %u were damaged: they are fetched again",
+             r->fetch->inputs[r->input].executor);
+    if (r->source.memory == NULL) return; /* a reader that goes back asks again */
+    r->source.memory = NULL;
+    r->state = REMOTE_WAITS;
+}
+
 /* ---- Opening */
 
 static int name_sources(struct fetch *f)
@@ -292,7 +304,7 @@ static int plan_chunks(struct fetch *f)
         if (at_once < MERGE_FAN_IN_MAX) at_once++;
         if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
     }
-    f->chunk_bytes = CHUNK_BYTES_MIN; /* should fetch_again need some */
+    f->chunk_bytes = CHUNK_BYTES_MIN; /* should remote_again need some */
     if (at_once == 0) return 0;
     uint64_t share = f->window / at_once;
     uint64_t size = longest <= share ? longest : share / 2;
@@ -330,7 +342,8 @@ static struct run_slice add_remote(struct fetch *f, const struct fetch_place *pl
     struct run_part part = place->answer.part;
     struct remote *r = &f->remotes[f->remote_count++];
     *r = (struct remote){.fetch = f, .input = place->input, .offset = part.offset};
-    r->source = (struct run_source){.bytes = part.bytes, .read = remote_read};
+    r->source =
+        (struct run_source){.bytes = part.bytes, .read = remote_read, .again = remote_again};
     if (place->answer.bytes.size > 0) {
         r->source.memory = place->answer.bytes.data;
         r->state = REMOTE_ENDED;
@@ -409,16 +422,6 @@ uint32_t fetch_lost(const struct fetch *f)
     for (uint32_t i = 0; source != NULL && i < f->remote_count; i++)
         if (&f->remotes[i].source == source) return f->remotes[i].input;
     return UINT32_MAX;
-}
-
-void fetch_again(struct fetch *f, const struct run_source *source)
-{
-    for (uint32_t i = 0; i < f->remote_count; i++) {
-        struct remote *r = &f->remotes[i];
-        if (&r->source != source || source->memory == NULL) continue;
-        r->source.memory = NULL;
-        r->state = REMOTE_WAITS;
-    }
 }
 
 void fetch_close(struct fetch *f)

@@ -57,9 +57,6 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
                          struct run_slice **out, uint32_t *out_count, uint32_t *out_lost);
 /* Which input the task's FETCH_FAILED (or RUN_CORRUPT) was about; UINT32_MAX: none. */
 uint32_t fetch_lost(const struct fetch *f);
-/* What came of `source` is forgotten: who reads it once more has it fetched once more, and learns
- * whether it was damaged on its way or before. */
-void fetch_again(struct fetch *f, const struct run_source *source);
 /* Waits for what was asked for, so that no byte arrives in memory that is gone. NULL is fine. */
 void fetch_close(struct fetch *f);
 

@@ -5,6 +5,8 @@
  * after the other, to find out which: rare, so that its time does not matter. */
 #include "engine/shuffle/fetch_wait.h"
 
+#include "engine/base/log.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -59,13 +61,35 @@ static void ask(struct asking *a, struct question *q)
                           .maps = a->maps + q->first};
 }
 
+/* The parts of an answer that has arrived; what is wrong becomes its request's error. */
+static void decode(struct asking *a, struct question *q)
+{
+    struct fetch_request *r = &q->asked.request;
+    parts_decode((struct glint_slice){r->answer.data, r->answer.size}, a->parts + q->first,
+                 q->count, &r->error);
+}
+
+/* It may have been damaged on its way. */
+static void ask_again(struct asking *a, struct question *q)
+{
+    struct fetch_request *r = &q->asked.request;
+    log_line(LOG_WARN, NULL, "an answer of executor %u was damaged: it is asked again",
+             r->executor);
+    buffer_fini(&r->answer);
+    ask(a, q);
+    fetch_wait_submit(a->wait, r);
+    fetch_wait_for(a->wait, &q->asked);
+}
+
 /* Takes a question's answer. 0 or the task's error. */
 static int take(struct asking *a, struct question *q)
 {
     struct fetch_request *r = &q->asked.request;
-    if (r->error.code == GLINT_OK)
-        parts_decode((struct glint_slice){r->answer.data, r->answer.size}, a->parts + q->first,
-                     q->count, &r->error);
+    if (r->error.code == GLINT_OK) {
+        decode(a, q);
+        if (r->error.code != GLINT_OK) ask_again(a, q);
+        if (r->error.code == GLINT_OK) decode(a, q);
+    }
     for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++)
         a->places[i].answer = a->parts[i];
     return r->error.code == GLINT_OK ? 0 : fetch_failed(a->wait->task, &r->error);

@@ -81,6 +81,10 @@ static void answer_parts(struct fake_fetcher *f, struct fetch_request *r)
             parts[i] = part_answer_of(run, g->partition, &room);
     }
     if (r->error.code == GLINT_OK) parts_encode(parts, g->map_count, &r->answer, &r->error);
+    if (r->error.code == GLINT_OK && f->damaged_lists > 0) {
+        f->damaged_lists--;
+        r->answer.data[8] ^= 1;
+    }
     uint8_t *end_of_part = r->answer.data + r->answer.size;
     for (uint32_t i = g->map_count; i-- > 0 && r->error.code == GLINT_OK;) {
         end_of_part -= parts[i].bytes.size;

@@ -166,50 +166,43 @@ Test(fetch, what_is_missing_is_named)
     close_world();
 }
 
-static void damage_and_read_again(uint32_t records)
+/* Of one record per input all comes along with the places; of 50 nothing does. */
+static void damage(uint32_t records, int32_t damages, int32_t lists, int expected)
 {
     open_world(6, records, 5000);
+    expect_local(0);
     place_inputs(3, 0);
     fake_fetcher_start(&w.fake, w.runs, w.maps, 1);
     w.fake.damaged_map = 4;
-    w.fake.damages = 1;
-    struct run_slice *slices;
-    struct seen seen = {NULL, 0, 0};
-    uint32_t count, lost;
-    next_task(300 * KIB);
-    struct fetch *f =
-        fetch_open(&w.t.task, &w.fake.fetcher, 9, 0, w.inputs, w.maps, &slices, &count, &lost);
-    cr_assert_not_null(f);
-    cr_expect_eq(fake_read(&w.t.task, slices, count, &seen), GLINT_E_RUN_CORRUPT);
-    cr_expect_eq(fetch_lost(f), 4);
-    const struct run_source *damaged = w.t.task.failed_source;
-    cr_assert_eq(damaged->memory != NULL, records == 1, "this is the case that is meant");
-    fetch_again(f, damaged);
-    for (uint32_t i = 0; i < count; i++) {
-        if (slices[i].source != damaged) continue;
-        w.t.task.error.code = GLINT_OK;
-        struct run_reader reader = {.source = NULL};
-        cr_expect_eq(run_reader_open(&reader, &w.t.task, slices[i]), 0);
-        int r;
-        while ((r = run_reader_next(&reader)) > 0) {
-        }
-        cr_expect_eq(r, 0, "%s", w.t.task.error.cause);
-        run_reader_close(&reader);
+    w.fake.damages = damages;
+    w.fake.damaged_lists = lists;
+    cr_expect_eq(fetch_all(0, 300 * KIB), expected, "%s", w.t.task.error.cause);
+    if (expected == 0) cr_expect(w.fake.damages == 0 && w.fake.damaged_lists == 0, "all arrived");
+    if (expected == GLINT_E_RUN_CORRUPT) {
+        cr_expect_eq(w.lost, 4);
+        cr_expect_not_null(strstr(w.t.task.error.cause, "; read again likewise"));
     }
-    fetch_close(f);
     fake_fetcher_stop(&w.fake);
-    free(seen.data);
     close_world();
 }
 
-Test(fetch, what_is_damaged_is_named_and_can_be_read_again)
+Test(fetch, what_is_damaged_once_is_fetched_again)
 {
-    damage_and_read_again(50);
+    damage(50, 1, 0, 0);
+    damage(1, 1, 0, 0);
 }
 
-Test(fetch, what_came_along_damaged_likewise)
+Test(fetch, what_is_damaged_for_good_is_named)
 {
-    damage_and_read_again(1);
+    damage(50, INT32_MAX, 0, GLINT_E_RUN_CORRUPT);
+    damage(1, INT32_MAX, 0, GLINT_E_RUN_CORRUPT);
+}
+
+Test(fetch, places_that_are_damaged_once_are_asked_for_again)
+{
+    damage(50, 0, 1, 0);
+    damage(1, 0, 1, 0);
+    damage(50, 0, INT32_MAX, GLINT_E_FETCH_FAILED);
 }
 
 /* One request per executor, whatever number of small parts there is. */
