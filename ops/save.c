@@ -54,7 +54,7 @@ int save_open(struct save *s, const struct op_open *o, const char *suffix)
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
         return error_no_memory(&s->task->error);
-    int file = s->task->env->open(s->task->env, path, ENV_PUBLIC);
+    int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_PUBLIC);
     if (file < 0) return error_set_unseen(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
     s->file = file;
     return 0;
@@ -118,7 +118,7 @@ void save_close(struct save *s)
     char path[PATH_MAX];
     if (s->file >= 0) s->task->env->close(s->task->env, s->file);
     if (!s->finished && s->name[0] != '\0' && save_path(s, path, sizeof path))
-        s->task->env->remove_file(s->task->env, path);
+        s->task->env->remove(s->task->env, ENV_CWD, path, false);
     gzip_writer_destroy(s->gzip);
     buffer_fini(&s->buffer);
 }

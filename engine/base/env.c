@@ -1,12 +1,8 @@
-/* What every env has in common: whole reads and writes, and removing a tree. */
+/* What every env has in common: whole reads and writes, listing by path, and removing a tree. */
 #include "engine/base/env.h"
-
-#include "engine/base/text.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset)
 {
@@ -35,32 +31,44 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size)
     return 0;
 }
 
+int env_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+             void *arg)
+{
+    int dir = env->open(env, ENV_CWD, path, ENV_DIR);
+    if (dir < 0) return dir;
+    int r = env->list(env, dir, entry, arg);
+    env->close(env, dir);
+    return r;
+}
+
 struct remove_context {
     struct env *env;
-    const char *path;
+    int dir;
     unsigned depth;
 };
 
 static int remove_entry(void *arg, const char *name)
 {
     const struct remove_context *c = arg;
-    char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/%s", c->path, name)) return -ENAMETOOLONG;
-    int r = c->env->remove_file(c->env, path);
-    if (r == -EISDIR && c->depth > 0) r = env_remove_tree(c->env, path, c->depth - 1);
+    if (c->depth > 0) return env_remove_tree(c->env, c->dir, name, c->depth - 1);
+    int r = c->env->remove(c->env, c->dir, name, false);
     return r == -ENOENT ? 0 : r;
+}
+
+static int remove_directory(struct env *env, int dir, const char *name, unsigned depth)
+{
+    struct remove_context c = {env, env->open(env, dir, name, ENV_DIR_OWN), depth};
+    int emptied = c.dir < 0 ? c.dir : env->list(env, c.dir, remove_entry, &c);
+    if (c.dir >= 0) env->close(env, c.dir);
+    int r = env->remove(env, dir, name, true); /* also if it cannot be listed: it may be empty */
+    return r != 0 && emptied != 0 ? emptied : r;
 }
 
 /* Removing as a file comes first: it tells a folder from a link to one, which must not be entered.
  */
-int env_remove_tree(struct env *env, const char *path, unsigned depth)
+int env_remove_tree(struct env *env, int dir, const char *name, unsigned depth)
 {
-    struct remove_context c = {env, path, depth};
-    int r = env->remove_file(env, path);
-    if (r == -EISDIR) {
-        int emptied = env->list(env, path, remove_entry, &c);
-        r = env->remove_folder(env, path); /* also if it cannot be listed: it may be empty */
-        if (r != 0 && emptied != 0) r = emptied;
-    }
+    int r = env->remove(env, dir, name, false);
+    if (r == -EISDIR) r = remove_directory(env, dir, name, depth);
     return r == -ENOENT ? 0 : r;
 }

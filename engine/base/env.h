@@ -18,15 +18,29 @@ struct env_stat {
     int64_t mtime_ns;
     uint64_t device, inode;
     uint32_t mode; /* permission bits */
-    bool mine;     /* belongs to this process's user */
+    uint32_t owner;
+    uint32_t links;
+    bool mine; /* belongs to this process's user */
 };
 
+/* In place of an open directory: names start at the current one, and may be any path. */
+#define ENV_CWD (-100)
+
 enum env_open_mode {
-    ENV_READ,   /* an existing file; never blocks on a FIFO */
-    ENV_OWN,    /* as READ, but no symlink is followed */
-    ENV_CREATE, /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
-    ENV_APPEND, /* a log: made with mode 0600 & umask if it is not there; no symlink is followed */
-    ENV_PUBLIC, /* as CREATE, mode 0666 & umask: for a job's output */
+    ENV_READ,    /* an existing file; never blocks on a FIFO */
+    ENV_OWN,     /* as READ, but no symlink is followed */
+    ENV_CREATE,  /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
+    ENV_APPEND,  /* a log: made with mode 0600 & umask if it is not there; no symlink is followed */
+    ENV_PUBLIC,  /* as CREATE, mode 0666 & umask: for a job's output */
+    ENV_LOCK,    /* as OWN, to be locked: NFS locks only what is open for writing */
+    ENV_DIR,     /* a directory */
+    ENV_DIR_OWN, /* as DIR, but no symlink is followed: -ENOTDIR */
+};
+
+/* The machine: two names of one boot are one, whatever their host's name (containers). */
+struct env_node {
+    char host[65];
+    char boot[37]; /* "": the system does not tell */
 };
 
 enum env_rename_mode {
@@ -35,11 +49,15 @@ enum env_rename_mode {
     ENV_RENAME_REPLACE,
 };
 
+/* `dir` is an open directory, or ENV_CWD. Whoever can rename or replace the path by which it was
+ * opened does not change what a name in it means; ENV_CWD is for paths that no other user can
+ * change. A name's last component is followed only where it says so. */
 struct env {
     uint64_t (*now_ns)(struct env *env); /* monotonic */
     int64_t (*wall_ns)(struct env *env); /* since 1970, UTC */
     int (*random)(struct env *env, void *out, size_t size);
-    int (*open)(struct env *env, const char *path, enum env_open_mode mode);
+    void (*node)(struct env *env, struct env_node *out);
+    int (*open)(struct env *env, int dir, const char *name, enum env_open_mode mode);
     int64_t (*pread)(struct env *env, int file, void *out, size_t size, uint64_t offset);
     int64_t (*write)(struct env *env, int file, const void *data, size_t size);
     int (*close)(struct env *env, int file);
@@ -48,14 +66,14 @@ struct env {
     int (*sync_folder)(struct env *env, int folder);
     int (*stat_open)(struct env *env, int file, struct env_stat *out);
     int (*stat)(struct env *env, const char *path, struct env_stat *out); /* follows links */
-    int (*make_folder)(struct env *env, const char *path, bool only_owner);
-    int (*remove_file)(struct env *env, const char *path);
-    int (*remove_folder)(struct env *env, const char *path);
-    int (*rename)(struct env *env, const char *from, const char *to, enum env_rename_mode mode);
-    /* Calls `entry` for each name but . and .., in no order; stops at its first non-zero answer,
-     * which is returned. */
-    int (*list)(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
-                void *arg);
+    int (*make_folder)(struct env *env, int dir, const char *name, bool only_owner);
+    /* -EISDIR for a folder without `folder`; with it, an empty folder. */
+    int (*remove)(struct env *env, int dir, const char *name, bool folder);
+    int (*rename)(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
+                  enum env_rename_mode mode);
+    /* Calls `entry` for each name but . and .. in the open directory, in no order; stops at its
+     * first non-zero result, which is returned. */
+    int (*list)(struct env *env, int dir, int (*entry)(void *arg, const char *name), void *arg);
     /* An exclusive lock that ends with the open file; -EWOULDBLOCK when somebody holds it. */
     int (*lock)(struct env *env, int file);
     void *state; /* a test's */
@@ -64,14 +82,18 @@ struct env {
 struct env *env_real(void);
 /* ENV_RENAME_NEW where the file system cannot do it at once (NFS): takes the name with an empty
  * file or folder, and then its place. 0 or a negative errno. */
-int env_rename_reserved(const char *from, const char *to);
+int env_rename_reserved(int from_dir, const char *from, int to_dir, const char *to);
 
 /* All of `size` bytes, or an error; fewer only at the file's end: answers how many. */
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);
 /* All of them: 0 or a negative errno. */
 int env_write_all(struct env *env, int file, const void *data, uint64_t size);
-/* What stands at `path`: a file, a link (never what it leads to), or a folder with all that is in
- * it and `depth` levels of folders below. Missing is fine. 0 or a negative errno. */
-int env_remove_tree(struct env *env, const char *path, unsigned depth);
+/* env->list of the directory `path`, which may be a link to one. */
+int env_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+             void *arg);
+/* What `name` is in `dir`: a file, a link (never what it leads to), or a folder with all that is in
+ * it and `depth` levels of folders below. Folders are opened before they are emptied, so one that
+ * is replaced by a link meanwhile leads nowhere. Missing is fine. 0 or a negative errno. */
+int env_remove_tree(struct env *env, int dir, const char *name, unsigned depth);
 
 #endif

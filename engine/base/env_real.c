@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static_assert(ENV_CWD == AT_FDCWD, "the system's calls take it as it is");
+
 static uint64_t real_now_ns(struct env *env)
 {
     (void)env;
@@ -36,7 +38,18 @@ static int real_random(struct env *env, void *out, size_t size)
     return getrandom(out, size, 0) == (ssize_t)size ? 0 : -errno;
 }
 
-static int real_open(struct env *env, const char *path, enum env_open_mode mode)
+static void real_node(struct env *env, struct env_node *out)
+{
+    (void)env;
+    memset(out, 0, sizeof *out);
+    if (gethostname(out->host, sizeof out->host - 1) != 0) out->host[0] = '\0';
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file >= 0 ? read(file, out->boot, sizeof out->boot - 1) : -1;
+    if (n != (ssize_t)sizeof out->boot - 1) out->boot[0] = '\0';
+    if (file >= 0) close(file);
+}
+
+static int real_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
     (void)env;
     static const struct {
@@ -48,9 +61,12 @@ static int real_open(struct env *env, const char *path, enum env_open_mode mode)
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
         [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
+        [ENV_LOCK] = {O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0},
+        [ENV_DIR] = {O_RDONLY | O_DIRECTORY, 0},
+        [ENV_DIR_OWN] = {O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0},
     };
     assert((size_t)mode < sizeof how / sizeof how[0]);
-    int file = open(path, how[mode].flags | O_CLOEXEC, how[mode].mode);
+    int file = openat(dir, name, how[mode].flags | O_CLOEXEC, how[mode].mode);
     return file >= 0 ? file : -errno;
 }
 
@@ -98,6 +114,8 @@ static void stat_convert(const struct stat *s, struct env_stat *out)
     out->device = (uint64_t)s->st_dev;
     out->inode = (uint64_t)s->st_ino;
     out->mode = s->st_mode & 07777;
+    out->owner = s->st_uid;
+    out->links = s->st_nlink > UINT32_MAX ? UINT32_MAX : (uint32_t)s->st_nlink;
     out->mine = s->st_uid == geteuid();
 }
 
@@ -119,58 +137,66 @@ static int real_stat(struct env *env, const char *path, struct env_stat *out)
     return 0;
 }
 
-static int real_make_folder(struct env *env, const char *path, bool only_owner)
+static int real_make_folder(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
-    return mkdir(path, only_owner ? 0700 : 0777) == 0 ? 0 : -errno;
+    return mkdirat(dir, name, only_owner ? 0700 : 0777) == 0 ? 0 : -errno;
 }
 
-static int real_remove_file(struct env *env, const char *path)
+static int real_remove(struct env *env, int dir, const char *name, bool folder)
 {
     (void)env;
-    return unlink(path) == 0 ? 0 : -errno;
+    return unlinkat(dir, name, folder ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
 }
 
-static int real_remove_folder(struct env *env, const char *path)
-{
-    (void)env;
-    return rmdir(path) == 0 ? 0 : -errno;
-}
-
-int env_rename_reserved(const char *from, const char *to)
+int env_rename_reserved(int from_dir, const char *from, int to_dir, const char *to)
 {
     struct stat s;
-    if (lstat(from, &s) != 0) return -errno;
+    if (fstatat(from_dir, from, &s, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
     bool folder = S_ISDIR(s.st_mode);
-    int file = folder ? mkdir(to, 0700) : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = folder ? mkdirat(to_dir, to, 0700)
+                      : openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) return -errno;
     if (!folder) close(file);
-    if (rename(from, to) == 0) return 0;
+    if (renameat(from_dir, from, to_dir, to) == 0) return 0;
     int error = errno;
-    if (folder)
-        rmdir(to);
-    else
-        unlink(to);
+    unlinkat(to_dir, to, folder ? AT_REMOVEDIR : 0);
     return -error;
 }
 
-static int real_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
+static int real_rename(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
+                       enum env_rename_mode mode)
 {
     (void)env;
     static const unsigned flags[] = {[ENV_RENAME_NEW] = RENAME_NOREPLACE,
                                      [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
                                      [ENV_RENAME_REPLACE] = 0};
     assert((size_t)mode < sizeof flags / sizeof flags[0]);
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flags[mode]) == 0) return 0;
+    if (renameat2(from_dir, from, to_dir, to, flags[mode]) == 0) return 0;
     bool unable = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-    return unable && mode == ENV_RENAME_NEW ? env_rename_reserved(from, to) : -errno;
+    return unable && mode == ENV_RENAME_NEW ? env_rename_reserved(from_dir, from, to_dir, to)
+                                            : -errno;
 }
 
-static int real_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
-                     void *arg)
+/* A descriptor of its own, which closedir closes; the position is that of `dir`. */
+static DIR *list_begin(int dir)
+{
+    int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    DIR *d = own >= 0 ? fdopendir(own) : NULL;
+    if (d != NULL) {
+        rewinddir(d);
+    } else if (own >= 0) {
+        int error = errno;
+        close(own);
+        errno = error;
+    }
+    return d;
+}
+
+static int real_list(struct env *env, int dir, int (*entry)(void *arg, const char *name), void *arg)
 {
     (void)env;
-    DIR *folder = opendir(path);
+    DIR *folder = list_begin(dir);
     if (folder == NULL) return -errno;
     int result = 0;
     while (result == 0) {
@@ -199,6 +225,7 @@ struct env *env_real(void)
         .now_ns = real_now_ns,
         .wall_ns = real_wall_ns,
         .random = real_random,
+        .node = real_node,
         .open = real_open,
         .pread = real_pread,
         .write = real_write,
@@ -208,8 +235,7 @@ struct env *env_real(void)
         .stat_open = real_stat_open,
         .stat = real_stat,
         .make_folder = real_make_folder,
-        .remove_file = real_remove_file,
-        .remove_folder = real_remove_folder,
+        .remove = real_remove,
         .rename = real_rename,
         .list = real_list,
         .lock = real_lock,

@@ -1,25 +1,39 @@
-/* Folders of a running process, and how others tell them from leftovers: the file .lock inside is
- * locked as long as the process lives, by the system, whatever way the process ends.
+/* Folders of a running process, and how others tell them from leftovers: the file .glint-lock in it
+ * is locked as long as the process lives, by the system, whatever way the process ends. It also
+ * says where and when: a lock that is each node's own (NFS and Lustre can be mounted so) says
+ * nothing about another node's processes.
  *
- * The lock is taken before the file gets its name, and the file is removed last, so that a folder
- * without .lock holds nothing but perhaps .lock.new. It is removed, too; a process that was just
- * making it makes it once more. */
+ * A folder is used and emptied by its descriptor, never by its path, which another user may be able
+ * to point elsewhere. The lock is removed last: what has none is empty, or nobody's. */
 #ifndef GLINT_BASE_FOLDER_LOCK_H
 #define GLINT_BASE_FOLDER_LOCK_H
 
 #include "engine/base/env.h"
 
-#define FOLDER_LOCK_NAME ".lock"
+#define FOLDER_LOCK_NAME  ".glint-lock"
+#define FOLDER_FOREIGN_NS (UINT64_C(86400) * 1000000000) /* of another node's */
+
+struct folder_lock {
+    int dir;  /* the open folder */
+    int file; /* its lock */
+};
+
+#define FOLDER_NOT_LOCKED ((struct folder_lock){-1, -1})
 
 /* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it; the digits are
- * others afterwards if somebody took it for a leftover before it was locked. Answers the open file,
- * to be closed to unlock, or a negative errno, after which nothing is left. */
-int folder_make(struct env *env, char *folder, bool only_owner);
-/* Removes such a folder with `depth` levels of folders inside it. 0 or a negative errno. */
-int folder_remove(struct env *env, const char *folder, unsigned depth);
+ * others afterwards if somebody took it for a leftover before it was locked. 0, or a negative
+ * errno, after which nothing is left and *out is not locked. */
+int folder_make(struct env *env, char *folder, bool only_owner, struct folder_lock *out);
+/* Removes such a folder with `depth` levels of folders inside it; it is still to be unlocked. 0 or
+ * a negative errno. */
+int folder_remove(struct env *env, const char *folder, const struct folder_lock *lock,
+                  unsigned depth);
+/* Any number of times. */
+void folder_unlock(struct env *env, struct folder_lock *lock);
 /* Removes folders of `parent` whose names are `prefix` and 16 hex digits and whose lock nobody
  * holds, `depth` levels of folders inside them too. What does not belong to this user, or cannot be
- * removed, is passed over. */
+ * removed, is passed over; so is what another node locked less than FOLDER_FOREIGN_NS ago. An empty
+ * one without a lock is removed, although it may be about to get one: its maker makes another. */
 void folder_remove_unlocked(struct env *env, const char *parent, const char *prefix,
                             unsigned depth);
 

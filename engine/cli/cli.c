@@ -109,7 +109,7 @@ static void hold_standard_streams(void)
     struct env *env = env_real();
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
-        int held = env->open(env, "/dev/null", ENV_READ);
+        int held = env->open(env, ENV_CWD, "/dev/null", ENV_READ);
         assert(held < 0 || held == file);
     }
 }

@@ -135,7 +135,7 @@ static bool load(struct reader *r, uint8_t **out_data, uint64_t *out_size)
 {
     const char *path = r->file->cluster.path, *name = r->file->name;
     struct toml_place nowhere = {0, 0};
-    int file = r->env->open(r->env, path, ENV_READ);
+    int file = r->env->open(r->env, ENV_CWD, path, ENV_READ);
     if (file < 0) {
         error_set_system(r->error, GLINT_E_CONFIG, file, "open", name);
         text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);

@@ -246,7 +246,7 @@ static int parse_lines(struct reader *r, struct buffer *b)
 static int open_file(struct env *env, const char *path, int *out, struct glint_error *error)
 {
     struct env_stat st;
-    int file = env->open(env, path, ENV_READ);
+    int file = env->open(env, ENV_CWD, path, ENV_READ);
     if (file == -ENOENT)
         return error_set(error, GLINT_E_INPUT_MISSING, NULL, "%s does not exist", path);
     if (file == -EACCES || file == -EPERM)

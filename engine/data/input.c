@@ -95,7 +95,7 @@ static bool ends_with(const char *text, const char *end)
 static int add_file(struct walk *w, const char *path, const struct env_stat *stat)
 {
     struct input_list *list = w->list;
-    int file = w->env->open(w->env, path, ENV_READ);
+    int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
     if (file < 0) return bad_call(w, file, "open", path);
     w->env->close(w->env, file);
     if (list->count == list->capacity) {
@@ -144,7 +144,7 @@ static int compare_names(const void *a, const void *b)
 static int names_list(struct names *n, struct walk *w, const char *folder, const char *pattern)
 {
     *n = (struct names){.walk = w, .pattern = pattern};
-    int r = w->env->list(w->env, folder, keep_name, n);
+    int r = env_list(w->env, folder, keep_name, n);
     if (r == 0 && n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_names);
     return r;
 }

@@ -24,7 +24,7 @@ int run_read_file(const struct run_source *source, struct glint_task *task, uint
     const struct run *run = (const struct run *)source;
     static_assert(offsetof(struct run, source) == 0, "a run is found through its source");
     assert(run->path != NULL && offset + size <= source->bytes);
-    int file = run->env->open(run->env, run->path, ENV_READ);
+    int file = run->env->open(run->env, ENV_CWD, run->path, ENV_READ);
     int64_t n = file;
     if (file >= 0) {
         n = env_read_full(run->env, file, out, size, offset);
@@ -41,7 +41,7 @@ int run_read_file(const struct run_source *source, struct glint_task *task, uint
 
 void run_destroy(struct run *run)
 {
-    if (run->path != NULL) run->env->remove_file(run->env, run->path);
+    if (run->path != NULL) run->env->remove(run->env, ENV_CWD, run->path, false);
     mem_free(run->path);
     mem_free(run->memory);
     if (run->memory_taken > 0) atomic_fetch_add(run->run_memory, run->memory_taken);

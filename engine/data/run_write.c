@@ -44,7 +44,7 @@ static int create_file(struct run_writer *w)
                          "the path %s is too long", path);
     char *kept = mem_text(path);
     if (kept == NULL) return error_no_memory(&task->error);
-    int file = task->env->open(task->env, path, ENV_CREATE);
+    int file = task->env->open(task->env, ENV_CWD, path, ENV_CREATE);
     if (file < 0) {
         mem_free(kept);
         return error_set_system(&task->error, GLINT_E_SPILL_IO, file, "create", path);
@@ -258,7 +258,7 @@ void run_writer_abort(struct run_writer *w)
 {
     if (w->task == NULL) return;
     if (w->file >= 0) w->task->env->close(w->task->env, w->file);
-    if (w->path != NULL) w->task->env->remove_file(w->task->env, w->path);
+    if (w->path != NULL) w->task->env->remove(w->task->env, ENV_CWD, w->path, false);
     give_memory_back(w);
     mem_free(w->path);
     mem_free(w->parts);

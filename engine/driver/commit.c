@@ -3,7 +3,6 @@
 #include "engine/driver/commit.h"
 
 #include "engine/base/error.h"
-#include "engine/base/folder_lock.h"
 #include "engine/base/leftovers.h"
 #include "engine/base/text.h"
 
@@ -13,6 +12,8 @@
 
 #define HIDDEN_DEPTH_MAX 64 /* levels of folders, with what --overwrite replaces */
 #define REMOVE_TRIES     8
+#define OUTPUT           "output" /* in the hidden folder: what is to be OUT */
+#define ATTEMPTS         "attempts"
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
 static bool path_split(const char *out, char *folder, char *name, size_t capacity)
@@ -62,7 +63,7 @@ static int refuse_dangling(const struct commit *c, const char *folder, char *nam
                            struct glint_error *error)
 {
     struct env_stat s;
-    if (c->env->list(c->env, folder, same_name, name) <= 0) return 0;
+    if (env_list(c->env, folder, same_name, name) <= 0) return 0;
     if (c->env->stat(c->env, c->out, &s) != -ENOENT) return refuse_existing(c, error);
     return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
                      "%s is a link that leads nowhere", c->out);
@@ -70,17 +71,16 @@ static int refuse_dangling(const struct commit *c, const char *folder, char *nam
 
 static int make_hidden(struct commit *c, const char *folder, struct glint_error *error)
 {
-    int r = c->lock = folder_make(c->env, c->hidden, false);
+    int r = folder_make(c->env, c->hidden, false, &c->lock);
     if (r == -ENOENT)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
                          "cannot create %s: there is no folder %s", c->out, folder);
-    if (r >= 0) {
+    if (r == 0) {
         c->state = COMMIT_OPEN;
-        r = text_format(c->output, sizeof c->output, "%s/output", c->hidden) &&
-                    text_format(c->attempts, sizeof c->attempts, "%s/attempts", c->hidden)
-                ? c->env->make_folder(c->env, c->output, false)
+        r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden)
+                ? c->env->make_folder(c->env, c->lock.dir, OUTPUT, false)
                 : -ENAMETOOLONG;
-        if (r == 0) r = c->env->make_folder(c->env, c->attempts, false);
+        if (r == 0) r = c->env->make_folder(c->env, c->lock.dir, ATTEMPTS, false);
         if (r == 0) return 0;
         commit_discard(c);
     }
@@ -92,7 +92,8 @@ static int refuse_no_exchange(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (!c->overwrite || c->env->stat(c->env, c->out, &s) != 0) return 0;
-    int r = c->env->rename(c->env, c->output, c->attempts, ENV_RENAME_EXCHANGE);
+    int dir = c->lock.dir;
+    int r = c->env->rename(c->env, dir, OUTPUT, dir, ATTEMPTS, ENV_RENAME_EXCHANGE);
     if (r == 0) return 0;
     if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
         error_set(error, GLINT_E_OUTPUT_CREATE, "remove it first, or name another output",
@@ -110,7 +111,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     memset(c, 0, sizeof *c);
     c->env = env;
     c->overwrite = overwrite;
-    c->lock = -1;
+    c->lock = FOLDER_NOT_LOCKED;
     c->state = COMMIT_REMOVED;
     bool fits = path_split(out, folder, name, sizeof folder) &&
                 trim_slashes(out, c->out, sizeof c->out) &&
@@ -171,16 +172,17 @@ int commit_keep(struct commit *c, struct glint_slice name, const char *part, con
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a task named a file that is none");
-    if (!text_format(from, sizeof from, "%s/%.*s", c->attempts, (int)name.size,
+    if (!text_format(from, sizeof from, ATTEMPTS "/%.*s", (int)name.size,
                      (const char *)name.data) ||
-        !text_format(to, sizeof to, "%s/%s", c->output, part))
+        !text_format(to, sizeof to, OUTPUT "/%s", part))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
-    int r = c->env->rename(c->env, from, to, ENV_RENAME_NEW);
+    int r = c->env->rename(c->env, c->lock.dir, from, c->lock.dir, to, ENV_RENAME_NEW);
     if (r == -ENOENT)
         return error_set(error, GLINT_E_PATH_NOT_SHARED,
                          "give an output that all nodes reach by the same path",
-                         "a part of %s that was written on %s is not here: %s", c->out, node, from);
+                         "a part of %s that was written on %s is not here: %s/%s", c->out, node,
+                         c->hidden, from);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "keep a part of", c->out);
 }
 
@@ -189,19 +191,15 @@ static int remove_attempts(const struct commit *c)
 {
     int r = -ENOTEMPTY;
     for (int i = 0; i < REMOVE_TRIES && r == -ENOTEMPTY; i++)
-        r = env_remove_tree(c->env, c->attempts, 1);
+        r = env_remove_tree(c->env, c->lock.dir, ATTEMPTS, 1);
     return r;
 }
 
 int commit_complete(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
-    char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/_SUCCESS", c->output))
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
-                         c->out);
     int r = remove_attempts(c);
-    int file = r == 0 ? c->env->open(c->env, path, ENV_PUBLIC) : r;
+    int file = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT "/_SUCCESS", ENV_PUBLIC) : r;
     r = file < 0 ? file : c->env->close(c->env, file);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "complete", c->out);
     c->state = COMMIT_COMPLETE;
@@ -217,7 +215,8 @@ static int publish(struct commit *c, struct glint_error *error)
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
     bool folder = r == 0 && s.kind == ENV_FOLDER; /* a file is not replaced */
-    r = c->env->rename(c->env, c->output, c->out, folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+    r = c->env->rename(c->env, c->lock.dir, OUTPUT, ENV_CWD, c->out,
+                       folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
     if (r == -EEXIST)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s appeared while the job ran", c->out);
@@ -231,11 +230,11 @@ static int publish(struct commit *c, struct glint_error *error)
 static void take_back(struct commit *c)
 {
     assert(c->state == COMMIT_PUBLISHED);
-    int r = c->exchanged ? c->env->rename(c->env, c->output, c->out, ENV_RENAME_EXCHANGE)
-                         : c->env->rename(c->env, c->out, c->output, ENV_RENAME_NEW);
+    int r = c->env->rename(c->env, ENV_CWD, c->out, c->lock.dir, OUTPUT,
+                           c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
     if (r == 0)
         c->state = COMMIT_COMPLETE;
-    else if (!c->exchanged && env_remove_tree(c->env, c->out, 1) == 0)
+    else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, 1) == 0)
         c->state = COMMIT_COMPLETE;
     c->stuck = c->state == COMMIT_PUBLISHED;
     if (!c->stuck) c->exchanged = false;
@@ -256,24 +255,21 @@ int commit_publish_all(struct commit *const *commits, uint32_t count, struct gli
 /* Without its lock file nobody takes it for a leftover. */
 static bool keep_replaced(struct commit *c)
 {
-    char path[PATH_MAX];
     assert(c->state == COMMIT_PUBLISHED && c->stuck);
     leftovers_drop(c->hidden);
-    return text_format(path, sizeof path, "%s/" FOLDER_LOCK_NAME, c->hidden) &&
-           c->env->remove_file(c->env, path) == 0;
+    return c->env->remove(c->env, c->lock.dir, FOLDER_LOCK_NAME, false) == 0;
 }
 
 bool commit_discard(struct commit *c)
 {
     bool clean = true;
-    if (c->lock < 0) return true;
+    if (c->lock.file < 0) return true;
     if (c->stuck && c->exchanged)
         clean = keep_replaced(c);
     else
-        clean = folder_remove(c->env, c->hidden, HIDDEN_DEPTH_MAX) == 0;
+        clean = folder_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
     if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
     c->exchanged = false;
-    c->env->close(c->env, c->lock);
-    c->lock = -1;
+    folder_unlock(c->env, &c->lock);
     return clean;
 }

@@ -19,7 +19,7 @@
 #ifndef GLINT_DRIVER_COMMIT_H
 #define GLINT_DRIVER_COMMIT_H
 
-#include "engine/base/env.h"
+#include "engine/base/folder_lock.h"
 #include "engine/glint.h"
 
 #include <limits.h>
@@ -34,11 +34,10 @@ struct commit {
     enum commit_state state;
     struct env *env;
     bool overwrite;
-    bool exchanged; /* PUBLISHED: `output` holds what stood at OUT before */
+    bool exchanged; /* PUBLISHED: the hidden folder holds what stood at OUT before */
     bool stuck;     /* PUBLISHED: it could not be taken back */
-    int lock;       /* -1: none */
+    struct folder_lock lock; /* of the hidden folder; what the driver does there is by lock.dir */
     char out[PATH_MAX], hidden[PATH_MAX];
-    char output[PATH_MAX];   /* in `hidden`: what is to be OUT */
     char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
 };
 

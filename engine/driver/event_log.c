@@ -49,7 +49,7 @@ static int make_room(struct env *env, const char *path, struct glint_error *erro
 {
     static const char opening[] = "{\"schema\":";
     char found[sizeof opening - 1];
-    int file = env->open(env, path, ENV_READ);
+    int file = env->open(env, ENV_CWD, path, ENV_READ);
     if (file == -ENOENT) return 0;
     if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
     struct env_stat st;
@@ -61,7 +61,7 @@ static int make_room(struct env *env, const char *path, struct glint_error *erro
     if (!ours)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file, or remove it",
                          "%s exists and is no event log", path);
-    r = env->remove_file(env, path);
+    r = env->remove(env, ENV_CWD, path, false);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", path);
 }
 
@@ -80,7 +80,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
     assert(log->config.bytes_max >= EVENT_LOG_BYTES_MIN);
     log->config.path = NULL; /* borrowed until here */
     log->env = env;
-    log->file = env->open(env, config->path, ENV_PUBLIC);
+    log->file = env->open(env, ENV_CWD, config->path, ENV_PUBLIC);
     if (log->file < 0) {
         error_set_system(error, GLINT_E_OUTPUT_CREATE, log->file, "create", config->path);
         buffer_fini(&log->pending);

@@ -37,7 +37,7 @@ static int make_folders(struct env *env, const char *path)
     for (const char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
         if (!text_format(folder, sizeof folder, "%.*s", (int)(at - path), path))
             return -ENAMETOOLONG;
-        int r = env->make_folder(env, folder, true);
+        int r = env->make_folder(env, ENV_CWD, folder, true);
         if (r != 0 && r != -EEXIST) return r;
     }
     return 0;
@@ -53,9 +53,9 @@ static int log_open(struct env *env, const struct cluster *c, const char *path,
     if (file == 0 && env->stat(env, path, &stat) == 0 && stat.size > c->log_bytes_max &&
         c->log_bytes_max > 0)
         file = text_format(older, sizeof older, "%s.1", path)
-                   ? env->rename(env, path, older, ENV_RENAME_REPLACE)
+                   ? env->rename(env, ENV_CWD, path, ENV_CWD, older, ENV_RENAME_REPLACE)
                    : -ENAMETOOLONG;
-    if (file == 0) file = env->open(env, path, ENV_APPEND);
+    if (file == 0) file = env->open(env, ENV_CWD, path, ENV_APPEND);
     if (file >= 0) return file;
     return error_set_system(error, GLINT_E_CONFIG, file, "write the log", path);
 }

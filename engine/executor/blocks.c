@@ -67,7 +67,7 @@ void blocks_release(struct blocks *b, struct block_read *r)
 static void fill(struct block_read *r)
 {
     struct env *env = r->run->env;
-    int file = env->open(env, r->run->path, ENV_READ);
+    int file = env->open(env, ENV_CWD, r->run->path, ENV_READ);
     r->read = file;
     if (file < 0) return;
     r->read = env_read_full(env, file, r->bytes, r->size, r->offset);

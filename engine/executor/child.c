@@ -238,7 +238,7 @@ int child_open(struct child *c, struct env *env, struct glint_error *error)
                         .phase = CHILD_STARTING,
                         .timer_ns = UINT64_MAX,
                         .redial_ns = UINT64_MAX,
-                        .work_dir = {.lock = -1}};
+                        .work_dir = {.lock = FOLDER_NOT_LOCKED}};
     c->last_outcome = &c->first;
     if (loop_open(&c->loop, env, error) != 0) return error->code;
     pthread_mutex_init(&c->lock, NULL);

@@ -14,7 +14,7 @@
 /* The file as text, cut at TEXT_BYTES_MAX; false: it cannot be read. */
 static bool read_text(struct env *env, const char *path, char out[TEXT_BYTES_MAX])
 {
-    int file = env->open(env, path, ENV_READ);
+    int file = env->open(env, ENV_CWD, path, ENV_READ);
     if (file < 0) return false;
     int64_t n = env_read_full(env, file, out, TEXT_BYTES_MAX - 1, 0);
     env->close(env, file);

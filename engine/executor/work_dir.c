@@ -3,7 +3,6 @@
 #include "engine/executor/work_dir.h"
 
 #include "engine/base/error.h"
-#include "engine/base/folder_lock.h"
 #include "engine/base/text.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
         "name a folder that you may write to: --work-dir, or work_dir in the cluster's file";
     uint64_t id = 0;
     w->env = env;
-    w->lock = -1;
+    w->lock = FOLDER_NOT_LOCKED;
     w->path[0] = '\0';
     parent = parent_or_default(parent);
     work_dir_sweep(env, parent);
@@ -39,20 +38,20 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
         return error_set(error, GLINT_E_WORK_DIR, hint, "the work directory's path is too long");
-    w->lock = folder_make(env, path, true);
-    if (w->lock >= 0) {
+    int r = folder_make(env, path, true, &w->lock);
+    if (r == 0) {
         memcpy(w->path, path, sizeof path);
         return 0;
     }
-    error_set_system(error, GLINT_E_WORK_DIR, w->lock, "create", path);
+    error_set_system(error, GLINT_E_WORK_DIR, r, "create", path);
     if (error->hint[0] == '\0') text_format(error->hint, sizeof error->hint, "%s", hint);
     return error->code;
 }
 
 void work_dir_close(struct work_dir *w)
 {
-    if (w->path[0] != '\0') folder_remove(w->env, w->path, 1);
+    if (w->path[0] == '\0') return;
+    folder_remove(w->env, w->path, &w->lock, 1);
+    folder_unlock(w->env, &w->lock);
     w->path[0] = '\0';
-    if (w->lock >= 0) w->env->close(w->env, w->lock);
-    w->lock = -1;
 }

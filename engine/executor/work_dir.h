@@ -4,15 +4,15 @@
 #ifndef GLINT_EXECUTOR_WORK_DIR_H
 #define GLINT_EXECUTOR_WORK_DIR_H
 
-#include "engine/base/env.h"
+#include "engine/base/folder_lock.h"
 #include "engine/glint.h"
 
 #include <limits.h>
 
 struct work_dir {
     struct env *env;
-    int lock; /* -1: not open */
-    char path[PATH_MAX];
+    struct folder_lock lock;
+    char path[PATH_MAX]; /* "": not open */
 };
 
 /* `parent` NULL: $TMPDIR or /tmp. 0, or WORK_DIR with *error set. */

@@ -189,7 +189,7 @@ int local_start(struct glint *g)
     struct local *l = mem_zalloc(sizeof *l);
     if (l == NULL) return error_no_memory(&g->error);
     l->g = g;
-    l->work_dir.lock = -1;
+    l->work_dir.lock = FOLDER_NOT_LOCKED;
     pthread_mutex_init(&l->lock, NULL);
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
     if (r == 0) r = loop_start(l, &g->error);

@@ -101,7 +101,7 @@ int secret_load(struct env *env, const char *path, struct secrets *out, struct g
     uint8_t text[FILE_BYTES_MAX + 1];
     const char *wrong = NULL;
     *out = (struct secrets){.count = 0};
-    int file = env->open(env, path, ENV_OWN);
+    int file = env->open(env, ENV_CWD, path, ENV_OWN);
     if (file == -ELOOP) return refuse(error, path, "a symbolic link", "name the file itself");
     if (file == -ENOENT) return refuse(error, path, "there is no such file", HINT_NEW);
     if (file < 0) return error_set_system(error, GLINT_E_SECRET, file, "open", path);
@@ -127,7 +127,7 @@ static int create(struct env *env, const char *path, const char *word, const str
     for (unsigned i = 0; i < SECRET_BYTES; i++, size += 2)
         snprintf(text + size, 3, "%02x", secret->bytes[i]);
     text[size++] = '\n';
-    int r = 0, file = env->open(env, path, ENV_CREATE);
+    int r = 0, file = env->open(env, ENV_CWD, path, ENV_CREATE);
     if (file == -EEXIST)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file; a secret is never replaced",
                       "%s exists", path);
@@ -138,7 +138,7 @@ static int create(struct env *env, const char *path, const char *word, const str
         int c = env->close(env, file);
         if (w == 0) w = c;
         if (w != 0) {
-            env->remove_file(env, path);
+            env->remove(env, ENV_CWD, path, false);
             r = error_set_system(error, GLINT_E_SECRET, w, "write", path);
         }
     }
@@ -198,7 +198,7 @@ static int make_folders(struct env *env, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int r = env->make_folder(env, path, true);
+        int r = env->make_folder(env, ENV_CWD, path, true);
         *slash = '/';
         if (r != 0 && r != -EEXIST) return r;
     }
@@ -224,9 +224,9 @@ static int make_default(struct env *env, char path[PATH_MAX], struct glint_error
     int r = make_folders(env, path);
     if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "make the folder of", path);
     if (make_fresh(env, path, fresh, error) != 0) return error->code;
-    r = env->rename(env, fresh, path, ENV_RENAME_NEW);
+    r = env->rename(env, ENV_CWD, fresh, ENV_CWD, path, ENV_RENAME_NEW);
     if (r == 0) return 0;
-    env->remove_file(env, fresh);
+    env->remove(env, ENV_CWD, fresh, false);
     return r == -EEXIST ? 0 : error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
 }
 

@@ -33,7 +33,7 @@ int beside_publish(const struct beside *b, struct env *env, enum env_rename_mode
                    struct glint_error *error)
 {
     assert(b->hidden[0] != '\0' && strcmp(b->path, b->hidden) != 0);
-    int failed = env->rename(env, b->hidden, b->path, mode);
+    int failed = env->rename(env, ENV_CWD, b->hidden, ENV_CWD, b->path, mode);
     if (failed == -EEXIST)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "something is named %s by now",
                          b->path);

@@ -71,7 +71,7 @@ static int write_bits(struct export *x, const char *path, const struct bloom_fil
                       const struct filter_whole *whole)
 {
     struct env *env = x->env;
-    int file = env->open(env, path, ENV_PUBLIC), code = 0;
+    int file = env->open(env, ENV_CWD, path, ENV_PUBLIC), code = 0;
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
     if (filter == NULL) code = copy_segments(x, file, whole);
     int failed =
@@ -137,14 +137,14 @@ static int export_all(struct export *x, const struct cli_line *line)
     if (env->stat(env, x->folder.path, &stat) == 0)
         return error_set(&x->error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
                          "%s exists", x->folder.path);
-    code = env->make_folder(env, x->folder.hidden, false);
+    code = env->make_folder(env, ENV_CWD, x->folder.hidden, false);
     if (code != 0)
         return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.path);
     code = filter_each(env, line->arguments, line->argument_count, export_record, x, &x->error);
     if (code == 0) code = export_parts(x);
     if (code == 0) code = beside_publish(&x->folder, env, ENV_RENAME_NEW, &x->error);
     if (code == 0) return code;
-    int left = env_remove_tree(env, x->folder.hidden, 0);
+    int left = env_remove_tree(env, ENV_CWD, x->folder.hidden, 0);
     text_format(x->error.effect, sizeof x->error.effect, "%s was not made%s%s", x->folder.path,
                 left != 0 ? "; what is left of it: " : "", left != 0 ? x->folder.hidden : "");
     return code;

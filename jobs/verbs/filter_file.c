@@ -156,7 +156,7 @@ static int open_and_walk(struct env *env, const char *path,
 {
     struct filter_file f = {.env = env, .path = path, .error = error};
     struct env_stat stat;
-    f.file = env->open(env, path, ENV_READ);
+    f.file = env->open(env, ENV_CWD, path, ENV_READ);
     if (f.file < 0) return error_set_system(error, GLINT_E_INPUT_DENIED, f.file, "open", path);
     int result = env->stat_open(env, f.file, &stat);
     if (result != 0) {

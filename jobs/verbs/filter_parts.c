@@ -116,7 +116,7 @@ int filter_parts_read(struct filter_parts *p, const struct filter_part *part, ui
 {
     struct filter_part_file *f = &p->files[part->file];
     assert(offset + size <= bloom_bytes(bloom_segment_bits(&part->segment)));
-    if (f->file < 0) f->file = p->env->open(p->env, f->path, ENV_READ);
+    if (f->file < 0) f->file = p->env->open(p->env, ENV_CWD, f->path, ENV_READ);
     if (f->file < 0) return error_set_system(error, GLINT_E_INPUT_DENIED, f->file, "open", f->path);
     int64_t n = env_read_full(p->env, f->file, out, size, part->at + offset);
     if (n < 0) return error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", f->path);

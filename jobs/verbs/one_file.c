@@ -36,7 +36,7 @@ int one_file_open(struct one_file *f, struct env *env, const char *output, bool 
     int code = beside_init(&f->beside, env, output, error);
     if (code == 0) code = check_output(f);
     if (code != 0) return code;
-    f->file = env->open(env, f->beside.hidden, ENV_PUBLIC);
+    f->file = env->open(env, ENV_CWD, f->beside.hidden, ENV_PUBLIC);
     if (f->file < 0)
         return error_set_system(error, GLINT_E_OUTPUT_CREATE, f->file, "create", f->beside.path);
     signals_start("a hidden file beside the output is left");
@@ -65,7 +65,7 @@ int one_file_close(struct one_file *f, int code)
         code = beside_publish(&f->beside, env, f->overwrite ? ENV_RENAME_REPLACE : ENV_RENAME_NEW,
                               f->error);
     if (code == 0) return code;
-    int left = env->remove_file(env, f->beside.hidden);
+    int left = env->remove(env, ENV_CWD, f->beside.hidden, false);
     text_format(f->error->effect, sizeof f->error->effect, "%s is as it was%s%s", f->beside.path,
                 left != 0 ? "; what is left: " : "", left != 0 ? f->beside.hidden : "");
     return code;

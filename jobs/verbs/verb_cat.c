@@ -37,7 +37,7 @@ static int copy_bytes(struct one_file *out, int part, const struct input_file *f
 
 static int copy_part(struct one_file *out, const struct input_file *from, uint8_t *data)
 {
-    const int part = out->env->open(out->env, from->path, ENV_READ);
+    const int part = out->env->open(out->env, ENV_CWD, from->path, ENV_READ);
     if (part < 0)
         return error_set_system(out->error, GLINT_E_INPUT_DENIED, part, "open", from->path);
     const int code = copy_bytes(out, part, from, data);

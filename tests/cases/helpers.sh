@@ -50,7 +50,7 @@ without_privileges() {
 # shell's background commands ignore SIGINT, and so may the shell that runs the tests.
 signal_when_running() {
     local signal=$1 lock pid
-    lock="$(dirname "$2")/.$(basename "$2").glint-*/.lock"
+    lock="$(dirname "$2")/.$(basename "$2").glint-*/.glint-lock"
     shift 2
     set -m
     env --default-signal "$@" &

@@ -129,14 +129,28 @@ static void on_bytes(const void *bytes, ssize_t size)
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-int open(const char *path, int flags, ...)
+/* A name in an open folder has the folder's path before it, as it is now. */
+static void on_name(const char *call, int folder, const char *name)
+{
+    char path[2 * PATH_MAX] = "", link[64];
+    size_t size = 0;
+    if (folder != AT_FDCWD && name[0] != '/') {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+        ssize_t n = readlink(link, path, PATH_MAX);
+        size = n > 0 ? (size_t)n : 0;
+    }
+    snprintf(path + size, sizeof path - size, "%s%s", size > 0 ? "/" : "", name);
+    on_path(call, path);
+}
+
+int openat(int folder, const char *name, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
     va_end(list);
-    on_path(flags & O_CREAT ? "change" : "open", path);
-    return REAL(open)(path, flags, mode);
+    on_name(flags & O_CREAT ? "change" : "open", folder, name);
+    return REAL(openat)(folder, name, flags, mode);
 }
 
 ssize_t pread(int file, void *out, size_t size, off_t offset)
@@ -148,26 +162,20 @@ ssize_t pread(int file, void *out, size_t size, off_t offset)
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
 {
-    on_path("change", to);
+    on_name("change", to_folder, to);
     return REAL(renameat2)(from_folder, from, to_folder, to, flags);
 }
 
-int unlink(const char *path)
+int unlinkat(int folder, const char *name, int flags)
 {
-    on_path("change", path);
-    return REAL(unlink)(path);
+    on_name("change", folder, name);
+    return REAL(unlinkat)(folder, name, flags);
 }
 
-int rmdir(const char *path)
+int mkdirat(int folder, const char *name, mode_t mode)
 {
-    on_path("change", path);
-    return REAL(rmdir)(path);
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-    on_path("change", path);
-    return REAL(mkdir)(path, mode);
+    on_name("change", folder, name);
+    return REAL(mkdirat)(folder, name, mode);
 }
 
 /* ---- What is sent */

@@ -7,7 +7,8 @@ import socket
 import time
 import unittest
 
-from cluster import SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, open_files, until
+from cluster import (SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, make_leftover, open_files,
+                     until)
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
 SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
@@ -67,10 +68,7 @@ class Daemon(ClusterTest):
 
     def test_what_dead_runs_left_is_removed(self):
         dead = os.path.join(self.tmp, "glint-0123456789abcdef")
-        os.mkdir(dead, 0o700)
-        for name in (".lock", "spill-1"):
-            with open(os.path.join(dead, name), "w", encoding="ascii"):
-                pass
+        make_leftover(dead)
         self.executor("e1")
         until(lambda: not os.path.exists(dead), "the folder of a dead run is gone")
 

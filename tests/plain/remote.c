@@ -123,9 +123,9 @@ int main(void)
         passed += ok;
         failed += !ok;
     }
-    env_real()->remove_file(env_real(), path);
+    env_real()->remove(env_real(), ENV_CWD, path, false);
     path[sizeof "/tmp/plain-remote-XXXXXX" - 1] = '\0';
-    env_real()->remove_folder(env_real(), path);
+    env_real()->remove(env_real(), ENV_CWD, path, true);
     if (mem_live() != 0) failed++;
     printf("%u passed, %u failed\n", passed, failed);
     return failed > 0;

@@ -62,14 +62,9 @@ static bool removal_must_fail(void)
     return removal_fails > 0 && atomic_fetch_add(&removals, 1) + 1 == removal_fails;
 }
 
-static int remove_file(struct env *env, const char *path)
+static int remove_or_fail(struct env *env, int dir, const char *name, bool folder)
 {
-    return removal_must_fail() ? -EIO : env_real()->remove_file(env, path);
-}
-
-static int remove_folder(struct env *env, const char *path)
-{
-    return removal_must_fail() ? -EIO : env_real()->remove_folder(env, path);
+    return removal_must_fail() ? -EIO : env_real()->remove(env, dir, name, folder);
 }
 
 /* ---- Plans */
@@ -176,8 +171,7 @@ static void arm(const struct trial *t)
 static int run_plan(const struct trial *t, struct glint_error *error)
 {
     struct env env = *faults_env();
-    env.remove_file = remove_file;
-    env.remove_folder = remove_folder;
+    env.remove = remove_or_fail;
     struct glint_config config = local_config(t->slots, t->encode);
     config.env = &env;
     config.work_dir = "work";
@@ -215,7 +209,7 @@ static void put_back(const struct trial *t)
     for (int i = 0; i < 2 && t->outputs[i] != NULL; i++) {
         scratch_remove(t->outputs[i]);
         if (t->before[i].data == NULL) continue;
-        int r = env_real()->make_folder(env_real(), t->outputs[i], false);
+        int r = env_real()->make_folder(env_real(), ENV_CWD, t->outputs[i], false);
         char path[64];
         text_format(path, sizeof path, "%s/part-00000", t->outputs[i]);
         if (r == 0) scratch_write(path, t->before[i].data, t->before[i].size);

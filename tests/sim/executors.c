@@ -350,7 +350,7 @@ static void executor_free(struct sim *s, struct sim_executor *e)
     while (e->tasks != NULL) remove_task(e, e->tasks);
     store_destroy(e->store);
     e->store = NULL;
-    if (env_remove_tree(env_real(), e->work_dir, 1) != 0) abort();
+    if (env_remove_tree(env_real(), ENV_CWD, e->work_dir, 1) != 0) abort();
     forget_ends(s, e, NULL);
 }
 

@@ -397,11 +397,12 @@ void oracle_kept(struct sim *s, const char *from, const char *to)
     const struct active *a = s->driver->active;
     const char *name = strrchr(from, '/');
     if (name == NULL || strstr(name, COMMIT_ATTEMPT_MARK) == NULL) return;
-    char full[256];
+    char full[256], part[2 * PATH_MAX];
     bool known = false;
     snprintf(full, sizeof full, "%u/%s", a->number, name + 1);
     for (uint32_t i = 0; i < o->accepted_count; i++)
         known = known || strcmp(o->accepted[i], full) == 0;
     if (!known) sim_fail(s, "%s becomes a part, and was not the first", full);
-    remember(s, o->parts, &o->part_count, to, strlen(to));
+    snprintf(part, sizeof part, "%s/%s", a->commit->hidden, to);
+    remember(s, o->parts, &o->part_count, part, strlen(part));
 }

@@ -395,8 +395,7 @@ static int list_entry(void *arg, const char *name)
 static bool is_tidy(const char *output)
 {
     struct listing l = {0, 0};
-    return env_real()->list(env_real(), output, list_entry, &l) == 0 && l.parts > 0 &&
-           l.others == 0;
+    return env_list(env_real(), output, list_entry, &l) == 0 && l.parts > 0 && l.others == 0;
 }
 
 static void check_outputs(struct sim *s, const struct sim_work *work, bool well)

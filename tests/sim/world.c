@@ -123,9 +123,9 @@ static int env_random(struct env *env, void *out, size_t size)
 }
 
 /* Where outputs go is a disk of its own, which all share. */
-static int env_open(struct env *env, const char *path, enum env_open_mode mode)
+static int env_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
-    int file = env_real()->open(env_real(), path, mode);
+    int file = env_real()->open(env_real(), dir, name, mode);
     if (file >= 0 && file < FILES_MAX) own(env)->sim->shared_disk[file] = mode == ENV_PUBLIC;
     return file;
 }
@@ -164,9 +164,10 @@ static int env_sync_folder(struct env *env, int folder)
     return 0;
 }
 
-static int env_rename(struct env *env, const char *from, const char *to, enum env_rename_mode mode)
+static int env_rename(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
+                      enum env_rename_mode mode)
 {
-    int r = env_real()->rename(env_real(), from, to, mode);
+    int r = env_real()->rename(env_real(), from_dir, from, to_dir, to, mode);
     if (r == 0 && own(env)->driver) oracle_kept(own(env)->sim, from, to);
     return r;
 }

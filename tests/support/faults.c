@@ -49,16 +49,30 @@ static int64_t wall_ns(struct env *env)
     return env_real()->wall_ns(env_real());
 }
 
+static void fault_node(struct env *env, struct env_node *out)
+{
+    (void)env;
+    env_real()->node(env_real(), out);
+}
+
 static int fault_random(struct env *env, void *out, size_t size)
 {
     (void)env;
     return must_fail("random") ? fault_error : env_real()->random(env_real(), out, size);
 }
 
-static int fault_open(struct env *env, const char *path, enum env_open_mode mode)
+/* Directories are opened to be listed, and listing belongs to removing, too. */
+static bool list_must_fail(void)
+{
+    return fault_mode == FAULT_ONCE && must_fail("list");
+}
+
+static int fault_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
     (void)env;
-    return must_fail("open") ? fault_error : env_real()->open(env_real(), path, mode);
+    bool directory = mode == ENV_DIR || mode == ENV_DIR_OWN;
+    if (directory ? list_must_fail() : must_fail("open")) return fault_error;
+    return env_real()->open(env_real(), dir, name, mode);
 }
 
 static size_t at_most(size_t size)
@@ -112,39 +126,32 @@ static int fault_stat(struct env *env, const char *path, struct env_stat *out)
     return must_fail("stat") ? fault_error : env_real()->stat(env_real(), path, out);
 }
 
-static int fault_make_folder(struct env *env, const char *path, bool only_owner)
+static int fault_make_folder(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
     if (must_fail("make_folder")) return fault_error;
-    return env_real()->make_folder(env_real(), path, only_owner);
+    return env_real()->make_folder(env_real(), dir, name, only_owner);
 }
 
-static int fault_remove_file(struct env *env, const char *path)
+static int fault_remove(struct env *env, int dir, const char *name, bool folder)
 {
     (void)env;
-    return env_real()->remove_file(env_real(), path);
+    return env_real()->remove(env_real(), dir, name, folder);
 }
 
-static int fault_remove_folder(struct env *env, const char *path)
-{
-    (void)env;
-    return env_real()->remove_folder(env_real(), path);
-}
-
-static int fault_rename(struct env *env, const char *from, const char *to,
+static int fault_rename(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
                         enum env_rename_mode mode)
 {
     (void)env;
-    return must_fail("rename") ? fault_error : env_real()->rename(env_real(), from, to, mode);
+    if (must_fail("rename")) return fault_error;
+    return env_real()->rename(env_real(), from_dir, from, to_dir, to, mode);
 }
 
-/* Listing belongs to removing, too. */
-static int fault_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+static int fault_list(struct env *env, int dir, int (*entry)(void *arg, const char *name),
                       void *arg)
 {
     (void)env;
-    if (fault_mode == FAULT_ONCE && must_fail("list")) return fault_error;
-    return env_real()->list(env_real(), path, entry, arg);
+    return list_must_fail() ? fault_error : env_real()->list(env_real(), dir, entry, arg);
 }
 
 static int fault_lock(struct env *env, int file)
@@ -159,6 +166,7 @@ struct env *faults_env(void)
         .now_ns = now_ns,
         .wall_ns = wall_ns,
         .random = fault_random,
+        .node = fault_node,
         .open = fault_open,
         .pread = fault_pread,
         .write = fault_write,
@@ -168,8 +176,7 @@ struct env *faults_env(void)
         .stat_open = fault_stat_open,
         .stat = fault_stat,
         .make_folder = fault_make_folder,
-        .remove_file = fault_remove_file,
-        .remove_folder = fault_remove_folder,
+        .remove = fault_remove,
         .rename = fault_rename,
         .list = fault_list,
         .lock = fault_lock,

@@ -35,8 +35,8 @@ void scratch_open(void)
 
 void scratch_remove(const char *name)
 {
-    int r = env_remove_tree(env_real(), name, 4);
-    if (r == -ENOTDIR) r = env_real()->remove_file(env_real(), name);
+    int r = env_remove_tree(env_real(), ENV_CWD, name, 4);
+    if (r == -ENOTDIR) r = env_real()->remove(env_real(), ENV_CWD, name, false);
     errno = -r;
     need(r == 0, name);
 }

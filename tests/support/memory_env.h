@@ -30,8 +30,10 @@ static inline int memory_env_call(struct env *env)
     return m->calls == m->fail_at ? m->error : 0;
 }
 
-static inline int memory_env_open(struct env *env, const char *path, enum env_open_mode mode)
+static inline int memory_env_open(struct env *env, int dir, const char *path,
+                                  enum env_open_mode mode)
 {
+    (void)dir;
     (void)path;
     (void)mode;
     int r = memory_env_call(env);

@@ -32,10 +32,10 @@ static inline int test_call(struct env *env)
     return ++t->calls == t->fail_at ? t->error : 0;
 }
 
-static inline int test_open(struct env *env, const char *path, enum env_open_mode mode)
+static inline int test_open(struct env *env, int dir, const char *path, enum env_open_mode mode)
 {
     int r = test_call(env);
-    if (r == 0) r = env_real()->open(env_real(), path, mode);
+    if (r == 0) r = env_real()->open(env_real(), dir, path, mode);
     if (r >= 0) ((struct test_task *)env)->open_files++;
     return r;
 }

@@ -30,14 +30,14 @@ static void begin(void)
     cr_assert_eq(chdir(top), 0);
     make("a");
     make("a/output");
-    write_file("a/.lock");
+    write_file("a/.glint-lock");
     write_file("a/output/part-0");
 }
 
 static void end(void)
 {
     cr_assert_eq(chdir("/"), 0);
-    cr_assert_eq(env_remove_tree(env_real(), top, 4), 0);
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, top, 4), 0);
 }
 
 static bool is_there(const char *path)

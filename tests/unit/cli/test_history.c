@@ -21,7 +21,7 @@ static void setup(void)
 static void teardown(void)
 {
     cr_expect_eq(mem_live(), 0);
-    cr_expect_eq(env_remove_tree(env_real(), folder, 0), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 0), 0);
 }
 
 TestSuite(history, .init = setup, .fini = teardown);

@@ -20,17 +20,11 @@ static bool ends(const char *path, const char *end)
     return m > 0 && n >= m && strcmp(path + n - m, end) == 0;
 }
 
-static int test_env_open(struct env *e, const char *path, enum env_open_mode mode)
+static int test_env_open(struct env *e, int dir, const char *path, enum env_open_mode mode)
 {
     (void)e;
-    return ends(path, denied) ? -EACCES : env_real()->open(env_real(), path, mode);
-}
-
-static int test_env_list(struct env *e, const char *path, int (*entry)(void *arg, const char *name),
-                         void *arg)
-{
-    (void)e;
-    return ends(path, unlisted) ? -EACCES : env_real()->list(env_real(), path, entry, arg);
+    bool refused = mode == ENV_DIR ? ends(path, unlisted) : ends(path, denied);
+    return refused ? -EACCES : env_real()->open(env_real(), dir, path, mode);
 }
 
 static void file(const char *name, uint64_t size)
@@ -47,7 +41,6 @@ static void setup(void)
 {
     env = *env_real();
     env.open = test_env_open;
-    env.list = test_env_list;
     cr_assert_not_null(mkdtemp(folder));
     cr_assert_eq(chdir(folder), 0);
     file("a.tsv", 3);
@@ -65,7 +58,7 @@ static void teardown(void)
 {
     input_list_fini(&list);
     cr_expect_eq(mem_live(), 0);
-    env_remove_tree(env_real(), folder, 5);
+    env_remove_tree(env_real(), ENV_CWD, folder, 5);
 }
 
 TestSuite(input, .init = setup, .fini = teardown);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +27,7 @@ static void enter(void)
 static void leave(void)
 {
     cr_assert_eq(chdir("/"), 0);
-    cr_assert_eq(env_remove_tree(env_real(), scratch, 8), 0);
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, scratch, 8), 0);
 }
 
 TestSuite(commit, .init = enter, .fini = leave);
@@ -163,11 +162,11 @@ Test(commit, overwrite_replaces_a_folder_as_a_whole)
     cr_expect_eq(entries("."), 1);
 }
 
-static int rename_cannot_exchange(struct env *env, const char *from, const char *to,
-                                  enum env_rename_mode mode)
+static int rename_cannot_exchange(struct env *env, int from_dir, const char *from, int to_dir,
+                                  const char *to, enum env_rename_mode mode)
 {
-    (void)env;
-    return mode == ENV_RENAME_EXCHANGE ? -EINVAL : env_real()->rename(env_real(), from, to, mode);
+    if (mode == ENV_RENAME_EXCHANGE) return -EINVAL;
+    return env_real()->rename(env, from_dir, from, to_dir, to, mode);
 }
 
 /* Said before anything runs, and not when the result is there. */
@@ -295,31 +294,78 @@ Test(commit, taking_back_restores_what_overwrite_replaced)
     cr_expect_eq(entries("."), 2);
 }
 
+/* A folder that is locked, with a part in it; unlocked, it is what a dead job left. */
+static struct folder_lock make_hidden_folder(const char *name)
+{
+    struct folder_lock lock;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", name);
+    cr_assert_eq(folder_make(env_real(), path, false, &lock), 0);
+    cr_assert_str_eq(path, name);
+    snprintf(path, sizeof path, "%s/precious", name);
+    write_file(path, "precious");
+    return lock;
+}
+
+static void make_leftover(const char *name)
+{
+    struct folder_lock lock = make_hidden_folder(name);
+    folder_unlock(env_real(), &lock);
+}
+
 Test(commit, leftovers_go_only_when_unlocked)
 {
     struct commit c;
-    cr_assert_eq(mkdir(".out.glint-0000000000000001", 0777), 0); /* of a dead job */
-    write_file(".out.glint-0000000000000001/.lock", "");
-    write_file(".out.glint-0000000000000001/part-00000", "dead");
-    cr_assert_eq(mkdir(".out.glint-0000000000000002", 0777), 0); /* of a living one */
-    write_file(".out.glint-0000000000000002/.lock", "");
+    make_leftover(".out.glint-0000000000000001");
+    struct folder_lock living = make_hidden_folder(".out.glint-0000000000000002");
     cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* without a lock: anybody's */
-    write_file(".out.glint-0000000000000003/file", "precious");
-    cr_assert_eq(mkdir("target", 0777), 0);
-    write_file("target/.lock", "");
-    cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0); /* a trap */
-    cr_assert_eq(mkdir(".other.glint-0000000000000005", 0777), 0);     /* another output's */
-    write_file(".other.glint-0000000000000005/.lock", "");
-    int lock = open(".out.glint-0000000000000002/.lock", O_RDWR | O_CLOEXEC);
-    cr_assert(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0);
+    write_file(".out.glint-0000000000000003/precious", "precious");
+    make_leftover(".other.glint-0000000000000005"); /* another output's */
     cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
     cr_expect_neq(access(".out.glint-0000000000000001", F_OK), 0);
-    cr_expect_eq(access(".out.glint-0000000000000002/.lock", F_OK), 0);
-    cr_expect_eq(access(".out.glint-0000000000000003", F_OK), 0);
-    cr_expect_eq(access("target/.lock", F_OK), 0);
-    cr_expect_eq(access(".other.glint-0000000000000005", F_OK), 0);
+    cr_expect(holds(".out.glint-0000000000000002/precious", "precious"));
+    cr_expect(holds(".out.glint-0000000000000003/precious", "precious"));
+    cr_expect(holds(".other.glint-0000000000000005/precious", "precious"));
     cr_expect(commit_discard(&c));
-    close(lock);
+    folder_unlock(env_real(), &living);
+}
+
+Test(commit, a_planted_link_leads_nowhere)
+{
+    struct commit c;
+    make_leftover(".out.glint-0000000000000001");
+    cr_assert_eq(rename(".out.glint-0000000000000001", "target"), 0);
+    cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+    cr_expect(holds("target/precious", "precious"));
+    cr_expect_eq(access("target/" FOLDER_LOCK_NAME, F_OK), 0);
+    cr_expect(commit_discard(&c));
+}
+
+/* Another user who may rename the hidden folder puts a link in its place: what the driver does goes
+ * on where it began, and the target, which has the same names, stays as it was. */
+Test(commit, a_hidden_folder_that_is_swapped_leads_nowhere)
+{
+    struct commit c, *all[] = {&c};
+    cr_assert(mkdir("target", 0777) == 0 && mkdir("target/output", 0777) == 0);
+    cr_assert_eq(mkdir("target/attempts", 0777), 0);
+    write_file("target/output/precious", "precious");
+    write_file("target/attempts/precious", "precious");
+    write_file("target/precious", "precious");
+    for (int publishes = 0; publishes < 2; publishes++) {
+        cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+        cr_assert_eq(write_part(&c, "rows"), 0);
+        cr_assert(rename(c.hidden, "aside") == 0 && symlink("target", c.hidden) == 0);
+        cr_assert_eq(commit_complete(&c, &error), 0);
+        if (publishes) cr_assert_eq(commit_publish_all(all, 1, &error), 0);
+        cr_expect(!commit_discard(&c)); /* the name is not ours any more */
+        cr_expect(holds("target/output/precious", "precious"));
+        cr_expect(holds("target/attempts/precious", "precious"));
+        cr_expect(holds("target/precious", "precious") && entries("target") == 3);
+        cr_expect_eq(entries("aside"), 0);
+        cr_expect_eq(holds("out/part-00000", "rows"), publishes);
+        cr_assert(unlink(c.hidden) == 0 && rmdir("aside") == 0);
+    }
 }
 
 /* Two outputs, one of which replaces an old one: all or nothing, for every call that can fail. */

@@ -75,7 +75,7 @@ static void setup(void)
 static void teardown(void)
 {
     cr_expect_eq(mem_live(), 0);
-    cr_expect_eq(env_remove_tree(env_real(), folder, 0), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 0), 0);
 }
 
 TestSuite(event_log, .init = setup, .fini = teardown);

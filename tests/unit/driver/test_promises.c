@@ -291,7 +291,7 @@ static void begin(void)
 
 static void end(void)
 {
-    env_remove_tree(env_real(), path, 2);
+    env_remove_tree(env_real(), ENV_CWD, path, 2);
     cr_expect_eq(rmdir(folder), 0, "something is left");
 }
 

@@ -34,7 +34,7 @@ static void close_folder(void)
 {
     cr_expect_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
     cr_expect_eq(uv_loop_close(&loop), 0);
-    cr_expect_eq(env_remove_tree(env_real(), folder, 3), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 3), 0);
     leave();
 }
 

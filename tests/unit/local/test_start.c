@@ -8,10 +8,9 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,7 +30,7 @@ static void enter(void)
 static void leave(void)
 {
     cr_assert_eq(chdir("/"), 0);
-    cr_assert_eq(env_remove_tree(env_real(), scratch, 4), 0);
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, scratch, 4), 0);
 }
 
 TestSuite(start, .init = enter, .fini = leave);
@@ -94,29 +93,37 @@ Test(start, the_work_dir_is_private_and_goes_away)
     cr_expect_eq(entries("."), 0);
 }
 
-static int make_lock(const char *folder)
+static struct folder_lock make_locked(const char *name)
 {
+    struct folder_lock lock;
     char path[128];
-    cr_assert_eq(mkdir(folder, 0700), 0);
-    text_format(path, sizeof path, "%s/.lock", folder);
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    text_format(path, sizeof path, "%s", name);
+    cr_assert_eq(folder_make(env_real(), path, true, &lock), 0);
+    cr_assert_str_eq(path, name);
+    return lock;
+}
+
+static void make_unlocked(const char *name)
+{
+    struct folder_lock lock = make_locked(name);
+    folder_unlock(env_real(), &lock);
 }
 
 Test(start, folders_of_dead_runs_go_those_of_living_ones_stay)
 {
     struct work_dir w;
-    close(make_lock("glint-0123456789abcdef"));
-    int lock = make_lock("glint-00000000000000ff");
-    cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
-    close(make_lock("other-0123456789abcdef"));
-    close(make_lock("glint-anybodys"));
+    make_unlocked("glint-0123456789abcdef");
+    struct folder_lock living = make_locked("glint-00000000000000ff");
+    make_unlocked("other-0123456789abcdef");
+    make_unlocked("0123456789abcdef");
+    cr_assert_eq(rename("0123456789abcdef", "glint-anybodys"), 0);
     cr_assert_eq(work_dir_open(&w, env_real(), ".", &error), 0);
     cr_expect_neq(access("glint-0123456789abcdef", F_OK), 0);
-    cr_expect_eq(access("glint-00000000000000ff/.lock", F_OK), 0);
-    cr_expect_eq(access("other-0123456789abcdef/.lock", F_OK), 0);
-    cr_expect_eq(access("glint-anybodys/.lock", F_OK), 0);
+    cr_expect_eq(access("glint-00000000000000ff/" FOLDER_LOCK_NAME, F_OK), 0);
+    cr_expect_eq(access("other-0123456789abcdef/" FOLDER_LOCK_NAME, F_OK), 0);
+    cr_expect_eq(access("glint-anybodys/" FOLDER_LOCK_NAME, F_OK), 0);
     work_dir_close(&w);
-    close(lock);
+    folder_unlock(env_real(), &living);
 }
 
 /* Many starts at once, each sweeping what the others are about to lock: none may lose its folder.
@@ -129,8 +136,8 @@ Test(start, runs_that_start_together_leave_each_other_alone)
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 64; i++) {
             if (work_dir_open(&w[i], env_real(), ".", &error) != 0) _exit(1);
-            char lock[PATH_MAX + 8];
-            text_format(lock, sizeof lock, "%s/.lock", w[i].path);
+            char lock[PATH_MAX + 16];
+            text_format(lock, sizeof lock, "%s/" FOLDER_LOCK_NAME, w[i].path);
             if (access(lock, F_OK) != 0) _exit(2);
         }
         for (int i = 0; i < 64; i++) {

@@ -32,7 +32,7 @@ static void begin(void)
 
 static void end(void)
 {
-    cr_expect_eq(env_remove_tree(env_real(), folder, 8), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 8), 0);
 }
 
 static void put(const char *text, size_t size, mode_t mode)

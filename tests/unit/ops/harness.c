@@ -58,7 +58,7 @@ void scratch_open(void)
 
 void scratch_close(void)
 {
-    cr_assert_eq(env_remove_tree(env_real(), folder, 4), 0);
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, folder, 4), 0);
     folder[0] = '\0';
     cr_expect_eq(mem_live(), 0, "%lld blocks were not freed", (long long)mem_live());
 }
@@ -98,7 +98,7 @@ struct buffer scratch_read(const char *name)
 void scratch_remove(const char *name)
 {
     char path[PATH_BYTES];
-    cr_assert_eq(env_remove_tree(env_real(), scratch_path(name, path), 2), 0);
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, scratch_path(name, path), 2), 0);
 }
 
 /* ---- Tables */

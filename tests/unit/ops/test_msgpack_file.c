@@ -177,7 +177,7 @@ Test(msgpack_file, files_and_splits)
     char name[32];
     t.count = 0; /* the short rows only */
     for (uint32_t i = 30; i < 90; i++) t.rows[t.count++] = rows[i];
-    cr_assert_eq(env_real()->make_folder(env_real(), scratch_path("in", p.path), true), 0);
+    cr_assert_eq(env_real()->make_folder(env_real(), ENV_CWD, scratch_path("in", p.path), true), 0);
     for (uint32_t i = 0; i < 6; i++) {
         snprintf(name, sizeof name, "in/part-%u", i);
         write_table(name, &t, 10 * i, 10 * i + 10);
