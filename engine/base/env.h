@@ -30,11 +30,12 @@ enum env_open_mode {
     ENV_READ,    /* an existing file; never blocks on a FIFO */
     ENV_OWN,     /* as READ, but no symlink is followed */
     ENV_CREATE,  /* a new file, exclusively, mode 0600 & umask; no symlink is followed */
-    ENV_APPEND,  /* a log: made with mode 0600 & umask if it is not there; no symlink is followed */
+    ENV_APPEND,  /* a log, made like CREATE if it is not there; never blocks on a FIFO: -ENXIO */
     ENV_PUBLIC,  /* as CREATE, mode 0666 & umask: for a job's output */
     ENV_LOCK,    /* as OWN, to be locked: NFS locks only what is open for writing */
     ENV_DIR,     /* a directory */
     ENV_DIR_OWN, /* as DIR, but no symlink is followed: -ENOTDIR */
+    ENV_SEARCH,  /* as DIR_OWN, for names in it only: it need not be readable */
 };
 
 /* The machine: two names of one boot are one, whatever their host's name (containers). */
@@ -66,6 +67,10 @@ struct env {
     int (*sync_folder)(struct env *env, int folder);
     int (*stat_open)(struct env *env, int file, struct env_stat *out);
     int (*stat)(struct env *env, const char *path, struct env_stat *out); /* follows links */
+    /* What the link says, ended with a zero, and whose it is: of one and the same link. -EINVAL: it
+     * is none. */
+    int (*read_link)(struct env *env, int dir, const char *name, char *out, size_t capacity,
+                     struct env_stat *out_stat);
     int (*make_folder)(struct env *env, int dir, const char *name, bool only_owner);
     /* -EISDIR for a folder without `folder`; with it, an empty folder. */
     int (*remove)(struct env *env, int dir, const char *name, bool folder);

@@ -59,11 +59,12 @@ static int real_open(struct env *env, int dir, const char *name, enum env_open_m
         [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
         [ENV_OWN] = {O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0},
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
-        [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600},
+        [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOFOLLOW, 0600},
         [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
         [ENV_LOCK] = {O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0},
         [ENV_DIR] = {O_RDONLY | O_DIRECTORY, 0},
         [ENV_DIR_OWN] = {O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0},
+        [ENV_SEARCH] = {O_PATH | O_DIRECTORY | O_NOFOLLOW, 0},
     };
     assert((size_t)mode < sizeof how / sizeof how[0]);
     int file = openat(dir, name, how[mode].flags | O_CLOEXEC, how[mode].mode);
@@ -135,6 +136,30 @@ static int real_stat(struct env *env, const char *path, struct env_stat *out)
     if (stat(path, &s) != 0) return -errno;
     stat_convert(&s, out);
     return 0;
+}
+
+static int read_open_link(int link, char *out, size_t capacity, struct env_stat *out_stat)
+{
+    struct stat s;
+    if (fstat(link, &s) != 0) return -errno;
+    if (!S_ISLNK(s.st_mode)) return -EINVAL;
+    ssize_t n = readlinkat(link, "", out, capacity);
+    if (n < 0) return -errno;
+    if ((size_t)n == capacity) return -ENAMETOOLONG;
+    out[n] = '\0';
+    stat_convert(&s, out_stat);
+    return 0;
+}
+
+static int real_read_link(struct env *env, int dir, const char *name, char *out, size_t capacity,
+                          struct env_stat *out_stat)
+{
+    (void)env;
+    int link = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (link < 0) return -errno;
+    int r = read_open_link(link, out, capacity, out_stat);
+    close(link);
+    return r;
 }
 
 static int real_make_folder(struct env *env, int dir, const char *name, bool only_owner)
@@ -234,6 +259,7 @@ struct env *env_real(void)
         .sync_folder = real_sync_folder,
         .stat_open = real_stat_open,
         .stat = real_stat,
+        .read_link = real_read_link,
         .make_folder = real_make_folder,
         .remove = real_remove,
         .rename = real_rename,

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -139,10 +140,28 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
 
 static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
+/* One of them may be left over, perhaps in the environment, and TLS must not end by mistake. */
+static bool check_secret(const struct cluster_file *f, struct glint_error *error)
+{
+    const struct cluster_origin *secret = origin_of(f, "secret_file");
+    const struct cluster_origin *plaintext = origin_of(f, "insecure_plaintext");
+    char secret_from[PATH_MAX + 32], plaintext_from[PATH_MAX + 32];
+    if (f->cluster.secret_file == NULL || !f->cluster.insecure_plaintext) return true;
+    cluster_origin_text(f, &cluster_keys[secret - f->origins], secret, secret_from,
+                        sizeof secret_from);
+    cluster_origin_text(f, &cluster_keys[plaintext - f->origins], plaintext, plaintext_from,
+                        sizeof plaintext_from);
+    return cluster_file_refuse(
+        f, plaintext->at.line > 0 ? plaintext->at : secret->at, error,
+        "take insecure_plaintext away to use the secret, or secret_file to do without TLS",
+        "secret_file (%s) and insecure_plaintext (%s) exclude each other", secret_from,
+        plaintext_from);
+}
+
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
 {
     const struct cluster *c = &f->cluster;
-    if (!check_heartbeat(f, error)) return false;
+    if (!check_heartbeat(f, error) || !check_secret(f, error)) return false;
     if (c->executor_count == 0 && f->name != NULL && !listens)
         return cluster_file_refuse(f, (struct toml_place){1, 1}, error,
                                    "add an [[executor]] with id and port; example: docs/cluster.md",

@@ -2,10 +2,12 @@
  * where a later one wins. */
 #include "engine/cli/cluster_file.h"
 
+#include "engine/base/file_check.h"
 #include "engine/base/text.h"
 #include "engine/cli/nearest.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,23 +135,15 @@ static bool find_folder(struct reader *r, const char *name)
 /* The whole file, in the arena; one byte more than may be there is read to see that there is. */
 static bool load(struct reader *r, uint8_t **out_data, uint64_t *out_size)
 {
-    const char *path = r->file->cluster.path, *name = r->file->name;
+    const char *name = r->file->name;
     struct toml_place nowhere = {0, 0};
-    int file = r->env->open(r->env, ENV_CWD, path, ENV_READ);
-    if (file < 0) {
-        error_set_system(r->error, GLINT_E_CONFIG, file, "open", name);
-        text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
-        return false;
-    }
     struct env_stat stat;
-    int64_t size = r->env->stat_open(r->env, file, &stat);
+    int file = file_open_checked(r->env, name, FILE_CONFIG, GLINT_E_CONFIG, &stat, r->error);
+    if (file == -ENOENT) text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
+    if (file < 0) return false;
+    int64_t size = 0;
     uint8_t *data = NULL;
-    if (size < 0) {
-        error_set_system(r->error, GLINT_E_CONFIG, (int)size, "look at", name);
-    } else if (stat.kind != ENV_FILE) {
-        cluster_file_refuse(r->file, nowhere, r->error, missing_hint, "it is %s, not a file",
-                            stat.kind == ENV_FOLDER ? "a folder" : "a pipe or a device");
-    } else if (stat.size > TOML_BYTES_MAX) {
+    if (stat.size > TOML_BYTES_MAX) {
         cluster_file_refuse(r->file, nowhere, r->error, missing_hint, "it is larger than 1 MiB");
     } else if ((data = arena_alloc(&r->file->memory, stat.size + 1)) == NULL) {
         no_memory(r);

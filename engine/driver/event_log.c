@@ -44,23 +44,51 @@ struct event_log {
 
 /* ---- The file */
 
-/* What may be replaced: nothing, an empty file, an event log. 0 or a code. */
+/* Behind `name` and at least one of `characters`; NULL: it does not go on so. */
+static const char *skip_field(const char *text, const char *name, const char *characters)
+{
+    if (text == NULL || strncmp(text, name, strlen(name)) != 0) return NULL;
+    size_t size = strspn(text + strlen(name), characters);
+    return size > 0 ? text + strlen(name) + size : NULL;
+}
+
+/* As event_log_job begins the first line of every log. */
+static bool begins_as_event_log(const char *text)
+{
+    text = skip_field(text, "{\"schema\":", "0123456789");
+    text = skip_field(text, ",\"event\":\"job\",\"ms\":", "0123456789.");
+    text = skip_field(text, ",\"time\":\"", "0123456789-:.TZ");
+    text = skip_field(text, "\",\"id\":\"", "0123456789abcdef");
+    return text != NULL && strncmp(text, "\",", 2) == 0;
+}
+
+/* What is wrong with replacing the file, or NULL. */
+static const char *not_replaced(struct env *env, int file, const struct env_stat *stat)
+{
+    char text[128] = "";
+    if (stat->kind != ENV_FILE) return "is no event log";
+    if (!stat->mine) return "belongs to another user";
+    int64_t n = env_read_full(env, file, text, sizeof text - 1, 0);
+    return n == 0 || begins_as_event_log(text) ? NULL : "is no event log";
+}
+
+/* What may be replaced: nothing, and of this user's files an empty one and an event log. 0 or a
+ * code. */
 static int make_room(struct env *env, const char *path, struct glint_error *error)
 {
-    static const char opening[] = "{\"schema\":";
-    char found[sizeof opening - 1];
-    int file = env->open(env, ENV_CWD, path, ENV_READ);
+    int file = env->open(env, ENV_CWD, path, ENV_OWN);
     if (file == -ENOENT) return 0;
-    if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
-    struct env_stat st;
-    int r = env->stat_open(env, file, &st);
-    int64_t n = r == 0 ? env_read_full(env, file, found, sizeof found, 0) : 0;
-    env->close(env, file);
-    bool ours = r == 0 && st.kind == ENV_FILE &&
-                (n == 0 || (n == sizeof found && memcmp(found, opening, sizeof found) == 0));
-    if (!ours)
+    if (file < 0 && file != -ELOOP)
+        return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
+    struct env_stat stat;
+    int r = file >= 0 ? env->stat_open(env, file, &stat) : 0;
+    const char *wrong = file == -ELOOP ? "is a link" : NULL;
+    if (file >= 0 && r == 0) wrong = not_replaced(env, file, &stat);
+    if (file >= 0) env->close(env, file);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", path);
+    if (wrong != NULL)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file, or remove it",
-                         "%s exists and is no event log", path);
+                         "%s exists and %s", path, wrong);
     r = env->remove(env, ENV_CWD, path, false);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", path);
 }
@@ -80,7 +108,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
     assert(log->config.bytes_max >= EVENT_LOG_BYTES_MIN);
     log->config.path = NULL; /* borrowed until here */
     log->env = env;
-    log->file = env->open(env, ENV_CWD, config->path, ENV_PUBLIC);
+    log->file = env->open(env, ENV_CWD, config->path, ENV_CREATE);
     if (log->file < 0) {
         error_set_system(error, GLINT_E_OUTPUT_CREATE, log->file, "create", config->path);
         buffer_fini(&log->pending);

@@ -5,6 +5,7 @@
  * ID.log.1 in place of the one before. */
 #include "engine/driver/launch.h"
 
+#include "engine/base/file_check.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/net/spawn.h"
@@ -43,21 +44,27 @@ static int make_folders(struct env *env, const char *path)
     return 0;
 }
 
+static int log_make_room(struct env *env, const char *path)
+{
+    char older[PATH_MAX];
+    if (!text_format(older, sizeof older, "%s.1", path)) return -ENAMETOOLONG;
+    return env->rename(env, ENV_CWD, path, ENV_CWD, older, ENV_RENAME_REPLACE);
+}
+
 /* A file, or a code. */
 static int log_open(struct env *env, const struct cluster *c, const char *path,
                     struct glint_error *error)
 {
-    char older[PATH_MAX];
     struct env_stat stat;
-    int file = make_folders(env, path);
-    if (file == 0 && env->stat(env, path, &stat) == 0 && stat.size > c->log_bytes_max &&
-        c->log_bytes_max > 0)
-        file = text_format(older, sizeof older, "%s.1", path)
-                   ? env->rename(env, ENV_CWD, path, ENV_CWD, older, ENV_RENAME_REPLACE)
-                   : -ENAMETOOLONG;
-    if (file == 0) file = env->open(env, ENV_CWD, path, ENV_APPEND);
-    if (file >= 0) return file;
-    return error_set_system(error, GLINT_E_CONFIG, file, "write the log", path);
+    int r = make_folders(env, path);
+    int file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
+    if (file >= 0 && c->log_bytes_max > 0 && stat.size > c->log_bytes_max) {
+        env->close(env, file);
+        r = log_make_room(env, path);
+        file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
+    }
+    if (r != 0) error_set_system(error, GLINT_E_CONFIG, r, "write the log", path);
+    return file >= 0 ? file : (int)error->code;
 }
 
 /* ---- The words */

@@ -2,6 +2,7 @@
 #include "engine/net/secret.h"
 
 #include "engine/base/error.h"
+#include "engine/base/file_check.h"
 #include "engine/base/text.h"
 
 #include <openssl/crypto.h>
@@ -81,32 +82,16 @@ static const char *parse(const uint8_t *text, uint64_t size, struct secrets *out
     return wrong == NULL && out->count == 0 ? "not 64 varied hexadecimal digits" : wrong;
 }
 
-static int check_file(struct env *env, int file, const char *path, struct glint_error *error)
-{
-    struct env_stat s;
-    int r = env->stat_open(env, file, &s);
-    if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "look at", path);
-    if (s.kind != ENV_FILE) return refuse(error, path, "not a regular file", HINT_NEW);
-    if (!s.mine) return refuse(error, path, "belongs to another user", "copy it, and own the copy");
-    if ((s.mode & 077) != 0)
-        return error_set(error, GLINT_E_SECRET,
-                         "chmod 600 it; if others may have read it, make a "
-                         "new one with `glint secret new`",
-                         "%s: others may read it (mode %04o)", path, (unsigned)s.mode);
-    return 0;
-}
-
 int secret_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error)
 {
     uint8_t text[FILE_BYTES_MAX + 1];
     const char *wrong = NULL;
+    struct env_stat stat;
     *out = (struct secrets){.count = 0};
-    int file = env->open(env, ENV_CWD, path, ENV_OWN);
-    if (file == -ELOOP) return refuse(error, path, "a symbolic link", "name the file itself");
-    if (file == -ENOENT) return refuse(error, path, "there is no such file", HINT_NEW);
-    if (file < 0) return error_set_system(error, GLINT_E_SECRET, file, "open", path);
-    int r = check_file(env, file, path, error);
-    int64_t n = r == 0 ? env_read_full(env, file, text, sizeof text, 0) : 0;
+    int r = 0, file = file_open_checked(env, path, FILE_SECRET, GLINT_E_SECRET, &stat, error);
+    if (file == -ENOENT) text_format(error->hint, sizeof error->hint, HINT_NEW);
+    if (file < 0) return error->code;
+    int64_t n = env_read_full(env, file, text, sizeof text, 0);
     env->close(env, file); /* nothing was written: nothing to lose */
     if (n < 0) r = error_set_system(error, GLINT_E_SECRET, (int)n, "read", path);
     if (r == 0) wrong = parse(text, (uint64_t)n, out);

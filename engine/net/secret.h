@@ -6,10 +6,10 @@
  * (`glint secret derive`). Its holder may ask for the status of executors, and nothing else, and
  * cannot compute the secret that it comes from. A file holds one kind.
  *
- * From a secret the key of TLS is derived (tls.c). The file must belong to this user, be no link,
- * and be readable by nobody else (0600 or less); a secret that is short or all one digit is
- * refused. It is never in an argument, a variable or a log, nor, since setup.c forbids them, in a
- * core dump. */
+ * From a secret the key of TLS is derived (tls.c). The file, and each link to it, must belong to
+ * this user or to root, and be closed to others: 0600, or of root's 0640 (base/file_check.h). A
+ * secret that is short or all one digit is refused. It is never in an argument, a variable or a
+ * log, nor, since setup.c forbids them, in a core dump. */
 #ifndef GLINT_NET_SECRET_H
 #define GLINT_NET_SECRET_H
 

@@ -21,6 +21,9 @@ SLOWDOWN = float(os.environ.get("GLINT_SLOWDOWN", "1"))
 DEADLINE_S = 30 * SLOWDOWN
 PR_SET_CHILD_SUBREAPER = 36
 
+# Others may not write a cluster's file.
+os.umask(0o022)
+
 # A shell's background commands ignore it, and would pass that on to all processes of a test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

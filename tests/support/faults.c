@@ -126,6 +126,14 @@ static int fault_stat(struct env *env, const char *path, struct env_stat *out)
     return must_fail("stat") ? fault_error : env_real()->stat(env_real(), path, out);
 }
 
+static int fault_read_link(struct env *env, int dir, const char *name, char *out, size_t capacity,
+                           struct env_stat *out_stat)
+{
+    (void)env;
+    if (must_fail("read_link")) return fault_error;
+    return env_real()->read_link(env_real(), dir, name, out, capacity, out_stat);
+}
+
 static int fault_make_folder(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
@@ -175,6 +183,7 @@ struct env *faults_env(void)
         .sync_folder = fault_sync_folder,
         .stat_open = fault_stat_open,
         .stat = fault_stat,
+        .read_link = fault_read_link,
         .make_folder = fault_make_folder,
         .remove = fault_remove,
         .rename = fault_rename,

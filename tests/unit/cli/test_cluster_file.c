@@ -93,7 +93,7 @@ Test(cluster_file, presets)
 Test(cluster_file, every_key)
 {
     const struct cluster *c = read_sound(
-        "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = true\nlaunch = 'ssh'\n"
+        "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
         "log_bytes_max = 1048576\ndrivers_max = 2\nheartbeat = '200ms'\nsuspect = '1.5s'\n"
         "dead = '2s'\nconnect = '1s'\nstart = '2m'\ndrain = '1h'\nfetch = '90'\n"
@@ -101,7 +101,7 @@ Test(cluster_file, every_key)
         "slots = 4\nmemory = '2G'\nwork_dir = '/w'\n");
     cr_expect_str_eq(c->name, "lab");
     cr_expect_str_eq(c->secret_file, "/s");
-    cr_expect(c->insecure_plaintext);
+    cr_expect_not(c->insecure_plaintext);
     cr_expect_eq(c->launch, LAUNCH_SSH);
     cr_expect_str_eq(c->launch_command[2], "{id}{config}");
     cr_expect_null(c->launch_command[3]);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The real world, but for its clocks, and writes that fail from a byte on. */
@@ -49,12 +50,15 @@ static void on_note(void *arg, const char *line)
     snprintf(w->note, sizeof w->note, "%s", line);
 }
 
+static int (*replaced_stat)(struct env *env, int file, struct env_stat *out);
+
 static struct event_log *open_log(uint64_t bytes_max, struct glint_error *error)
 {
     world.env = *env_real();
     world.env.now_ns = fake_now;
     world.env.wall_ns = fake_wall;
     world.env.write = fake_write;
+    if (replaced_stat != NULL) world.env.stat_open = replaced_stat;
     *error = (struct glint_error){.code = GLINT_OK};
     struct event_log_config config = {.env = &world.env,
                                       .path = path,
@@ -311,26 +315,101 @@ static void put_file(const char *content)
     fclose(file);
 }
 
+static bool holds(const char *content)
+{
+    char found[256] = "";
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file);
+    size_t n = fread(found, 1, sizeof found - 1, file);
+    fclose(file);
+    return n == strlen(content) && strcmp(found, content) == 0;
+}
+
+static void write_log(void)
+{
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    cr_assert_not_null(log, "%s", error.cause);
+    event_log_job(log, &(struct event_job){.id = 0x7f3a, .name = "count-keys"});
+    event_log_close(log);
+}
+
 Test(event_log, only_event_logs_are_replaced)
 {
     struct glint_error error;
-    static const char *const others[] = {"x", "{\"schema\"", "a file of somebody's"};
+    static const char *const others[] = {
+        "x",
+        "a file of somebody's",
+        "{\"schema\"",
+        "{\"schema\":1,\"type\":\"object\"}\n",
+        "{\"schema\":1,\"event\":\"job\"}\n",
+        "{\"schema\":1,\"event\":\"job\",\"ms\":0.000,\"time\":\"2026-11-22T07:00:00.123Z\"}\n",
+        "{\"schema\":x,\"event\":\"job\",\"ms\":0,\"time\":\"2026-\",\"id\":\"1\",",
+        " {\"schema\":1,\"event\":\"job\",\"ms\":0,\"time\":\"2026-\",\"id\":\"1\",",
+    };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         put_file(others[i]);
         cr_expect_null(open_log(0, &error));
         cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
+        cr_expect_not_null(strstr(error.cause, "is no event log"), "%s", error.cause);
+        cr_expect(holds(others[i]), "%s", others[i]);
     }
-    static const char *const ours[] = {"", "{\"schema\":1,\"event\":\"job\"}\n"};
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
-        put_file(ours[i]);
-        struct event_log *log = open_log(0, &error);
-        cr_assert_not_null(log, "%s", error.cause);
-        event_log_close(log);
-        cr_expect_eq(unlink(path), 0);
+    put_file(""); /* as mktemp makes it */
+    for (int i = 0; i < 2; i++) {
+        write_log();
+        cr_expect_not(holds(""));
     }
     snprintf(path, sizeof path, "%s/none/events", folder);
     cr_expect_null(open_log(0, &error));
     cr_expect_eq(error.code, GLINT_E_OUTPUT_CREATE);
     snprintf(path, sizeof path, "%s", folder);
     cr_expect_null(open_log(0, &error));
+    cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
+}
+
+static int stat_of_another(struct env *env, int file, struct env_stat *out)
+{
+    int r = env_real()->stat_open(env, file, out);
+    out->mine = false;
+    return r;
+}
+
+/* The command line is in it, so others may not read it; what others made is not replaced. */
+Test(event_log, belongs_to_the_user_alone)
+{
+    struct glint_error error;
+    struct stat s;
+    umask(0);
+    write_log();
+    cr_expect(stat(path, &s) == 0 && (s.st_mode & 07777) == 0600);
+    replaced_stat = stat_of_another;
+    cr_expect_null(open_log(0, &error));
+    cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
+    cr_expect_not_null(strstr(error.cause, "belongs to another user"), "%s", error.cause);
+    replaced_stat = NULL;
+    write_log();
+}
+
+static void expect_link_is_left(const char *target)
+{
+    struct glint_error error;
+    struct stat s;
+    cr_assert_eq(symlink(target, path), 0);
+    cr_expect_null(open_log(0, &error));
+    cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
+    cr_expect_not_null(strstr(error.cause, "is a link"), "%s", error.cause);
+    cr_expect(lstat(path, &s) == 0 && S_ISLNK(s.st_mode));
+    cr_assert_eq(unlink(path), 0);
+}
+
+Test(event_log, no_link_is_followed_or_replaced)
+{
+    char target[160];
+    snprintf(target, sizeof target, "%s/target", folder);
+    expect_link_is_left(target);
+    cr_expect_neq(access(target, F_OK), 0);
+    write_log();
+    cr_assert_eq(rename(path, target), 0);
+    expect_link_is_left(target);
+    cr_expect_eq(access(target, F_OK), 0);
 }

@@ -171,6 +171,20 @@ Test(launch, a_log_that_cannot_be_written)
     cr_expect_not_null(strstr(error.cause, "/dev/null/logs"));
 }
 
+/* Somebody has put it there; nobody reads it, and so nobody must wait for it. */
+Test(launch, a_log_that_is_a_pipe)
+{
+    static const char *const command[] = {"/bin/true", NULL};
+    cr_assert_not_null(launch(command), "%s", error.cause); /* makes the folders */
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_assert(unlink(log_path) == 0 && mkfifo(log_path, 0600) == 0);
+    cr_expect_null(launch(command));
+    cr_expect_eq(error.code, GLINT_E_CONFIG);
+    cr_expect_not_null(strstr(error.cause, log_path));
+    cr_expect_not_null(strstr(error.cause, "a pipe or a device"), "%s", error.cause);
+    cr_expect_not_null(strstr(error.hint, "log_dir"), "%s", error.hint);
+}
+
 Test(launch, a_command_of_no_words)
 {
     static const char *const command[] = {NULL};

@@ -1,0 +1,166 @@
+/* Links are followed here and not by the system: each part of the path is opened in the directory
+ * before it, so nothing can be replaced between the look at a link and the step behind it. */
+#include "engine/base/file_check.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define LINKS_MAX 40 /* as the system */
+
+/* ---- The way to the file */
+
+struct path_walk {
+    struct env *env;
+    int dir; /* where `rest` begins */
+    unsigned links;
+    char rest[PATH_MAX];
+    const char *path; /* all of it, as it was given */
+    enum glint_code code;
+    struct glint_error *error;
+};
+
+static void step_into(struct path_walk *w, int dir)
+{
+    if (w->dir >= 0) w->env->close(w->env, w->dir);
+    w->dir = dir;
+}
+
+static void drop_bytes(struct path_walk *w, size_t size)
+{
+    assert(size <= strlen(w->rest));
+    memmove(w->rest, w->rest + size, strlen(w->rest + size) + 1);
+}
+
+/* Cuts the first name off the rest; *out_last: nothing is behind it. */
+static int take_name(struct path_walk *w, char name[NAME_MAX + 1], bool *out_last)
+{
+    if (w->rest[0] == '/') {
+        int root = w->env->open(w->env, ENV_CWD, "/", ENV_SEARCH);
+        if (root < 0) return root;
+        step_into(w, root);
+        drop_bytes(w, strspn(w->rest, "/"));
+    }
+    size_t size = strcspn(w->rest, "/");
+    if (size > NAME_MAX) return -ENAMETOOLONG;
+    *out_last = w->rest[size] == '\0';
+    bool fits = size > 0 ? text_format(name, NAME_MAX + 1, "%.*s", (int)size, w->rest)
+                         : text_format(name, NAME_MAX + 1, ".");
+    assert(fits);
+    drop_bytes(w, size + strspn(w->rest + size, "/"));
+    return 0;
+}
+
+/* Puts what the link `name` says before the rest. 0, or a negative errno; -EINVAL: no link. */
+static int follow_link(struct path_walk *w, const char *name)
+{
+    char target[PATH_MAX], joined[PATH_MAX];
+    struct env_stat link;
+    int r = w->env->read_link(w->env, w->dir, name, target, sizeof target, &link);
+    if (r != 0) return r;
+    if (!link.mine && link.owner != 0) {
+        error_set(w->error, w->code, "name the file itself, or replace the link by your own",
+                  "%s: the link %s on the way to it belongs to another user", w->path, name);
+        return -EPERM;
+    }
+    if (++w->links > LINKS_MAX) return -ELOOP;
+    if (!text_format(joined, sizeof joined, "%s%s%s", target, w->rest[0] != '\0' ? "/" : "",
+                     w->rest))
+        return -ENAMETOOLONG;
+    memcpy(w->rest, joined, sizeof joined);
+    return 0;
+}
+
+static int walk_to_file(struct path_walk *w)
+{
+    char name[NAME_MAX + 1];
+    bool last;
+    for (;;) {
+        int r = take_name(w, name, &last);
+        if (r != 0) return r;
+        int file = w->env->open(w->env, w->dir, name, last ? ENV_OWN : ENV_SEARCH);
+        if (file >= 0 && last) return file;
+        if (file >= 0) {
+            step_into(w, file);
+            continue;
+        }
+        if (file != -ELOOP && file != -ENOTDIR) return file;
+        r = follow_link(w, name);
+        if (r != 0) return r == -EINVAL ? file : r;
+    }
+}
+
+static int open_by_links(struct env *env, const char *path, enum glint_code code,
+                         struct glint_error *error)
+{
+    struct path_walk w = {.env = env, .dir = ENV_CWD, .path = path, .code = code, .error = error};
+    if (path[0] == '\0') return -ENOENT;
+    if (!text_format(w.rest, sizeof w.rest, "%s", path)) return -ENAMETOOLONG;
+    int file = walk_to_file(&w);
+    step_into(&w, -1);
+    return file;
+}
+
+/* ---- The file */
+
+/* NULL: it can be used. */
+static const char *what_is_wrong(const struct env_stat *s, enum file_use use)
+{
+    bool owned = s->mine || (use != FILE_LOG && s->owner == 0);
+    uint32_t closed = s->owner == 0 ? 037 : 077; /* of a secret */
+    if (s->kind == ENV_FOLDER) return "it is a folder, not a file";
+    if (s->kind != ENV_FILE) return "it is a pipe or a device, not a file";
+    if (!owned) return "it belongs to another user";
+    if (use == FILE_LOG && s->links != 1) return "it has a second name (a hard link)";
+    if (use == FILE_CONFIG && (s->mode & 022) != 0) return "others may write it";
+    if (use == FILE_SECRET && (s->mode & closed) != 0) return "others may read or write it";
+    return NULL;
+}
+
+/* -EPERM. */
+static int refuse_file(const char *path, const char *wrong, const struct env_stat *s,
+                       enum file_use use, enum glint_code code, struct glint_error *error)
+{
+    char mode[32] = "";
+    bool by_mode = s->kind == ENV_FILE && (s->mine || s->owner == 0);
+    if (by_mode && use != FILE_LOG)
+        text_format(mode, sizeof mode, " (mode %04o)", (unsigned)s->mode);
+    error_set(error, code, NULL, "%s: %s%s", path, wrong, mode);
+    static const char *const others[] = {
+        [FILE_CONFIG] = "use a file that belongs to you or to root: it names programs to run",
+        [FILE_SECRET] = "use a file of your own; `glint secret new FILE` makes one",
+        [FILE_LOG] = "remove it, or set log_dir to a folder into which only you may write"};
+    const char *hint = others[use];
+    if (by_mode && use == FILE_CONFIG)
+        text_format(error->hint, sizeof error->hint,
+                    "chmod go-w %s: it names programs to run, so only you and root may change it",
+                    path);
+    else if (by_mode && use == FILE_SECRET)
+        text_format(error->hint, sizeof error->hint,
+                    "chmod %s %s; if others may have read it, make a new one with `glint secret "
+                    "new`",
+                    s->owner == 0 ? "640" : "600", path);
+    else
+        text_format(error->hint, sizeof error->hint, "%s", hint);
+    return -EPERM;
+}
+
+int file_open_checked(struct env *env, const char *path, enum file_use use, enum glint_code code,
+                      struct env_stat *out_stat, struct glint_error *error)
+{
+    bool log = use == FILE_LOG;
+    int file = log ? env->open(env, ENV_CWD, path, ENV_APPEND)
+                   : open_by_links(env, path, code, error);
+    *out_stat = (struct env_stat){.kind = ENV_OTHER};
+    if (log && file == -ELOOP) return refuse_file(path, "it is a link", out_stat, use, code, error);
+    int r = file < 0 ? file : env->stat_open(env, file, out_stat);
+    const char *wrong = r == 0 || r == -ENXIO ? what_is_wrong(out_stat, use) : NULL;
+    if (r >= 0 && wrong == NULL) return file;
+    if (file >= 0) env->close(env, file);
+    if (wrong != NULL) return refuse_file(path, wrong, out_stat, use, code, error);
+    error_set_system(error, code, r, log ? "write the log" : "open", path);
+    return r;
+}
