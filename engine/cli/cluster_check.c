@@ -158,10 +158,22 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
         plaintext_from);
 }
 
+/* A port for each job that an executor serves. */
+static bool check_ports(const struct cluster_file *f, struct glint_error *error)
+{
+    const struct cluster *c = &f->cluster;
+    uint32_t count = c->ports.last - c->ports.first + 1u;
+    if (c->ports.first == 0 || count >= c->drivers_max) return true;
+    return cluster_file_refuse(f, origin_of(f, "ports")->at, error,
+                               "widen ports, or lower drivers_max",
+                               "ports are %u, for drivers_max = %u", count, c->drivers_max);
+}
+
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
 {
     const struct cluster *c = &f->cluster;
-    if (!check_heartbeat(f, error) || !check_secret(f, error)) return false;
+    if (!check_heartbeat(f, error) || !check_secret(f, error) || !check_ports(f, error))
+        return false;
     if (c->executor_count == 0 && f->name != NULL && !listens)
         return cluster_file_refuse(f, (struct toml_place){1, 1}, error,
                                    "add an [[executor]] with id and port; example: docs/cluster.md",

@@ -69,6 +69,13 @@ const struct cluster_key cluster_keys[CLUSTER_KEYS] = {
      .help = "jobs that one executor serves at a time, each with its part of slots and memory; "
              "others wait",
      FIELD(cluster, drivers_max)},
+    {.name = "ports",
+     .flag = "ports",
+     .kind = KEY_PORTS,
+     .absent = "any that the system chooses",
+     .help = "ports that the processes of executors listen on, one for each job that is served at "
+             "a time on the host, as in `\"7500-7599\"`",
+     FIELD(cluster, ports)},
     {.name = "heartbeat",
      .flag = "heartbeat",
      .kind = KEY_TIME_NS,

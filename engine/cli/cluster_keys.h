@@ -18,6 +18,7 @@ enum key_kind {
     KEY_PATH,
     KEY_BOOL,
     KEY_COUNT,
+    KEY_PORTS, /* FIRST-LAST */
     KEY_BYTES,
     KEY_TIME_MS,
     KEY_TIME_NS,
@@ -37,7 +38,7 @@ struct cluster_key {
     size_t offset, size; /* in struct cluster, or in struct cluster_executor */
 };
 
-#define CLUSTER_KEYS          16u
+#define CLUSTER_KEYS          17u
 #define CLUSTER_EXECUTOR_KEYS 6u
 extern const struct cluster_key cluster_keys[CLUSTER_KEYS];
 extern const struct cluster_key cluster_executor_keys[CLUSTER_EXECUTOR_KEYS]; /* of [[executor]] */

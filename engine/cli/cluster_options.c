@@ -9,6 +9,7 @@ static const char *value_name(enum key_kind kind)
     case KEY_BOOL: return NULL;
     case KEY_PATH: return "PATH";
     case KEY_COUNT: return "N";
+    case KEY_PORTS: return "FIRST-LAST";
     case KEY_BYTES: return "BYTES";
     case KEY_TIME_MS:
     case KEY_TIME_NS: return "TIME";

@@ -13,6 +13,7 @@
 #define NAME_MAX_OWN 64u
 #define HOST_MAX     255u
 #define WORDS_MAX    256u
+#define PORTS_MAX    1000 /* of a range */
 
 static const char *const launches[] = {
     [LAUNCH_NONE] = "none", [LAUNCH_LOCAL] = "local", [LAUNCH_SSH] = "ssh", NULL};
@@ -23,7 +24,7 @@ const char *key_kind_name(enum key_kind kind)
         [KEY_NAME] = "name",    [KEY_HOST] = "host",    [KEY_PATH] = "path",
         [KEY_BOOL] = "boolean", [KEY_COUNT] = "number", [KEY_BYTES] = "bytes",
         [KEY_TIME_MS] = "time", [KEY_TIME_NS] = "time", [KEY_LAUNCH] = "choice",
-        [KEY_WORDS] = "list",
+        [KEY_WORDS] = "list",   [KEY_PORTS] = "ports",
     };
     assert((size_t)kind < sizeof names / sizeof names[0]);
     return names[kind];
@@ -90,6 +91,10 @@ void key_wanted(const struct cluster_key *key, char *out, size_t capacity)
     case KEY_PATH: text_format(out, capacity, "a path; ~ and $ mean nothing in it"); break;
     case KEY_BOOL: text_format(out, capacity, "true or false"); break;
     case KEY_COUNT: text_format(out, capacity, "a whole number, %s", range); break;
+    case KEY_PORTS:
+        text_format(out, capacity, "the first and the last of at most %d ports, as in "
+                    "\"7500-7599\"", PORTS_MAX);
+        break;
     case KEY_BYTES:
         text_format(out, capacity, "bytes, %s, as in \"512M\" or \"1.5G\"", range);
         break;
@@ -222,6 +227,22 @@ static enum key_set set_launch(const struct cluster_key *key, const char *text, 
     return KEY_REFUSED;
 }
 
+/* FIRST-LAST */
+static enum key_set set_ports(const struct cluster_key *key, const char *text, void *target)
+{
+    const char *dash = strchr(text, '-');
+    int64_t first, last;
+    if (dash == NULL || !text_parse_i64((const uint8_t *)text, (size_t)(dash - text), &first) ||
+        !text_parse_i64((const uint8_t *)dash + 1, strlen(dash + 1), &last))
+        return KEY_REFUSED;
+    if (first < 1 || last < first || last > UINT16_MAX || last - first >= PORTS_MAX)
+        return KEY_REFUSED;
+    assert(key->size == sizeof(struct port_range));
+    *(struct port_range *)((char *)target + key->offset) =
+        (struct port_range){(uint16_t)first, (uint16_t)last};
+    return KEY_SET;
+}
+
 static enum key_set set_text(const struct cluster_key *key, const char *text, const char *folder,
                              struct arena *memory, void *target)
 {
@@ -235,6 +256,7 @@ static enum key_set set_text(const struct cluster_key *key, const char *text, co
         return KEY_SET;
     case KEY_PATH: return set_path(key, text, folder, memory, target);
     case KEY_LAUNCH: return set_launch(key, text, target);
+    case KEY_PORTS: return set_ports(key, text, target);
     case KEY_BYTES:
         sound = text_parse_bytes(text, &number);
         return set_number(key, sound, number, target);
@@ -306,6 +328,15 @@ static bool print_words(const char *const *words, struct buffer *out)
     return kept && buffer_append(out, "]", 1);
 }
 
+/* NULL: any. */
+static const char *ports_text(struct port_range ports, char *out, size_t capacity)
+{
+    if (ports.first == 0) return NULL;
+    bool fits = text_format(out, capacity, "%u-%u", ports.first, ports.last);
+    assert(fits);
+    return out;
+}
+
 bool key_print(const struct cluster_key *key, const void *target, struct buffer *out)
 {
     char number[TEXT_NUMBER_MAX];
@@ -317,6 +348,9 @@ bool key_print(const struct cluster_key *key, const void *target, struct buffer 
     case KEY_PATH: text = *(const char *const *)field; break;
     case KEY_BOOL: text = *(const bool *)field ? "true" : "false"; break;
     case KEY_LAUNCH: text = launches[get_number(key, target)]; break;
+    case KEY_PORTS:
+        text = ports_text(*(const struct port_range *)field, number, sizeof number);
+        break;
     case KEY_WORDS: return print_words(*(const char *const *const *)field, out);
     default: limit_text(key, get_number(key, target), number, sizeof number); break;
     }

@@ -40,6 +40,7 @@ const struct glint_job_option settings_options[] = {
     {"log-dir", "PATH", NULL, NULL},
     {"log-bytes-max", "BYTES", NULL, NULL},
     {"drivers-max", "N", NULL, NULL},
+    {"ports", "FIRST-LAST", NULL, NULL},
     {"heartbeat", "TIME", NULL, NULL},
     {"suspect", "TIME", NULL, NULL},
     {"dead", "TIME", NULL, NULL},

@@ -161,6 +161,7 @@ static bool run_join(struct executor_line *l, struct glint_error *error)
                                   .node = id != NULL ? id : name,
                                   .secret_file = cluster->secret_file,
                                   .insecure_plaintext = cluster->insecure_plaintext,
+                                  .ports = cluster->ports,
                                   .work_dir = cli_line_option(l->line, "work-dir"),
                                   .heartbeat = cluster->heartbeat,
                                   .connect_ms = cluster->connect_ms,

@@ -270,6 +270,27 @@ static int open_work_dir(struct child *c, struct glint_error *error)
     return 0;
 }
 
+/* On the first of its ports that is free. */
+static struct gate *listen_on(struct child *c, struct glint_error *error)
+{
+    const struct child_config *config = &c->config;
+    const struct port_range ports = config->ports;
+    struct gate *gate = NULL;
+    if (config->port != 0 || ports.first == 0)
+        return gate_open(&c->net, config->host, config->port, child_on_accepted, c, error);
+    for (uint32_t port = ports.first; gate == NULL && port <= ports.last; port++) {
+        error->code = GLINT_OK;
+        gate = gate_open(&c->net, config->host, (uint16_t)port, child_on_accepted, c, error);
+    }
+    if (gate == NULL && ports.first < ports.last) {
+        const struct glint_error last = *error;
+        error->code = GLINT_OK;
+        error_set(error, last.code, "widen ports, in the cluster's file or as --ports",
+                  "none of the ports %u to %u is free: %s", ports.first, ports.last, last.cause);
+    }
+    return gate;
+}
+
 int child_start(struct child *c, const struct child_config *config, struct glint_error *error)
 {
     assert(c->phase == CHILD_STARTING && config->slots > 0 && config->slots <= SLOTS_MAX);
@@ -289,7 +310,7 @@ int child_start(struct child *c, const struct child_config *config, struct glint
     int r = net_init(&c->net, &c->loop, c->env, &net, error);
     if (r == 0) r = open_work_dir(c, error);
     if (r != 0) return r;
-    c->gate = gate_open(&c->net, config->host, config->port, child_on_accepted, c, error);
+    c->gate = listen_on(c, error);
     if (c->gate == NULL) return error->code;
     c->phase = CHILD_WAITING;
     c->deadline_ns = child_now(c);

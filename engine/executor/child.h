@@ -30,7 +30,8 @@ struct child_config {
     const char *secret_file; /* NULL: the user's own */
     bool insecure_plaintext;
     const char *host; /* to listen on */
-    uint16_t port;    /* 0: any */
+    uint16_t port;    /* 0: one of `ports` */
+    struct port_range ports;
     uint32_t slots;
     uint64_t memory_bytes;
     const char *work_dir;

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define CONFIG_FIELDS 17u
+#define CONFIG_FIELDS 19u
 
 int child_config_encode(const struct child_config *c, struct buffer *out, struct glint_error *error)
 {
@@ -33,6 +33,8 @@ int child_config_encode(const struct child_config *c, struct buffer *out, struct
     pack_u64(&p, c->fetch_ms);
     pack_u64(&p, c->drain_ms);
     pack_u64(&p, c->start_ms);
+    pack_u64(&p, c->ports.first);
+    pack_u64(&p, c->ports.last);
     return packing_end(&p, out, before, error);
 }
 
@@ -65,7 +67,10 @@ int child_config_decode(struct glint_slice bytes, struct child_received *out,
     c->fetch_ms = unpack_u64(&u, UINT64_MAX);
     c->drain_ms = unpack_u64(&u, UINT64_MAX);
     c->start_ms = unpack_u64(&u, UINT64_MAX);
-    if (c->slots == 0 || c->connect_ms == 0 || c->heartbeat.beat_ns == 0 ||
+    c->ports.first = (uint16_t)unpack_u64(&u, UINT16_MAX);
+    c->ports.last = (uint16_t)unpack_u64(&u, UINT16_MAX);
+    if (c->slots == 0 || c->ports.first > c->ports.last || c->connect_ms == 0 ||
+        c->heartbeat.beat_ns == 0 ||
         c->heartbeat.beat_ns >= c->heartbeat.suspect_ns ||
         c->heartbeat.suspect_ns >= c->heartbeat.dead_ns)
         u.failed = true;

@@ -271,6 +271,7 @@ static int send_config(struct ward *w, struct glint_error *error)
                                         .secret_file = c->secret_file,
                                         .insecure_plaintext = c->insecure_plaintext,
                                         .host = self->host,
+                                        .ports = c->ports,
                                         .slots = self->slots / c->drivers_max,
                                         .memory_bytes = self->memory_bytes / c->drivers_max,
                                         .work_dir = self->work_dir,

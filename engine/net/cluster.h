@@ -14,6 +14,11 @@
 
 enum launch { LAUNCH_NONE, LAUNCH_LOCAL, LAUNCH_SSH };
 
+/* Zeros: any, which the system chooses. */
+struct port_range {
+    uint16_t first, last;
+};
+
 struct cluster_executor {
     const char *id;
     const char *host;
@@ -36,6 +41,7 @@ struct cluster {
     const char *log_dir;    /* of launched executors */
     uint64_t log_bytes_max; /* per log file */
     uint32_t drivers_max;
+    struct port_range ports; /* that processes for jobs listen on */
     struct liveness_limits heartbeat;
     uint64_t connect_ms; /* of one connection */
     uint64_t start_ms;   /* until the first executor is there */

@@ -74,6 +74,16 @@ def children_of(pid):
     return found
 
 
+def listening_port(pid):
+    """Where the process listens; None: nowhere."""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [row.split() for row in file.readlines()[1:]]
+    mine = {os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
+    ports = [int(row[1].split(":")[1], 16) for row in rows
+             if row[3] == "0A" and f"socket:[{row[9]}]" in mine]
+    return ports[0] if ports else None
+
+
 def is_zombie(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:

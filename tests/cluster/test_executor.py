@@ -7,8 +7,8 @@ import socket
 import time
 import unittest
 
-from cluster import (SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, make_leftover, open_files,
-                     until)
+from cluster import (SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, listening_port, make_leftover,
+                     open_files, until)
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
 SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
@@ -370,6 +370,60 @@ class Ends(ClusterTest):
         self.assertIn("drains", late.err)
         os.kill(child, signal.SIGCONT)
         self.assertEqual(e1.wait(), 0, e1.err)
+
+
+class Ports(ClusterTest):
+    """Processes for jobs listen in the range that the file names."""
+
+    def take(self, count):
+        """So many ports in a row, each with a socket of this test that listens there."""
+        while True:
+            first, sockets = free_port(), []
+            try:
+                for port in range(first, first + count):
+                    sockets.append(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                for s in sockets:
+                    s.close()
+                continue
+            for s in sockets:
+                self.addCleanup(s.close)
+            return first, sockets
+
+    def test_the_first_that_are_free_are_taken(self):
+        first, sockets = self.take(3)
+        self.write_cluster(ports=f"{first}-{first + 2}")
+        executors = [self.executor(name) for name in ("e1", "e2")]
+        for s in sockets[1:]:
+            s.close()
+        job = self.submit("job", *LONG_JOB, "--executors", "2")
+        for e in executors:
+            e.until_says("serves the driver")
+        self.assertEqual({listening_port(e.children()[0]) for e in executors}, {first + 1, first + 2})
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.err)
+
+    def test_a_job_waits_for_one(self):
+        first, sockets = self.take(2)
+        self.write_cluster(ports=f"{first}-{first + 1}", start="60s")
+        e1 = self.executor("e1")
+        job = self.submit("job", "count-keys", self.ratings(), "out")
+        e1.until_says(f"E0905 none of the ports {first} to {first + 1} is free: cannot listen on 127.0.0.1 port ")
+        sockets[1].close()
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_of_one_that_joins(self):
+        (first, sockets), port = self.take(1), free_port()
+        sockets[0].close()
+        node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1", "--ports",
+                          f"{first}-{first}")
+        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        node.until_says("serves the driver")
+        self.assertEqual(listening_port(node.pid), first)
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.err)
+        node.wait()
 
 
 class Launched(ClusterTest):

@@ -4,7 +4,7 @@ import signal
 import unittest
 
 import frames
-from cluster import SLOWDOWN, free_port, until
+from cluster import SLOWDOWN, free_port, listening_port, until
 from faults import FaultTest
 
 
@@ -184,7 +184,7 @@ class ClientSecret(SecretTest):
         self.e1 = self.executor("e1", hooks=[hook])
         job = self.begin()
         hook.until_hit()
-        port = until(lambda: self.child_port(self.child(self.e1)), "the child listens")
+        port = until(lambda: listening_port(self.child(self.e1)), "the child listens")
         for client in (True, False):
             peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client)
             self.addCleanup(peer.close)
@@ -193,16 +193,6 @@ class ClientSecret(SecretTest):
             self.assertEqual(found and found[0], None if client else frames.REFUSE)
         hook.go()
         self.ends_well(job)
-
-    @staticmethod
-    def child_port(pid):
-        """Where the process listens."""
-        with open("/proc/net/tcp", encoding="ascii") as file:
-            rows = [row.split() for row in file.readlines()[1:]]
-        mine = {os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
-        ports = [int(row[1].split(":")[1], 16) for row in rows
-                 if row[3] == "0A" and f"socket:[{row[9]}]" in mine]
-        return ports[0] if ports else None
 
     def test_derives_no_other(self):
         code, _, err = self.run_glint("secret", "derive", self.path("client"), self.path("more"))

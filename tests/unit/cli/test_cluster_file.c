@@ -74,6 +74,7 @@ Test(cluster_file, presets)
     cr_expect_str_eq(c->log_dir, "/state/glint/log/glint");
     cr_expect_eq(c->log_bytes_max, 16 * MIB);
     cr_expect_eq(c->drivers_max, 1);
+    cr_expect(c->ports.first == 0 && c->ports.last == 0);
     cr_expect_eq(c->heartbeat.beat_ns, 1000000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 5000000000);
     cr_expect_eq(c->heartbeat.dead_ns, 10000000000);
@@ -95,8 +96,8 @@ Test(cluster_file, every_key)
     const struct cluster *c = read_sound(
         "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
-        "log_bytes_max = 1048576\ndrivers_max = 2\nheartbeat = '200ms'\nsuspect = '1.5s'\n"
-        "dead = '2s'\nconnect = '1s'\nstart = '2m'\ndrain = '1h'\nfetch = '90'\n"
+        "log_bytes_max = 1048576\ndrivers_max = 2\nports = '7500-7599'\nheartbeat = '200ms'\n"
+        "suspect = '1.5s'\ndead = '2s'\nconnect = '1s'\nstart = '2m'\ndrain = '1h'\nfetch = '90'\n"
         "speculate = true\n[[executor]]\nid = 'n-1.a_b'\nhost = 'n1.example.org'\nport = 65535\n"
         "slots = 4\nmemory = '2G'\nwork_dir = '/w'\n");
     cr_expect_str_eq(c->name, "lab");
@@ -108,6 +109,7 @@ Test(cluster_file, every_key)
     cr_expect_str_eq(c->log_dir, "/l");
     cr_expect_eq(c->log_bytes_max, MIB);
     cr_expect_eq(c->drivers_max, 2);
+    cr_expect(c->ports.first == 7500 && c->ports.last == 7599);
     cr_expect_eq(c->heartbeat.beat_ns, 200000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 1500000000);
     cr_expect_eq(c->connect_ms, 1000);
@@ -217,6 +219,14 @@ Test(cluster_file, wrong_types_and_ranges)
     expect_refused("drivers_max = 1.0\n" ONE, "a number with a fraction");
     expect_refused("drivers_max = -1\n" ONE, "is -1");
     expect_refused("drivers_max = 65\n" ONE, "is 65");
+    static const char *const no_ports[] = {"7500",      "7599-7500", "0-10", "65000-65536",
+                                           "7000-8000", "-7500-1",   "a-b",  "7500-"};
+    for (size_t i = 0; i < sizeof no_ports / sizeof no_ports[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "ports = '%s'\n" ONE, no_ports[i]);
+        expect_refused(text, "the first and the last of at most 1000 ports");
+    }
+    expect_refused("ports = 7500\n" ONE, "is 7500; it must be the first and the last");
     expect_refused("speculate = 1\n" ONE, "true or false");
     expect_refused("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
     expect_refused("launch_command = []\n" ONE, "a program and its arguments");
@@ -243,6 +253,8 @@ Test(cluster_file, what_does_not_go_together)
     expect_refused(ONE ONE, "c.toml:5:6: id e1 has been given in line 2");
     expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
                    "c.toml:7:8: e1 and e2 have one address");
+    expect_refused("drivers_max = 3\nports = '7500-7501'\n" ONE "slots = 3\n",
+                   "c.toml:2:9: ports are 2, for drivers_max = 3");
     expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
     expect_refused(ONE "slots = 2\nmemory = '16M'\n", "c.toml:5:10: executor e1 has less than");
     read_sound(ONE "[[executor]]\nid = 'e2'\nhost = '127.0.0.2'\nport = 7401\n");

@@ -21,6 +21,7 @@ static struct child_config example(void)
                                  .fetch_ms = 5,
                                  .drain_ms = 6,
                                  .start_ms = 7,
+                                 .ports = {7500, 7599},
                                  .log_json = true,
                                  .log_bytes_max = 77};
 }
@@ -57,6 +58,7 @@ Test(child_config, comes_back)
     cr_expect_eq(got->memory_bytes, 5 * GIB);
     cr_expect_eq(memcmp(&got->heartbeat, &c.heartbeat, sizeof c.heartbeat), 0);
     cr_expect(got->connect_ms == 4 && got->fetch_ms == 5 && got->drain_ms == 6);
+    cr_expect(got->ports.first == 7500 && got->ports.last == 7599);
     cr_expect(got->start_ms == 7 && got->join_host == NULL && got->port == 0);
     buffer_fini(&b);
 }
