@@ -14,7 +14,8 @@ struct glint_job_option {
 };
 
 struct glint_job_args {
-    const char *const *positional; /* as many as the job's table says */
+    const char *const *positional; /* as many as the job's table says, or its minimum */
+    uint32_t count;                /* of them */
     const void *options;
 };
 /* The option's value or its default; NULL where neither is. The name must be in the job's table. */
@@ -38,6 +39,7 @@ struct glint_job {
     const char *summary;                    /* one line */
     const char *help;                       /* more, may be NULL */
     const char *const *positional;          /* names, upper case, ends with NULL */
+    uint32_t positional_min;                /* the last of them are enough; 0: all are wanted */
     const struct glint_job_option *options; /* ends with a NULL name */
     int (*run)(struct glint *g, const struct glint_job_args *args);
 };

@@ -52,7 +52,8 @@ static void describe(struct job_syntax *out, const struct glint_job *job, const 
                                       .summary = job->summary,
                                       .help = job->help,
                                       .arguments = out->arguments,
-                                      .arguments_min = n,
+                                      .arguments_min =
+                                          job->positional_min > 0 ? job->positional_min : n,
                                       .arguments_max = n,
                                       .own = job->options,
                                       .common = settings_options,
@@ -142,7 +143,7 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     struct glint *g = glint_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
-        struct glint_job_args args = {line->arguments, line};
+        struct glint_job_args args = {line->arguments, line->argument_count, line};
         signals_watch(g, config->timeout_ns);
         int returned = run->job->run(g, &args);
         signals_returned();

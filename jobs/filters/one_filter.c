@@ -40,7 +40,7 @@ static int choose_option(struct glint *g, const struct glint_job_args *args, con
 
 int one_filter_options(struct glint *g, const struct glint_job_args *args, struct one_filter *out)
 {
-    struct bloom_sizing kind;
+    struct bloom_sizing kind = {.seeded = false}; /* all of it is copied */
     const char *way;
     memset(out, 0, sizeof *out);
     if (sizes_kind(g, args, &kind) != 0 || choose_option(g, args, &way) != 0)
@@ -144,6 +144,20 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
     enum bloom_way way = bloom_way_choose(g, &out->sizes, glint_partitions(lines));
     struct glint_rdd *filter = bloom_chain(lines, &out->sizes, way, fields);
     out->broadcast = filters_gather(filter, &out->sizes, path, &out->bits_set, &out->rate);
+    return glint_error(g)->code;
+}
+
+int built_filter_read(struct glint *g, const char *path, struct built_filter *out)
+{
+    const struct glint_shape shape = {GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *filters = glint_msgpack_file(g, path, shape);
+    *out = (struct built_filter){.bits_set = 0};
+    int r = sizes_from_filters(filters, false, path, &out->sizes);
+    if (r != 0) return r;
+    if (out->sizes.count > 1)
+        return glint_abort(g, GLINT_E_FILTER_MISMATCH, "give what union saved",
+                           "%s: there are %u filters, and one is wanted", path, out->sizes.count);
+    out->broadcast = filters_gather(filters, &out->sizes, path, &out->bits_set, &out->rate);
     return glint_error(g)->code;
 }
 

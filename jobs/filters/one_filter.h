@@ -41,6 +41,9 @@ struct built_filter {
  * after, in any case. */
 int built_filter_make(struct glint_rdd *sample, const struct fields *fields, const char *path,
                       const struct one_filter *choice, struct built_filter *out);
+/* The one filter that union, or bloom-build of a single key, saved. 0 or the context's code:
+ * FILTER_INVALID, FILTER_MISMATCH where there are more; built_filter_fini after, in any case. */
+int built_filter_read(struct glint *g, const char *path, struct built_filter *out);
 void built_filter_fini(struct built_filter *b);
 
 #endif

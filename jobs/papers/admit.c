@@ -1,7 +1,11 @@
 /* admit: the threads paper's filter before a store: what was not put in is turned away, but for
  * false positives.
  *
- *     sample -> one filter, broadcast;  lines -> admitted or rejected
+ *     sample, or FILTERS -> one filter, broadcast;  lines -> admitted or rejected
+ *
+ * With --filters it is the second job of the paper's Hadoop program, of which union is the first:
+ *
+ *     line -> (admitted or rejected, 1) -> reduceByKey(+)
  *
  * The report is one line of numbers; the lines themselves are saved on request, whole and in their
  * order. */
@@ -24,6 +28,7 @@ struct keep_state {
     int admitted, rejected;           /* counters */
     uint16_t filter[FIELDS_ROWS_MAX]; /* zeros: there is one */
     uint8_t hit[FIELDS_ROWS_MAX];
+    int64_t verdict[FIELDS_ROWS_MAX], ones[FIELDS_ROWS_MAX]; /* of admit.verdict */
 };
 
 static int keep_open(struct glint_task *task, void *state)
@@ -48,16 +53,31 @@ static uint32_t next_line(const struct fields *f, const struct glint_column *lin
     return line;
 }
 
+/* Asks the filter for all rows of a batch. */
+static int look_up(struct keep_state *s, struct glint_task *task, const struct glint_batch *in)
+{
+    struct fields *f = &s->fields;
+    int r = fields_parse(f, task, in);
+    if (r != 0) return r;
+    const struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->filter, f->rows};
+    bloom_set_contains_rows(&s->set, &rows, s->hit);
+    return 0;
+}
+
+static void count_verdicts(const struct keep_state *s, struct glint_task *task, uint32_t hits)
+{
+    glint_count_add(task, s->admitted, hits);
+    glint_count_add(task, s->rejected, s->fields.rows - hits);
+}
+
 static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                       uint16_t *out_rows, uint32_t *out_count)
 {
     struct keep_state *s = state;
     struct fields *f = &s->fields;
     *out_count = 0;
-    int r = fields_parse(f, task, in);
+    int r = look_up(s, task, in);
     if (r != 0) return r;
-    const struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->filter, f->rows};
-    bloom_set_contains_rows(&s->set, &rows, s->hit);
     uint32_t kept = 0, line = 0;
     for (uint32_t row = 0; row < f->rows; row++, line++) {
         line = f->rows == in->rows ? row : next_line(f, &in->value, row, line);
@@ -67,9 +87,29 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
     assert(kept <= f->rows && f->rows <= in->rows);
     *out_count = kept;
     if (s->told == 0) return 0;
-    const uint32_t hits = s->want != 0 ? kept : f->rows - kept;
-    glint_count_add(task, s->admitted, hits);
-    glint_count_add(task, s->rejected, f->rows - hits);
+    count_verdicts(s, task, s->want != 0 ? kept : f->rows - kept);
+    return 0;
+}
+
+/* A line becomes (1 or 0, 1): a key for the admitted, and one for the rejected. */
+static int verdict_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                         struct glint_emitter *out)
+{
+    struct keep_state *s = state;
+    int r = look_up(s, task, in);
+    if (r != 0) return r;
+    uint32_t hits = 0;
+    for (uint32_t row = 0; row < s->fields.rows; row++) {
+        s->verdict[row] = s->hit[row];
+        s->ones[row] = 1;
+        hits += s->hit[row];
+    }
+    count_verdicts(s, task, hits);
+    struct glint_batch batch = {.rows = s->fields.rows,
+                                .key = {.type = GLINT_I64, .i64 = s->verdict},
+                                .value = {.type = GLINT_I64, .i64 = s->ones},
+                                .origin = in->origin};
+    glint_emit_batch(out, &batch);
     return 0;
 }
 
@@ -87,20 +127,35 @@ static const struct glint_function keep = {.name = "admit.keep",
                                            .open = keep_open,
                                            .keep_batch = keep_batch,
                                            .close = keep_close};
-static const struct glint_function *const functions[] = {&keep, NULL};
+static const struct glint_function verdict = {.name = "admit.verdict",
+                                              .form = GLINT_MAP,
+                                              .in = {GLINT_ANY, GLINT_TEXT},
+                                              .out = {GLINT_I64, GLINT_I64},
+                                              .state_size = sizeof(struct keep_state),
+                                              .open = keep_open,
+                                              .batch = verdict_batch,
+                                              .close = keep_close};
+static const struct glint_function *const functions[] = {&keep, &verdict, NULL};
 const struct glint_module admit_module = {"admit", functions};
 
 /* ---- The plan */
+
+static struct glint_args *keep_args(struct glint *g, const struct fields *fields,
+                                    const struct built_filter *filter, bool admitted, bool told)
+{
+    struct glint_args *args = glint_args(g);
+    fields_args(args, fields);
+    glint_args_i64(args, "want", admitted);
+    glint_args_i64(args, "told", told);
+    glint_args_broadcast(args, "filters", filter->broadcast);
+    return args;
+}
 
 struct glint_rdd *admit_lines(struct glint_rdd *lines, const struct fields *fields,
                               const struct built_filter *filter, bool admitted, bool told)
 {
     if (lines == NULL) return NULL;
-    struct glint_args *args = glint_args(glint_context(lines));
-    fields_args(args, fields);
-    glint_args_i64(args, "want", admitted);
-    glint_args_i64(args, "told", told);
-    glint_args_broadcast(args, "filters", filter->broadcast);
+    struct glint_args *args = keep_args(glint_context(lines), fields, filter, admitted, told);
     return glint_filter(lines, "admit.keep", args);
 }
 
@@ -121,14 +176,41 @@ static int save_report(struct glint *g, const struct built_filter *b, const char
     return r;
 }
 
-/* The input is read once, or once for each output of lines. */
+static int take_count(void *arg, const struct glint_record *record)
+{
+    int64_t *counted = arg;
+    assert(record->key.i64 == 0 || record->key.i64 == 1);
+    counted[record->key.i64] = record->value.i64;
+    return 0;
+}
+
+/* By map and reduce; the counters say the same beside. */
+static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
+                           const struct built_filter *b, const char *output)
+{
+    struct glint *g = glint_context(lines);
+    int64_t counted[2] = {0, 0};
+    struct glint_rdd *verdicts =
+        glint_map(lines, "admit.verdict", keep_args(g, fields, b, true, true));
+    struct glint_rdd *sums = glint_reduce_by_key(verdicts, "glint.sum_i64", NULL);
+    if (glint_explaining(g)) return glint_save_as_text_file(sums, output);
+    int r = glint_collect_each(sums, take_count, counted);
+    assert(r != 0 || (counted[1] == glint_counter_value(g, "admitted") &&
+                      counted[0] == glint_counter_value(g, "rejected")));
+    if (r == 0)
+        glint_note(g, "by map and reduce: %lld admitted, %lld rejected", (long long)counted[1],
+                   (long long)counted[0]);
+    return r;
+}
+
+/* The input is read once, or once for each output of lines. `told`: the counts are still to be
+ * made. */
 static int ask(struct glint_rdd *lines, const struct fields *fields, const struct built_filter *b,
-               const struct glint_job_args *args)
+               const struct glint_job_args *args, bool told)
 {
     struct glint *g = glint_context(lines);
     const char *output[2] = {glint_job_option(args, "rejected"),
                              glint_job_option(args, "admitted")};
-    bool told = true;
     int64_t count;
     for (int want = 1; want >= 0; want--) {
         if (output[want] == NULL) continue;
@@ -137,24 +219,40 @@ static int ask(struct glint_rdd *lines, const struct fields *fields, const struc
     }
     if (told && glint_explaining(g))
         return glint_save_as_text_file(admit_lines(lines, fields, b, true, told),
-                                       args->positional[2]);
+                                       args->positional[args->count - 1]);
     if (told) glint_count(admit_lines(lines, fields, b, true, told), &count);
     return glint_error(g)->code;
 }
 
+/* From SAMPLE, or as --filters has it. */
+static int make_filter(struct glint *g, const struct glint_job_args *args, const char *filters,
+                       const struct fields *fields, struct built_filter *out)
+{
+    struct one_filter choice;
+    if (filters != NULL) return built_filter_read(g, filters, out);
+    if (one_filter_options(g, args, &choice) != 0) return glint_error(g)->code;
+    struct glint_rdd *sample = glint_text_file(g, args->positional[0]);
+    return built_filter_make(sample, fields, args->positional[0], &choice, out);
+}
+
 static int admit_run(struct glint *g, const struct glint_job_args *args)
 {
-    const char *const *paths = args->positional; /* SAMPLE INPUT OUTPUT */
+    const char *const *paths = args->positional + (args->count - 2); /* INPUT OUTPUT */
+    const char *filters = glint_job_option(args, "filters");
     struct fields fields;
-    struct one_filter choice;
-    struct built_filter filter;
-    if (fields_id_options(g, args, &fields) != 0 || one_filter_options(g, args, &choice) != 0)
-        return glint_error(g)->code;
-    struct glint_rdd *sample = glint_text_file(g, paths[0]), *lines = glint_text_file(g, paths[1]);
-    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    int r = built_filter_make(sample, &fields, paths[0], &choice, &filter);
-    if (r == 0) r = ask(lines, &fields, &filter, args);
-    if (r == 0 && !glint_explaining(g)) save_report(g, &filter, paths[2]);
+    struct built_filter filter = {.bits_set = 0};
+    if ((filters != NULL) != (args->count == 2))
+        return glint_abort(g, GLINT_E_USAGE,
+                           "admit SAMPLE INPUT OUTPUT, or admit --filters DIR INPUT OUTPUT",
+                           filters != NULL ? "--filters has the filter, so there is no SAMPLE"
+                                           : "there is neither a SAMPLE nor --filters");
+    if (fields_id_options(g, args, &fields) != 0) return glint_error(g)->code;
+    struct glint_rdd *lines = glint_text_file(g, paths[0]);
+    int r = glint_error(g)->code;
+    if (r == 0) r = make_filter(g, args, filters, &fields, &filter);
+    if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter, paths[1]);
+    if (r == 0) r = ask(lines, &fields, &filter, args, filters == NULL);
+    if (r == 0 && !glint_explaining(g)) save_report(g, &filter, paths[1]);
     built_filter_fini(&filter);
     return glint_error(g)->code;
 }
@@ -163,6 +261,7 @@ static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
+    {"filters", "DIR", NULL, "instead of SAMPLE: the filter that union saved there"},
     {"admitted", "DIR", NULL, "save the lines there that the filter admits"},
     {"rejected", "DIR", NULL, "save those there that it does not"},
     {NULL, NULL, NULL, NULL}};
@@ -173,7 +272,9 @@ const struct glint_job admit_job = {
     .help = "An element is the id column of a line: the line, where it has no delimiter. Saves the "
             "filter's elements, m, k and bits set, the rate of false positives that these bits "
             "predict beside the textbook's, and how many lines of INPUT were admitted and "
-            "rejected. All of SAMPLE would be admitted.",
+            "rejected. All of SAMPLE would be admitted. With --filters DIR, INPUT OUTPUT are all "
+            "arguments; lines are counted by map and reduce then, and by counters beside.",
     .positional = positional,
+    .positional_min = 2,
     .options = options,
     .run = admit_run};

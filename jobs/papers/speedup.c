@@ -1,6 +1,7 @@
 /* speedup: how much faster more slots build a filter, and ask one.
  *
  *     per number of slots: INPUT in so many parts -> a filter of it; INPUT -> admitted by SAMPLE's
+ *     with --loop: the lines of INPUT in memory, asked for one after another
  *
  * A part is one task, and no more tasks run at once than there are parts: so one process with many
  * slots stands for processes with fewer. The input is cut into parts of equally many bytes. */
@@ -8,6 +9,7 @@
 #include "jobs/filters/bloom_chain.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/admit.h"
+#include "jobs/papers/elements.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/times.h"
 #include "jobs/rows/text_table.h"
@@ -16,8 +18,8 @@
 
 enum { SLOTS_MAX = 1000 };
 
-enum work { BUILD, ADMIT, WORKS };
-static const char *const work_names[WORKS] = {"build", "admit"};
+enum work { BUILD, ADMIT, LOOP, WORKS };
+static const char *const work_names[WORKS] = {"build", "admit", "loop"};
 
 struct race {
     struct glint *g;
@@ -50,14 +52,14 @@ static struct glint_rdd *cut(const struct race *c, int64_t parts)
 static void add_line(struct race *c, enum work work, int64_t slots, int64_t counted,
                      struct times *wall, struct times *cpu)
 {
-    char times[160] = "";
+    char times[192] = "";
     if (c->repeats > 0) {
         const double wall_ms = times_median(wall), cpu_ms = times_median(cpu); /* sorted now */
-        if (slots == c->slots.items[0]) c->first_ms[work] = wall_ms;
+        if (slots == c->slots.items[0] || work == LOOP) c->first_ms[work] = wall_ms;
         const double speed_up = c->first_ms[work] / wall_ms;
-        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", wall_ms,
+        text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", wall_ms,
                     wall->items[0], wall->items[wall->count - 1], cpu_ms, speed_up,
-                    speed_up * (double)c->slots.items[0] / (double)slots);
+                    speed_up * (double)c->slots.items[0] / (double)slots, times_mean(wall));
     }
     text_table_add(&c->table, "%s\t%lld\t%llu\t%lld%s", work_names[work], (long long)slots,
                    (unsigned long long)c->rows, (long long)counted, times);
@@ -79,6 +81,52 @@ static int measure(struct race *c, enum work work, int64_t slots, struct glint_r
     return r;
 }
 
+/* What each repeat of the loop does: one line after another, each by one call. */
+static int64_t ask_all(const struct elements *lines, const struct bloom_filter *filter)
+{
+    int64_t admitted = 0;
+    for (uint32_t i = 0; i < lines->count; i++) {
+        const uint32_t start = lines->start[i];
+        admitted += bloom_contains(filter, lines->base + start, lines->end[i] - start);
+    }
+    return admitted;
+}
+
+static void time_loop(struct race *c, const struct elements *lines,
+                      const struct bloom_filter *filter)
+{
+    struct times wall = {.count = 0}, cpu = {.count = 0};
+    int64_t admitted = ask_all(lines, filter);
+    for (int64_t i = 0; i < c->repeats; i++) {
+        const double wall_from = times_wall_ms(), cpu_from = times_cpu_ms();
+        admitted = ask_all(lines, filter);
+        times_add(&wall, times_wall_ms() - wall_from);
+        times_add(&cpu, times_cpu_ms() - cpu_from);
+    }
+    add_line(c, LOOP, c->slots.items[0], admitted, &wall, &cpu);
+}
+
+/* The sequential program: no tasks, no reading, a filter of its own. */
+static int measure_loop(struct race *c, const char *sample)
+{
+    struct elements members, lines = {.count = 0};
+    struct bloom_filter filter = {.bits = NULL};
+    int r = elements_gather(elements_of_lines(glint_text_file(c->g, sample), &c->fields), &members);
+    if (r == 0)
+        r = elements_gather(elements_of_lines(glint_text_file(c->g, c->input), &c->fields), &lines);
+    if (r == 0) {
+        enum bloom_result result = bloom_init(&filter, &c->sample.sizes.params[0]);
+        if (result != BLOOM_OK) r = sizes_fail(c->g, result, sample);
+    }
+    for (uint32_t i = 0; r == 0 && i < members.count; i++)
+        bloom_add(&filter, members.base + members.start[i], members.end[i] - members.start[i]);
+    if (r == 0) time_loop(c, &lines, &filter);
+    bloom_fini(&filter);
+    elements_fini(&members);
+    elements_fini(&lines);
+    return r;
+}
+
 /* Of the first number of slots. */
 static int explain(const struct race *c, const char *output)
 {
@@ -88,7 +136,8 @@ static int explain(const struct race *c, const char *output)
     return r == 0 ? glint_save_as_text_file(chain(c, ADMIT, lines), output) : r;
 }
 
-static int race_run(struct race *c, const struct one_filter *choice, const char *const *paths)
+static int race_run(struct race *c, const struct one_filter *choice, const char *const *paths,
+                    bool loop)
 {
     struct glint *g = c->g;
     struct glint_rdd *sample = glint_text_file(g, paths[0]), *input = glint_text_file(g, paths[1]);
@@ -99,11 +148,12 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
     if (r != 0) return r;
     if (glint_explaining(g)) return explain(c, paths[2]);
     text_table_add(&c->table, "work\tslots\trows\tcounted%s",
-                   c->repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms\tspeed-up\tefficiency"
+                   c->repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms\tspeed-up\tefficiency\tmean"
                                   : "");
-    for (int work = 0; work < WORKS; work++)
+    for (int work = 0; work < LOOP; work++)
         for (uint32_t i = 0; r == 0 && i < c->slots.count; i++)
             r = measure(c, (enum work)work, c->slots.items[i], cut(c, c->slots.items[i]));
+    if (r == 0 && loop) r = measure_loop(c, paths[0]);
     return r == 0 ? text_table_save(&c->table, paths[2]) : r;
 }
 
@@ -115,7 +165,7 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
     if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
         list_numbers(g, args, "slots", 1, SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
-    race_run(&c, &choice, args->positional);
+    race_run(&c, &choice, args->positional, glint_job_option(args, "loop") != NULL);
     text_table_fini(&c.table);
     built_filter_fini(&c.sample);
     sizes_fini(&c.sizes);
@@ -130,6 +180,7 @@ static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
     {"slots", "N,...", "1,2,3,5,10,15", "numbers of slots; the first is what others are held to"},
+    {"loop", NULL, NULL, "ask also in a plain loop, with all lines in memory, for comparison"},
     {"repeats", "N", "3", "how often each is measured; 0: no times"},
     {NULL, NULL, NULL, NULL}};
 
@@ -140,8 +191,8 @@ const struct glint_job speedup_job = {
         "Cuts INPUT into as many parts as there shall be slots; builds a filter of it, and asks "
         "SAMPLE's filter for each line. Saves per work and number of slots what was counted "
         "(filters; lines admitted), the median, least and greatest wall time, the CPU time of this "
-        "process, the speed-up, and the speed-up per slot. Run it with --master local[N], N the "
-        "greatest number.",
+        "process, the speed-up, the speed-up per slot, and the mean time. Run it "
+        "with --master local[N], N the greatest number.",
     .positional = positional,
     .options = options,
     .run = speedup_run};

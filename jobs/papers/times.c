@@ -43,3 +43,11 @@ double times_median(struct times *t)
     const uint32_t half = t->count / 2;
     return t->count % 2 == 1 ? t->items[half] : (t->items[half - 1] + t->items[half]) / 2;
 }
+
+double times_mean(const struct times *t)
+{
+    double sum = 0;
+    assert(t->count > 0);
+    for (uint32_t i = 0; i < t->count; i++) sum += t->items[i];
+    return sum / t->count;
+}

@@ -17,5 +17,6 @@ double times_cpu_ms(void);
 void times_add(struct times *t, double x);
 /* Sorts the items: the first is then the least, the last the greatest. There is at least one. */
 double times_median(struct times *t);
+double times_mean(const struct times *t); /* there is at least one */
 
 #endif

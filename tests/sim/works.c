@@ -234,7 +234,8 @@ static void run_work(struct glint *g, const struct sim_work *work, uint64_t *dig
     }
     struct test_job job;
     test_job_init(&job, words);
-    struct glint_job_args args = {job.line.arguments, &job.line};
+    struct glint_job_args args = {job.line.arguments, job.line.argument_count,
+                                  &job.line};
     job.job->run(g, &args);
     test_job_fini(&job);
 }

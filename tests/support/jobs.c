@@ -111,7 +111,7 @@ int test_job_run(const struct test_job *t, const struct glint_config *config,
     struct glint *g = glint_create(&full, error);
     assert((g == NULL) == (error->code != GLINT_OK));
     if (g == NULL) return error->code;
-    struct glint_job_args args = {t->line.arguments, &t->line};
+    struct glint_job_args args = {t->line.arguments, t->line.argument_count, &t->line};
     t->job->run(g, &args);
     int code = glint_finish(g);
     *error = *glint_error(g);
