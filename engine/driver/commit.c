@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/leftovers.h"
+#include "engine/base/path.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
@@ -35,6 +36,15 @@ static bool trim_slashes(const char *path, char *out, size_t capacity)
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
     return text_format(out, capacity, "%.*s", (int)n, path);
+}
+
+/* Standard output cannot be a directory, whatever is at its name. */
+static int refuse_stdout(const char *out, struct glint_error *error)
+{
+    if (strcmp(out, "-") != 0 && strcmp(out, "/dev/stdout") != 0) return 0;
+    return error_set(error, GLINT_E_OUTPUT_CREATE,
+                     "name a directory, and print it when the job is done: cat OUTPUT/part-*",
+                     "%s: a job's output is a directory of parts, not standard output", out);
 }
 
 static int refuse_existing(const struct commit *c, struct glint_error *error)
@@ -69,12 +79,26 @@ static int refuse_dangling(const struct commit *c, const char *folder, char *nam
                      "%s is a link that leads nowhere", c->out);
 }
 
+/* No directory can be made in `folder`: it is missing, or part of a file system such as /proc. */
+static int refuse_parent(const struct commit *c, const char *folder, struct glint_error *error)
+{
+    char hint[PATH_HINT_BYTES];
+    struct env_stat s;
+    if (c->env->stat(c->env, folder, &s) == 0)
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output somewhere else",
+                         "cannot create %s: no directory can be made in %s", c->out, folder);
+    const char *reason = path_explain(c->out, hint);
+    if (reason != NULL)
+        return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "cannot create %s: %s", c->out,
+                         reason);
+    return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
+                     "cannot create %s: there is no folder %s", c->out, folder);
+}
+
 static int make_hidden(struct commit *c, const char *folder, struct glint_error *error)
 {
     int r = folder_make(c->env, c->hidden, false, &c->lock);
-    if (r == -ENOENT)
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
-                         "cannot create %s: there is no folder %s", c->out, folder);
+    if (r == -ENOENT) return refuse_parent(c, folder, error);
     if (r == 0) {
         c->state = COMMIT_OPEN;
         r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden)
@@ -108,11 +132,14 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
                 struct glint_error *error)
 {
     char folder[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
+    int r = refuse_stdout(out, error);
+    out = path_local(out);
     memset(c, 0, sizeof *c);
     c->env = env;
     c->overwrite = overwrite;
     c->lock = FOLDER_NOT_LOCKED;
     c->state = COMMIT_REMOVED;
+    if (r != 0) return r;
     bool fits = path_split(out, folder, name, sizeof folder) &&
                 trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
@@ -121,7 +148,7 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
-    int r = refuse_existing(c, error);
+    r = refuse_existing(c, error);
     if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
     folder_remove_unlocked(env, folder, prefix, HIDDEN_DEPTH_MAX);

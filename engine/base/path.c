@@ -1,0 +1,64 @@
+/* URLs: file URLs are paths; of all others the scheme is named, so that a user sees what was taken
+ * for a path. */
+#include "engine/base/path.h"
+
+#include "engine/base/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#define FILE_SCHEME "file:"
+#define LETTERS     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* The length of a scheme that "://" follows, such as s3a; 0: this is no URL. */
+static size_t scheme_size(const char *text)
+{
+    const size_t size = strspn(text, LETTERS "0123456789+-.");
+    const bool letter = strspn(text, LETTERS) > 0;
+    return letter && strncmp(text + size, "://", 3) == 0 ? size : 0;
+}
+
+const char *path_local(const char *text)
+{
+    const size_t scheme = sizeof FILE_SCHEME - 1;
+    if (strncasecmp(text, FILE_SCHEME, scheme) != 0) return text;
+    const char *path = text + scheme;
+    if (path[0] != '/') return text;
+    if (path[1] != '/') return path;
+    const char *host = path + 2, *slash = strchr(host, '/');
+    if (slash == NULL) return text;
+    const size_t size = (size_t)(slash - host);
+    const bool here = size == 0 || (size == 9 && strncasecmp(host, "localhost", 9) == 0);
+    return here ? slash : text;
+}
+
+const char *path_explain(const char *text, char *hint)
+{
+    const size_t scheme = scheme_size(text);
+    const bool file = strncasecmp(text, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0;
+    if (file && path_local(text) == text) {
+        text_format(hint, PATH_HINT_BYTES, "a file URL is file:/// and the rest of the path");
+        return "a file URL without an absolute path of this host";
+    }
+    if (file && strchr(text, '%') != NULL) {
+        text_format(hint, PATH_HINT_BYTES,
+                    "percent signs in a file URL are part of the name, as in Spark: write a space "
+                    "as a space");
+        return "No such file or directory";
+    }
+    if (scheme > 0 && !file) {
+        text_format(hint, PATH_HINT_BYTES,
+                    "%.*s:// is not supported yet: copy the data to or from a local path, or mount "
+                    "the storage and name its path",
+                    (int)(scheme < 32 ? scheme : 32), text);
+        return "a URL, not a path";
+    }
+    if (text[0] == '~') {
+        text_format(hint, PATH_HINT_BYTES,
+                    "the shell replaces ~ only where a word begins with it: write $HOME/... or the "
+                    "whole path");
+        return "No such file or directory";
+    }
+    return NULL;
+}

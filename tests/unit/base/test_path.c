@@ -1,0 +1,66 @@
+/* File URLs, and what the form of a path says about why there is nothing. */
+#include "engine/base/path.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+Test(path, file_urls_are_paths)
+{
+    static const char *const same[][2] = {
+        {"file:///a/b", "/a/b"},
+        {"file:/a/b", "/a/b"},
+        {"FILE:///a", "/a"},
+        {"file://localhost/a", "/a"},
+        {"file:////a", "//a"},
+        {"file:///a%20b,c*", "/a%20b,c*"},
+        /* What is none stays. */
+        {"/a", "/a"},
+        {"", ""},
+        {"file:a", "file:a"},
+        {"file:", "file:"},
+        {"file://host/a", "file://host/a"},
+        {"file://host", "file://host"},
+        {"files:///a", "files:///a"},
+        {"s3://b/a", "s3://b/a"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        cr_expect_str_eq(path_local(same[i][0]), same[i][1], "%s", same[i][0]);
+}
+
+static void expect(const char *text, const char *reason, const char *advice)
+{
+    char hint[PATH_HINT_BYTES] = "";
+    const char *got = path_explain(text, hint);
+    if (reason == NULL) {
+        cr_expect_null(got, "%s: %s", text, got);
+        return;
+    }
+    cr_expect(got != NULL && strstr(got, reason) != NULL, "%s: %s", text, got ? got : "nothing");
+    cr_expect(strstr(hint, advice) != NULL, "%s: %s", text, hint);
+}
+
+Test(path, why_there_is_nothing)
+{
+    static const char *const schemes[] = {"http",    "https", "ftp",  "s3",    "s3a",    "hdfs",
+                                          "webhdfs", "gs",    "abfs", "abfss", "x+y-z.1"};
+    char url[64], named[64];
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        snprintf(url, sizeof url, "%s://host/a", schemes[i]);
+        snprintf(named, sizeof named, "%s:// is not supported", schemes[i]);
+        expect(url, "a URL", named);
+    }
+    expect("~/a", "No such file", "$HOME");
+    expect("~me/a", "No such file", "$HOME");
+    expect("file://host/a", "of this host", "file:///");
+    expect("file:a", "absolute path", "file:///");
+    expect("file:///a%20b", "No such file", "percent");
+    expect("file:///a", NULL, NULL);
+    expect("/a%20b", NULL, NULL);
+    expect("a~", NULL, NULL);
+    expect("", NULL, NULL);
+    expect("://a", NULL, NULL);
+    expect("1://a", NULL, NULL);
+    expect("s3:/a", NULL, NULL);
+    expect("a/http://b", NULL, NULL);
+}
