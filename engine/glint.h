@@ -288,10 +288,10 @@ void glint_free(void *data);
 /* ---- Sources */
 
 /* Lines of text files, without their line ends (LF or CRLF), as (none, text). `paths` is a
- * comma-separated list of files, folders and globs; names that begin with _ or . are skipped inside
- * folders and globs; *.gz is decompressed. Files go in the order of the list, folders and globs by
- * name. Differs from Spark: CR is stripped only before LF; a byte order mark at a file's start is
- * dropped. */
+ * comma-separated list of files, folders, globs and file URLs, or one that exists under that name;
+ * names that begin with _ or . are skipped inside folders and globs; gzip is decompressed, other
+ * formats are refused. Files go in the order of the list, folders and globs by name. Differs from
+ * Spark: CR is stripped only before LF; a byte order mark at a file's start is dropped. */
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
 /* Lines cut at the first separator into (text, text); no separator: the value is empty. */
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);

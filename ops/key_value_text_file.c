@@ -84,8 +84,11 @@ extern const struct op op_key_value_text_file;
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator)
 {
     const uint64_t byte = (uint8_t)separator;
-    return text_source(g, &op_key_value_text_file, paths,
-                       (struct glint_shape){GLINT_TEXT, GLINT_TEXT}, &byte, text_source_cut);
+    const struct file_source source = {.op = &op_key_value_text_file,
+                                       .shape = {GLINT_TEXT, GLINT_TEXT},
+                                       .parameter = &byte,
+                                       .cut = text_source_cut};
+    return file_source_create(g, paths, &source);
 }
 
 const struct op op_key_value_text_file = {.name = "keyValueTextFile",

@@ -320,7 +320,9 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
                   "msgpackFile: its shape names a type that no column has");
         return NULL;
     }
-    return text_source(g, &op_msgpack_file, paths, shape, NULL, msgpack_cut);
+    const struct file_source source = {
+        .op = &op_msgpack_file, .shape = shape, .binary = true, .cut = msgpack_cut};
+    return file_source_create(g, paths, &source);
 }
 
 const struct op op_msgpack_file = {.name = "msgpackFile",

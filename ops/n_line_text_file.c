@@ -28,8 +28,11 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
         error_set(&g->error, GLINT_E_BAD_VALUE, NULL, "nLineTextFile: partitions of 0 lines");
         return NULL;
     }
-    return text_source(g, &op_n_line_text_file, paths, (struct glint_shape){GLINT_NONE, GLINT_TEXT},
-                       &lines, n_line_cut);
+    const struct file_source source = {.op = &op_n_line_text_file,
+                                       .shape = {GLINT_NONE, GLINT_TEXT},
+                                       .parameter = &lines,
+                                       .cut = n_line_cut};
+    return file_source_create(g, paths, &source);
 }
 
 const struct op op_n_line_text_file = {.name = "nLineTextFile",

@@ -14,11 +14,17 @@ extern const struct glint_module ops_module; /* functions that operators use the
 struct lines;
 struct input_list;
 struct splits;
-/* Lists `paths` and makes the source's RDD, with a parameter if there is one; `cut` makes its
- * splits. */
-struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *paths,
-                              struct glint_shape shape, const uint64_t *parameter,
-                              int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes));
+/* How a source of files comes to its RDD. */
+struct file_source {
+    const struct op *op;
+    struct glint_shape shape;
+    const uint64_t *parameter;                               /* NULL: none */
+    bool binary;                                             /* its files hold no lines of text */
+    int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes); /* makes the splits */
+};
+/* Lists `paths` and makes the source's RDD. */
+struct glint_rdd *file_source_create(struct glint *g, const char *paths,
+                                     const struct file_source *source);
 /* By bytes: what textFile and its like use. */
 int text_source_cut(struct glint_rdd *rdd, uint64_t split_bytes);
 /* Adds each split to the RDD in its wire form. */

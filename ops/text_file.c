@@ -5,8 +5,9 @@ extern const struct op op_text_file;
 
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths)
 {
-    return text_source(g, &op_text_file, paths, (struct glint_shape){GLINT_NONE, GLINT_TEXT}, NULL,
-                       text_source_cut);
+    const struct file_source source = {
+        .op = &op_text_file, .shape = {GLINT_NONE, GLINT_TEXT}, .cut = text_source_cut};
+    return file_source_create(g, paths, &source);
 }
 
 const struct op op_text_file = {.name = "textFile",

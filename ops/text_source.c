@@ -14,25 +14,25 @@ static void list_free(void *source)
     mem_free(source);
 }
 
-struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *paths,
-                              struct glint_shape shape, const uint64_t *parameter,
-                              int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes))
+struct glint_rdd *file_source_create(struct glint *g, const char *paths,
+                                     const struct file_source *source)
 {
-    assert(op->kind == OP_SOURCE && op->run != NULL);
+    assert(source->op->kind == OP_SOURCE && source->op->run != NULL && source->cut != NULL);
     if (context_failed(g)) return NULL;
     struct input_list *list = mem_zalloc(sizeof *list);
     if (list == NULL) {
         error_no_memory(&g->error);
         return NULL;
     }
-    const struct rdd_spec spec = {.op = op, .shape = shape};
+    const struct rdd_spec spec = {.op = source->op, .shape = source->shape};
     struct packer p;
     packer_init(&p);
-    if (parameter != NULL) {
+    if (source->parameter != NULL) {
         pack_array(&p, 1);
-        pack_u64(&p, *parameter);
+        pack_u64(&p, *source->parameter);
     }
-    if (input_list_make(g->config.env, paths, list, &g->error) == GLINT_E_INPUT_MISSING)
+    if (input_list_make(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
+                        &g->error) == GLINT_E_INPUT_MISSING)
         context_hint_saved(g, paths);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
@@ -42,7 +42,7 @@ struct glint_rdd *text_source(struct glint *g, const struct op *op, const char *
     rdd->source = list;
     rdd->source_free = list_free;
     rdd->input_bytes = list->bytes;
-    rdd->cut = cut;
+    rdd->cut = source->cut;
     return rdd;
 }
 

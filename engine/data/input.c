@@ -2,7 +2,9 @@
  * walk goes on, so that a user mends a long list in one go. */
 #include "engine/data/input.h"
 
+#include "engine/base/path.h"
 #include "engine/base/text.h"
+#include "engine/data/format.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -19,9 +21,11 @@ struct walk {
     struct env *env;
     struct input_list *list;
     struct glint_error *error;
+    enum input_content content;
     /* What cannot be used, so far. */
     uint64_t bad_count, bad_shown;
-    enum glint_code bad_code; /* the first one's */
+    enum glint_code bad_code;                           /* the first one's */
+    char hint[sizeof(((struct glint_error *)0)->hint)]; /* of the first one that has any */
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
@@ -54,10 +58,12 @@ static bool is_fatal(int error)
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* Notes a path that cannot be used; the walk goes on. */
-static int bad_path(struct walk *w, enum glint_code code, const char *path, const char *reason)
+/* Notes a path that cannot be used; the walk goes on. `hint` may be NULL. */
+static int bad_path(struct walk *w, enum glint_code code, const char *path, const char *reason,
+                    const char *hint)
 {
     if (w->bad_count++ == 0) w->bad_code = code;
+    if (hint != NULL && w->hint[0] == '\0') text_format(w->hint, sizeof w->hint, "%s", hint);
     if (w->bad_shown + 1 < w->bad_count) return 0; /* full */
     const size_t used = strlen(w->bad);
     char *out = w->bad + used;
@@ -68,11 +74,18 @@ static int bad_path(struct walk *w, enum glint_code code, const char *path, cons
     return 0;
 }
 
+static int bad_kind(struct walk *w, const char *path, const char *reason)
+{
+    return bad_path(w, GLINT_E_INPUT_KIND, path, reason,
+                    "jobs read regular files, and folders of such: save what comes through a pipe, "
+                    "name the folders inside of a folder one by one");
+}
+
 static int bad_call(struct walk *w, int error, const char *verb, const char *path)
 {
     if (is_fatal(error)) return error_set_system(w->error, GLINT_E_INPUT_IO, error, verb, path);
     char reason[128];
-    return bad_path(w, input_code(error), path, strerror_r(-error, reason, sizeof reason));
+    return bad_path(w, input_code(error), path, strerror_r(-error, reason, sizeof reason), NULL);
 }
 
 static char *arena_text(struct walk *w, const char *text)
@@ -92,12 +105,29 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
+/* 1: the file can be read, and is gzip if *gzip says so; 0: it is noted as bad; below 0: a code. */
+static int look_into(struct walk *w, const char *path, bool *gzip)
+{
+    uint8_t head[FORMAT_HEAD_BYTES];
+    char reason[FORMAT_REASON_BYTES];
+    int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
+    if (file < 0) return bad_call(w, file, "open", path);
+    int64_t size = 0;
+    if (w->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
+    w->env->close(w->env, file);
+    if (size < 0) return bad_call(w, (int)size, "read", path);
+    *gzip = ends_with(path, ".gz") || format_is_gzip(head, (uint64_t)size);
+    if (format_is_gzip(head, (uint64_t)size)) return 1;
+    const char *hint = format_refuse(head, (uint64_t)size, *gzip, reason);
+    return hint == NULL ? 1 : bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
+}
+
 static int add_file(struct walk *w, const char *path, const struct env_stat *stat)
 {
     struct input_list *list = w->list;
-    int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
-    if (file < 0) return bad_call(w, file, "open", path);
-    w->env->close(w->env, file);
+    bool gzip = false;
+    int r = look_into(w, path, &gzip);
+    if (r <= 0) return r;
     if (list->count == list->capacity) {
         const uint64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
         struct input_file *files = mem_grow(list->files, list->count * sizeof *list->files,
@@ -109,10 +139,8 @@ static int add_file(struct walk *w, const char *path, const struct env_stat *sta
     const char *copy = arena_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
     assert(list->count < list->capacity && stat->kind == ENV_FILE);
-    list->files[list->count++] = (struct input_file){.path = copy,
-                                                     .size = stat->size,
-                                                     .mtime_ns = stat->mtime_ns,
-                                                     .gzip = ends_with(path, ".gz")};
+    list->files[list->count++] = (struct input_file){
+        .path = copy, .size = stat->size, .mtime_ns = stat->mtime_ns, .gzip = gzip};
     list->bytes += stat->size;
     return 0;
 }
@@ -158,10 +186,10 @@ static int add_folder_entry(struct walk *w, const char *path)
 {
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
-    if (r == -ENOENT) return bad_path(w, GLINT_E_INPUT_MISSING, path, "a link to nothing");
+    if (r == -ENOENT) return bad_path(w, GLINT_E_INPUT_MISSING, path, "a link to nothing", NULL);
     if (r < 0) return bad_call(w, r, "stat", path);
     if (stat.kind == ENV_FILE) return add_file(w, path, &stat);
-    return bad_path(w, GLINT_E_INPUT_KIND, path,
+    return bad_kind(w, path,
                     stat.kind == ENV_FOLDER ? "a folder inside a folder" : "not a regular file");
 }
 
@@ -187,7 +215,7 @@ static int add_existing(struct walk *w, const char *path, const struct env_stat 
 {
     if (stat->kind == ENV_FILE) return add_file(w, path, stat);
     if (stat->kind == ENV_FOLDER) return add_folder(w, path);
-    return bad_path(w, GLINT_E_INPUT_KIND, path, "not a regular file");
+    return bad_kind(w, path, "not a regular file");
 }
 
 static bool is_magic(const char *text)
@@ -279,7 +307,7 @@ static int add_match(struct walk *w, const char *path, bool listed)
         return r == 0 ? 1 : r;
     }
     if (r == -ENOENT && listed)
-        return bad_path(w, GLINT_E_INPUT_MISSING, path, "a link to nothing");
+        return bad_path(w, GLINT_E_INPUT_MISSING, path, "a link to nothing", NULL);
     return r == -ENOENT || r == -ENOTDIR ? 0 : bad_call(w, r, "stat", path);
 }
 
@@ -298,18 +326,50 @@ static int add_glob(struct walk *w, const char *pattern)
     mem_free(paths.items);
     if (r < 0) return r;
     if (matches > 0 || w->bad_count > bad_before) return 0;
-    return bad_path(w, GLINT_E_INPUT_MISSING, pattern, "nothing matches");
+    char hint[PATH_HINT_BYTES];
+    const char *reason = path_explain(pattern, hint);
+    return bad_path(w, GLINT_E_INPUT_MISSING, pattern, reason != NULL ? reason : "nothing matches",
+                    reason != NULL ? hint : NULL);
 }
 
-static int add_path(struct walk *w, const char *path)
+/* There is nothing at `path`, whatever it looks like. */
+static int bad_missing(struct walk *w, int error, const char *path)
+{
+    char hint[PATH_HINT_BYTES];
+    const char *reason = path_explain(path, hint);
+    if (strcmp(path, "-") == 0) return bad_kind(w, path, "standard input is not a regular file");
+    if (reason == NULL || input_code(error) != GLINT_E_INPUT_MISSING)
+        return bad_call(w, error, "stat", path);
+    return bad_path(w, GLINT_E_INPUT_MISSING, path, reason, hint);
+}
+
+static int add_path(struct walk *w, const char *text)
 {
     struct env_stat stat;
-    if (path[0] == '\0') return bad_path(w, GLINT_E_INPUT_MISSING, "''", "an empty name");
+    const char *path = text;
+    if (text[0] == '\0') return bad_path(w, GLINT_E_INPUT_MISSING, "''", "an empty name", NULL);
     int r = w->env->stat(w->env, path, &stat);
+    if (r < 0 && path_local(text) != text) {
+        path = path_local(text);
+        r = w->env->stat(w->env, path, &stat);
+    }
     if (r == 0) return add_existing(w, path, &stat);
-    if (r == -ENOENT && strcmp(path, "-") == 0)
-        return bad_path(w, GLINT_E_INPUT_KIND, path, "standard input is not a regular file");
-    return is_magic(path) && !is_fatal(r) ? add_glob(w, path) : bad_call(w, r, "stat", path);
+    return is_magic(path) && !is_fatal(r) ? add_glob(w, path) : bad_missing(w, r, text);
+}
+
+static int add_list(struct walk *w, const char *paths)
+{
+    int r = 0;
+    for (const char *p = paths; r == 0 && p != NULL;) {
+        const char *comma = strchrnul(p, ',');
+        char path[PATH_MAX];
+        if (text_format(path, sizeof path, "%.*s", (int)(comma - p), p))
+            r = add_path(w, path);
+        else
+            r = bad_call(w, -ENAMETOOLONG, "open", path);
+        p = *comma == ',' ? comma + 1 : NULL;
+    }
+    return r;
 }
 
 static int report_bad(const struct walk *w)
@@ -318,29 +378,18 @@ static int report_bad(const struct walk *w)
     char more[CAUSE_BYTES_KEPT] = "";
     if (w->bad_shown < w->bad_count)
         text_format(more, sizeof more, "; and %" PRIu64 " more", w->bad_count - w->bad_shown);
-    const char *hint =
-        w->bad_code == GLINT_E_INPUT_KIND
-            ? "jobs read regular files, and folders of such: save what comes through "
-              "a pipe, name the folders inside of a folder one by one"
-            : NULL;
-    return error_set(w->error, w->bad_code, hint, "%s%s", w->bad, more);
+    return error_set(w->error, w->bad_code, w->hint, "%s%s", w->bad, more);
 }
 
-int input_list_make(struct env *env, const char *paths, struct input_list *out,
-                    struct glint_error *error)
+int input_list_make(struct env *env, const char *paths, enum input_content content,
+                    struct input_list *out, struct glint_error *error)
 {
     assert(out->count == 0 && out->files == NULL);
-    struct walk w = {.env = env, .list = out, .error = error};
-    int r = 0;
-    for (const char *p = paths; r == 0 && p != NULL;) {
-        const char *comma = strchrnul(p, ',');
-        char path[PATH_MAX];
-        if (text_format(path, sizeof path, "%.*s", (int)(comma - p), p))
-            r = add_path(&w, path);
-        else
-            r = bad_call(&w, -ENAMETOOLONG, "open", path);
-        p = *comma == ',' ? comma + 1 : NULL;
-    }
+    struct walk w = {.env = env, .list = out, .error = error, .content = content};
+    struct env_stat stat;
+    const bool one = strchr(paths, ',') == NULL ||
+                     env->stat(env, path_local(paths), &stat) == 0; /* a comma in its name */
+    int r = one ? add_path(&w, paths) : add_list(&w, paths);
     return r < 0 ? r : report_bad(&w);
 }
 

@@ -12,8 +12,12 @@ struct input_file {
     const char *path; /* in the list's arena */
     uint64_t size;
     int64_t mtime_ns;
-    bool gzip; /* the name ends in .gz */
+    bool gzip; /* text: the name ends in .gz, or the first bytes say so */
 };
+
+/* What the files are to hold. The first bytes of text are looked at: what is of another format is
+ * refused (data/format.h). */
+enum input_content { INPUT_TEXT, INPUT_BINARY };
 
 struct input_list {
     struct input_file *files;
@@ -23,15 +27,15 @@ struct input_list {
     struct arena arena;
 };
 
-/* `paths`: files, folders and globs, separated by commas (a name with a comma in it can only be
- * reached by a glob or through its folder). Files of a folder, and matches of a glob, come sorted
- * by bytes; names that begin with _ or . are left out of both; a folder inside a folder is an
- * error, not descended into. A path that exists as it is written is no glob. Duplicates stay. `out`
- * is zeros before and needs input_list_fini in any case. Answers 0 or a code: INPUT_MISSING,
- * INPUT_DENIED, INPUT_KIND (the first bad path's; the cause lists all), INPUT_IO, SYSTEM,
+/* `paths`: files, folders, globs and file URLs of these (base/path.h), separated by commas. What
+ * exists under the name as it is written is no list, no URL and no glob. Files of a folder, and
+ * matches of a glob, come sorted by bytes; names that begin with _ or . are left out of both; a
+ * folder inside a folder is an error, not descended into. Duplicates stay. `out` is zeros before
+ * and needs input_list_fini in any case. Returns 0 or a code: INPUT_MISSING, INPUT_DENIED,
+ * INPUT_KIND, INPUT_FORMAT (the first bad path's; the cause lists all), INPUT_IO, SYSTEM,
  * NO_MEMORY. */
-int input_list_make(struct env *env, const char *paths, struct input_list *out,
-                    struct glint_error *error);
+int input_list_make(struct env *env, const char *paths, enum input_content content,
+                    struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);
 
 /* The code for a system call on an input that failed with `error`, a negative errno. */

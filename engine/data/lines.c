@@ -9,6 +9,8 @@
  * most one line per block is copied. */
 #include "engine/data/lines.h"
 
+#include "engine/data/format.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -147,6 +149,16 @@ static int skip_to_line(struct lines *l)
     }
 }
 
+/* The driver has looked at the first bytes of all files, but not at what gzip makes of them. */
+static int refuse_content(struct lines *l)
+{
+    char reason[FORMAT_REASON_BYTES];
+    const char *hint = format_refuse(l->buffer, l->fill, false, reason);
+    if (hint == NULL) return 0;
+    return error_set(&l->task->error, GLINT_E_INPUT_FORMAT, hint, "%s, decompressed: %s",
+                     current_piece(l)->path, reason);
+}
+
 static int begin_piece(struct lines *l)
 {
     const struct split_piece *piece = current_piece(l);
@@ -161,6 +173,7 @@ static int begin_piece(struct lines *l)
     if (piece->offset > 0) return skip_to_line(l);
     if (l->source.ended) return 0;
     r = fill(l);
+    if (r == 0 && piece->gzip) r = refuse_content(l);
     const uint64_t mark = sizeof BYTE_ORDER_MARK - 1;
     if (r == 0 && l->fill >= mark && memcmp(l->buffer, BYTE_ORDER_MARK, mark) == 0) l->line = mark;
     return r;

@@ -178,7 +178,7 @@ int filter_each(struct env *env, const char *const *paths, uint32_t count,
     int result = 0;
     for (uint32_t i = 0; result == 0 && i < count; i++) {
         struct input_list list = {.files = NULL};
-        result = input_list_make(env, paths[i], &list, error);
+        result = input_list_make(env, paths[i], INPUT_BINARY, &list, error);
         for (uint64_t n = 0; result == 0 && n < list.count; n++)
             result = open_and_walk(env, list.files[n].path, each, arg, error);
         input_list_fini(&list);

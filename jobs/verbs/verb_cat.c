@@ -60,7 +60,7 @@ static int cat_line(const struct cli_line *line, struct glint_error *error)
 {
     struct input_list parts = {.files = NULL};
     struct one_file out;
-    int code = input_list_make(env_real(), line->arguments[0], &parts, error);
+    int code = input_list_make(env_real(), line->arguments[0], INPUT_BINARY, &parts, error);
     if (code == 0)
         code = one_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
                              cli_line_switch(line, "overwrite"), error);

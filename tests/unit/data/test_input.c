@@ -11,6 +11,7 @@
 static struct env env; /* the real one, with calls that fail on paths with these endings */
 static const char *denied = "", *unlisted = "";
 static char folder[] = "/tmp/glint-input-XXXXXX";
+static enum input_content content = INPUT_BINARY; /* files of zeros will do */
 static struct input_list list;
 static struct glint_error error;
 
@@ -67,7 +68,7 @@ static int make(const char *paths)
 {
     input_list_fini(&list);
     error = (struct glint_error){.code = GLINT_OK};
-    return input_list_make(&env, paths, &list, &error);
+    return input_list_make(&env, paths, content, &list, &error);
 }
 
 /* `wanted` is a list with spaces. */
@@ -135,6 +136,71 @@ Test(input, a_name_that_exists_is_no_glob)
     expect("what*", "what*");
     expect("wha*", "what else what*");
     expect("a[12].tsv", "a1.tsv");
+}
+
+Test(input, a_name_that_exists_is_no_list)
+{
+    file("a,b.tsv", 1);
+    file("b.tsv", 1);
+    expect("a,b.tsv", "a,b.tsv");
+    expect("b.tsv,a.tsv", "b.tsv a.tsv");
+    expect_bad("a,b.tsv,a.tsv", GLINT_E_INPUT_MISSING, "a: No such file");
+    cr_assert_eq(mkdir("x,y", 0777), 0);
+    file("x,y/z", 1);
+    expect("x,y", "x,y/z");
+}
+
+Test(input, file_urls)
+{
+    char url[100], wanted[200];
+    snprintf(url, sizeof url, "file://%s/a.tsv", folder);
+    snprintf(wanted, sizeof wanted, "%s/a.tsv", folder);
+    expect(url, wanted);
+    snprintf(url, sizeof url, "file:%s/d/part-1*", folder);
+    snprintf(wanted, sizeof wanted, "%s/d/part-1.gz %s/d/part-10", folder, folder);
+    expect(url, wanted);
+    expect_bad("file:///nowhere/at/all", GLINT_E_INPUT_MISSING, "file:///nowhere/at/all: No such");
+    expect_bad("http://host/a.tsv", GLINT_E_INPUT_MISSING, "http://host/a.tsv: a URL");
+    cr_expect(strstr(error.hint, "http://") != NULL, "%s", error.hint);
+    expect_bad("s3a://bucket/part-*", GLINT_E_INPUT_MISSING, "s3a://bucket/part-*: a URL");
+    cr_expect(strstr(error.hint, "s3a://") != NULL, "%s", error.hint);
+    expect_bad("gone,~/a.tsv", GLINT_E_INPUT_MISSING, "~/a.tsv: No such file");
+    cr_expect(strstr(error.hint, "$HOME") != NULL, "%s", error.hint);
+    /* A file may have such a name. */
+    cr_assert_eq(mkdir("s3:", 0777), 0);
+    cr_assert_eq(mkdir("file:", 0777), 0);
+    file("s3:/b", 1);
+    file("file:/c", 1);
+    expect("s3://b", "s3://b");
+    expect("file:/c", "file:/c");
+}
+
+static void text_file(const char *name, const char *bytes, size_t size)
+{
+    FILE *f = fopen(name, "w");
+    cr_assert_not_null(f);
+    cr_assert_eq(fwrite(bytes, 1, size, f), size);
+    cr_assert_eq(fclose(f), 0);
+}
+
+Test(input, formats_are_told_by_the_first_bytes)
+{
+    content = INPUT_TEXT;
+    text_file("t.tsv", "PK\t1\n", 5);
+    text_file("t.zst", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
+    text_file("t.bin", "abc\0def", 7);
+    text_file("t.txt", "\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+    text_file("t.zst.gz", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
+    text_file("t.gz", "ab\0", 3); /* gunzip says that it is none */
+    expect("t.tsv,t.txt,t.gz", "t.tsv t.txt t.gz");
+    cr_expect(!list.files[0].gzip && list.files[1].gzip);
+    expect_bad("t.tsv,t.zst,t.bin,t.zst.gz,gone", GLINT_E_INPUT_FORMAT,
+               "t.zst: it is compressed by zstd; t.bin: it is binary: byte 3 is NUL; t.zst.gz: "
+               "it is compressed by zstd; gone: No such file");
+    cr_expect(strstr(error.hint, "zstd -d") != NULL, "%s", error.hint);
+    content = INPUT_BINARY;
+    expect("t.tsv,t.zst,t.bin,t.txt", "t.tsv t.zst t.bin t.txt");
+    cr_expect(!list.files[3].gzip);
 }
 
 Test(input, all_bad_paths_at_once)

@@ -1,0 +1,105 @@
+/* Formats by their first bytes, and text that begins like one. */
+#include "engine/data/format.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define HEAD(text) (const uint8_t *)(text), sizeof(text) - 1
+
+static char reason[FORMAT_REASON_BYTES];
+
+static void expect_refused(const uint8_t *head, uint64_t size, const char *what)
+{
+    const char *hint = format_refuse(head, size, false, reason);
+    cr_expect(hint != NULL && hint[0] != '\0', "%s is taken for text", what);
+    cr_expect(strstr(reason, what) != NULL, "%s: %s", what, reason);
+}
+
+static void expect_text(const uint8_t *head, uint64_t size)
+{
+    const char *hint = format_refuse(head, size, false, reason);
+    cr_expect_null(hint, "%.*s: %s", (int)size, (const char *)head, reason);
+    cr_expect(!format_is_gzip(head, size), "%.*s", (int)size, (const char *)head);
+}
+
+Test(format, what_is_no_text_has_a_name)
+{
+    expect_refused(HEAD("\x28\xb5\x2f\xfd\x24\x05"), "zstd");
+    expect_refused(HEAD("BZh91AY&SY\x84\x32"), "bzip2");
+    expect_refused(HEAD("BZh9\x17\x72\x45\x38\x50\x90"), "bzip2");
+    expect_refused(HEAD("\xfd"
+                        "7zXZ\0\0\x04"),
+                   "xz");
+    expect_refused(HEAD("\x04\x22\x4d\x18\x64"), "lz4");
+    expect_refused(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
+    expect_refused(HEAD("PAR1\x15\x04\x15"), "Parquet");
+    expect_refused(HEAD("ORC\x0a\x05\0\x08"), "ORC");
+    expect_refused(HEAD("Obj\x01\x04\x16"
+                        "avro.schema\x02{"),
+                   "Avro");
+    expect_refused(HEAD("Obj\x01\x04\x14"
+                        "avro.codec\x08null\x16"
+                        "avro.schema\x02{"),
+                   "Avro");
+    expect_refused(HEAD("PK\x03\x04\x14"), "zip");
+    expect_refused(HEAD("PK\x05\x06"), "zip");
+    expect_refused(HEAD("\xff\xfe"
+                        "a\0\n\0"),
+                   "UTF-16");
+    expect_refused(HEAD("\xfe\xff\0a\0\n"), "UTF-16");
+    uint8_t tar[512] = "a.tsv";
+    memcpy(tar + 257, "ustar", 5);
+    expect_refused(tar, sizeof tar, "tar");
+}
+
+Test(format, a_nul_byte_is_binary_and_its_place_is_told)
+{
+    uint8_t head[FORMAT_HEAD_BYTES + 10];
+    expect_refused(HEAD("\0"), "byte 0 is NUL");
+    expect_refused(HEAD("id\t\0\t1\n"), "byte 3 is NUL");
+    memset(head, 'x', sizeof head);
+    head[FORMAT_HEAD_BYTES] = 0; /* too far away */
+    expect_text(head, sizeof head);
+    head[FORMAT_HEAD_BYTES - 1] = 0;
+    cr_expect_null(
+        format_refuse(head, sizeof head, true, reason)); /* what is compressed has some */
+    expect_refused(head, sizeof head, "byte 4095 is NUL");
+}
+
+Test(format, text_may_begin_like_another_format)
+{
+    static const char *const texts[] = {"",
+                                        "\n",
+                                        "B",
+                                        "BZh",
+                                        "BZh9 is a name\n",
+                                        "BZh91AY&S",
+                                        "PK",
+                                        "PK\t5.0\t1\n",
+                                        "PAR1",
+                                        "PAR1\t5.0\nPAR2\t4.0\nPAR1",
+                                        "ORC",
+                                        "ORC\tan orc\n",
+                                        "Obj\x01 a column\x01more\n",
+                                        "7zXZ\n",
+                                        "\x1f",
+                                        "\x1f\x8b",
+                                        "\x28\xb5\x2f",
+                                        "\xff\xfe in Latin-1\n",
+                                        "\xef\xbb\xbfid\n",
+                                        "\x01\x02\x03\x7f\x80\xc3\x28\xff"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        expect_text((const uint8_t *)texts[i], strlen(texts[i]));
+    char ustar[600];
+    memset(ustar, 'u', sizeof ustar);
+    memcpy(ustar + 257, "ustar", 5);
+    expect_text((const uint8_t *)ustar, sizeof ustar);
+}
+
+Test(format, gzip)
+{
+    cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0\0\0\0\0\0\x03")));
+    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08")));
+    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08\x80")));
+    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x07\0")));
+}
