@@ -198,33 +198,34 @@ int glint_bloom_clear(glint_bloom *filter)
 
 bool glint_bloom_contains(const glint_bloom *filter, const void *id, size_t size)
 {
-    return bloom_contains(&filter->filter, id, size);
+    return filter != NULL && bloom_contains(&filter->filter, id, size);
 }
 
 struct glint_bloom_params glint_bloom_params_of(const glint_bloom *filter)
 {
-    return outside(&filter->filter.params);
+    return filter != NULL ? outside(&filter->filter.params) : (struct glint_bloom_params){0};
 }
 
 uint64_t glint_bloom_bits_set(const glint_bloom *filter)
 {
-    return bloom_bits_set(&filter->filter);
+    return filter != NULL ? bloom_bits_set(&filter->filter) : 0;
 }
 
 double glint_bloom_rate(const glint_bloom *filter)
 {
-    return bloom_rate_from_bits(&filter->filter);
+    return filter != NULL ? bloom_rate_from_bits(&filter->filter) : 0;
 }
 
 double glint_bloom_ids(const glint_bloom *filter)
 {
+    if (filter == NULL) return 0;
     return bloom_ids_estimate(&filter->filter.params, bloom_bits_set(&filter->filter));
 }
 
 const uint8_t *glint_bloom_bits(const glint_bloom *filter, size_t *out_bytes)
 {
-    *out_bytes = bloom_bytes(filter->filter.params.m);
-    return filter->filter.bits;
+    *out_bytes = filter != NULL ? bloom_bytes(filter->filter.params.m) : 0;
+    return filter != NULL ? filter->filter.bits : NULL;
 }
 
 /* ---- two filters ---- */
@@ -239,6 +240,7 @@ int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b, double *ou
 {
     uint64_t bits_set;
     *out_ids = 0;
+    if (a == NULL || b == NULL) return GLINT_BLOOM_ERR_MISMATCH;
     int result = bloom_union_bits_set(&a->filter, &b->filter, &bits_set);
     if (result == 0) *out_ids = bloom_ids_estimate(&a->filter.params, bits_set);
     return result;
@@ -264,6 +266,7 @@ int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, dou
 
 size_t glint_bloom_encoded_size(const glint_bloom *filter)
 {
+    if (filter == NULL) return 0;
     return bloom_header_size(&filter->filter.params) + bloom_bytes(filter->filter.params.m);
 }
 

@@ -250,18 +250,19 @@ void glint_bloom_close(glint_bloom_file *file)
 
 size_t glint_bloom_entries(const glint_bloom_file *file)
 {
-    return file->count;
+    return file != NULL ? file->count : 0;
 }
 
 struct glint_bloom_entry glint_bloom_entry_at(const glint_bloom_file *file, size_t i)
 {
-    return i < file->count ? file->entries[i] : (struct glint_bloom_entry){.filter = NULL};
+    return i < glint_bloom_entries(file) ? file->entries[i]
+                                         : (struct glint_bloom_entry){.filter = NULL};
 }
 
 const glint_bloom *glint_bloom_find_text(const glint_bloom_file *file, const char *text,
                                          size_t size)
 {
-    for (size_t i = 0; i < file->count; i++) {
+    for (size_t i = 0; i < glint_bloom_entries(file); i++) {
         const struct glint_bloom_entry *entry = &file->entries[i];
         if (entry->kind == GLINT_BLOOM_KEY_TEXT && entry->text_size == size &&
             (size == 0 || memcmp(entry->text, text, size) == 0))
@@ -272,7 +273,7 @@ const glint_bloom *glint_bloom_find_text(const glint_bloom_file *file, const cha
 
 const glint_bloom *glint_bloom_find_int(const glint_bloom_file *file, int64_t number)
 {
-    for (size_t i = 0; i < file->count; i++) {
+    for (size_t i = 0; i < glint_bloom_entries(file); i++) {
         const struct glint_bloom_entry *entry = &file->entries[i];
         if (entry->kind == GLINT_BLOOM_KEY_INT && entry->number == number) return entry->filter;
     }

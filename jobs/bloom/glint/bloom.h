@@ -1,15 +1,20 @@
 /* <glint/bloom.h>: Bloom filters, and the files that glint's bloom-build writes. C17 or C++.
  *
- *     glint_bloom *filter;
  *     struct glint_bloom_params params;
- *     int failed = glint_bloom_size_by_rate(GLINT_BLOOM_XXH64, GLINT_BLOOM_SPLIT_BLOCK, 1000000,
- * 0.01, &params); if (failed == 0) failed = glint_bloom_create(&params, &filter); if (failed != 0)
- * ... glint_bloom_strerror(failed) ... glint_bloom_add(filter, "tt0000001", 9); if
- * (glint_bloom_contains(filter, "tt0000001", 9)) ... glint_bloom_destroy(filter);
+ *     glint_bloom *filter = NULL;
+ *     int failed = glint_bloom_size_by_rate(GLINT_BLOOM_XXH64, GLINT_BLOOM_SPLIT_BLOCK,
+ *                                           1000000, 0.01, &params); // ids, rate
+ *     if (failed == 0) failed = glint_bloom_create(&params, &filter);
+ *     if (failed == 0) failed = glint_bloom_add(filter, "tt0000001", 9);
+ *     if (failed != 0) puts(glint_bloom_strerror(failed));
+ *     if (glint_bloom_contains(filter, "tt0000001", 9)) puts("probably");
+ *     glint_bloom_destroy(filter);
  *
  * Results: int functions answer 0 or a negative code of enum glint_bloom_result, and what they were
  * to make is then NULL or zero. Nothing here aborts, prints or exits; no memory is an error too.
- * Pointers must be valid, and a filter one that was made here and not yet destroyed.
+ * Pointers must be valid, and a filter one that was made here and not yet destroyed. What was not
+ * made is NULL, and to ask that is harmless: a NULL filter or file holds nothing, so the answer is
+ * false, 0, NULL or an entry of zeros.
  *
  * Threads: functions that take a const filter or file may run on it from many threads at once, as
  * long as none changes it meanwhile; there is no state elsewhere. Adding, uniting and clearing want

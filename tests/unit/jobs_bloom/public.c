@@ -345,3 +345,32 @@ Test(public, many_threads_read)
     }
     glint_bloom_destroy(filter);
 }
+
+/* What failed left NULL behind: a program that did not look at the result goes on with it. */
+Test(public, nothing_may_be_asked)
+{
+    size_t size = 1;
+    double ids = 1;
+    glint_bloom_file *file = (void *)&size;
+    cr_assert_eq(glint_bloom_open("/nowhere/at/all", GLINT_BLOOM_READ, &file), GLINT_BLOOM_ERR_IO);
+    cr_assert_null(file);
+    cr_expect_eq(glint_bloom_entries(file), 0);
+    struct glint_bloom_entry entry = glint_bloom_entry_at(file, 0);
+    cr_expect(entry.filter == NULL && entry.text == NULL && entry.kind == GLINT_BLOOM_KEY_NONE);
+    cr_expect_null(glint_bloom_find_text(file, "a", 1));
+    cr_expect_null(glint_bloom_find_int(file, 0));
+    glint_bloom_close(file);
+    cr_expect(!glint_bloom_contains(NULL, "a", 1));
+    cr_expect_eq(glint_bloom_params_of(NULL).bits, 0);
+    cr_expect_eq(glint_bloom_bits_set(NULL), 0);
+    cr_expect(glint_bloom_rate(NULL) == 0 && glint_bloom_ids(NULL) == 0);
+    cr_expect_null(glint_bloom_bits(NULL, &size));
+    cr_expect_eq(size, 0);
+    cr_expect_eq(glint_bloom_encoded_size(NULL), 0);
+    glint_bloom *filter = made(GLINT_BLOOM_CLASSIC, 0, 10);
+    cr_expect_eq(glint_bloom_union_ids(filter, NULL, &ids), GLINT_BLOOM_ERR_MISMATCH);
+    cr_expect_eq(glint_bloom_intersection_ids(NULL, filter, &ids), GLINT_BLOOM_ERR_MISMATCH);
+    cr_expect_eq(ids, 0);
+    glint_bloom_destroy(filter);
+    glint_bloom_destroy(NULL);
+}
