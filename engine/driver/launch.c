@@ -246,7 +246,7 @@ struct launch_process *launch_start(uv_loop_t *loop, struct env *env, const stru
     if (r == 0) {
         log = log_open(env, cluster, p->log, error);
         r = log < 0 ? log : spawn(p, loop, cluster, &w, log);
-        if (r != 0 && log >= 0) error_set_system(error, GLINT_E_SYSTEM, r, "start", w.items[0]);
+        if (r != 0 && log >= 0) spawn_error(error, GLINT_E_SYSTEM, r, w.items[0]);
     }
     if (log >= 0) env->close(env, log);
     words_fini(&w);

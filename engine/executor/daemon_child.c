@@ -324,7 +324,7 @@ int ward_start(struct daemon *d, struct visitor *v, struct glint_error *error)
     d->ward_count++;
     int r = spawn(w);
     if (r != 0) {
-        error_set_system(error, GLINT_E_SYSTEM, r, "start", "a process");
+        spawn_error(error, GLINT_E_SYSTEM, r, "a process");
         ward_over(w);
         return error->code;
     }

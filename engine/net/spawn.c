@@ -2,6 +2,8 @@
  * ends of its children; then nobody could ask how they ended, so that is undone first. */
 #include "engine/net/spawn.h"
 
+#include "engine/base/env.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NULL_DEVICE "/dev/null"
+
 /* 0 or an errno. */
 static int set_files(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
 {
     int r = 0;
     for (int i = 0; r == 0 && i < (int)p->file_count; i++)
         r = p->files[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, p->files[i], i)
-                             : posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0);
+                             : posix_spawn_file_actions_addopen(actions, i, NULL_DEVICE, O_RDWR, 0);
     return r;
 }
 
@@ -32,6 +36,16 @@ static int set_attributes(posix_spawnattr_t *attributes, const struct spawn_prog
     int r = posix_spawnattr_setsigdefault(attributes, &all);
     if (r == 0) r = posix_spawnattr_setsigmask(attributes, &none);
     return r == 0 ? posix_spawnattr_setflags(attributes, flags) : r;
+}
+
+int spawn_error(struct glint_error *error, enum glint_code code, int failed, const char *name)
+{
+    struct env_stat s;
+    if (failed != -ENOENT || env_real()->stat(env_real(), NULL_DEVICE, &s) == 0)
+        return error_set_system(error, code, failed, "start", name);
+    return error_set(error, code,
+                     "a root directory of one's own needs it: mknod -m 666 dev/null c 1 3",
+                     "cannot start %s: there is no " NULL_DEVICE " for its standard input", name);
 }
 
 static int start(struct spawn *s, const struct spawn_program *p)
