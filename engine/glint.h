@@ -412,6 +412,8 @@ struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 /* Sets the number of partitions of a wide transformation (default: by input bytes, or
  * --partitions). */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
+/* The first line of each file is no row: for a source of text lines, right after it is made. */
+struct glint_rdd *glint_with_header(struct glint_rdd *lines);
 /* Asks for splits of at least this many bytes (text sources only; --split-size wins). */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
 uint32_t glint_partitions(struct glint_rdd *rdd);

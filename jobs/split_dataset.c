@@ -3,6 +3,7 @@
  *
  *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
 #include "jobs/jobs.h"
+#include "jobs/rows/fields.h"
 #include "jobs/rows/ratio.h"
 
 #include <assert.h>
@@ -62,6 +63,7 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
                        "--ratio \"%s\" is not A/B", text);
 }
 
+/* All lines but those that are equal to the first one. */
 static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
 {
     struct glint_rows first;
@@ -81,7 +83,15 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
-    if (glint_job_option(args, "no-header") == NULL) lines = without_header(g, lines);
+    const bool header = glint_job_option(args, "header") != NULL;
+    const bool no_header = glint_job_option(args, "no-header") != NULL;
+    if (header && no_header)
+        return glint_abort(g, GLINT_E_USAGE, "leave one of them out",
+                           "--header and --no-header do not go together");
+    if (header)
+        lines = glint_with_header(lines);
+    else if (!no_header)
+        lines = without_header(g, lines);
     glint_random_split(lines, weights, 2, (uint64_t)seed, parts);
     glint_save_as_text_file(parts[0], args->positional[1]);
     glint_save_as_text_file(parts[1], args->positional[2]);
@@ -92,14 +102,16 @@ static const char *const positional[] = {"INPUT", "TRAIN", "TEST", NULL};
 static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "another seed, another split"},
+    HEADER_OPTION,
     {"no-header", NULL, NULL, "the first line is a row"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job split_dataset_job = {
     .name = "split-dataset",
     .summary = "cut a table into two by chance",
-    .help = "The first line is the header; lines equal to it are dropped. Each other line goes to "
-            "TRAIN or TEST by the seed and its place in the input; both appear together.",
+    .help = "The first line is the header; lines equal to it are dropped, or, with --header, the "
+            "first line of each file. Each other line goes to TRAIN or TEST by the seed and its "
+            "place in the input; both appear together.",
     .positional = positional,
     .options = options,
     .run = split_run};

@@ -86,6 +86,17 @@ enum flow text_source_run(struct glint_task *task, struct glint_slice split,
     return r < 0 ? FLOW_FAIL : flow;
 }
 
+struct glint_rdd *glint_with_header(struct glint_rdd *lines)
+{
+    if (lines == NULL) return rdd_none("withHeader");
+    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
+    if (list == NULL || list->content != INPUT_TEXT || lines->counted)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
+                        "a header is for sources of text lines, before their partitions are known");
+    list->header = lines->header = true;
+    return lines;
+}
+
 int text_source_open(void *state, const struct op_open *o)
 {
     ((struct lines_state *)state)->task = o->task;

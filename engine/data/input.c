@@ -21,7 +21,6 @@ struct walk {
     struct env *env;
     struct input_list *list;
     struct glint_error *error;
-    enum input_content content;
     /* What cannot be used, so far. */
     uint64_t bad_count, bad_shown;
     enum glint_code bad_code;                           /* the first one's */
@@ -113,7 +112,7 @@ static int look_into(struct walk *w, const char *path, bool *gzip)
     int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
     if (file < 0) return bad_call(w, file, "open", path);
     int64_t size = 0;
-    if (w->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
+    if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
     w->env->close(w->env, file);
     if (size < 0) return bad_call(w, (int)size, "read", path);
     *gzip = ends_with(path, ".gz") || format_is_gzip(head, (uint64_t)size);
@@ -385,7 +384,8 @@ int input_list_make(struct env *env, const char *paths, enum input_content conte
                     struct input_list *out, struct glint_error *error)
 {
     assert(out->count == 0 && out->files == NULL);
-    struct walk w = {.env = env, .list = out, .error = error, .content = content};
+    struct walk w = {.env = env, .list = out, .error = error};
+    out->content = content;
     struct env_stat stat;
     const bool one = strchr(paths, ',') == NULL ||
                      env->stat(env, path_local(paths), &stat) == 0; /* a comma in its name */

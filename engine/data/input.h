@@ -8,6 +8,10 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 
+/* What the files are to hold. The first bytes of text are looked at: what is of another format is
+ * refused (data/format.h). */
+enum input_content { INPUT_TEXT, INPUT_BINARY };
+
 struct input_file {
     const char *path; /* in the list's arena */
     uint64_t size;
@@ -15,14 +19,12 @@ struct input_file {
     bool gzip; /* text: the name ends in .gz, or the first bytes say so */
 };
 
-/* What the files are to hold. The first bytes of text are looked at: what is of another format is
- * refused (data/format.h). */
-enum input_content { INPUT_TEXT, INPUT_BINARY };
-
 struct input_list {
     struct input_file *files;
     uint64_t count;
     uint64_t bytes; /* of all files, as they are on disk */
+    enum input_content content;
+    bool header; /* the first line of each file is no row: the caller's choice, for the splits */
     uint64_t capacity;
     struct arena arena;
 };

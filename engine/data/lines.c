@@ -15,11 +15,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TAIL_BYTES      (4 * KIB) /* read behind a piece, for the end of its last line */
-#define FRONT_BYTES     (64 * KIB)
-#define ALIGN           64u
-#define INDEX_WORDS     (BATCH_ROWS_MAX + NEWLINES_SLACK)
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define TAIL_BYTES  (4 * KIB) /* read behind a piece, for the end of its last line */
+#define FRONT_BYTES (64 * KIB)
+#define ALIGN       64u
+#define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
 
 static uint64_t align_up(uint64_t n)
 {
@@ -131,7 +130,8 @@ static int finish_piece(struct lines *l)
     return 0;
 }
 
-/* Finds the piece's first line behind the byte before it; none may begin in this piece. */
+/* Finds the piece's first line behind the byte before it, or behind the header; none may begin in
+ * this piece. */
 static int skip_to_line(struct lines *l)
 {
     for (;;) {
@@ -174,9 +174,11 @@ static int begin_piece(struct lines *l)
     if (l->source.ended) return 0;
     r = fill(l);
     if (r == 0 && piece->gzip) r = refuse_content(l);
-    const uint64_t mark = sizeof BYTE_ORDER_MARK - 1;
-    if (r == 0 && l->fill >= mark && memcmp(l->buffer, BYTE_ORDER_MARK, mark) == 0) l->line = mark;
-    return r;
+    if (r != 0) return r;
+    if (piece->header) return skip_to_line(l);
+    const uint64_t mark = BYTE_ORDER_MARK_SIZE;
+    if (l->fill >= mark && memcmp(l->buffer, BYTE_ORDER_MARK, mark) == 0) l->line = mark;
+    return 0;
 }
 
 /* A batch whose value column stands in buffer[at, at + size), with its rows from l->line on. */

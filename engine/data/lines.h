@@ -1,10 +1,10 @@
 /* The lines of a split, in batches that point into the block that was read.
  *
  * A line ends with LF or CR LF, or at the end of the file; a byte order mark at a file's start is
- * dropped; all other bytes are kept as they are. A line belongs to the piece in which its first
- * byte stands, so a reader goes on behind its piece to end its last line, and begins one byte early
- * to see whether a line starts there. Newlines are found 64 bytes at a time and their offsets are
- * stored without a branch per line. */
+ * dropped, and so is a header; all other bytes are kept as they are. A line belongs to the piece in
+ * which its first byte stands, so a reader goes on behind its piece to end its last line, and
+ * begins one byte early to see whether a line starts there. Newlines are found 64 bytes at a time
+ * and their offsets are stored without a branch per line. */
 #ifndef GLINT_DATA_LINES_H
 #define GLINT_DATA_LINES_H
 
@@ -12,6 +12,9 @@
 #include "engine/data/source.h"
 #include "engine/data/split.h"
 #include "engine/data/task.h"
+
+#define BYTE_ORDER_MARK      "\xef\xbb\xbf"
+#define BYTE_ORDER_MARK_SIZE 3u
 
 struct lines {
     struct glint_task *task;

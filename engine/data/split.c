@@ -16,6 +16,7 @@ struct plan {
     uint32_t *starts;
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* of the split at hand */
+    bool header;
 };
 
 /* `items` with room for one more; NULL and the error set without memory. */
@@ -59,7 +60,8 @@ static int add_piece(struct plan *p, const struct input_file *file, uint64_t off
                                                  .length = length,
                                                  .file_size = file->size,
                                                  .mtime_ns = file->mtime_ns,
-                                                 .gzip = file->gzip};
+                                                 .gzip = file->gzip,
+                                                 .header = p->header && offset == 0};
     return 0;
 }
 
@@ -140,7 +142,7 @@ static int add_files(const struct input_list *list, uint64_t split_bytes, struct
                      struct glint_error *error,
                      int (*add)(struct plan *p, const struct input_file *file))
 {
-    struct plan p = {.error = error, .split_bytes = split_bytes};
+    struct plan p = {.error = error, .split_bytes = split_bytes, .header = list->header};
     if (split_bytes == 0) p.split_bytes = default_split_bytes(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
@@ -234,12 +236,13 @@ int splits_make_lines(struct env *env, const struct input_list *list, uint64_t l
                       struct splits *out, struct glint_error *error)
 {
     assert(lines > 0);
-    struct plan p = {.error = error};
+    struct plan p = {.error = error, .header = list->header};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
         struct cutter c = {.plan = &p, .file = &list->files[i], .lines = lines, .left = lines};
+        c.left += list->header && lines < UINT64_MAX;
         if (c.file->size > 0) r = cut_lines(&c, env, block, index);
     }
     if (r == 0) r = finish(&p, out);

@@ -16,6 +16,7 @@ struct split_piece {
     uint64_t file_size;      /* on disk, when the splits were made; > 0 */
     int64_t mtime_ns;
     bool gzip;
+    bool header; /* the first line is no row; with offset 0 only */
 };
 
 struct split {
@@ -38,13 +39,15 @@ int splits_make(const struct input_list *list, uint64_t split_bytes, struct spli
 /* As splits_make, but no file is cut: for formats that can only be read from their beginning. */
 int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                       struct glint_error *error);
-/* `lines` lines in each split, counted anew in each file; reads all input once. In a gzip file each
- * piece has to decompress what stands before it. Also INPUT_* and GZIP_*. */
+/* `lines` lines in each split, counted anew in each file, a header not among them; reads all input
+ * once. In a gzip file each piece has to decompress what stands before it. Also INPUT_* and GZIP_*.
+ */
 int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,
                       struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);
 
-/* As msgpack: [[path, offset, length, file_size, mtime_ns, gzip], ...]. False without memory. */
+/* As msgpack: [[path, offset, length, file_size, mtime_ns, flags], ...]; flags: 1 gzip, 2 header.
+ * False without memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Checks everything; `out` lives in `arena`, nothing in it points into `bytes`. 0, or PROTOCOL,
  * NO_MEMORY. */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define PIECE_FIELDS 6
+#define FLAG_GZIP    1u
+#define FLAG_HEADER  2u
 
 bool split_encode(const struct split *split, struct buffer *out)
 {
@@ -23,7 +25,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->length);
         pack_u64(&p, piece->file_size);
         pack_i64(&p, piece->mtime_ns);
-        pack_u64(&p, piece->gzip);
+        pack_u64(&p, (piece->gzip ? FLAG_GZIP : 0) | (piece->header ? FLAG_HEADER : 0));
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -40,10 +42,12 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->length = unpack_u64(&fields, UINT64_MAX);
     out->file_size = unpack_u64(&fields, INT64_MAX);
     out->mtime_ns = unpack_i64(&fields);
-    out->gzip = unpack_u64(&fields, 1) != 0;
+    const uint64_t flags = unpack_u64(&fields, FLAG_GZIP | FLAG_HEADER);
+    out->gzip = (flags & FLAG_GZIP) != 0;
+    out->header = (flags & FLAG_HEADER) != 0;
     if (!unpack_done(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
-    if (out->offset > most) return 0;
+    if (out->offset > most || (out->header && out->offset > 0)) return 0;
     if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;
     const size_t size = strlen(path) + 1;
     char *copy = arena_alloc(arena, size);

@@ -72,6 +72,14 @@ void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity
     out[used] = '\0';
 }
 
+/* A source whose files begin with a line that is no row. */
+static bool has_header(const struct glint *g, uint32_t id)
+{
+    const struct glint_rdd *rdd = g->rdds;
+    while (rdd != NULL && rdd->id != id) rdd = rdd->next;
+    return rdd != NULL && rdd->header;
+}
+
 static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t number,
                           uint32_t tasks, struct glint_rdd *top)
 {
@@ -88,6 +96,8 @@ static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t 
                                  reads                    ? " (read)"
                                  : n->op->kind == OP_WIDE ? " (write)"
                                                           : "");
+        if (has_header(g, n->rdd))
+            used += (size_t)snprintf(line + used, sizeof line - used, " (without headers)");
         if (n->fn != NULL && used < sizeof line)
             used += (size_t)snprintf(line + used, sizeof line - used, " %s", n->fn->name);
         if (n->op->kind == OP_WIDE && root && used < sizeof line)

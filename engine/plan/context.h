@@ -37,6 +37,7 @@ struct glint_rdd {
     struct glint_slice args, params; /* msgpack */
     struct wide wide;
     uint64_t input_bytes;             /* of all sources that it descends from, each once */
+    bool header;                      /* of a source: the first line of each file is no row */
     const struct source_set *sources; /* NULL: none has bytes; a source's own: when first needed */
     /* Sources. */
     void *source; /* the operator's; freed with source_free */

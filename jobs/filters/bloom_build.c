@@ -170,7 +170,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
         fields_options(g, args, &p.fields) != 0 ||
         choose_coding(&p, glint_job_option(args, "coding")) != 0)
         return glint_error(g)->code;
-    struct glint_rdd *lines = glint_text_file(g, p.paths[1]);
+    struct glint_rdd *lines = fields_text_file(g, p.paths[1], &p.fields);
     int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, lines);
     struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;

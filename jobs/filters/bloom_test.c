@@ -394,7 +394,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     if (sizes_probability(g, paths[0], &c.probability) != 0 ||
         fields_options(g, args, &fields) != 0)
         return glint_error(g)->code;
-    struct glint_rdd *lines = glint_text_file(g, paths[1]);
+    struct glint_rdd *lines = fields_text_file(g, paths[1], &fields);
     /* One bit per id, for now: the filters say how they were sized. */
     struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
     int r = sizes_read(g, paths[3], &fields, &sizing, &sizes);

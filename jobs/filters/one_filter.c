@@ -138,7 +138,7 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
     if (r == 0) r = one_filter_sizes(glint_context(sample), choice, n, &out->sizes);
     if (r != 0) return r;
     struct glint *g = glint_context(sample);
-    struct glint_rdd *lines = glint_text_file(g, path); /* the splits of `sample` are settled */
+    struct glint_rdd *lines = fields_text_file(g, path, fields); /* those of `sample` are cut */
     if (lines == NULL) return glint_error(g)->code;
     lines = glint_with_split_bytes(lines, FEW * bloom_split_bytes(&out->sizes));
     enum bloom_way way = bloom_way_choose(g, &out->sizes, glint_partitions(lines));

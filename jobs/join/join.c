@@ -45,6 +45,7 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     static const char *const columns[] = {"left-key-column", "right-key-column"};
     static const char *const kinds[] = {"left-key", "right-key"};
     static const char *const delimiters[] = {"left-delimiter", "right-delimiter"};
+    static const char *const headers[] = {"left-header", "right-header"};
     static const char *const kind_names[] = {"text", "int"};
     struct fields *f = &j->fields[side];
     int kind;
@@ -53,6 +54,8 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     if (name_option(j, args, kinds[side], kind_names, 2, "text or int", &kind) != 0)
         return glint_error(j->g)->code;
     f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
+    f->header =
+        glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
     return fields_delimiter(j->g, args, delimiters[side], &f->delimiter);
 }
 
@@ -77,7 +80,7 @@ static int join_options(struct join *j, const struct glint_job_args *args)
 
 struct glint_rdd *join_lines(const struct join *j, enum join_side side)
 {
-    return glint_text_file(j->g, j->paths[side]);
+    return fields_text_file(j->g, j->paths[side], &j->fields[side]);
 }
 
 struct glint_args *join_args(const struct join *j, enum join_side side)
@@ -304,6 +307,9 @@ static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
     {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by the files' bytes"},
+    {"header", NULL, NULL, "both sides: the first line of each input file is no row"},
+    {"left-header", NULL, NULL, "LEFT only"},
+    {"right-header", NULL, NULL, "RIGHT only"},
     {"left-key-column", "N", "1", "column of LEFT's key, from 1"},
     {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},
     {"left-key", "text|int", "text", "what LEFT's key column holds"},

@@ -231,7 +231,7 @@ static int make_filter(struct glint *g, const struct glint_job_args *args, const
     struct one_filter choice;
     if (filters != NULL) return built_filter_read(g, filters, out);
     if (one_filter_options(g, args, &choice) != 0) return glint_error(g)->code;
-    struct glint_rdd *sample = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *sample = fields_text_file(g, args->positional[0], fields);
     return built_filter_make(sample, fields, args->positional[0], &choice, out);
 }
 
@@ -247,7 +247,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
                            filters != NULL ? "--filters has the filter, so there is no SAMPLE"
                                            : "there is neither a SAMPLE nor --filters");
     if (fields_id_options(g, args, &fields) != 0) return glint_error(g)->code;
-    struct glint_rdd *lines = glint_text_file(g, paths[0]);
+    struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
     if (r == 0) r = make_filter(g, args, filters, &fields, &filter);
     if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter, paths[1]);

@@ -45,7 +45,7 @@ static int count_rows(struct comparison *c)
     struct glint_args *columns = glint_args(c->g);
     fields_args(columns, &c->fields);
     const bool text = fields_key_type(&c->fields) == GLINT_TEXT;
-    struct glint_rdd *lines = glint_text_file(c->g, c->input);
+    struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
     struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
     return sizes_from_counts(glint_reduce_by_key(ones, "glint.sum_i64", NULL), text, &c->sizes);
 }
@@ -100,7 +100,8 @@ static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloo
 static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
 {
     const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
-    return glint_coalesce(glint_n_line_text_file(c->g, c->input, lines), (uint32_t)mappers);
+    return glint_coalesce(fields_n_line_text_file(c->g, c->input, lines, &c->fields),
+                          (uint32_t)mappers);
 }
 
 /* Of the first p and number of mappers. */

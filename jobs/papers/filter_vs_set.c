@@ -213,8 +213,8 @@ static int gather(struct duel *d, struct glint_rdd *elements, const struct field
     if (r != 0 || strangers == NULL) return r != 0 ? r : check_count(d, input);
     d->first = true;
     d->n = d->elements.count;
-    struct glint_rdd *more = elements_of_lines(glint_text_file(d->g, strangers), fields);
-    r = elements_gather_more(more, &d->elements);
+    struct glint_rdd *more = fields_text_file(d->g, strangers, fields);
+    r = elements_gather_more(elements_of_lines(more, fields), &d->elements);
     if (r != 0 || (d->n > 0 && d->n < d->elements.count)) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE, "give at least one line in each",
                        "%s: %u elements, %s: %u", input, d->n, strangers, d->elements.count - d->n);
@@ -236,7 +236,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
     if (times == NULL) d.rounds.count = 0; /* nobody would see them */
-    struct glint_rdd *elements = elements_of_lines(glint_text_file(g, paths[0]), &fields);
+    struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);
     if (elements == NULL) return glint_error(g)->code;
     if (glint_explaining(g)) return glint_save_as_text_file(elements, paths[1]);
     d.seeded = choice.seeded;

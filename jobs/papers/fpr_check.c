@@ -130,7 +130,7 @@ static int check_run(struct check *c, const struct glint_job_args *args)
         text_table_add(&c->keys,
                        "key\tp\tsample\tn\tm\tk\ttested\tfalse positives\trate\tfrom bits\t"
                        "textbook");
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *lines = fields_text_file(g, args->positional[0], &c->trial.fields);
     int r = glint_error(g)->code;
     for (int64_t sample = 0; r == 0 && sample < c->samples; sample++) {
         r = run_sample(c, lines, weights, sample, args->positional[1]);
@@ -178,9 +178,7 @@ const struct glint_job fpr_check_job = {
             "standard deviation over "
             "the samples beside the one that chance alone would give, the rate "
             "that the filters' "
-            "bits predict, and the textbook's, (1 - e^(-kn/m))^k. A header "
-            "line is a bad row: "
-            "--bad-rows skip.",
+            "bits predict, and the textbook's, (1 - e^(-kn/m))^k.",
     .positional = positional,
     .options = options,
     .run = fpr_check_run};

@@ -72,8 +72,8 @@ static int run_all(struct trial *t, const struct list_schemes *schemes, const st
                    const char *const *paths)
 {
     struct text_table table = {.g = t->g};
-    struct glint_rdd *train = glint_text_file(t->g, paths[0]);
-    struct glint_rdd *test = glint_text_file(t->g, paths[1]);
+    struct glint_rdd *train = fields_text_file(t->g, paths[0], &t->fields);
+    struct glint_rdd *test = fields_text_file(t->g, paths[1], &t->fields);
     int r = trial_count(t, train);
     text_table_add(&table, "%s", columns);
     bool explain = glint_explaining(t->g);

@@ -7,6 +7,7 @@
  * cluster; an input that is cut in another way (--split-size) gives another one. */
 #include "jobs/generate/draw.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/fields.h"
 
 #include <assert.h>
 
@@ -66,12 +67,14 @@ static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
     glint_args_i64(choice, "gap", glint_job_i64(g, args, "gap", 1, INT64_MAX));
     glint_args_i64(choice, "seed", glint_job_i64(g, args, "seed", 0, INT64_MAX));
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    if (glint_job_option(args, "header") != NULL) lines = glint_with_header(lines);
     glint_save_as_text_file(glint_filter(lines, "gap_sample.keep", choice), args->positional[1]);
     return glint_error(g)->code;
 }
 
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
+    HEADER_OPTION,
     {"gap", "G", "10", "the greatest gap; lines are (G + 1) / 2 apart on average"},
     {"seed", "N", "42", "another seed, another sample"},
     {NULL, NULL, NULL, NULL}};

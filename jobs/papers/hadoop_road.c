@@ -202,7 +202,7 @@ struct road {
 
 static struct glint_rdd *read_lines(const struct road *o, const char *path)
 {
-    return glint_n_line_text_file(o->g, path, (uint64_t)o->lines);
+    return fields_n_line_text_file(o->g, path, (uint64_t)o->lines, &o->fields);
 }
 
 /* A reduce task holds one filter, and a copy as the value that is shuffled to the tester. */

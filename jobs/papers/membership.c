@@ -227,7 +227,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     if (fields_options(g, args, &fields) != 0 || members_option(g, args, &members) != 0)
         return glint_error(g)->code;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
-    struct glint_rdd *lines = glint_text_file(g, paths[0]);
+    struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     struct glint_shape shape = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *filters = glint_msgpack_file(g, paths[1], shape);
     int r = sizes_from_filters(filters, text, paths[1], &o.sizes);

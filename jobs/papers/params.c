@@ -180,7 +180,7 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     glint_args_i64(sizing, "text", text);
     glint_args_f64(sizing, "p", p.items[0]);
 
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *lines = fields_text_file(g, args->positional[0], &fields);
     struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
     struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
     const char *file = glint_job_option(args, "p-file");

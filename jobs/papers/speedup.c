@@ -43,7 +43,7 @@ static struct glint_rdd *chain(const struct race *c, enum work work, struct glin
 /* Splits as large as the parts should be, and no more parts than that. */
 static struct glint_rdd *cut(const struct race *c, int64_t parts)
 {
-    struct glint_rdd *lines = glint_text_file(c->g, c->input);
+    struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
     if (lines == NULL) return NULL;
     const uint64_t bytes = glint_input_bytes(lines) / (uint64_t)parts + 1;
     return glint_coalesce(glint_with_split_bytes(lines, bytes), (uint32_t)parts);
@@ -106,14 +106,19 @@ static void time_loop(struct race *c, const struct elements *lines,
     add_line(c, LOOP, c->slots.items[0], admitted, &wall, &cpu);
 }
 
+static int gather_file(const struct race *c, const char *paths, struct elements *out)
+{
+    struct glint_rdd *lines = fields_text_file(c->g, paths, &c->fields);
+    return elements_gather(elements_of_lines(lines, &c->fields), out);
+}
+
 /* The sequential program: no tasks, no reading, a filter of its own. */
 static int measure_loop(struct race *c, const char *sample)
 {
     struct elements members, lines = {.count = 0};
     struct bloom_filter filter = {.bits = NULL};
-    int r = elements_gather(elements_of_lines(glint_text_file(c->g, sample), &c->fields), &members);
-    if (r == 0)
-        r = elements_gather(elements_of_lines(glint_text_file(c->g, c->input), &c->fields), &lines);
+    int r = gather_file(c, sample, &members);
+    if (r == 0) r = gather_file(c, c->input, &lines);
     if (r == 0) {
         enum bloom_result result = bloom_init(&filter, &c->sample.sizes.params[0]);
         if (result != BLOOM_OK) r = sizes_fail(c->g, result, sample);
@@ -140,7 +145,8 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
                     bool loop)
 {
     struct glint *g = c->g;
-    struct glint_rdd *sample = glint_text_file(g, paths[0]), *input = glint_text_file(g, paths[1]);
+    struct glint_rdd *sample = fields_text_file(g, paths[0], &c->fields);
+    struct glint_rdd *input = fields_text_file(g, paths[1], &c->fields);
     int r = one_filter_count(input, &c->fields, paths[1], &c->rows);
     if (r == 0) r = one_filter_sizes(g, choice, c->rows, &c->sizes);
     if (r == 0) r = bloom_check_memory(g, &c->sizes);

@@ -23,6 +23,7 @@ static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_arg
 {
     const char *name = glint_job_option(args, "element");
     struct glint_rdd *pairs = glint_key_value_text_file(g, args->positional[0], separator);
+    if (glint_job_option(args, "header") != NULL) glint_with_header(pairs);
     if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
     if (strcmp(name, "key") == 0) return glint_keys(pairs);
     if (strcmp(name, "value") == 0) return glint_values(pairs);
@@ -61,6 +62,7 @@ const struct glint_module union_module = {"union", functions};
 
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
+    HEADER_OPTION,
     {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, cut at the first one"},
     {"element", "key|value", "key", "what of a line is put in"},
     {"n", "N", NULL, "elements that the filter is made for (counted first)"},

@@ -250,6 +250,7 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, struct
     out->id_column = (uint32_t)glint_job_i64(g, args, "id-column", 1, FIELDS_COLUMN_MAX) - 1;
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
+    out->header = glint_job_option(args, "header") != NULL;
     return fields_delimiter(g, args, "delimiter", &out->delimiter);
 }
 
@@ -269,6 +270,19 @@ int fields_options(struct glint *g, const struct glint_job_args *args, struct fi
         glint_abort(g, GLINT_E_BAD_VALUE, "rating, text, int or none",
                     "--key \"%s\" is no kind of key", key);
     return glint_error(g)->code;
+}
+
+struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
+{
+    struct glint_rdd *lines = glint_text_file(g, paths);
+    return f->header ? glint_with_header(lines) : lines;
+}
+
+struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
+                                          const struct fields *f)
+{
+    struct glint_rdd *rows = glint_n_line_text_file(g, paths, lines);
+    return f->header ? glint_with_header(rows) : rows;
 }
 
 struct fields fields_of_lines(void)

@@ -26,6 +26,7 @@ struct fields {
     uint32_t id_column, key_column; /* from 0 */
     uint8_t delimiter;
     enum fields_key key;
+    bool header;                        /* the first line of each file is no row; driver */
     bool ids;                           /* the caller reads id_start and id_end */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The rows parsed last, dense: bad ones that were skipped are left out. */
@@ -39,9 +40,15 @@ struct fields {
     uint32_t id_end[FIELDS_ROWS_MAX + FIELDS_SLACK];
 };
 
+/* Every job that reads rows has it. */
+#define HEADER_OPTION                                                                              \
+    {                                                                                              \
+        "header", NULL, NULL, "the first line of each input file names the columns: no row"        \
+    }
+
 /* Options that every job over tables has: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    {"id-column", "N", "1", "column of the id, from 1"},                                           \
+    HEADER_OPTION, {"id-column", "N", "1", "column of the id, from 1"},                            \
         {"key-column", "N", "2", "column of the key, from 1"},                                     \
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
@@ -52,7 +59,7 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    {"id-column", "N", "1", "column of the id, from 1"},                                           \
+    HEADER_OPTION, {"id-column", "N", "1", "column of the id, from 1"},                            \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
@@ -63,6 +70,10 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, struct
 /* One option that is a delimiter. 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out);
+/* The rows of files, as lines: without headers, where the options say so. */
+struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
+struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
+                                          const struct fields *f);
 /* Ids that are whole lines, whatever stands in them. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);

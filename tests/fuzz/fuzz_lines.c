@@ -1,5 +1,5 @@
-/* Any bytes, cut into splits at any size, give the lines of a naive splitter; the vector forms and
- * the portable one agree. */
+/* Any bytes, cut into splits at any size, with a header or without, give the lines of a naive
+ * splitter; the vector forms and the portable one agree. */
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 
@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memory_env_init(&memory, data + 4, size - 4);
     memory.read_max = data[3];
     struct input_file file = {.path = "fuzz", .size = memory.size};
-    const struct input_list input = {.files = &file, .count = 1, .bytes = file.size};
+    const bool header = data[2] >= 128;
+    const struct input_list input = {
+        .files = &file, .count = 1, .bytes = file.size, .header = header};
     const struct task_options options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT};
     struct glint_task task = {.env = &memory.env, .options = &options};
     struct splits splits = {.items = NULL};
@@ -24,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < splits.count; i++)
         if (read_split(&task, &splits.items[i], index, memory.data, &got) != 0) abort();
     naive_lines(memory.data, memory.size, &wanted);
+    if (header) line_list_drop_first(&wanted);
     if (got.size != wanted.size) abort();
     if (got.size > 0 && memcmp(got.data, wanted.data, got.size) != 0) abort();
     if (task.counters.values[COUNT_BYTES_READ] != (int64_t)memory.size) abort();

@@ -10,11 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_piece(const struct split_piece *a, const struct split_piece *b)
 {
     const bool whole = a->length == SPLIT_TO_END;
+    if (a->header && a->offset > 0) abort();
     if (a->path[0] == '\0' || a->length == 0 || (whole && !a->gzip)) abort();
     if (!whole && a->offset + a->length < a->offset) abort();
     if (!a->gzip && a->offset + a->length > a->file_size) abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
-        a->file_size != b->file_size || a->mtime_ns != b->mtime_ns || a->gzip != b->gzip)
+        a->file_size != b->file_size || a->mtime_ns != b->mtime_ns || a->gzip != b->gzip ||
+        a->header != b->header)
         abort();
 }
 

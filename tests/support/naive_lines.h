@@ -26,6 +26,17 @@ static inline void naive_lines(const uint8_t *data, uint64_t size, struct buffer
     if (line < size) line_list_add(list, data + line, size - line);
 }
 
+/* The lines behind a header, which is the first one. */
+static inline void line_list_drop_first(struct buffer *list)
+{
+    uint64_t size = 0;
+    if (list->size == 0) return;
+    memcpy(&size, list->data, sizeof size);
+    size += sizeof size;
+    memmove(list->data, list->data + size, list->size - size);
+    list->size -= size;
+}
+
 /* Each row ends with one LF, and the next one begins there. */
 static inline bool rows_are_lines(const struct glint_column *c, uint32_t rows)
 {

@@ -60,6 +60,7 @@ static int each_row(void *arg, const struct glint_record *record)
       glint_repartition_and_sort_within_partitions(NULL, 3, true))                                 \
     X("repartition", glint_repartition(NULL, 3))                                                   \
     X("coalesce", glint_coalesce(NULL, 3))                                                         \
+    X("withHeader", glint_with_header(NULL))                                                       \
     X("withPartitions", glint_with_partitions(NULL, 3))                                            \
     X("withSplitBytes", glint_with_split_bytes(NULL, 3))
 

@@ -156,6 +156,89 @@ Test(sources, empty_and_missing)
     plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
 }
 
+/* ---- Headers */
+
+static struct glint_rdd *make_headed(struct glint *g, void *arg)
+{
+    return glint_with_header(glint_text_file(g, arg));
+}
+
+static struct glint_rdd *make_headed_pairs(struct glint *g, void *arg)
+{
+    return glint_with_header(glint_key_value_text_file(g, arg, '='));
+}
+
+static struct glint_rdd *make_headed_n_line(struct glint *g, void *arg)
+{
+    struct glint_rdd *lines = glint_with_header(glint_n_line_text_file(g, arg, 2));
+    return glint_map_partitions_with_index(lines, "test.with_index", NULL);
+}
+
+/* Three files, one of which is nothing but its header; rows may look like headers. */
+Test(sources, headers)
+{
+    static const char *const files[] = {"h=v\na=1\nh=v\nb=2\nc=3", "h=v", "h=v\nd=4\n"};
+    static const char *const rows[] = {"a=1", "h=v", "b=2", "c=3", "d=4"};
+    static const uint64_t split_bytes[] = {0, 1, 2, 3, 5, 8, 13, 100};
+    struct table lines = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table pairs = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table indexed = {.shape = {GLINT_I64, GLINT_TEXT}};
+    static const int64_t where[] = {0, 0, 1, 1, 3};
+    char paths[4 * PATH_BYTES] = "", path[PATH_BYTES];
+    for (int i = 0; i < 3; i++) {
+        const char name[] = {(char)('x' + i), '\0'};
+        scratch_write(name, files[i], strlen(files[i]));
+        snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "%s%s", i > 0 ? "," : "",
+                 scratch_path(name, path));
+    }
+    for (int i = 0; i < 5; i++) {
+        table_add(&lines, none(), text(rows[i]));
+        table_add(&pairs, bytes(rows[i], 1), text(rows[i] + 2));
+    }
+    for (int i = 0, p = 0; p < 4; p++) {
+        for (; i < 5 && where[i] == p; i++) table_add(&indexed, number(p), text(rows[i]));
+        table_add(&indexed, number(p), text("end"));
+    }
+    for (size_t i = 0; i < sizeof split_bytes / sizeof *split_bytes; i++) {
+        const struct world base = {.split_bytes = split_bytes[i]};
+        plan_expect(make_headed, paths, &base, &lines);
+        plan_expect(make_headed_pairs, paths, &base, &pairs);
+        plan_expect(make_headed_n_line, paths, &base, &indexed);
+    }
+    table_free(&lines);
+    table_free(&pairs);
+    table_free(&indexed);
+}
+
+static struct glint_rdd *make_headed_too_late(struct glint *g, void *arg)
+{
+    struct glint_rdd *lines = glint_text_file(g, arg);
+    cr_expect_gt(glint_partitions(lines), 0);
+    return glint_with_header(lines);
+}
+
+static struct glint_rdd *make_headed_map(struct glint *g, void *arg)
+{
+    return glint_with_header(
+        glint_map_partitions_with_index(glint_text_file(g, arg), "test.with_index", NULL));
+}
+
+static struct glint_rdd *make_headed_msgpack(struct glint *g, void *arg)
+{
+    return glint_with_header(
+        glint_msgpack_file(g, arg, (struct glint_shape){GLINT_NONE, GLINT_I64}));
+}
+
+Test(sources, what_has_no_header)
+{
+    char path[PATH_BYTES];
+    scratch_write("file", "\x01", 1);
+    scratch_path("file", path);
+    plan_expect_error(make_headed_too_late, path, NULL, GLINT_E_PLAN_ARGUMENT, "textFile");
+    plan_expect_error(make_headed_map, path, NULL, GLINT_E_PLAN_ARGUMENT, "mapPartitions");
+    plan_expect_error(make_headed_msgpack, path, NULL, GLINT_E_PLAN_ARGUMENT, "msgpackFile");
+}
+
 /* ---- parallelize */
 
 struct parallel {
