@@ -218,6 +218,9 @@ int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *r
 /* The same with a code of its own, and what the error shows instead of the row (NULL: the row). */
 int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
                      const char *reason, const char *shown);
+/* An error about a row, never skipped: file:line, the reason, the row. `hint` may be NULL. */
+int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                   const char *hint, const char *reason);
 /* A counter by name (an accumulator in Spark's words): its number for glint_count. Only the first
  * successful attempt of each task counts. Ask once, in open. */
 int glint_counter(struct glint_task *task, const char *name);
@@ -307,6 +310,10 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
+
+/* The first line of a source's first file that has any, up to 4 KiB of it, for a look before the
+ * plan is made. Empty: there is none, or it cannot be read. Memory of the context. */
+struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is a registered name, of the form in brackets. */
 

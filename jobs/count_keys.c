@@ -74,6 +74,7 @@ static int count_run(struct glint *g, const struct glint_job_args *args)
     const char *count_one = names[fields_key_type(&fields) == GLINT_TEXT][each];
 
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &fields);
+    fields_check_delimiter(lines, args->positional[0], &fields, "delimiter");
     struct glint_rdd *ones = glint_map(lines, count_one, columns);
     struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
     glint_save_as_text_file(counts, args->positional[1]);

@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#define FIRST_LINE_BYTES (4 * KIB)
+
 static void list_free(void *source)
 {
     input_list_fini(source);
@@ -84,6 +86,19 @@ enum flow text_source_run(struct glint_task *task, struct glint_slice split,
     }
     lines_close(&lines);
     return r < 0 ? FLOW_FAIL : flow;
+}
+
+struct glint_slice glint_first_line(const struct glint_rdd *lines)
+{
+    const struct glint_slice none = {NULL, 0};
+    if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return none;
+    const struct input_list *list = lines->source;
+    uint64_t first = 0;
+    while (first < list->count && list->files[first].size == 0) first++;
+    if (first == list->count) return none;
+    uint8_t line[FIRST_LINE_BYTES];
+    const uint64_t size = lines_first(lines->g->config.env, &list->files[first], line, sizeof line);
+    return context_copy(lines->g, (struct glint_slice){line, size});
 }
 
 struct glint_rdd *glint_with_header(struct glint_rdd *lines)

@@ -45,4 +45,9 @@ void lines_close(struct lines *l);
  * to there: for error messages. -1 where it cannot be read any more. */
 int64_t lines_number_at(struct env *env, const char *path, bool compressed, uint64_t offset);
 
+/* The file's first line, decompressed and without its end, in out[0, capacity): its beginning where
+ * it is longer. How many bytes; 0 also where the file cannot be read. */
+uint64_t lines_first(struct env *env, const struct input_file *file, uint8_t *out,
+                     uint64_t capacity);
+
 #endif

@@ -149,6 +149,25 @@ static int skip_bad_row(struct glint_task *task, const char *reason)
     return 0;
 }
 
+/* `shown` stands for the row; NULL: the row itself. */
+static int fail_at(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                   const char *hint, const char *reason, const char *shown)
+{
+    if (task->error.code != GLINT_OK) return task->error.code;
+    char place[512], whole[256];
+    task_locate(task, row.data, place, sizeof place);
+    show_row(row, whole, sizeof whole);
+    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason,
+                      shown != NULL ? shown : whole);
+}
+
+int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                   const char *hint, const char *reason)
+{
+    assert(code < 0);
+    return fail_at(task, code, row, hint, reason, NULL);
+}
+
 int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
                      const char *reason, const char *shown)
 {
@@ -163,12 +182,7 @@ int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint
         hint = "raise --max-bad-rows, or look at the input";
         code = GLINT_E_TOO_MANY_BAD_ROWS;
     }
-    if (task->error.code != GLINT_OK) return task->error.code;
-    char place[512], whole[256];
-    task_locate(task, row.data, place, sizeof place);
-    show_row(row, whole, sizeof whole);
-    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason,
-                      shown != NULL ? shown : whole);
+    return fail_at(task, code, row, hint, reason, shown);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)

@@ -28,6 +28,7 @@ static const char *const type_names[JOIN_TYPES] = {"inner", "left", "right",
                                                    "full",  "semi", "anti"};
 static const char *const method_names[JOIN_METHODS] = {"shuffle", "broadcast", "bloom", "auto"};
 static const char *const side_names[JOIN_SIDES] = {"left", "right"};
+static const char *const delimiters[JOIN_SIDES] = {"left-delimiter", "right-delimiter"};
 
 /* ---- Options */
 
@@ -44,7 +45,6 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
 {
     static const char *const columns[] = {"left-key-column", "right-key-column"};
     static const char *const kinds[] = {"left-key", "right-key"};
-    static const char *const delimiters[] = {"left-delimiter", "right-delimiter"};
     static const char *const headers[] = {"left-header", "right-header"};
     static const char *const kind_names[] = {"text", "int"};
     struct fields *f = &j->fields[side];
@@ -263,8 +263,11 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
 {
     uint64_t bytes[JOIN_SIDES];
     struct key_filter filter = {.keys = 0};
-    for (int side = 0; side < JOIN_SIDES; side++)
-        bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
+    for (int side = 0; side < JOIN_SIDES; side++) {
+        const struct glint_rdd *lines = join_lines(j, (enum join_side)side);
+        bytes[side] = glint_input_bytes(lines);
+        fields_check_delimiter(lines, j->paths[side], &j->fields[side], delimiters[side]);
+    }
     if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
     j->small = bytes[JOIN_THE_LEFT] < bytes[JOIN_THE_RIGHT] ? JOIN_THE_LEFT : JOIN_THE_RIGHT;
     j->chosen = j->method == JOIN_AUTO;

@@ -3,6 +3,7 @@
 #include "jobs/rows/fields.h"
 
 #include "jobs/rows/fields_kernel.h"
+#include "jobs/rows/fields_quotes.h"
 
 #include <assert.h>
 
@@ -112,7 +113,7 @@ static inline bool find_columns(const struct fields *f, const uint8_t *row, uint
            find_column(row, size, mask, f->delimiter, f->id_column, id);
 }
 
-int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+static int parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id)
 {
     struct span k, i;
@@ -131,13 +132,20 @@ int fields_parse_row(const struct fields *f, struct glint_task *task, struct gli
     return reason == NULL ? 1 : glint_bad_row(task, row, reason);
 }
 
+int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                     union glint_value *key, struct glint_slice *id)
+{
+    int r = f->quotes ? fields_refuse_quoted_row(task, row, f->delimiter) : 0;
+    return r == 0 ? parse_row(f, task, row, key, id) : r;
+}
+
 /* The same into the arrays: 1 stored as row `at`, 0 skipped, or a code. */
 static inline int parse_row_at(struct fields *f, struct glint_task *task, struct glint_slice row,
                                uint32_t at)
 {
     union glint_value key;
     struct glint_slice id;
-    int r = fields_parse_row(f, task, row, &key, &id);
+    int r = parse_row(f, task, row, &key, &id);
     if (r <= 0) return r;
     if (f->key == FIELDS_TEXT) {
         f->text_start[at] = (uint32_t)(key.bytes.data - f->base);
@@ -210,6 +218,8 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
 {
     uint64_t odd[FIELDS_ODD_WORDS] = {0};
     assert(lines->rows <= FIELDS_ROWS_MAX);
+    int r = f->quotes ? fields_refuse_quoted(task, lines, f->delimiter) : 0;
+    if (r != 0) return r;
     f->base = lines->value.base;
     f->size = lines->value.size;
     if (scan_pays(f, &lines->value, lines->rows) && fields_scan(f, &lines->value, lines->rows, odd))
@@ -285,6 +295,27 @@ struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, ui
     return f->header ? glint_with_header(rows) : rows;
 }
 
+void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
+                            const struct fields *f, const char *option)
+{
+    static const struct {
+        char byte;
+        const char *name, *value;
+    } usual[] = {
+        {'\t', "tab", "\\t"}, {',', "comma", ","}, {';', "semicolon", ";"}, {'|', "|", "|"}};
+    if (lines == NULL || f->key != FIELDS_TEXT || f->key_column > 0 || f->id_column > 0) return;
+    const struct glint_slice line = glint_first_line(lines);
+    if (line.size == 0 || memchr(line.data, f->delimiter, line.size) != NULL) return;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        if (memchr(line.data, usual[i].byte, line.size) == NULL) continue;
+        glint_note(glint_context(lines),
+                   "%s: the first line is one column, so keys are whole lines; it has a %s: is it "
+                   "--%s '%s'?",
+                   paths, usual[i].name, option, usual[i].value);
+        return;
+    }
+}
+
 struct fields fields_of_lines(void)
 {
     return (struct fields){.delimiter = '\n', .key = FIELDS_NONE};
@@ -316,6 +347,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->delimiter = (uint8_t)delimiter;
     f->key = (enum fields_key)key;
     f->ids = ids;
+    f->quotes = fields_may_quote(f->delimiter);
     memset(f->number, 0, sizeof f->number); /* what every row has where no key is read */
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
     f->kernel = fields_kernel_best(f);

@@ -28,6 +28,7 @@ struct fields {
     enum fields_key key;
     bool header;                        /* the first line of each file is no row; driver */
     bool ids;                           /* the caller reads id_start and id_end */
+    bool quotes;                        /* a field that begins with one is refused */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The rows parsed last, dense: bad ones that were skipped are left out. */
     uint32_t rows;
@@ -74,6 +75,10 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f);
+/* Notes it where the key is the first column, the first line is of one column, and another
+ * delimiter would cut it: all keys would be whole lines. `option` is the delimiter's. */
+void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
+                            const struct fields *f, const char *option);
 /* Ids that are whole lines, whatever stands in them. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);

@@ -425,3 +425,34 @@ Test(lines, line_numbers)
     }
     end(&f);
 }
+
+static void expect_first(const char *text, uint64_t capacity, const char *wanted)
+{
+    struct fixture f;
+    uint8_t got[64];
+    begin(&f, text, strlen(text));
+    const struct input_file file = {.path = "text", .size = f.memory.size};
+    const uint64_t size = lines_first(&f.memory.env, &file, got, capacity);
+    cr_expect(size == strlen(wanted) && memcmp(got, wanted, size) == 0, "%s: %.*s", text, (int)size,
+              (const char *)got);
+    end(&f);
+}
+
+Test(lines, first_line)
+{
+    expect_first("id\tname\nrow", 64, "id\tname");
+    expect_first("\xef\xbb\xbfid\r\nrow", 64, "id");
+    expect_first("\nrow", 64, "");
+    expect_first("all", 64, "all");
+    expect_first("a long one\n", 4, "a lo");
+    struct fixture f;
+    uint8_t got[64];
+    begin(&f, "row\n", 4);
+    const struct input_file file = {.path = "text", .size = 4};
+    f.memory.error = -EIO;
+    for (f.memory.fail_at = 1; f.memory.fail_at <= 2; f.memory.fail_at++) {
+        f.memory.calls = 0;
+        cr_expect_eq(lines_first(&f.memory.env, &file, got, sizeof got), 0);
+    }
+    end(&f);
+}

@@ -3,6 +3,7 @@
  * sanitizer sees what reads too far. */
 #include "engine/data/task.h"
 #include "jobs/rows/fields_kernel.h"
+#include "jobs/rows/fields_quotes.h"
 #include "tests/support/naive_lines.h"
 #include "tests/support/test_task.h"
 
@@ -291,6 +292,7 @@ static void check_table(const struct shape *s, uint32_t key_column, uint32_t id_
     if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;
     f.id_column = id_column;
+    f.quotes = fields_may_quote(f.delimiter);
     plain_parse(&f);
     for (int level = 0; level < LEVEL_END; level++)
         for (int ids = 0; ids < 2; ids++)

@@ -239,6 +239,27 @@ Test(sources, what_has_no_header)
     plan_expect_error(make_headed_msgpack, path, NULL, GLINT_E_PLAN_ARGUMENT, "msgpackFile");
 }
 
+Test(sources, first_line)
+{
+    char path[3 * PATH_BYTES], second[PATH_BYTES];
+    scratch_write("empty", "", 0);
+    scratch_write("file", "id,name\nrow", 11);
+    scratch_path("empty", path);
+    const size_t n = strlen(path);
+    struct glint *g = world_open(&worlds[0]);
+    cr_expect_eq(glint_first_line(glint_text_file(g, path)).size, 0);
+    snprintf(path + n, sizeof path - n, ",%s", scratch_path("file", second));
+    struct glint_rdd *lines = glint_text_file(g, path);
+    const struct glint_slice line = glint_first_line(lines);
+    cr_expect(line.size == 7 && memcmp(line.data, "id,name", 7) == 0);
+    scratch_remove("file");
+    cr_expect_eq(glint_first_line(lines).size, 0);
+    struct glint_rdd *other = glint_map_partitions_with_index(lines, "test.with_index", NULL);
+    cr_expect_eq(glint_first_line(other).size, 0);
+    cr_expect_eq(glint_first_line(NULL).size, 0);
+    world_close(g, GLINT_OK);
+}
+
 /* ---- parallelize */
 
 struct parallel {

@@ -1,0 +1,31 @@
+/* A look at a file before its lines are read by tasks. What is wrong with the file is theirs to
+ * say. */
+#include "engine/data/lines.h"
+
+#include <assert.h>
+#include <string.h>
+
+uint64_t lines_first(struct env *env, const struct input_file *file, uint8_t *out,
+                     uint64_t capacity)
+{
+    const struct split_piece whole = {.path = file->path,
+                                      .length = SPLIT_TO_END,
+                                      .file_size = file->size,
+                                      .mtime_ns = file->mtime_ns,
+                                      .gzip = file->gzip};
+    struct glint_error ignored = {.code = GLINT_OK};
+    struct source s;
+    assert(capacity > BYTE_ORDER_MARK_SIZE);
+    int64_t n = source_open(&s, env, &whole, 0, &ignored);
+    if (n == 0) n = source_read(&s, out, capacity);
+    source_close(&s);
+    uint64_t size = n > 0 ? (uint64_t)n : 0;
+    if (size >= BYTE_ORDER_MARK_SIZE && memcmp(out, BYTE_ORDER_MARK, BYTE_ORDER_MARK_SIZE) == 0) {
+        size -= BYTE_ORDER_MARK_SIZE;
+        memmove(out, out + BYTE_ORDER_MARK_SIZE, size);
+    }
+    const uint8_t *lf = size > 0 ? memchr(out, '\n', size) : NULL;
+    if (lf == NULL) return size;
+    size = (uint64_t)(lf - out);
+    return size > 0 && out[size - 1] == '\r' ? size - 1 : size;
+}

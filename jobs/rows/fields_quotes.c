@@ -1,0 +1,44 @@
+/* Fields in quotes: between commas or semicolons they are CSV, in which a quoted field may hold
+ * delimiters and line ends. Cutting such a row at each delimiter would give wrong fields without a
+ * word, so a field that begins with a quote ends the job. Quotes elsewhere in a field are data, and
+ * so they are behind tabs and all other delimiters. */
+#include "jobs/rows/fields_quotes.h"
+
+#include <string.h>
+
+#define QUOTE '"'
+
+/* Does a field of the row begin with a quote? */
+static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
+{
+    const uint8_t *at = row.data, *end = row.data + row.size;
+    while (at < end && (at = memchr(at, QUOTE, (size_t)(end - at))) != NULL) {
+        if (at == row.data || at[-1] == delimiter) return true;
+        at++;
+    }
+    return false;
+}
+
+static int refuse(struct glint_task *task, struct glint_slice row)
+{
+    return glint_fail_row(task, GLINT_E_INPUT_FORMAT, row,
+                          "quoted CSV is not read yet: write it with tabs and without quotes "
+                          "first; in text with tabs, quotes are part of the field",
+                          "a field in quotes");
+}
+
+int fields_refuse_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)
+{
+    return row_has_quoted(row, delimiter) ? refuse(task, row) : 0;
+}
+
+int fields_refuse_quoted(struct glint_task *task, const struct glint_batch *lines,
+                         uint8_t delimiter)
+{
+    const struct glint_column *c = &lines->value;
+    if (c->size == 0 || memchr(c->base, QUOTE, c->size) == NULL) return 0;
+    int r = 0;
+    for (uint32_t row = 0; r == 0 && row < lines->rows; row++)
+        r = fields_refuse_quoted_row(task, glint_column_slice(c, row), delimiter);
+    return r;
+}

@@ -1,0 +1,79 @@
+"""Inputs of other formats and with headers: a cluster says and does what one process does."""
+import gzip
+import io
+import json
+import os
+import tarfile
+import unittest
+
+from cluster import ClusterTest
+
+ROWS = b"".join(b"tt%d\t%d.0\t1\n" % (i, i % 10) for i in range(20000))
+
+
+def tar(content):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        entry = tarfile.TarInfo("rows.tsv")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+class Inputs(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        for name in self.executors:
+            self.executor(name)
+
+    def put(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def answer(self, *words):
+        """Exit status, and code and cause of the error."""
+        status, out, err = self.run_glint("submit", "count-keys", "--json", "--split-size", "50K", *words, "out")
+        self.assertNotEqual(out, "", err)
+        error = json.loads(out)["error"]
+        self.assertIsNotNone(error, "it went well")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        return status, error["code"], error["cause"]
+
+    def both(self, code, cause, *words):
+        here = self.answer("--master", "local[2]", *words)
+        self.assertEqual(here[1], code, here)
+        self.assertIn(cause, here[2])
+        self.assertEqual(self.answer("--cluster", self.config, "--executors", "2", *words), here)
+
+    def test_refused_alike(self):
+        zstd = b"\x28\xb5\x2f\xfd\x24\x05" + ROWS
+        for policy in ("fail", "skip"):
+            rows = ("--bad-rows", policy)
+            self.both("E0213", "zstd", self.put("rows.zst", zstd), *rows)
+            self.both("E0213", "NUL", self.put("binary", b"tt1\t\0" + ROWS), *rows)
+            self.both("E0213", "tar archive", self.put("rows.tar.gz", gzip.compress(tar(ROWS))), *rows)
+            quoted = ROWS.replace(b"\t", b",") + b'"tt,1",2.0,1\n'
+            self.both("E0213", "rows.csv:20001: a field in quotes", self.put("rows.csv", quoted), *rows,
+                      "--delimiter", ",")
+        self.both("E0201", "a URL", "s3://bucket/rows.tsv")
+
+    def test_headers(self):
+        names = [self.put("a.tsv", b"id\trating\tvotes\n" + ROWS),
+                 self.put("b", gzip.compress(b"id\trating\tvotes\n" + ROWS)),  # gzip without a name for it
+                 self.put("c.tsv", b"id\trating\tvotes")]
+        whole = self.put("rows.tsv", ROWS + ROWS)
+        for to, *words in (("here", "--master", "local[1]", whole),
+                           ("headed", "--master", "local[2]", "--header", ",".join(names)),
+                           ("cluster", "--cluster", self.config, "--executors", "2", "--header",
+                            "file://" + ",file:".join(names))):
+            status, _, err = self.run_glint("submit", "count-keys", "--split-size", "30K", "--partitions", "3",
+                                            *words, to)
+            self.assertEqual(status, 0, err)
+        self.assertEqual(self.read_output("headed"), self.read_output("here"))
+        self.assertEqual(self.read_output("cluster"), self.read_output("here"))
+
+
+if __name__ == "__main__":
+    unittest.main()
