@@ -37,25 +37,20 @@ void json_close(struct json *j, char bracket)
     j->after_value = true;
 }
 
-static void put_escaped(struct json *j, uint8_t byte)
+static void put_escaped(struct json *j, uint32_t code)
 {
     static const char plain[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: the byte, its letter */
     char text[8];
     for (size_t i = 0; i + 1 < sizeof plain; i += 2) {
-        if (byte != (uint8_t)plain[i]) continue;
+        if (code != (uint8_t)plain[i]) continue;
         text[0] = '\\';
         text[1] = plain[i + 1];
         put(j, text, 2);
         return;
     }
-    bool fits = text_format(text, sizeof text, "\\u%04x", byte);
-    assert(fits);
+    bool fits = text_format(text, sizeof text, "\\u%04x", code);
+    assert(fits); /* all controls are below U+10000 */
     put(j, text, 6);
-}
-
-static bool must_escape(uint8_t byte)
-{
-    return byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
 }
 
 void json_text(struct json *j, const void *data, uint64_t size)
@@ -65,10 +60,11 @@ void json_text(struct json *j, const void *data, uint64_t size)
     const uint8_t *p = data;
     for (uint64_t i = 0; i < size;) {
         unsigned n = utf8_size(p + i, size - i);
+        uint32_t code = utf8_code(p + i, n);
         if (n == 0)
             put(j, "\xef\xbf\xbd", 3);
-        else if (must_escape(p[i]))
-            put_escaped(j, p[i]);
+        else if (code == '"' || code == '\\' || utf8_is_control(code))
+            put_escaped(j, code);
         else
             put(j, p + i, n);
         i += n > 0 ? n : 1;

@@ -221,26 +221,19 @@ size_t text_bytes(char *out, uint64_t bytes)
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%.*f %s", decimals, value, units[unit]);
 }
 
-/* Bytes of the character at `text`, 0 where it is not fit to be shown. */
-static unsigned shown_size(const uint8_t *text)
-{
-    bool control = text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
-    return control ? 0 : utf8_size(text, strlen((const char *)text));
-}
-
 bool text_is_shown(const char *text)
 {
-    const uint8_t *at = (const uint8_t *)text;
-    for (unsigned n; *at != '\0'; at += n)
-        if ((n = shown_size(at)) == 0) return false;
+    const uint8_t *at = (const uint8_t *)text, *end = at + strlen(text);
+    for (unsigned n; at < end; at += n)
+        if ((n = utf8_shown_size(at, (uint64_t)(end - at))) == 0) return false;
     return true;
 }
 
 void text_make_shown(char *text)
 {
-    uint8_t *at = (uint8_t *)text;
-    for (unsigned n; *at != '\0'; at += n)
-        if ((n = shown_size(at)) == 0) {
+    uint8_t *at = (uint8_t *)text, *end = at + strlen(text);
+    for (unsigned n; at < end; at += n)
+        if ((n = utf8_shown_size(at, (uint64_t)(end - at))) == 0) {
             *at = *at == '\n' || *at == '\t' ? ' ' : '?';
             n = 1;
         }

@@ -28,7 +28,7 @@ bool text_parse_bytes(const char *text, uint64_t *out);
 size_t text_bytes(char *out, uint64_t bytes);
 /* Nanoseconds since 1970, UTC, in RFC 3339's form: 2026-11-21T07:00:00.123Z. */
 size_t text_time(char *out, int64_t wall_ns);
-/* UTF-8 without control characters: fit for a terminal and for one line of a log. */
+/* UTF-8 without controls (utf8_shown_size): fit for a terminal and for one line of a log. */
 bool text_is_shown(const char *text);
 /* Makes it so, in place: a new line or a tab becomes a space, what else is not fit '?'. */
 void text_make_shown(char *text);

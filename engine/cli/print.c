@@ -20,23 +20,17 @@ bool print_color_on(enum print_color color)
     return isatty(STDERR_FILENO) == 1;
 }
 
-static bool is_control(const uint8_t *p, unsigned size)
-{
-    if (size == 2) return p[0] == 0xc2 && p[1] < 0xa0; /* C1: terminals obey these too */
-    return size == 1 && (p[0] < 0x20 || p[0] == 0x7f);
-}
-
 void print_safe(FILE *out, const char *text, const char *indent)
 {
     const uint8_t *p = (const uint8_t *)text;
     uint64_t left = strlen(text);
     while (left > 0) {
-        unsigned size = utf8_size(p, left), step = size > 0 ? size : 1;
+        unsigned size = utf8_shown_size(p, left), step = size > 0 ? size : 1;
         assert(step <= left);
         if (*p == '\n') {
             fprintf(out, "\n%s", indent);
-        } else if (size == 0 || is_control(p, size)) {
-            for (unsigned i = 0; i < step; i++) fprintf(out, "\\x%02x", p[i]);
+        } else if (size == 0) {
+            fprintf(out, "\\x%02x", *p);
         } else {
             fwrite(p, 1, size, out);
         }

@@ -2,6 +2,7 @@
  * where the bytes that an id asks for are read; ids stream by; answers are flushed whenever the
  * input pauses, so that the verb can stand in a conversation of pipes. */
 #include "engine/base/env.h"
+#include "engine/base/utf8.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/limits.h"
@@ -91,15 +92,19 @@ static int contains_in_parts(struct query *q, const struct filter_whole *whole, 
     return 1;
 }
 
-/* Commas, control characters and % itself are percent-encoded: a list of keys has one reading. */
+/* Commas, % itself and bytes that a terminal should not get are percent-encoded: a list of keys has
+ * one reading. */
 static void print_key(const struct filter_key *key)
 {
-    for (uint64_t i = 0; i < key->size; i++) {
-        uint8_t byte = (uint8_t)key->text[i];
-        if (byte < 0x20 || byte == 0x7f || byte == ',' || byte == '%')
-            printf("%%%02X", byte);
-        else
-            putchar(byte);
+    const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
+    for (unsigned n; at < end; at += n) {
+        n = utf8_shown_size(at, (uint64_t)(end - at));
+        if (n > 0 && *at != ',' && *at != '%') {
+            fwrite(at, 1, n, stdout);
+        } else {
+            printf("%%%02X", *at);
+            n = 1;
+        }
     }
 }
 

@@ -29,6 +29,14 @@ Test(json, escapes)
     TEXT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
 }
 
+Test(json, controls_beyond_ascii)
+{
+    TEXT("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\"\\u0080\\u009b\\u009f\xc2\xa0\"");
+    TEXT("\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9", "\"\\u202e\\u2066\\u2069\"");
+    TEXT("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c", "\"\\u200e\\u200f\\u061c\"");
+    TEXT("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf", "\"\\u2028\\u2029\xe2\x80\xaf\"");
+}
+
 Test(json, bytes_that_are_no_text)
 {
     TEXT("\xff", "\"" LOST "\"");

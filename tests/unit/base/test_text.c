@@ -237,6 +237,10 @@ Test(text, what_is_fit_to_be_shown)
         {"\xc2\x9b"
          "1m\xc2\xa0",
          "??1m\xc2\xa0"}, /* CSI in two bytes; a no-break space may stay */
+        {"abc\xe2\x80\xaetxt", "abc???txt"}, /* U+202E: the rest would show as "txt" reversed */
+        {"\xe2\x81\xa6\xe2\x80\x8e\xd8\x9c", "????????"},
+        {"\xe2\x80\xa8|\xc2\x85", "???|??"}, /* ends of lines for some readers */
+        {"\xd7\xa9\xe2\x80\x93\xe2\x80\xa7", "\xd7\xa9\xe2\x80\x93\xe2\x80\xa7"},
         {"\xff\xc3", "??"},
         {"\xe2\x82", "??"},
         {"\xed\xa0\x80", "???"}, /* a surrogate */

@@ -38,6 +38,7 @@ Test(print, foreign_bytes_are_harmless)
     expect_safe("\xc2\x9b"
                 "31m",
                 "\\xc2\\x9b31m");
+    expect_safe("a\xe2\x80\xaez\xe2\x81\xa9", "a\\xe2\\x80\\xaez\\xe2\\x81\\xa9");
     expect_safe("one\ntwo\n", "one\n  two\n  ");
     expect_safe("", "");
 }
