@@ -10,6 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
+#include "engine/executor/confine.h"
 #include "engine/net/loop.h"
 #include "engine/net/setup.h"
 
@@ -349,6 +350,7 @@ int child_run(const struct child_config *config, struct glint_error *error)
 {
     struct child c;
     assert(config->join_host != NULL);
+    confine_privileges();
     if (child_open(&c, config->env, error) != 0) return error->code;
     crash_start(config->node, NULL);
     crash_thread_begin(NULL, NULL);

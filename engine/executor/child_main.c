@@ -6,6 +6,7 @@
 #include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/thread.h"
+#include "engine/executor/confine.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -111,6 +112,8 @@ int child_main(const struct glint_config *registry)
     prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    confine_privileges();
+    confine_memory(env);
     if (child_open(c, env, &error) != 0) return fail(&error);
     uv_signal_start(&c->terminate, on_signal, SIGTERM);
     line_init(&c->line, &c->loop, &line_events, &p);

@@ -89,6 +89,37 @@ class Daemon(ClusterTest):
         self.assertIn("none is here", e1.err)
 
 
+class Confinement(ClusterTest):
+    def status_of(self, pid):
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file)
+
+    def oom_adjust(self, pid):
+        with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+            return int(file.read())
+
+    def test_a_child_gains_no_privileges_and_ends_before_its_daemon(self):
+        self.write_cluster({"e1": {"slots": 1}})
+        e1 = self.executor("e1")
+        job = self.submit("job", *LONG_JOB)
+        child = until(e1.children, "a child is there")[0]
+        e1.until_says("serves the driver")
+        self.assertEqual(self.status_of(child)["NoNewPrivs"], "1")
+        self.assertEqual(self.oom_adjust(child), min(1000, self.oom_adjust(e1.pid) + 200))
+        self.assertEqual(self.status_of(e1.pid)["NoNewPrivs"], self.status_of("self")["NoNewPrivs"])
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+    def test_one_that_joins_gains_no_privileges(self):
+        port = free_port()
+        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--id", "n1")
+        node.until_says("serves the driver")
+        self.assertEqual(self.status_of(node.pid)["NoNewPrivs"], "1")
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+
 class Strangers(ClusterTest):
     """What comes to the port and is no glint, or not ours."""
 
