@@ -163,3 +163,11 @@ bool toml_read(arena *memory, const uint8_t *data, uint64_t size, toml_value *ou
     }
     return false;
 }
+
+#define TEXT_OF(macro)  TEXT_OF_(macro)
+#define TEXT_OF_(macro) #macro
+
+const char *toml_version(void)
+{
+    return TEXT_OF(TOML_LIB_MAJOR) "." TEXT_OF(TOML_LIB_MINOR) "." TEXT_OF(TOML_LIB_PATCH);
+}

@@ -50,6 +50,9 @@ bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)
 bool toml_read(struct arena *memory, const uint8_t *data, uint64_t size, struct toml_value *out,
                struct toml_failure *failure);
 
+/* Of toml++. */
+const char *toml_version(void);
+
 #ifdef __cplusplus
 }
 #endif
