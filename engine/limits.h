@@ -37,6 +37,7 @@
 #define RUN_MEMORY_SHARE        16u           /* of the memory: what all finished runs may take */
 
 /* Running. */
+#define STACK_BYTES_MIN       (256 * KIB) /* of the first thread; the others have their own size */
 #define SLOTS_MAX             256u
 #define TASK_ATTEMPTS_MAX     4u
 #define MEMORY_BYTES_DEFAULT  GIB /* --memory */

@@ -9,6 +9,7 @@
 #include "engine/cli/nearest.h"
 #include "engine/cli/print.h"
 #include "engine/cli/verbs.h"
+#include "engine/limits.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters per key, and more.";
@@ -114,11 +116,25 @@ static void hold_standard_streams(void)
     }
 }
 
+/* Beyond its end a stack is a crash without a word. */
+static bool stack_is_enough(struct glint_error *error)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES_MIN) return true;
+    error_set(error, GLINT_E_SYSTEM, "raise the limit: ulimit -s 8192",
+              "the limit of the stack is %llu KiB, it must be %llu KiB at least",
+              (unsigned long long)(limit.rlim_cur / KIB),
+              (unsigned long long)(STACK_BYTES_MIN / KIB));
+    return false;
+}
+
 int cli_main(const struct cli_program *program, int argc, char **argv)
 {
+    struct glint_error error = {.code = GLINT_OK};
     const struct cli_verb *verbs[CLI_VERBS_MAX + 1];
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
     hold_standard_streams();
+    if (!stack_is_enough(&error)) return cli_fail(&error);
     mem_keep_freed();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
     cli_verbs(program, verbs);

@@ -138,6 +138,27 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
     return check_host(f, executor, error) && check_twice(f, executor, error);
 }
 
+/* ssh joins its words with spaces and gives them to a shell on the other side, which would run what
+ * stands in the path. Ids and hosts have no such characters (cluster_values.c). */
+static bool check_launch_path(const struct cluster_file *f, struct glint_error *error)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
+    const struct cluster *c = &f->cluster;
+    bool asked = false;
+    if (c->launch != LAUNCH_SSH || c->path == NULL) return true;
+    for (uint32_t i = 0; c->launch_command[i] != NULL; i++)
+        asked = asked || strstr(c->launch_command[i], "{config}") != NULL;
+    size_t sound = strspn(c->path, safe);
+    if (!asked || c->path[sound] == '\0') return true;
+    return cluster_file_refuse(
+        f, origin_of(f, "launch")->at, error,
+        "move the file to a path of letters, digits and _ . / - on every node, or write the path "
+        "into launch_command instead of {config}, quoted for the shell on the other side",
+        "with launch = \"ssh\" a shell on each host reads the path of this file, which has the "
+        "character '%c': %s",
+        c->path[sound], c->path);
+}
+
 static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
 /* One of them may be left over, perhaps in the environment, and TLS must not end by mistake. */
@@ -184,5 +205,5 @@ bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint
                                    "neither XDG_STATE_HOME nor HOME is set");
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (!check_executor(f, i, error)) return false;
-    return true;
+    return check_launch_path(f, error);
 }

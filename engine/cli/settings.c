@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define DURATION_HOURS_END 2500000u /* in nanoseconds it fits into 63 bits */
+
 const struct glint_job_option settings_options[] = {
     {"master", "MASTER", "local[*]",
      "local[N]: N slots in this process; local[*]: one per processor"},
@@ -144,7 +146,7 @@ bool settings_duration(const char *text, uint64_t *out_ns)
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(text + digits, units[i].unit) != 0) continue;
         double ns = number * units[i].seconds * 1e9;
-        if (!(ns >= 1 && ns < 9e18)) return false;
+        if (!(ns >= 1 && ns < DURATION_HOURS_END * 3600e9)) return false;
         *out_ns = (uint64_t)ns;
         return true;
     }
@@ -163,8 +165,11 @@ static void read_master(struct reader *r, struct glint_config *config)
 static void read_timeout(struct reader *r, struct glint_config *config)
 {
     const char *text = cli_line_option(r->line, "timeout");
-    if (text != NULL && !settings_duration(text, &config->timeout_ns))
-        refuse(r, "timeout", text, "a time above 0, as in 90, 30s, 5m or 2h");
+    if (text == NULL || settings_duration(text, &config->timeout_ns)) return;
+    char wanted[96];
+    text_format(wanted, sizeof wanted, "a time above 0 and below %uh, as in 90, 30s, 5m or 2h",
+                DURATION_HOURS_END);
+    refuse(r, "timeout", text, wanted);
 }
 
 static void read_bad_rows(struct reader *r, struct glint_config *config)

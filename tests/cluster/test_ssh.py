@@ -88,6 +88,21 @@ class Ssh(ClusterTest):
             self.assertEqual(self.read_output(out), self.expected())
         self.assertEqual(self.sshd_said().count("Accepted publickey"), 2)
 
+    def test_a_path_that_a_shell_would_run_is_refused(self):
+        for name in ("a b", "$(touch ran)", "a;touch ran", "a`touch ran`", "a'b", "a\nb"):
+            with self.subTest(name):
+                folder = self.path(name)
+                os.mkdir(folder)
+                shutil.copy(self.config, folder)
+                code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster",
+                                              os.path.join(folder, "cluster.toml"))
+                self.assertEqual(code, 78, err)
+                self.assertIn("error[E0901]", err)
+                self.assertIn("with launch = \"ssh\" a shell on each host reads the path of this file", err)
+                self.assertFalse(os.path.exists(self.path("ran")))
+        job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
+        self.assertEqual(job.wait(), 0, job.err)
+
     def test_a_host_that_does_not_let_us_in(self):
         self.write("authorized_keys", "")
         self.write_ssh_cluster(start="3s")

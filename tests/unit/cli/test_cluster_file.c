@@ -93,6 +93,7 @@ Test(cluster_file, presets)
 
 Test(cluster_file, every_key)
 {
+    source.path = "/c.toml"; /* whatever the path of the checkout has in it */
     const struct cluster *c = read_sound(
         "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
@@ -280,6 +281,20 @@ Test(cluster_file, beyond_loopback_needs_a_secret)
         read_sound(text);
     }
     expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "nobody can dial it");
+}
+
+Test(cluster_file, a_remote_shell_reads_no_path_that_it_would_run)
+{
+    static const char *const wrong[] = {"/a b/c.toml", "/$(id)/c.toml", "/a;id/c.toml",
+                                        "/a&b/c.toml", "/~/c.toml",     "/a*/c.toml"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        source.path = wrong[i];
+        expect_refused("launch = 'ssh'\n" ONE, ":1:10: with launch = \"ssh\" a shell on each host");
+        read_sound("launch = 'local'\n" ONE); /* no shell */
+        read_sound("launch = 'ssh'\nlaunch_command = ['ssh', '{host}', 'start', '{id}']\n" ONE);
+    }
+    source.path = "/srv/glint-1/c_2.toml";
+    read_sound("launch = 'ssh'\n" ONE);
 }
 
 Test(cluster_file, logs_need_a_folder)
