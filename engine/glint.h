@@ -489,6 +489,11 @@ int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
  * their smallest form, f64 as float 64, text as str (not checked for UTF-8), bytes as bin. */
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 
+/* For a job that saves more than once, or runs another action first: checks that `path` can become
+ * an output and holds its place until an action saves there, so that the job ends before its first
+ * task where it cannot. Saving does the same, when its turn has come. 0 or a sticky code. */
+int glint_reserve_output(struct glint *g, const char *path);
+
 /* The sum of a counter over the actions so far, with its parts: "bad rows: REASON" is one of "bad
  * rows"; 0 if nobody counted. */
 int64_t glint_counter_value(const struct glint *g, const char *name);

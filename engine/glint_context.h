@@ -39,7 +39,9 @@ struct glint_config {
     const struct glint_module *const *modules;             /* ends with NULL */
     void (*progress)(void *arg, const struct progress *p); /* may be NULL */
     void *progress_arg;
-    void (*note)(void *arg, const char *line); /* explain and summary lines; may be NULL */
+    /* Lines of explain and of the summary; "warning: ..." says what went wrong beside the job. May
+     * be NULL. */
+    void (*note)(void *arg, const char *line);
     void *note_arg;
 };
 

@@ -40,6 +40,9 @@ struct glint_job {
     const char *help;                       /* more, may be NULL */
     const char *const *positional;          /* names, upper case, ends with NULL */
     uint32_t positional_min;                /* the last of them are enough; 0: all are wanted */
+    /* Positional arguments and options that name outputs; ends with NULL, or is NULL. Each is
+     * reserved (glint_reserve_output) before the job runs. */
+    const char *const *outputs;
     const struct glint_job_option *options; /* ends with a NULL name */
     int (*run)(struct glint *g, const struct glint_job_args *args);
 };

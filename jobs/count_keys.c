@@ -92,5 +92,6 @@ const struct glint_job count_keys_job = {
     .summary = "count the rows of each key",
     .help = "Saves one line per key: KEY TAB COUNT, sorted by key within each part.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = count_run};

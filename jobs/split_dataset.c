@@ -113,5 +113,6 @@ const struct glint_job split_dataset_job = {
             "first line of each file. Each other line goes to TRAIN or TEST by the seed and its "
             "place in the input; both appear together.",
     .positional = positional,
+    .outputs = (const char *const[]){"TRAIN", "TEST", NULL},
     .options = options,
     .run = split_run};

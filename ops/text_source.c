@@ -41,7 +41,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         list_free(list);
         return NULL;
     }
-    rdd->source = list;
+    rdd->inputs = rdd->source = list;
     rdd->source_free = list_free;
     rdd->input_bytes = list->bytes;
     rdd->cut = source->cut;

@@ -1,8 +1,12 @@
 /* What every env has in common: whole reads and writes, listing by path, and removing a tree. */
 #include "engine/base/env.h"
 
+#include "engine/base/text.h"
+
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset)
 {
@@ -39,6 +43,26 @@ int env_list(struct env *env, const char *path, int (*entry)(void *arg, const ch
     int r = env->list(env, dir, entry, arg);
     env->close(env, dir);
     return r;
+}
+
+static bool is_same(const struct env_stat *a, const struct env_stat *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
+/* By .. and not by the path's own components, which may be links. */
+bool env_is_within(struct env *env, const char *path, const struct env_stat *outer)
+{
+    char at[PATH_MAX];
+    struct env_stat here, above;
+    bool known = text_format(at, sizeof at, "%s", path) && env->stat(env, at, &here) == 0;
+    while (known && !is_same(&here, outer)) {
+        size_t used = strlen(at);
+        known = text_format(at + used, sizeof at - used, "/..") &&
+                env->stat(env, at, &above) == 0 && !is_same(&here, &above);
+        here = above;
+    }
+    return known;
 }
 
 struct remove_context {

@@ -71,6 +71,8 @@ struct env {
      * is none. */
     int (*read_link)(struct env *env, int dir, const char *name, char *out, size_t capacity,
                      struct env_stat *out_stat);
+    /* Of a link itself: ENV_OTHER. */
+    int (*stat_name)(struct env *env, int dir, const char *name, struct env_stat *out);
     int (*make_folder)(struct env *env, int dir, const char *name, bool only_owner);
     /* -EISDIR for a folder without `folder`; with it, an empty folder. */
     int (*remove)(struct env *env, int dir, const char *name, bool folder);
@@ -96,6 +98,8 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size);
 /* env->list of the directory `path`, which may be a link to one. */
 int env_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
              void *arg);
+/* Is the directory `path`, or one above it, the one that `outer` is about? */
+bool env_is_within(struct env *env, const char *path, const struct env_stat *outer);
 /* What `name` is in `dir`: a file, a link (never what it leads to), or a folder with all that is in
  * it and `depth` levels of folders below. Folders are opened before they are emptied, so one that
  * is replaced by a link meanwhile leads nowhere. Missing is fine. 0 or a negative errno. */

@@ -162,6 +162,15 @@ static int real_read_link(struct env *env, int dir, const char *name, char *out,
     return r;
 }
 
+static int real_stat_name(struct env *env, int dir, const char *name, struct env_stat *out)
+{
+    (void)env;
+    struct stat s;
+    if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+    stat_convert(&s, out);
+    return 0;
+}
+
 static int real_make_folder(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
@@ -260,6 +269,7 @@ struct env *env_real(void)
         .stat_open = real_stat_open,
         .stat = real_stat,
         .read_link = real_read_link,
+        .stat_name = real_stat_name,
         .make_folder = real_make_folder,
         .remove = real_remove,
         .rename = real_rename,

@@ -88,7 +88,8 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
     return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
 }
 
-/* glint_config.note: plans go to standard output, remarks of a running job to standard error. */
+/* glint_config.note: plans go to standard output, remarks of a running job to standard error;
+ * warnings also for who asked for quiet. */
 static void on_note(void *arg, const char *line)
 {
     struct run *run = arg;
@@ -97,7 +98,8 @@ static void on_note(void *arg, const char *line)
         return;
     }
     progress_clear(&run->progress);
-    if (!run->explain && run->settings.quiet) return;
+    bool warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
+    if (!run->explain && run->settings.quiet && !warning) return;
     FILE *out = run->explain ? stdout : stderr;
     print_safe(out, line, "");
     fputc('\n', out);
@@ -117,6 +119,29 @@ static void report(struct run *run, const struct glint_summary *summary, struct 
     error_no_memory(&lost);
     if (error->code == GLINT_OK) *error = lost;
     cli_fail(&lost);
+}
+
+static const char *output_path(const struct glint_job *job, const struct glint_job_args *args,
+                               const char *name)
+{
+    uint32_t names = 0;
+    while (job->positional[names] != NULL) names++;
+    assert(args->count <= names);
+    uint32_t left_out = names - args->count; /* the first ones */
+    for (uint32_t i = left_out; i < names; i++)
+        if (strcmp(job->positional[i], name) == 0) return args->positional[i - left_out];
+    return glint_job_option(args, name);
+}
+
+static int reserve_outputs(struct glint *g, const struct glint_job *job,
+                           const struct glint_job_args *args)
+{
+    int r = 0;
+    for (uint32_t i = 0; job->outputs != NULL && job->outputs[i] != NULL && r == 0; i++) {
+        const char *path = output_path(job, args, job->outputs[i]);
+        if (path != NULL) r = glint_reserve_output(g, path);
+    }
+    return r;
 }
 
 static int run_in_context(struct run *run, const struct cli_program *program,
@@ -145,7 +170,8 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
         signals_watch(g, config->timeout_ns);
-        int returned = run->job->run(g, &args);
+        int returned = reserve_outputs(g, run->job, &args);
+        if (returned == 0) returned = run->job->run(g, &args);
         signals_returned();
         if (returned != 0) /* unless an error is set */
             glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",

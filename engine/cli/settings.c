@@ -30,7 +30,7 @@ const struct glint_job_option settings_options[] = {
     {"event-log", "FILE", NULL, "write what happens to FILE, for glint history"},
     {"speculate", NULL, NULL, "start slow tasks a second time, elsewhere"},
     {"json", NULL, NULL, "print one JSON object on standard output at the end"},
-    {"quiet", NULL, NULL, "print nothing but errors"},
+    {"quiet", NULL, NULL, "print nothing but errors and warnings"},
     {"verbose", NULL, NULL, "print each stage and its time"},
     {"color", "WHEN", "auto", "colour messages: auto, always, never"},
     {"encode-messages", NULL, NULL, NULL}, /* tests: messages take the form they have on a wire */

@@ -138,8 +138,12 @@ static int add_file(struct walk *w, const char *path, const struct env_stat *sta
     const char *copy = arena_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
     assert(list->count < list->capacity && stat->kind == ENV_FILE);
-    list->files[list->count++] = (struct input_file){
-        .path = copy, .size = stat->size, .mtime_ns = stat->mtime_ns, .gzip = gzip};
+    list->files[list->count++] = (struct input_file){.path = copy,
+                                                     .size = stat->size,
+                                                     .mtime_ns = stat->mtime_ns,
+                                                     .device = stat->device,
+                                                     .inode = stat->inode,
+                                                     .gzip = gzip};
     list->bytes += stat->size;
     return 0;
 }
@@ -192,11 +196,31 @@ static int add_folder_entry(struct walk *w, const char *path)
                     stat.kind == ENV_FOLDER ? "a folder inside a folder" : "not a regular file");
 }
 
-static int add_folder(struct walk *w, const char *folder)
+static int note_folder(struct walk *w, const char *path, const struct env_stat *stat)
+{
+    struct input_list *list = w->list;
+    if (list->folder_count == list->folder_capacity) {
+        const uint64_t capacity = list->folder_capacity > 0 ? 2 * list->folder_capacity : 4;
+        struct input_folder *folders =
+            mem_grow(list->folders, list->folder_count * sizeof *folders,
+                     capacity * sizeof *folders);
+        if (folders == NULL) return error_no_memory(w->error);
+        list->folders = folders;
+        list->folder_capacity = capacity;
+    }
+    const char *copy = arena_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    list->folders[list->folder_count++] =
+        (struct input_folder){copy, stat->device, stat->inode};
+    return 0;
+}
+
+static int add_folder(struct walk *w, const char *folder, const struct env_stat *stat)
 {
     struct names names;
     int r = names_list(&names, w, folder, NULL);
     if (r < 0) r = bad_call(w, r, "list", folder);
+    if (r == 0) r = note_folder(w, folder, stat);
     for (uint64_t i = 0; r == 0 && i < names.count; i++) {
         char path[PATH_MAX];
         assert(names.items[i] != NULL);
@@ -213,7 +237,7 @@ static int add_folder(struct walk *w, const char *folder)
 static int add_existing(struct walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_file(w, path, stat);
-    if (stat->kind == ENV_FOLDER) return add_folder(w, path);
+    if (stat->kind == ENV_FOLDER) return add_folder(w, path, stat);
     return bad_kind(w, path, "not a regular file");
 }
 
@@ -396,6 +420,7 @@ int input_list_make(struct env *env, const char *paths, enum input_content conte
 void input_list_fini(struct input_list *list)
 {
     mem_free(list->files);
+    mem_free(list->folders);
     arena_fini(&list->arena);
     *list = (struct input_list){.files = NULL};
 }

@@ -16,7 +16,14 @@ struct input_file {
     const char *path; /* in the list's arena */
     uint64_t size;
     int64_t mtime_ns;
+    uint64_t device, inode;
     bool gzip; /* text: the name ends in .gz, or the first bytes say so */
+};
+
+/* A folder whose files are input, as it was named or matched. */
+struct input_folder {
+    const char *path; /* in the list's arena */
+    uint64_t device, inode;
 };
 
 struct input_list {
@@ -26,6 +33,8 @@ struct input_list {
     enum input_content content;
     bool header; /* the first line of each file is no row: the caller's choice, for the splits */
     uint64_t capacity;
+    struct input_folder *folders;
+    uint64_t folder_count, folder_capacity;
     struct arena arena;
 };
 

@@ -84,28 +84,10 @@ static int run_tasks(struct driver *d)
     return r != 0 ? r : drained;
 }
 
-static int open_output(struct driver *d, struct active *a)
-{
-    if (a->action->output == NULL) return 0;
-    uint64_t size = sizeof *d->commits * d->commit_count;
-    struct commit **grown = mem_grow(d->commits, size, size + sizeof *grown);
-    if (grown == NULL) return error_no_memory(driver_error(d));
-    d->commits = grown;
-    a->commit = mem_zalloc(sizeof *a->commit);
-    if (a->commit == NULL) return error_no_memory(driver_error(d));
-    d->commits[d->commit_count++] = a->commit;
-    int r = commit_open(a->commit, d->env, a->action->output, d->g->config.overwrite,
-                        d->job_id + d->commit_count, driver_error(d));
-    for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
-        r = commit_refuse_shared(d->commits[i], a->commit, driver_error(d));
-    return r;
-}
-
 static int run_active(struct driver *d)
 {
     struct active *a = d->active;
     int r = announce_values(d);
-    if (r == 0) r = open_output(d, a);
     if (r == 0) r = stages_build(d);
     if (r == 0) r = stages_schedule(d);
     if (r == 0) r = run_tasks(d);
@@ -138,9 +120,13 @@ int driver_run(struct runner *runner, const struct action *action)
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
     if (g->config.explain && action->output != NULL) return plan_explain(action);
-    int r = prepare(action);
+    struct commit *commit = NULL;
+    int r = action->output != NULL ? commits_open(d, action->output, &commit) : 0;
+    if (r == 0) r = commits_check_inputs(d);
+    if (r == 0) r = prepare(action);
     if (r != 0) return r;
     struct active a = {.action = action,
+                       .commit = commit,
                        .number = d->next_action++,
                        .bad_rows_before = tally_value(&d->tally, "bad rows")};
     d->active = &a;

@@ -6,15 +6,18 @@
 #include "engine/base/leftovers.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
+#include "engine/driver/old_output.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#define HIDDEN_DEPTH_MAX 64 /* levels of folders, with what --overwrite replaces */
+#define HIDDEN_DEPTH_MAX 1 /* levels of folders */
 #define REMOVE_TRIES     8
 #define OUTPUT           "output" /* in the hidden folder: what is to be OUT */
 #define ATTEMPTS         "attempts"
+#define PROBE            OUTPUT "/probe"
+#define SUCCESS          OUTPUT "/" OLD_OUTPUT_SUCCESS
 
 /* The folder that `out` stands in, and its own name. False: too long, or no name. */
 static bool path_split(const char *out, char *folder, char *name, size_t capacity)
@@ -50,33 +53,19 @@ static int refuse_stdout(const char *out, struct glint_error *error)
 static int refuse_existing(const struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
-    int r = c->env->stat(c->env, c->out, &s);
-    if (r == 0 && s.kind != ENV_FOLDER)
+    int r = c->env->stat_name(c->env, ENV_CWD, c->out, &s);
+    if (r == -ENOENT) return 0;
+    if (r == 0) r = c->env->stat(c->env, c->out, &s);
+    if (r == -ENOENT) /* nothing is there, and yet no folder can get that name */
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
+                         "%s is a link that leads nowhere", c->out);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", c->out);
+    if (s.kind != ENV_FOLDER)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a folder that does not exist yet",
                          "%s exists and is not a folder", c->out);
-    if (r == 0 && !c->overwrite)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS,
-                         "name another output, or pass --overwrite to replace it", "%s exists",
-                         c->out);
-    if (r != 0 && r != -ENOENT)
-        return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", c->out);
-    return 0;
-}
-
-static int same_name(void *arg, const char *name)
-{
-    return strcmp(arg, name) == 0;
-}
-
-/* A link that leads nowhere: there is nothing at OUT, and yet no folder can get that name. */
-static int refuse_dangling(const struct commit *c, const char *folder, char *name,
-                           struct glint_error *error)
-{
-    struct env_stat s;
-    if (env_list(c->env, folder, same_name, name) <= 0) return 0;
-    if (c->env->stat(c->env, c->out, &s) != -ENOENT) return refuse_existing(c, error);
-    return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
-                     "%s is a link that leads nowhere", c->out);
+    if (c->overwrite) return old_output_check(c->env, ENV_CWD, c->out, c->out, error);
+    return error_set(error, GLINT_E_OUTPUT_EXISTS,
+                     "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
 
 /* No directory can be made in `folder`: it is missing, or part of a file system such as /proc. */
@@ -111,33 +100,103 @@ static int make_hidden(struct commit *c, const char *folder, struct glint_error 
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
 }
 
-/* Found out now and not when the job is done: both are new and empty. */
-static int refuse_no_exchange(struct commit *c, struct glint_error *error)
+/* ---- Can OUT be replaced? Found out now and not when the job is done */
+
+static int cannot_replace(const struct commit *c, int r, struct glint_error *error)
+{
+    const char *reason = NULL;
+    if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
+        reason = "its file system cannot exchange two folders";
+    if (r == -EBUSY) reason = "it is a mount point";
+    if (r == -EPERM) reason = "it is immutable, or another user's in a folder with the sticky bit";
+    if (reason == NULL) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", c->out);
+    return error_set(error, GLINT_E_OUTPUT_CREATE, "name another output",
+                     "%s cannot be replaced: %s", c->out, reason);
+}
+
+/* Two folders that are new and empty. */
+static int probe_exchange(struct commit *c)
+{
+    int dir = c->lock.dir;
+    return c->env->rename(c->env, dir, OUTPUT, dir, ATTEMPTS, ENV_RENAME_EXCHANGE);
+}
+
+/* The system checks whether OUT may be moved before it finds that a folder in which there is
+ * something is never replaced. */
+static int probe_move(struct commit *c)
+{
+    struct env *env = c->env;
+    int dir = c->lock.dir, r = env->make_folder(env, dir, PROBE, false);
+    if (r != 0) return r;
+    r = env->rename(env, ENV_CWD, c->out, dir, OUTPUT, ENV_RENAME_REPLACE);
+    if (r == 0) { /* a file system that does replace it */
+        r = env->rename(env, dir, OUTPUT, ENV_CWD, c->out, ENV_RENAME_NEW);
+        c->exchanged = c->stuck = r != 0; /* never to be removed */
+        return -EOPNOTSUPP;
+    }
+    if (r == -ENOTEMPTY || r == -EEXIST) r = 0;
+    int removed = env->remove(env, dir, PROBE, true);
+    return r != 0 ? r : removed;
+}
+
+static int refuse_irreplaceable(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (!c->overwrite || c->env->stat(c->env, c->out, &s) != 0) return 0;
-    int dir = c->lock.dir;
-    int r = c->env->rename(c->env, dir, OUTPUT, dir, ATTEMPTS, ENV_RENAME_EXCHANGE);
-    if (r == 0) return 0;
-    if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
-        error_set(error, GLINT_E_OUTPUT_CREATE, "remove it first, or name another output",
-                  "%s cannot be replaced: its file system cannot exchange two folders", c->out);
-    else
-        error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", c->out);
-    commit_discard(c);
+    int r = probe_exchange(c);
+    if (r == 0) r = probe_move(c);
+    return r == 0 ? 0 : cannot_replace(c, r, error);
+}
+
+/* ---- Until the disk has it */
+
+/* There are file systems without this call for folders; those write what they are told. */
+static int sync_folder(struct commit *c, int folder)
+{
+    int r = c->env->sync_folder(c->env, folder);
+    return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
+}
+
+static int open_parent(struct commit *c, const char *folder, struct glint_error *error)
+{
+    if (!c->sync) return 0;
+    int r = c->parent = c->env->open(c->env, ENV_CWD, folder, ENV_DIR);
+    if (r >= 0) return 0;
+    error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "open the folder of", c->out);
+    if (r == -EACCES)
+        text_format(error->hint, sizeof error->hint, "%s",
+                    "what is new in a folder gets to the disk only through its reading: make it "
+                    "readable, or pass --no-sync");
     return error->code;
 }
 
-int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
-                struct glint_error *error)
+/* _SUCCESS, which is the open `file`, the names of the parts, and the folders themselves. What is
+ * in the parts was waited for by the tasks that wrote them. */
+static int sync_output(struct commit *c, int file)
+{
+    if (!c->sync) return 0;
+    int r = c->env->sync_file(c->env, file);
+    int output = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT, ENV_DIR_OWN) : r;
+    if (output < 0) return output;
+    r = sync_folder(c, output);
+    c->env->close(c->env, output);
+    return r == 0 ? sync_folder(c, c->lock.dir) : r;
+}
+
+/* ---- */
+
+int commit_open(struct commit *c, struct env *env, const char *out, struct commit_options options,
+                uint64_t job, struct glint_error *error)
 {
     char folder[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
     int r = refuse_stdout(out, error);
     out = path_local(out);
     memset(c, 0, sizeof *c);
     c->env = env;
-    c->overwrite = overwrite;
+    c->overwrite = options.overwrite;
+    c->sync = !options.no_sync;
     c->lock = FOLDER_NOT_LOCKED;
+    c->parent = -1;
     c->state = COMMIT_REMOVED;
     if (r != 0) return r;
     bool fits = path_split(out, folder, name, sizeof folder) &&
@@ -149,11 +208,19 @@ int commit_open(struct commit *c, struct env *env, const char *out, bool overwri
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
     r = refuse_existing(c, error);
-    if (r == 0) r = refuse_dangling(c, folder, name, error);
     if (r != 0) return r;
     folder_remove_unlocked(env, folder, prefix, HIDDEN_DEPTH_MAX);
     r = make_hidden(c, folder, error);
-    return r == 0 ? refuse_no_exchange(c, error) : r;
+    if (r == 0) r = open_parent(c, folder, error);
+    if (r == 0) r = refuse_irreplaceable(c, error);
+    if (r != 0) commit_discard(c);
+    return r;
+}
+
+bool commit_is_named(const struct commit *c, const char *path)
+{
+    char trimmed[PATH_MAX];
+    return trim_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
 }
 
 static bool same_folder(struct env *env, const char *a, const char *b)
@@ -166,13 +233,8 @@ static bool same_folder(struct env *env, const char *a, const char *b)
 /* Is the folder `path` what `outer` replaces, or below it? */
 static bool lies_within(struct env *env, const char *path, const struct commit *outer)
 {
-    char at[PATH_MAX], above[PATH_MAX];
-    bool fits = text_format(at, sizeof at, "%s", path);
-    while (fits && !same_folder(env, at, outer->out)) {
-        fits = text_format(above, sizeof above, "%s/..", at) && !same_folder(env, at, above) &&
-               text_format(at, sizeof at, "%s", above);
-    }
-    return fits;
+    struct env_stat replaced;
+    return env->stat(env, outer->out, &replaced) == 0 && env_is_within(env, path, &replaced);
 }
 
 int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error)
@@ -226,8 +288,11 @@ int commit_complete(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
     int r = remove_attempts(c);
-    int file = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT "/_SUCCESS", ENV_PUBLIC) : r;
-    r = file < 0 ? file : c->env->close(c->env, file);
+    int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_PUBLIC) : r;
+    if (file < 0) r = file;
+    if (r == 0) r = sync_output(c, file);
+    int closed = file >= 0 ? c->env->close(c->env, file) : 0;
+    if (r == 0) r = closed;
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "complete", c->out);
     c->state = COMMIT_COMPLETE;
     return 0;
@@ -235,9 +300,25 @@ int commit_complete(struct commit *c, struct glint_error *error)
 
 /* ---- Publishing */
 
+/* Where there was nothing before, there can be nothing again even if renaming stopped to work. */
+static void take_back(struct commit *c)
+{
+    if (c->state != COMMIT_PUBLISHED) return;
+    int r = c->env->rename(c->env, ENV_CWD, c->out, c->lock.dir, OUTPUT,
+                           c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+    if (r == 0)
+        c->state = COMMIT_COMPLETE;
+    else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, 1) == 0)
+        c->state = COMMIT_COMPLETE;
+    c->stuck = c->state == COMMIT_PUBLISHED;
+    if (!c->stuck) c->exchanged = false;
+}
+
+/* What stood at OUT was looked at before the job ran; by now it may be something else. */
 static int publish(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
+    if (c->state != COMMIT_COMPLETE) return 0;
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
@@ -250,21 +331,16 @@ static int publish(struct commit *c, struct glint_error *error)
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
     c->exchanged = folder;
     c->state = COMMIT_PUBLISHED;
-    return 0;
+    r = folder ? old_output_check(c->env, c->lock.dir, OUTPUT, c->out, error) : 0;
+    if (r != 0) take_back(c);
+    return r;
 }
 
-/* Where there was nothing before, there can be nothing again even if renaming stopped to work. */
-static void take_back(struct commit *c)
+static int sync_parent(struct commit *c, struct glint_error *error)
 {
-    assert(c->state == COMMIT_PUBLISHED);
-    int r = c->env->rename(c->env, ENV_CWD, c->out, c->lock.dir, OUTPUT,
-                           c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
-    if (r == 0)
-        c->state = COMMIT_COMPLETE;
-    else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, 1) == 0)
-        c->state = COMMIT_COMPLETE;
-    c->stuck = c->state == COMMIT_PUBLISHED;
-    if (!c->stuck) c->exchanged = false;
+    int r = c->sync && c->state == COMMIT_PUBLISHED ? sync_folder(c, c->parent) : 0;
+    return r == 0 ? 0
+                  : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the folder of", c->out);
 }
 
 int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error)
@@ -275,6 +351,7 @@ int commit_publish_all(struct commit *const *commits, uint32_t count, struct gli
         r = publish(commits[published], error);
         if (r != 0) break;
     }
+    for (uint32_t i = 0; i < count && r == 0; i++) r = sync_parent(commits[i], error);
     while (r != 0 && published > 0) take_back(commits[--published]);
     return r;
 }
@@ -282,9 +359,17 @@ int commit_publish_all(struct commit *const *commits, uint32_t count, struct gli
 /* Without its lock file nobody takes it for a leftover. */
 static bool keep_replaced(struct commit *c)
 {
-    assert(c->state == COMMIT_PUBLISHED && c->stuck);
+    assert(c->exchanged);
     leftovers_drop(c->hidden);
     return c->env->remove(c->env, c->lock.dir, FOLDER_LOCK_NAME, false) == 0;
+}
+
+/* What OUT was before, now that the disk has the new one. */
+static bool remove_replaced(struct commit *c)
+{
+    if (old_output_remove(c->env, c->lock.dir, OUTPUT) == 0) return true;
+    keep_replaced(c);
+    return false;
 }
 
 bool commit_discard(struct commit *c)
@@ -293,10 +378,12 @@ bool commit_discard(struct commit *c)
     if (c->lock.file < 0) return true;
     if (c->stuck && c->exchanged)
         clean = keep_replaced(c);
-    else
+    else if (!c->exchanged || (clean = remove_replaced(c)))
         clean = folder_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
     if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
     c->exchanged = false;
     folder_unlock(c->env, &c->lock);
+    if (c->parent >= 0) c->env->close(c->env, c->parent);
+    c->parent = -1;
     return clean;
 }

@@ -33,30 +33,41 @@ enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_REMOV
 struct commit {
     enum commit_state state;
     struct env *env;
-    bool overwrite;
+    bool overwrite, sync;
     bool exchanged; /* PUBLISHED: the hidden folder holds what stood at OUT before */
     bool stuck;     /* PUBLISHED: it could not be taken back */
+    bool reserved;  /* no action writes to it yet */
+    uint32_t rdds_checked; /* inputs of RDDs up to this one are none of its files */
     struct folder_lock lock; /* of the hidden folder; what the driver does there is by lock.dir */
+    int parent;              /* sync: the folder that OUT stands in, open; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
     char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
 };
 
-/* Refuses an existing OUT unless `overwrite`; makes the hidden folder. On an error nothing is left.
- * OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
-int commit_open(struct commit *c, struct env *env, const char *out, bool overwrite, uint64_t job,
-                struct glint_error *error);
+struct commit_options {
+    bool overwrite;
+    bool no_sync; /* the disk is not waited for */
+};
+
+/* Refuses an existing OUT unless `overwrite`, and then what may not or cannot be replaced
+ * (old_output.h); makes the hidden folder. On an error nothing is left. OUTPUT_EXISTS,
+ * OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
+int commit_open(struct commit *c, struct env *env, const char *out, struct commit_options options,
+                uint64_t job, struct glint_error *error);
 /* Refuses two outputs of one job that are one folder, however their paths are written, or of which
  * one lies within what the other replaces: the later would remove the earlier. OUTPUT_EXISTS. */
 int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error);
+/* Is OUT this path, but for slashes at the end? */
+bool commit_is_named(const struct commit *c, const char *path);
 /* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. `node` is
  * where it was made: PATH_NOT_SHARED if it is not here. OUTPUT_IO, PROTOCOL. */
 int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error);
 /* Removes attempts that were not kept, and marks the output as whole. */
 int commit_complete(struct commit *c, struct glint_error *error);
-/* Publishes all of these complete outputs, or none: then *error says why, and an output that could
- * not be taken back is still PUBLISHED. Never replaces what appeared at OUT meanwhile, unless
- * `overwrite`. */
+/* Publishes all of these that are complete, or none: then *error says why, and an output that could
+ * not be taken back is still PUBLISHED. When it returns 0 the disk has them. Never replaces what
+ * appeared at OUT meanwhile, unless `overwrite` and it is an output, too. */
 int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error);
 /* Removes what is not published: the whole output, or after `overwrite` what it has replaced, but
  * that stays if the new one should have been taken back. False: something could not be removed. */

@@ -1,5 +1,5 @@
 /* The driver's own life: it is made with a transport, runs actions (action.c), and in the end
- * publishes or removes outputs. */
+ * publishes or removes outputs (commits.c). */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"
@@ -9,52 +9,27 @@
 #include <assert.h>
 #include <string.h>
 
-static int publish_all(struct driver *d)
-{
-    d->published = mem_zalloc(sizeof *d->published * (d->commit_count + 1));
-    if (d->published == NULL) return error_no_memory(driver_error(d));
-    int r = commit_publish_all(d->commits, d->commit_count, driver_error(d));
-    for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
-        struct commit *c = d->commits[i];
-        d->published[i] = c->out;
-        if (!commit_discard(c))
-            glint_note(d->g, "what stood at %s before could not be removed: %s", c->out, c->hidden);
-    }
-    return r;
-}
-
-/* What has become of the outputs of a job that failed. */
-static const char *discard_all(struct driver *d)
-{
-    bool clean = true, taken_back = true;
-    for (uint32_t i = 0; i < d->commit_count; i++) {
-        struct commit *c = d->commits[i];
-        bool published = c->state == COMMIT_PUBLISHED;
-        taken_back = taken_back && !published;
-        clean = commit_discard(c) && clean;
-    }
-    if (d->commit_count == 0) return "no output was written";
-    if (!taken_back) return "an output was published and could not be taken back";
-    return clean ? "no output was published; what was there before is as it was"
-                 : "no output was published; a hidden folder beside it is left";
-}
-
 static int driver_finish(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
     struct glint_error *e = driver_error(d);
     if (e->code == GLINT_OK) driver_check_clock(d);
-    if (e->code == GLINT_OK) publish_all(d);
+    if (e->code == GLINT_OK) commits_publish(d);
     if (e->code == GLINT_OK) {
         journal_job_end(d);
         return 0;
     }
-    const char *kept = discard_all(d);
+    const char *kept = commits_discard(d);
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
     text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
     journal_job_end(d);
     return e->code;
+}
+
+static int driver_reserve(struct runner *runner, const char *path)
+{
+    return commits_reserve((struct driver *)runner, path);
 }
 
 static void driver_interrupt(struct runner *runner, enum glint_code code)
@@ -79,7 +54,7 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
         .counter_values = d->tally.values,
         .stage_count = d->tally.stage_count,
         .stage_times = d->tally.stages,
-        .output_count = d->g->error.code == GLINT_OK && d->published ? d->commit_count : 0,
+        .output_count = d->g->error.code == GLINT_OK ? d->published_count : 0,
         .outputs = d->published};
 }
 
@@ -91,15 +66,10 @@ static int64_t driver_counter(struct runner *runner, const char *name)
 static void driver_destroy(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
-    for (uint32_t i = 0; i < d->commit_count; i++) {
-        commit_discard(d->commits[i]);
-        mem_free(d->commits[i]);
-    }
+    commits_fini(d);
     d->transport.destroy(d->transport.arg);
     journal_close(d);
     if (d->runner.stuck) return; /* the transport may still be told */
-    mem_free(d->commits);
-    mem_free(d->published);
     outputs_destroy(d->outputs);
     members_fini(d);
     reach_fini(&d->reach);
@@ -121,8 +91,8 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
         mem_free(d);
         return NULL;
     }
-    *d = (struct driver){.runner = {driver_run, driver_finish, driver_interrupt, driver_summarize,
-                                    driver_counter, driver_destroy},
+    *d = (struct driver){.runner = {driver_run, driver_reserve, driver_finish, driver_interrupt,
+                                    driver_summarize, driver_counter, driver_destroy},
                          .g = g,
                          .env = env,
                          .transport = *transport,

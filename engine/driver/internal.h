@@ -82,7 +82,7 @@ struct driver {
     struct outputs *outputs; /* of all shuffles so far */
     struct reach reach;
     struct commit **commits;
-    uint32_t commit_count;
+    uint32_t commit_count, published_count;
     const char **published;
     struct tally tally;
     struct progress progress;
@@ -106,6 +106,18 @@ void driver_check_clock(struct driver *d);
 /* Tells running tasks to end, and waits for them. 0, or a code: they were waited for until the job
  * was to end, or executors stay cancelled. */
 int drain_tasks(struct driver *d);
+
+/* commits.c: the outputs of the job. 0, or a code with the context's error set. */
+int commits_open(struct driver *d, const char *path, struct commit **out);
+/* For an action that will save to `path`. */
+int commits_reserve(struct driver *d, const char *path);
+/* Against the inputs of all RDDs that were made since. */
+int commits_check_inputs(struct driver *d);
+/* All that are complete, or none. */
+int commits_publish(struct driver *d);
+/* Removes them. Says what has become of the outputs. */
+const char *commits_discard(struct driver *d);
+void commits_fini(struct driver *d);
 
 /* stages.c: the stages of the running action. 0, or a code with the context's error set. */
 int stages_build(struct driver *d);

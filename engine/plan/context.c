@@ -149,6 +149,23 @@ void glint_note(struct glint *g, const char *format, ...)
     g->config.note(g->config.note_arg, line);
 }
 
+void context_warn(struct glint *g, const char *format, ...)
+{
+    char line[1024] = "warning: ";
+    size_t used = strlen(line);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + used, sizeof line - used, format, args);
+    va_end(args);
+    if (g->config.note != NULL) g->config.note(g->config.note_arg, line);
+}
+
+int glint_reserve_output(struct glint *g, const char *path)
+{
+    if (context_failed(g)) return g->error.code;
+    return g->config.explain ? 0 : g->runner->reserve(g->runner, path);
+}
+
 uint64_t glint_slot_memory(const struct glint *g)
 {
     return g->config.memory_bytes / g->config.slots;

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 
+struct input_list;
 struct packer;
 
 /* Distinct sources with bytes to read, by id. Shared between RDDs; never changed once made. */
@@ -40,7 +41,8 @@ struct glint_rdd {
     bool header;                      /* of a source: the first line of each file is no row */
     const struct source_set *sources; /* NULL: none has bytes; a source's own: when first needed */
     /* Sources. */
-    void *source; /* the operator's; freed with source_free */
+    const struct input_list *inputs; /* the files that it reads; NULL: none */
+    void *source;                    /* the operator's; freed with source_free */
     void (*source_free)(void *source);
     int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split in order */
     struct glint_slice *splits;
@@ -99,6 +101,8 @@ struct action {
 /* Whoever runs actions: the driver. Answers 0, what on_result answered, or the context's error. */
 struct runner {
     int (*run)(struct runner *r, const struct action *action);
+    /* Opens an output that a later action will save to. 0 or the context's code. */
+    int (*reserve)(struct runner *r, const char *path);
     /* Publishes or, after an error, removes outputs. */
     int (*finish)(struct runner *r);
     void (*interrupt)(struct runner *r, enum glint_code code);
@@ -192,5 +196,7 @@ struct glint_slice value_encode(struct glint *g, enum glint_type type, const uni
 int action_run(const struct action *action);
 /* After an error about an input: says so if the job itself is to write it. */
 void context_hint_saved(struct glint *g, const char *paths);
+/* As glint_note, of what went wrong and did not end the job; told even to who asked for quiet. */
+void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

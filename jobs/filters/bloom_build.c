@@ -200,5 +200,6 @@ const struct glint_job bloom_build_job = {
         "hold "
         "are saved in segments (--strategy segments): bloom-test and glint filter take them so.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = build_run};

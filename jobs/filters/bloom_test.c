@@ -427,5 +427,6 @@ const struct glint_job bloom_test_job = {
         "key. Saves one line "
         "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = test_run};

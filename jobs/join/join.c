@@ -336,5 +336,6 @@ const struct glint_job join_job = {
         "them. auto broadcasts a side up to --broadcast-limit, takes bloom where one file has 8 "
         "times the other's bytes, else shuffle.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = join_run};

@@ -276,5 +276,6 @@ const struct glint_job admit_job = {
             "arguments; lines are counted by map and reduce then, and by counters beside.",
     .positional = positional,
     .positional_min = 2,
+    .outputs = (const char *const[]){"OUTPUT", "admitted", "rejected", NULL},
     .options = options,
     .run = admit_run};

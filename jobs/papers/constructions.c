@@ -202,5 +202,6 @@ const struct glint_job constructions_job = {
         "with so many tasks; and with --repeats the median, least and greatest wall time and "
         "the CPU time of this process, which on a cluster is the driver's.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = constructions_run};

@@ -287,5 +287,6 @@ const struct glint_job filter_vs_set_job = {
             "driver does it all: filters by batches, the set one by one. With --times both are "
             "asked one by one.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = filter_vs_set_run};

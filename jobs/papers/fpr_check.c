@@ -180,5 +180,6 @@ const struct glint_job fpr_check_job = {
             "that the filters' "
             "bits predict, and the textbook's, (1 - e^(-kn/m))^k.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = fpr_check_run};

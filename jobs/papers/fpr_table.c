@@ -132,5 +132,6 @@ const struct glint_job fpr_table_job = {
             "the keys of a scheme and P a line `average`: sums, and the means "
             "of the rates.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = fpr_table_run};

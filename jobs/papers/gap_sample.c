@@ -86,5 +86,6 @@ const struct glint_job gap_sample_job = {
         "Saves the line that is a gap behind the one before, each gap by chance from 1 to G, all "
         "equally likely. --gap 1 takes every line.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = gap_sample_run};

@@ -318,5 +318,6 @@ const struct glint_job hadoop_road_job = {
         "filters and hashed rows meet in the reduce task of their key, the filter first. Saves "
         "a line per key: KEY TAB (FALSE POSITIVES, ROWS, RATE).",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", "filters", NULL},
     .options = options,
     .run = hadoop_road_run};

@@ -260,5 +260,6 @@ const struct glint_job membership_job = {
             "beside the one that its bits predict. With --members none INPUT needs no key column. "
             "In --sets a comma inside a key is %2C.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", "sets", NULL},
     .options = options,
     .run = membership_run};

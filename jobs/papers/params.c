@@ -213,5 +213,6 @@ const struct glint_job params_job = {
             "ln p / (ln 2)^2) and "
             "k = ceil(-ln p / ln 2). Counts are combined in the map tasks.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = params_run};

@@ -200,5 +200,6 @@ const struct glint_job speedup_job = {
         "process, the speed-up, the speed-up per slot, and the mean time. Run it "
         "with --master local[N], N the greatest number.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = speedup_run};

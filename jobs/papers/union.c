@@ -76,5 +76,6 @@ const struct glint_job union_job = {
             "membership, read it. Each split of INPUT fills a filter; one reduce task ORs them. A "
             "line without the separator is a key, with an empty value.",
     .positional = positional,
+    .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = union_run};

@@ -134,6 +134,13 @@ static int fault_read_link(struct env *env, int dir, const char *name, char *out
     return env_real()->read_link(env_real(), dir, name, out, capacity, out_stat);
 }
 
+static int fault_stat_name(struct env *env, int dir, const char *name, struct env_stat *out)
+{
+    (void)env;
+    if (must_fail("stat_name")) return fault_error;
+    return env_real()->stat_name(env_real(), dir, name, out);
+}
+
 static int fault_make_folder(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
@@ -184,6 +191,7 @@ struct env *faults_env(void)
         .stat_open = fault_stat_open,
         .stat = fault_stat,
         .read_link = fault_read_link,
+        .stat_name = fault_stat_name,
         .make_folder = fault_make_folder,
         .remove = fault_remove,
         .rename = fault_rename,

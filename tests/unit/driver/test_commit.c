@@ -2,63 +2,24 @@
  * to the world fails. Works on real folders in a scratch folder of its own. */
 #include "engine/driver/commit.h"
 #include "tests/support/faults.h"
+#include "tests/unit/driver/folders.h"
 
-#include <criterion/criterion.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char scratch[64];
+#define NEW     ((struct commit_options){.overwrite = false})
+#define REPLACE ((struct commit_options){.overwrite = true})
+
 static struct glint_error error;
 
 static void enter(void)
 {
-    memcpy(scratch, "/tmp/commit-test-XXXXXX", sizeof "/tmp/commit-test-XXXXXX");
-    cr_assert_not_null(mkdtemp(scratch));
-    cr_assert_eq(chdir(scratch), 0);
+    scratch_enter();
     error = (struct glint_error){.code = GLINT_OK};
 }
 
-static void leave(void)
-{
-    cr_assert_eq(chdir("/"), 0);
-    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, scratch, 8), 0);
-}
-
-TestSuite(commit, .init = enter, .fini = leave);
-
-static void write_file(const char *path, const char *text)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    cr_assert(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-}
-
-static bool holds(const char *path, const char *text)
-{
-    char found[64] = "";
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    ssize_t n = read(file, found, sizeof found - 1);
-    close(file);
-    return n == (ssize_t)strlen(text) && strcmp(found, text) == 0;
-}
-
-/* Entries of a folder but . and .. */
-static int entries(const char *path)
-{
-    int n = 0;
-    DIR *folder = opendir(path);
-    if (folder == NULL) return -1;
-    while (readdir(folder) != NULL) n++;
-    closedir(folder);
-    return n - 2;
-}
+TestSuite(commit, .init = enter, .fini = scratch_leave);
 
 static int open_files(void)
 {
@@ -82,7 +43,8 @@ static int write_part(struct commit *c, const char *text)
 static int prepare(struct commit *c, struct env *env, const char *out, bool overwrite,
                    const char *text)
 {
-    int r = commit_open(c, env, out, overwrite, (uint64_t)(uintptr_t)c, &error);
+    struct commit_options options = {.overwrite = overwrite};
+    int r = commit_open(c, env, out, options, (uint64_t)(uintptr_t)c, &error);
     if (r == 0) r = write_part(c, text);
     if (r == 0) r = commit_complete(c, &error);
     return r;
@@ -116,7 +78,8 @@ static void refused(const char *out, bool overwrite, enum glint_code code)
     struct commit c;
     int before = entries(".");
     error.code = GLINT_OK;
-    cr_expect_eq(commit_open(&c, env_real(), out, overwrite, 1, &error), code, "%s", out);
+    struct commit_options options = {.overwrite = overwrite};
+    cr_expect_eq(commit_open(&c, env_real(), out, options, 1, &error), code, "%s", out);
     cr_expect_eq(error.code, code);
     cr_expect(commit_discard(&c));
     cr_expect_eq(entries("."), before);
@@ -147,14 +110,13 @@ Test(commit, refuses_what_is_there)
     cr_expect(holds("file", "precious"));
 }
 
-Test(commit, overwrite_replaces_a_folder_as_a_whole)
+Test(commit, overwrite_replaces_an_output_as_a_whole)
 {
     struct commit c, *all[] = {&c};
-    cr_assert_eq(mkdir("out", 0777), 0);
-    cr_assert_eq(mkdir("out/deep", 0777), 0);
-    write_file("out/deep/old", "old");
+    make_output("out", "old");
+    write_file("out/part-00001.gz", "old");
     cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
-    cr_expect(holds("out/deep/old", "old"));
+    cr_expect(holds("out/part-00000", "old") && holds("out/part-00001.gz", "old"));
     cr_assert_eq(commit_publish_all(all, 1, &error), 0);
     cr_expect(commit_discard(&c));
     cr_expect(holds("out/part-00000", "new"));
@@ -175,32 +137,16 @@ Test(commit, overwrite_needs_a_file_system_that_exchanges)
     struct commit c, *all[] = {&c};
     struct env env = *env_real();
     env.rename = rename_cannot_exchange;
-    cr_assert_eq(mkdir("out", 0777), 0);
-    write_file("out/old", "old");
-    cr_expect_eq(commit_open(&c, &env, "out", true, 1, &error), GLINT_E_OUTPUT_CREATE);
+    make_output("out", "old");
+    cr_expect_eq(commit_open(&c, &env, "out", REPLACE, 1, &error), GLINT_E_OUTPUT_CREATE);
     cr_expect_not_null(strstr(error.cause, "cannot exchange"));
-    cr_expect(holds("out/old", "old"));
+    cr_expect(holds("out/part-00000", "old"));
     cr_expect_eq(entries("."), 1);
     error.code = GLINT_OK;
     cr_assert_eq(prepare(&c, &env, "fresh", true, "new"), 0); /* nothing is replaced */
     cr_assert_eq(commit_publish_all(all, 1, &error), 0);
     cr_expect(commit_discard(&c));
     cr_expect(holds("fresh/part-00000", "new"));
-}
-
-Test(commit, overwrite_replaces_a_link_not_what_it_leads_to)
-{
-    struct commit c, *all[] = {&c};
-    struct stat st;
-    cr_assert_eq(mkdir("target", 0777), 0);
-    write_file("target/precious", "precious");
-    cr_assert_eq(symlink("target", "out"), 0);
-    cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
-    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
-    cr_expect(commit_discard(&c));
-    cr_expect(holds("out/part-00000", "new") && holds("target/precious", "precious"));
-    cr_expect(lstat("out", &st) == 0 && S_ISDIR(st.st_mode));
-    cr_expect_eq(entries("."), 2);
 }
 
 Test(commit, never_replaces_what_appeared_meanwhile)
@@ -234,7 +180,7 @@ Test(commit, attempts_that_lost_are_removed)
 {
     struct commit c, *all[] = {&c};
     char path[PATH_MAX + 64];
-    cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", NEW, 1, &error), 0);
     cr_assert_eq(write_part(&c, "rows"), 0);
     snprintf(path, sizeof path, "%s/part-00000.attempt-2", c.attempts);
     write_file(path, "half");
@@ -248,7 +194,7 @@ Test(commit, names_of_tasks_are_not_believed)
 {
     static const char *const bad[] = {"", "a/b", "../out", "/etc/passwd"};
     struct commit c;
-    cr_assert_eq(commit_open(&c, env_real(), "out", false, 1, &error), 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", NEW, 1, &error), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         error.code = GLINT_OK;
         cr_expect_eq(commit_keep(&c, slice(bad[i]), "part-00000", "e1", &error), GLINT_E_PROTOCOL);
@@ -282,15 +228,14 @@ Test(commit, two_outputs_appear_together)
 Test(commit, taking_back_restores_what_overwrite_replaced)
 {
     struct commit a, b, *all[] = {&a, &b};
-    cr_assert_eq(mkdir("a", 0777), 0);
-    write_file("a/old", "old");
+    make_output("a", "old");
     cr_assert_eq(prepare(&a, env_real(), "a", true, "a"), 0);
     cr_assert_eq(prepare(&b, env_real(), "b", true, "b"), 0);
     write_file("b", "appeared");
     cr_expect_eq(commit_publish_all(all, 2, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect(commit_discard(&a) && commit_discard(&b));
-    cr_expect(holds("a/old", "old") && holds("b", "appeared"));
-    cr_expect_eq(entries("a"), 1);
+    cr_expect(holds("a/part-00000", "old") && holds("b", "appeared"));
+    cr_expect_eq(entries("a"), 2);
     cr_expect_eq(entries("."), 2);
 }
 
@@ -321,7 +266,7 @@ Test(commit, leftovers_go_only_when_unlocked)
     cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* without a lock: anybody's */
     write_file(".out.glint-0000000000000003/precious", "precious");
     make_leftover(".other.glint-0000000000000005"); /* another output's */
-    cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", NEW, 9, &error), 0);
     cr_expect_neq(access(".out.glint-0000000000000001", F_OK), 0);
     cr_expect(holds(".out.glint-0000000000000002/precious", "precious"));
     cr_expect(holds(".out.glint-0000000000000003/precious", "precious"));
@@ -336,7 +281,7 @@ Test(commit, a_planted_link_leads_nowhere)
     make_leftover(".out.glint-0000000000000001");
     cr_assert_eq(rename(".out.glint-0000000000000001", "target"), 0);
     cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0);
-    cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+    cr_assert_eq(commit_open(&c, env_real(), "out", NEW, 9, &error), 0);
     cr_expect(holds("target/precious", "precious"));
     cr_expect_eq(access("target/" FOLDER_LOCK_NAME, F_OK), 0);
     cr_expect(commit_discard(&c));
@@ -353,7 +298,7 @@ Test(commit, a_hidden_folder_that_is_swapped_leads_nowhere)
     write_file("target/attempts/precious", "precious");
     write_file("target/precious", "precious");
     for (int publishes = 0; publishes < 2; publishes++) {
-        cr_assert_eq(commit_open(&c, env_real(), "out", false, 9, &error), 0);
+        cr_assert_eq(commit_open(&c, env_real(), "out", NEW, 9, &error), 0);
         cr_assert_eq(write_part(&c, "rows"), 0);
         cr_assert(rename(c.hidden, "aside") == 0 && symlink("target", c.hidden) == 0);
         cr_assert_eq(commit_complete(&c, &error), 0);
@@ -368,12 +313,11 @@ Test(commit, a_hidden_folder_that_is_swapped_leads_nowhere)
     }
 }
 
-/* Two outputs, one of which replaces an old one: all or nothing, for every call that can fail. */
-static int run_faulty(int64_t n, enum fault_mode mode, int fault)
+/* Two outputs, one of which replaces an old one. *out_stuck: the new one was not taken back. */
+static int run_faulty(int64_t n, enum fault_mode mode, int fault, bool *out_stuck)
 {
     struct commit a, b, *all[] = {&a, &b};
-    cr_assert_eq(mkdir("old", 0777), 0);
-    write_file("old/old", "old");
+    make_output("old", "old");
     error = (struct glint_error){.code = GLINT_OK};
     faults_set(mode, n, fault);
     int r = prepare(&a, faults_env(), "new", false, "a");
@@ -381,11 +325,14 @@ static int run_faulty(int64_t n, enum fault_mode mode, int fault)
     bool opened = r == 0;
     if (r == 0) r = second;
     if (r == 0) r = commit_publish_all(all, 2, &error);
+    *out_stuck = r != 0 && opened && b.state == COMMIT_PUBLISHED;
     commit_discard(&a);
     if (opened) commit_discard(&b);
     return r;
 }
 
+/* All or nothing, for every call that can fail. Where all calls fail from one on that comes behind
+ * the exchange, the old output is kept aside. */
 Test(commit, any_call_may_fail)
 {
     static const struct {
@@ -398,7 +345,8 @@ Test(commit, any_call_may_fail)
     int files = open_files();
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         for (int64_t n = 1;; n++) {
-            int r = run_faulty(n, kinds[k].mode, kinds[k].error);
+            bool stuck;
+            int r = run_faulty(n, kinds[k].mode, kinds[k].error, &stuck);
             const char *call = faults_failed();
             cr_expect_eq(open_files(), files);
             if (r == 0) {
@@ -407,14 +355,124 @@ Test(commit, any_call_may_fail)
                 cr_expect(r == error.code && error.cause[0] != '\0');
                 cr_expect_neq(access("new", F_OK), 0, "%s", call);
             }
-            cr_expect(r == 0 ? holds("old/part-00000", "b") : holds("old/old", "old"), "%s", call);
+            cr_expect(!stuck || kinds[k].mode == FAULT_FROM_THEN_ON);
+            cr_expect(holds("old/part-00000", r == 0 || stuck ? "b" : "old"), "%s", call);
             /* A folder that cannot be listed cannot be removed. */
-            bool left = call != NULL && strcmp(call, "list") == 0;
+            bool left = stuck || (call != NULL && strcmp(call, "list") == 0);
             int wanted = r == 0 ? 2 : 1;
             cr_expect(left || entries(".") == wanted, "%s %lld", call, (long long)n);
-            leave();
-            enter();
+            cr_expect(!stuck || entries(".") == 2, "the old output is gone");
+            scratch_leave();
+            scratch_enter();
             if (call == NULL) break;
         }
     }
+}
+
+/* ---- The disk is waited for */
+
+static unsigned synced_files, synced_folders, sync_fails;
+static int sync_error;
+
+static int count_sync_file(struct env *env, int file)
+{
+    (void)env;
+    (void)file;
+    synced_files++;
+    return synced_files + synced_folders == sync_fails ? sync_error : 0;
+}
+
+static int count_sync_folder(struct env *env, int folder)
+{
+    (void)env;
+    (void)folder;
+    synced_folders++;
+    return synced_files + synced_folders == sync_fails ? sync_error : 0;
+}
+
+/* A new output and one that replaces another, whose sync number `fails` (0: none) fails. */
+static int run_synced(struct commit_options options, unsigned fails, int fault)
+{
+    struct commit a, b, *all[] = {&a, &b};
+    struct env env = *env_real();
+    env.sync_file = count_sync_file;
+    env.sync_folder = count_sync_folder;
+    error = (struct glint_error){.code = GLINT_OK};
+    synced_files = synced_folders = 0;
+    sync_fails = fails;
+    sync_error = fault;
+    make_output("old", "old");
+    cr_assert_eq(commit_open(&a, &env, "new", options, 1, &error), 0);
+    cr_assert_eq(commit_open(&b, &env, "old", options, 1, &error), 0);
+    cr_assert(write_part(&a, "a") == 0 && write_part(&b, "b") == 0);
+    int r = commit_complete(&a, &error);
+    if (r == 0) r = commit_complete(&b, &error);
+    if (r == 0) r = commit_publish_all(all, 2, &error);
+    cr_expect(commit_discard(&a) && commit_discard(&b));
+    return r;
+}
+
+Test(commit, a_disk_that_fails_when_it_is_waited_for_publishes_nothing)
+{
+    enum { SYNCS = 8 }; /* of each output: _SUCCESS, itself, the hidden folder, the one above */
+    static const struct {
+        int error;
+        enum glint_code code;
+    } kinds[] = {{-EIO, GLINT_E_OUTPUT_IO}, {-ENOSPC, GLINT_E_OUTPUT_FULL},
+                 {-EDQUOT, GLINT_E_OUTPUT_FULL}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (unsigned n = 1; n <= SYNCS + 1; n++) {
+            int r = run_synced(REPLACE, n, kinds[k].error);
+            cr_expect_eq(r, n <= SYNCS ? (int)kinds[k].code : 0, "%u", n);
+            cr_expect(r == 0 || strstr(error.cause, strerror(-kinds[k].error)) != NULL);
+            cr_expect(holds("old/part-00000", r == 0 ? "b" : "old"), "%u", n);
+            cr_expect_eq(entries("."), r == 0 ? 2 : 1, "%u", n);
+            scratch_leave();
+            scratch_enter();
+        }
+}
+
+Test(commit, a_file_system_may_have_no_sync_of_folders)
+{
+    cr_expect_eq(run_synced(REPLACE, 2, -EINVAL), 0);
+    cr_expect(holds("new/part-00000", "a") && holds("old/part-00000", "b"));
+}
+
+Test(commit, no_sync_waits_for_nothing)
+{
+    struct commit_options options = {.overwrite = true, .no_sync = true};
+    cr_expect_eq(run_synced(options, 0, 0), 0);
+    cr_expect(synced_files == 0 && synced_folders == 0);
+}
+
+static int open_denied(struct env *env, int dir, const char *name, enum env_open_mode mode)
+{
+    return mode == ENV_DIR ? -EACCES : env_real()->open(env, dir, name, mode);
+}
+
+/* What is new in such a folder cannot be waited for. */
+Test(commit, the_folder_above_must_be_readable_to_be_waited_for)
+{
+    struct commit c, *all[] = {&c};
+    struct env env = *env_real();
+    struct commit_options options = {.no_sync = true};
+    env.open = open_denied;
+    cr_expect_eq(commit_open(&c, &env, "out", NEW, 1, &error), GLINT_E_OUTPUT_CREATE);
+    cr_expect_not_null(strstr(error.hint, "--no-sync"));
+    cr_expect_eq(entries("."), 0);
+    error.code = GLINT_OK;
+    cr_assert_eq(commit_open(&c, &env, "out", options, 1, &error), 0);
+    cr_assert(write_part(&c, "rows") == 0 && commit_complete(&c, &error) == 0);
+    cr_expect_eq(commit_publish_all(all, 1, &error), 0);
+    cr_expect(commit_discard(&c) && holds("out/part-00000", "rows"));
+}
+
+Test(commit, a_reserved_output_that_no_action_wrote_is_not_published)
+{
+    struct commit a, b, *all[] = {&a, &b};
+    cr_assert_eq(commit_open(&a, env_real(), "unused", NEW, 1, &error), 0);
+    cr_assert_eq(prepare(&b, env_real(), "used", false, "b"), 0);
+    cr_expect_eq(commit_publish_all(all, 2, &error), 0);
+    cr_expect(commit_discard(&a) && commit_discard(&b));
+    cr_expect(holds("used/part-00000", "b") && entries(".") == 1);
 }
