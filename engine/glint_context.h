@@ -51,19 +51,26 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
  * glint_error then has the effect line. Once, before glint_destroy. */
 int glint_finish(struct glint *g);
 void glint_destroy(struct glint *g);
+/* The job's id in status, cancel, event log and history: 16 hexadecimal digits of this. */
+uint64_t glint_job_id(const struct glint *g);
 /* Ends the running action with `code` (INTERRUPTED, TERMINATED). Any thread, and signal handlers.
  */
 void glint_interrupt(struct glint *g, enum glint_code code);
 
 /* For the summary: what the whole job did. */
 struct glint_summary {
+    uint64_t job_id;
     uint64_t elapsed_ns;
-    uint32_t stages, tasks, retries;
+    /* Stages that began, and the tasks that they have; stages whose outputs an action read that an
+     * earlier action had made, counted for each such action; tasks that ran again after they had
+     * failed, or what they had made was lost. */
+    uint32_t stages, tasks, stages_skipped, retries;
     uint32_t counter_count;
     const char *const *counter_names; /* built-in ones first, then the functions', sorted by name */
     const int64_t *counter_values;
-    uint32_t stage_count; /* per stage that ran, in order */
+    uint32_t stage_count; /* = stages, by number */
     const struct stage_time {
+        uint32_t number;  /* from 0 through the job */
         const char *name; /* first and last operator: "textFile..reduceByKey" */
         uint32_t tasks;
         uint64_t elapsed_ns;

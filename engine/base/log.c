@@ -78,7 +78,7 @@ static void line_text(const struct line *l, const char *executor, const char *wh
     append(out, "%s %s", when, levels[l->level]);
     if (executor[0] != '\0') append(out, " executor=%s", executor);
     if (ids->peer != NULL) append(out, " peer=%s", ids->peer);
-    if (ids->job != 0) append(out, " job=%llx", (unsigned long long)ids->job);
+    if (ids->job != 0) append(out, " job=%016llx", (unsigned long long)ids->job);
     if (ids->has_task)
         append(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task, ids->attempt);
     append(out, ": ");
@@ -107,7 +107,7 @@ static void line_json(const struct line *l, const char *executor, const char *wh
         json_chars(j, ids->peer);
     }
     if (ids->job != 0) {
-        text_format(hex, sizeof hex, "%llx", (unsigned long long)ids->job);
+        text_format(hex, sizeof hex, "%016llx", (unsigned long long)ids->job);
         json_name(j, "job");
         json_chars(j, hex);
     }

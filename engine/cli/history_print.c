@@ -6,9 +6,12 @@
 #include "engine/cli/print.h"
 
 #include <assert.h>
+#include <float.h>
 #include <string.h>
 
 #define EXACT_MAX ((int64_t)1 << 53)
+/* A double has that many decimal digits for sure: 0.007 stays 0.007. */
+#define REAL_DIGITS DBL_DIG
 
 /* "?": the log does not say. */
 static void put(FILE *out, const char *text)
@@ -39,22 +42,53 @@ static void print_why(FILE *out, const char *before, const json_t *event)
     put(out, history_text(why, "cause"));
 }
 
-static uint32_t retries_of(const struct history *h)
+static uint64_t u64_of(const json_t *event, const char *name)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < h->stage_count; i++) n += h->stages[i].retries;
-    return n;
+    json_int_t value = json_integer_value(json_object_get(event, name));
+    return value > 0 ? (uint64_t)value : 0;
 }
 
-static uint32_t attempts_of(const struct history_stage *s)
+/* As the summary of the job counts them. Of a log that is full, the last line knows them. */
+struct totals {
+    uint64_t stages, stages_skipped, tasks, retries, attempts;
+};
+
+static struct totals totals_of(const struct history *h)
 {
-    return s->done + s->failed + s->killed + s->lost;
+    struct totals t = {.stages = h->stage_count};
+    size_t at;
+    json_t *o;
+    for (uint32_t i = 0; i < h->stage_count; i++) {
+        const struct history_stage *s = &h->stages[i];
+        t.tasks += u64_of(s->begun, "tasks");
+        t.retries += s->retries;
+        t.attempts += (uint64_t)s->done + s->failed + s->killed + s->lost;
+    }
+    json_array_foreach(h->kept, at, o)
+    {
+        t.stages_skipped += json_array_size(json_object_get(o, "skipped"));
+    }
+    if (!h->full || h->end == NULL) return t;
+    t.stages = u64_of(h->end, "stages");
+    t.stages_skipped = u64_of(h->end, "stages_skipped");
+    t.tasks = u64_of(h->end, "tasks");
+    t.retries = u64_of(h->end, "retries");
+    return t;
+}
+
+static void print_totals(FILE *out, const struct totals *t)
+{
+    fprintf(out, "%llu stage%s", (unsigned long long)t->stages, t->stages == 1 ? "" : "s");
+    if (t->stages_skipped > 0)
+        fprintf(out, " (%llu skipped)", (unsigned long long)t->stages_skipped);
+    fprintf(out, ", %llu task%s in %llu attempt%s, %llu retr%s\n", (unsigned long long)t->tasks,
+            t->tasks == 1 ? "" : "s", (unsigned long long)t->attempts, t->attempts == 1 ? "" : "s",
+            (unsigned long long)t->retries, t->retries == 1 ? "y" : "ies");
 }
 
 static void print_job(FILE *out, const struct history *h)
 {
-    uint32_t attempts = 0, retries = retries_of(h);
-    for (uint32_t i = 0; i < h->stage_count; i++) attempts += attempts_of(&h->stages[i]);
+    const struct totals totals = totals_of(h);
     put(out, history_text(h->job, "name"));
     fputs(", job ", out);
     put(out, history_text(h->job, "id"));
@@ -66,11 +100,12 @@ static void print_job(FILE *out, const struct history *h)
     put(out, history_text(h->job, "time"));
     fputs("\n  ", out);
     bool failed = json_is_object(json_object_get(h->end, "error"));
-    fputs(h->end == NULL ? "not ended: the log is cut off" : failed ? "failed" : "ok", out);
-    fprintf(out, " after %.3f s; %u stage%s, %u attempt%s of tasks, %u retr%s\n",
-            (h->end != NULL ? ms_of(h->end) : h->last_ms) / 1000, h->stage_count,
-            plural(h->stage_count), attempts, plural(attempts), retries,
-            retries == 1 ? "y" : "ies");
+    fputs(h->end == NULL ? "no end yet: the job runs, or was killed; its last event came"
+          : failed       ? "failed"
+                         : "ok",
+          out);
+    fprintf(out, " after %.3f s; ", (h->end != NULL ? ms_of(h->end) : h->last_ms) / 1000);
+    print_totals(out, &totals);
     if (failed) {
         print_why(out, "  ", h->end);
         fputc('\n', out);
@@ -120,6 +155,19 @@ static void print_counters(FILE *out, const struct history_stage *s)
     if (!first) fputc('\n', out);
 }
 
+static void print_action(FILE *out, const json_t *o)
+{
+    const json_t *skipped = json_object_get(o, "skipped");
+    fprintf(out, "action %llu: ", (unsigned long long)u64_of(o, "action"));
+    put(out, history_text(o, "name"));
+    if (history_text(o, "output")[0] != '\0') fputs(" -> ", out);
+    print_safe(out, history_text(o, "output"), " ");
+    for (size_t i = 0; i < json_array_size(skipped); i++)
+        fprintf(out, "%s %lld", i == 0 ? ", skips stage" : ",",
+                (long long)json_integer_value(json_array_get(skipped, i)));
+    fputc('\n', out);
+}
+
 static void print_stage(FILE *out, const struct history_stage *s)
 {
     const json_t *parents = json_object_get(s->begun, "parents");
@@ -161,6 +209,16 @@ static bool is_event(const json_t *o, const char *event)
     return strcmp(history_text(o, "event"), event) == 0;
 }
 
+static void print_actions(FILE *out, const struct history *h)
+{
+    size_t i;
+    json_t *o;
+    json_array_foreach(h->kept, i, o)
+    {
+        if (is_event(o, "action")) print_action(out, o);
+    }
+}
+
 static void print_rest(FILE *out, const struct history *h)
 {
     size_t i;
@@ -188,6 +246,7 @@ void history_print(FILE *out, const struct history *h)
     assert(h->job != NULL);
     print_job(out, h);
     print_executors(out, h);
+    print_actions(out, h);
     for (uint32_t i = 0; i < h->stage_count; i++) print_stage(out, &h->stages[i]);
     print_rest(out, h);
 }
@@ -283,23 +342,29 @@ static json_t *lists_json(const struct history *h, bool executors)
 
 static const char *status_of(const struct history *h)
 {
-    if (h->end == NULL) return "cut off";
+    if (h->end == NULL) return "no end yet";
     return json_is_object(json_object_get(h->end, "error")) ? "failed" : "ok";
 }
 
 bool history_print_json(FILE *out, const struct history *h)
 {
     json_t *o = json_object();
+    const struct totals totals = totals_of(h);
     assert(h->job != NULL);
     bool ok = set(o, "schema", json_integer(1)) && set(o, "status", json_string(status_of(h))) &&
               set(o, "job", json_incref((json_t *)h->job)) &&
               set(o, "end", h->end != NULL ? json_incref((json_t *)h->end) : json_null()) &&
+              set(o, "stage_count", json_integer((json_int_t)totals.stages)) &&
+              set(o, "stages_skipped", json_integer((json_int_t)totals.stages_skipped)) &&
+              set(o, "tasks", json_integer((json_int_t)totals.tasks)) &&
+              set(o, "attempts", json_integer((json_int_t)totals.attempts)) &&
+              set(o, "retry_count", json_integer((json_int_t)totals.retries)) &&
               set(o, "last_ms", json_real(h->last_ms)) && set(o, "torn", json_boolean(h->torn)) &&
               set(o, "full", json_boolean(h->full)) && set(o, "executors", lists_json(h, true)) &&
               set(o, "stages", lists_json(h, false)) && set(o, "actions", list_json(h, "action")) &&
               set(o, "retries", list_json(h, "retry")) &&
               set(o, "outputs", list_json(h, "output")) && set(o, "notes", list_json(h, "note"));
-    char *text = ok ? json_dumps(o, JSON_COMPACT) : NULL;
+    char *text = ok ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
     json_decref(o);
     if (text == NULL) return false;
     fputs(text, out);

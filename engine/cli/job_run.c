@@ -9,9 +9,12 @@
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
 #include "engine/cli/summary.h"
+#include "engine/net/cluster.h"
 #include "engine/plan/context.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +35,7 @@ struct run {
     struct progress_view progress;
     struct buffer notes; /* with --json: lines that wait for the object */
     bool notes_failed;
+    int stdout_kept; /* the descriptor while the job runs with --json; -1: it is where it was */
 };
 
 static void describe(struct job_syntax *out, const struct glint_job *job, const char *command)
@@ -105,6 +109,39 @@ static void on_note(void *arg, const char *line)
     fputc('\n', out);
 }
 
+/* With --json standard output is for the object alone, so what the job prints there goes to
+ * standard error. A standard output that is closed is found out when the object is written. */
+static int stdout_divert(struct run *run, struct glint_error *error)
+{
+    run->stdout_kept = -1;
+    if (!run->settings.json) return 0;
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept < 0 && errno != EBADF)
+        return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                         "cannot keep standard output: %s", strerror(errno));
+    if (kept >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+    run->stdout_kept = kept;
+    return 0;
+}
+
+static void stdout_restore(struct run *run)
+{
+    if (run->stdout_kept < 0) return;
+    fflush(stdout);
+    dup2(run->stdout_kept, STDOUT_FILENO);
+    close(run->stdout_kept);
+}
+
+/* What status and cancel call it. */
+static void print_begin(const struct run *run, const struct glint *g)
+{
+    const struct cluster *cluster = run->settings.config.cluster;
+    if (cluster == NULL || run->explain || run->settings.quiet || run->settings.json) return;
+    fprintf(stderr, "%s, job %016llx on %s\n", run->job->name, (unsigned long long)glint_job_id(g),
+            cluster->name);
+}
+
 static void report(struct run *run, const struct glint_summary *summary, struct glint_error *error)
 {
     struct summary_report r = {run->job->name, error, summary, &run->notes};
@@ -165,11 +202,13 @@ static int run_in_context(struct run *run, const struct cli_program *program,
         "the next job there removes them");
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
-    struct glint *g = glint_create(config, &error);
+    struct glint *g = NULL;
+    if (stdout_divert(run, &error) == 0) g = glint_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
         signals_watch(g, config->timeout_ns);
+        print_begin(run, g);
         int returned = reserve_outputs(g, run->job, &args);
         if (returned == 0) returned = run->job->run(g, &args);
         signals_returned();
@@ -181,6 +220,7 @@ static int run_in_context(struct run *run, const struct cli_program *program,
         error = *glint_error(g);
         glint_summarize(g, &summary);
     }
+    stdout_restore(run);
     report(run, &summary, &error);
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);

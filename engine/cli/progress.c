@@ -45,7 +45,8 @@ static void format_tail(char *out, size_t capacity, const struct progress *p)
     text_format(out, capacity, " %u/%u tasks  %u running", p->tasks_done, p->tasks,
                 p->tasks_running);
     size_t used = strlen(out);
-    if (p->retries > 0) text_format(out + used, capacity - used, "  %u retried", p->retries);
+    if (p->job_retries > 0)
+        text_format(out + used, capacity - used, "  %u retried", p->job_retries);
     used = strlen(out);
     if (p->bytes_read > 0 && seconds > 0)
         text_format(out + used, capacity - used, "  %.0f MB/s",
@@ -63,7 +64,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     assert(p->tasks_done <= p->tasks);
     if (columns > PROGRESS_LINE_MAX) columns = PROGRESS_LINE_MAX;
     format_tail(tail, sizeof tail, p);
-    text_format(out, PROGRESS_LINE_MAX / 2, "stage %u/%u %s", p->stage + 1, p->stages, p->action);
+    text_format(out, PROGRESS_LINE_MAX / 2, "stage %u %s", p->stage, p->name);
     size_t taken = strlen(out) + strlen(tail) + sizeof " []";
     size_t room = columns > taken ? columns - taken : 0; /* the bar takes what is left */
     if (room > BAR_COLUMNS_MAX) room = BAR_COLUMNS_MAX;
@@ -94,14 +95,18 @@ static void draw(struct progress_view *view, const struct progress *p)
 static void print_stage(struct progress_view *view, const struct progress *p)
 {
     progress_clear(view);
-    fprintf(stderr, "stage %u/%u %s: %u task%s, %.3f s\n", p->stage + 1, p->stages, p->action,
-            p->tasks, p->tasks == 1 ? "" : "s", seconds_of(p->elapsed_ns));
+    fprintf(stderr, "stage %u %s: %u task%s, %.3f s\n", p->stage, p->name, p->tasks,
+            p->tasks == 1 ? "" : "s", seconds_of(p->elapsed_ns));
 }
 
 void progress_show(void *arg, const struct progress *p)
 {
     struct progress_view *view = arg;
     if (view->quiet) return;
+    if (p->action_ended) {
+        progress_clear(view);
+        return;
+    }
     uint64_t now = view->env->now_ns(view->env), age = now - view->started_ns;
     if (p->stage_ended && (view->verbose || (!view->live && age > PLAIN_AFTER_MS * MS))) {
         print_stage(view, p);

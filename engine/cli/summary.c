@@ -3,6 +3,7 @@
 #include "engine/cli/summary.h"
 
 #include "engine/base/json.h"
+#include "engine/base/text.h"
 #include "engine/cli/print.h"
 #include "engine/data/task.h"
 
@@ -46,12 +47,14 @@ static void print_counters(FILE *out, const struct glint_summary *s, bool all)
 static void print_totals(FILE *out, const struct glint_summary *s, const char *job)
 {
     double seconds = (double)s->elapsed_ns / 1e9, bytes = (double)counter(s, COUNT_BYTES_READ);
-    fprintf(out, "%s: %lld rows, ", job, (long long)counter(s, COUNT_ROWS_READ));
+    fprintf(out, "%s %016llx: %lld rows, ", job, (unsigned long long)s->job_id,
+            (long long)counter(s, COUNT_ROWS_READ));
     fprintf(out, bytes < 1e6 ? "%.0f bytes" : "%.1f MB", bytes < 1e6 ? bytes : bytes / 1e6);
     fprintf(out, " in %.3f s", seconds);
     if (seconds > 0 && bytes > 0) fprintf(out, " (%.0f MB/s)", bytes / seconds / 1e6);
-    fprintf(out, "; %u stage%s, %u task%s", s->stages, s->stages == 1 ? "" : "s", s->tasks,
-            s->tasks == 1 ? "" : "s");
+    fprintf(out, "; %u stage%s", s->stages, s->stages == 1 ? "" : "s");
+    if (s->stages_skipped > 0) fprintf(out, " (%u skipped)", s->stages_skipped);
+    fprintf(out, ", %u task%s", s->tasks, s->tasks == 1 ? "" : "s");
     if (s->retries > 0) fprintf(out, ", %u retried", s->retries);
     fputc('\n', out);
 }
@@ -62,7 +65,8 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     assert(report->error->code == GLINT_OK);
     print_totals(out, s, report->job);
     for (uint32_t i = 0; verbose && i < s->stage_count; i++)
-        fprintf(out, "  %s: %u task%s, %.3f s\n", s->stage_times[i].name, s->stage_times[i].tasks,
+        fprintf(out, "  stage %u %s: %u task%s, %.3f s\n", s->stage_times[i].number,
+                s->stage_times[i].name, s->stage_times[i].tasks,
                 s->stage_times[i].tasks == 1 ? "" : "s",
                 (double)s->stage_times[i].elapsed_ns / 1e9);
     print_counters(out, s, verbose);
@@ -90,6 +94,8 @@ static void put_stages(struct json *j, const struct glint_summary *s)
     json_open(j, '[');
     for (uint32_t i = 0; i < s->stage_count; i++) {
         json_open(j, '{');
+        json_name(j, "stage");
+        json_u64(j, s->stage_times[i].number);
         json_name(j, "name");
         json_chars(j, s->stage_times[i].name);
         json_name(j, "tasks");
@@ -126,12 +132,16 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
 {
     const struct glint_summary *s = report->summary;
     struct json j = {.failed = false};
+    char id[TEXT_NUMBER_MAX];
+    text_format(id, sizeof id, "%016llx", (unsigned long long)s->job_id);
     assert(report->notes->size == 0 || report->notes->data[report->notes->size - 1] == '\0');
     json_open(&j, '{');
     json_name(&j, "schema");
     json_i64(&j, 1);
     json_name(&j, "job");
     json_chars(&j, report->job);
+    json_name(&j, "id");
+    json_chars(&j, s->job_id != 0 ? id : NULL); /* 0: it did not begin */
     json_name(&j, "status");
     json_chars(&j, status_of(report->error->code));
     json_name(&j, "error");
@@ -140,6 +150,8 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_ms(&j, s->elapsed_ns);
     json_name(&j, "tasks");
     json_u64(&j, s->tasks);
+    json_name(&j, "stages_skipped");
+    json_u64(&j, s->stages_skipped);
     json_name(&j, "retries");
     json_u64(&j, s->retries);
     put_counters(&j, s);

@@ -13,21 +13,66 @@
 
 #define ID_DIGITS 16u
 
+/* A job that ends, and who serves it, or has it in its queue. */
+struct canceled_job {
+    uint64_t job;
+    char name[NAME_BYTES_MAX];
+    bool *serves; /* [executor_count] */
+};
+
 struct cancel {
-    uint32_t answers, found;
+    const struct cluster *cluster;
+    uint32_t answers, job_count;
+    struct canceled_job jobs[STATUS_JOBS_MAX];
     struct glint_error why; /* of the last executor that gave no answer */
 };
+
+/* NULL: there is no room to note it. */
+static struct canceled_job *job_of(struct cancel *c, const struct admit *job)
+{
+    uint32_t i = 0;
+    while (i < c->job_count && c->jobs[i].job != job->job) i++;
+    if (i == STATUS_JOBS_MAX) return NULL; /* as many as one daemon names */
+    struct canceled_job *known = &c->jobs[i];
+    if (i < c->job_count) return known;
+    known->serves = mem_zalloc(c->cluster->executor_count);
+    if (known->serves == NULL) return NULL;
+    known->job = job->job;
+    text_format(known->name, sizeof known->name, "%s", job->name);
+    c->job_count++;
+    return known;
+}
 
 static int on_answer(void *arg, uint32_t executor, const struct frame *f,
                      struct glint_slice payload, struct glint_error *error)
 {
     struct cancel *c = arg;
-    (void)executor;
-    (void)payload;
-    (void)error;
+    struct canceled told;
+    (void)f;
+    if (canceled_decode(payload, &told, error) != 0) return error->code;
     c->answers++;
-    c->found += f->request != 0;
+    for (uint32_t i = 0; i < told.job_count; i++) {
+        struct canceled_job *job = job_of(c, &told.jobs[i]);
+        if (job != NULL) job->serves[executor] = true;
+    }
     return 0;
+}
+
+static void print_canceled(const struct cancel *c)
+{
+    for (uint32_t i = 0; i < c->job_count; i++) {
+        const struct canceled_job *job = &c->jobs[i];
+        fputs("cancelled ", stdout);
+        print_safe(stdout, job->name, "");
+        printf(", job %016llx", (unsigned long long)job->job);
+        const char *before = ", on ";
+        for (uint32_t e = 0; e < c->cluster->executor_count; e++) {
+            if (!job->serves[e]) continue;
+            printf("%s%s", before, c->cluster->executors[e].id);
+            before = ", ";
+        }
+        putchar('\n');
+    }
 }
 
 static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
@@ -47,7 +92,7 @@ static void read_job(const char *text, struct admit *out)
 
 static void cancel_job(const struct cluster *cluster, const char *job, struct glint_error *error)
 {
-    struct cancel c = {.answers = 0};
+    struct cancel c = {.cluster = cluster};
     struct admit wish;
     struct buffer payload = {NULL, 0, 0};
     read_job(job, &wish);
@@ -66,16 +111,18 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     int r = ask_all(&ask, error);
     buffer_fini(&payload);
     if (r != 0) return;
-    assert(c.found <= c.answers && c.answers <= cluster->executor_count);
+    assert((c.job_count == 0 || c.answers > 0) && c.answers <= cluster->executor_count);
     if (c.answers == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
         *error = c.why;
     else if (c.answers == 0)
         error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
                   "none of %u executors answers: %s", cluster->executor_count, c.why.cause);
-    else if (c.found == 0)
+    else if (c.job_count == 0)
         error_set(error, GLINT_E_JOB_MISSING, "glint status lists the jobs that run",
                   "%u of %u executors answer, and none has a job %s", c.answers,
                   cluster->executor_count, job);
+    print_canceled(&c);
+    for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
 }
 
 static int cancel_run(const struct cli_program *program, int argc, char **argv)
@@ -86,8 +133,10 @@ static int cancel_run(const struct cli_program *program, int argc, char **argv)
     const struct cli_syntax syntax = {
         .command = "glint cancel",
         .summary = "Ends a job of a cluster; it removes what it has written.",
-        .help = "JOB is the name or the id that `glint status` shows; of several jobs of one name "
-                "all end.",
+        .help =
+            "JOB is the name or the id that `glint status` shows, and `glint submit` as the job "
+            "begins; of several jobs of one name all end. Prints which jobs end, and on which "
+            "executors.",
         .arguments = "JOB",
         .arguments_min = 1,
         .arguments_max = 1,
@@ -102,7 +151,7 @@ static int cancel_run(const struct cli_program *program, int argc, char **argv)
         cancel_job(&file.cluster, line.arguments[0], &error);
     cluster_file_fini(&file);
     cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
 }
 
 const struct cli_verb verb_cancel = {.name = "cancel",

@@ -96,14 +96,19 @@ static void age_text(uint64_t ns, char *out, size_t capacity)
 static void print_job(const struct status_job *j)
 {
     char heard[32], age[32], tasks[48];
+    const struct job_progress *p = &j->progress;
     age_text(j->heard_ns, heard, sizeof heard);
     age_text(j->age_ns, age, sizeof age);
     if (j->running)
-        text_format(tasks, sizeof tasks, "%u tasks", j->tasks_running);
+        text_format(tasks, sizeof tasks, "%u task%s here", j->tasks_running,
+                    j->tasks_running == 1 ? "" : "s");
     else
         text_format(tasks, sizeof tasks, "waits");
-    printf("%016llx %s, %s, for %s, heard %s ago%s%s", (unsigned long long)j->job, j->name, tasks,
-           age, heard, j->stage[0] != '\0' ? ", " : "", j->stage);
+    printf("%016llx %s, %s, for %s, heard %s ago", (unsigned long long)j->job, j->name, tasks, age,
+           heard);
+    if (p->stage_name[0] == '\0') return;
+    printf(", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done, p->stage_tasks);
+    if (p->retries > 0) printf(", %u retried", p->retries);
 }
 
 static void print_rows(const struct cluster_status *s)
@@ -133,6 +138,30 @@ static void print_rows(const struct cluster_status *s)
 
 /* ---- As JSON */
 
+static void json_number(struct json *j, const char *name, uint64_t value)
+{
+    json_name(j, name);
+    json_u64(j, value);
+}
+
+/* Where there was no stage yet, its fields are null, for 0 is a stage. */
+static void json_progress(struct json *j, const struct job_progress *p)
+{
+    bool begun = p->stage_name[0] != '\0';
+    json_name(j, "stage");
+    json_chars(j, begun ? p->stage_name : NULL);
+    json_name(j, "stage_number");
+    if (begun)
+        json_u64(j, p->stage);
+    else
+        json_chars(j, NULL);
+    json_number(j, "stage_tasks", p->stage_tasks);
+    json_number(j, "stage_tasks_done", p->stage_done);
+    json_number(j, "stages", p->stages);
+    json_number(j, "tasks", p->tasks);
+    json_number(j, "retries", p->retries);
+}
+
 static void json_job(struct json *j, const struct status_job *job)
 {
     char id[32];
@@ -144,8 +173,7 @@ static void json_job(struct json *j, const struct status_job *job)
     json_chars(j, job->name);
     json_name(j, "running");
     json_bool(j, job->running);
-    json_name(j, "stage");
-    json_chars(j, job->stage[0] != '\0' ? job->stage : NULL);
+    json_progress(j, &job->progress);
     json_name(j, "tasks_running");
     json_u64(j, job->tasks_running);
     json_name(j, "memory_bytes");

@@ -11,11 +11,8 @@ static int send_task(struct driver *d, const struct sched_run *run)
     assert(run->stage < a->stage_count && run->executor < d->member_count);
     struct active_stage *stage = &a->stages[run->stage];
     assert(run->task < stage->tasks);
-    if (stage->begun_ns == 0) {
-        stage->begun_ns = d->env->now_ns(d->env);
-        journal_stage(d, run->stage);
-    }
-    int r = announce_for_task(d, run->executor, run->stage);
+    int r = !stage->begun ? stage_begin(d, run->stage) : 0;
+    if (r == 0) r = announce_for_task(d, run->executor, run->stage);
     if (r != 0) return r;
     struct message *m = message_create(MSG_TASK);
     if (m == NULL) return error_no_memory(driver_error(d));
@@ -79,6 +76,7 @@ static int run_tasks(struct driver *d)
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
         journal_tick(d);
+        results_report_tick(d);
     }
     int drained = drain_tasks(d);
     return r != 0 ? r : drained;
@@ -90,9 +88,11 @@ static int run_active(struct driver *d)
     int r = announce_values(d);
     if (r == 0) r = stages_build(d);
     if (r == 0) r = stages_schedule(d);
+    journal_action(d);
+    if (r == 0) results_retry_lost(d, NULL);
     if (r == 0) r = run_tasks(d);
+    stages_close(d);
     if (a->sched != NULL) announce_forget(d);
-    if (a->sched != NULL) d->tally.retries += sched_retries(a->sched);
     if (r == 0 && a->commit != NULL) r = commit_complete(a->commit, driver_error(d));
     return r;
 }
@@ -119,7 +119,7 @@ int driver_run(struct runner *runner, const struct action *action)
         return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
-    if (g->config.explain && action->output != NULL) return plan_explain(action);
+    if (g->config.explain && action->output != NULL) return plan_explain(d, action);
     struct commit *commit = NULL;
     int r = action->output != NULL ? commits_open(d, action->output, &commit) : 0;
     if (r == 0) r = commits_check_inputs(d);
@@ -130,8 +130,8 @@ int driver_run(struct runner *runner, const struct action *action)
                        .number = d->next_action++,
                        .bad_rows_before = tally_value(&d->tally, "bad rows")};
     d->active = &a;
-    journal_action(d);
     r = run_active(d);
+    results_report_end(d);
     journal_action_end(d);
     members_end(d);
     d->active = NULL;

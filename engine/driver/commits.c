@@ -38,7 +38,7 @@ int commits_open(struct driver *d, const char *path, struct commit **out)
     }
     c = *out = add_commit(d);
     if (c == NULL) return driver_error(d)->code;
-    int r = commit_open(c, d->env, path, options, d->job_id + d->commit_count, driver_error(d));
+    int r = commit_open(c, d->env, path, options, d->g->job_id + d->commit_count, driver_error(d));
     for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
         r = commit_refuse_shared(d->commits[i], c, driver_error(d));
     return r;

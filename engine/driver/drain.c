@@ -34,7 +34,7 @@ static void describe_running(const struct driver *d, char *out, size_t capacity)
     member_where(d, first.executor, where, sizeof where);
     if (count > 1) text_format(others, sizeof others, " and %u more", count - 1);
     text_format(out, capacity, "task %u of stage %u (%s%s%s)%s%s",
-                active_partition(a, first.stage, first.task), first.stage - a->shown_first,
+                active_partition(a, first.stage, first.task), stage->number,
                 stage->name, stage->functions[0] != '\0' ? "; functions " : "", stage->functions,
                 where, others);
 }

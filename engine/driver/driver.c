@@ -45,9 +45,11 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
     struct driver *d = (struct driver *)runner;
     tally_sort(&d->tally);
     *out = (struct glint_summary){
+        .job_id = d->g->job_id,
         .elapsed_ns = d->env->now_ns(d->env) - d->begun_ns,
         .stages = d->tally.stage_count,
         .tasks = d->tally.tasks,
+        .stages_skipped = d->tally.stages_skipped,
         .retries = d->tally.retries,
         .counter_count = d->tally.counter_count,
         .counter_names = (const char *const *)d->tally.names,
@@ -81,14 +83,9 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
 {
     struct driver *d = mem_zalloc(sizeof *d);
     struct env *env = g->config.env;
-    uint64_t job_id = 0;
     assert(transport->send != NULL && transport->wait != NULL);
-    if (d == NULL || env->random(env, &job_id, sizeof job_id) != 0) {
-        if (d == NULL)
-            error_no_memory(&g->error);
-        else
-            error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-        mem_free(d);
+    if (d == NULL) {
+        error_no_memory(&g->error);
         return NULL;
     }
     *d = (struct driver){.runner = {driver_run, driver_reserve, driver_finish, driver_interrupt,
@@ -97,7 +94,6 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                          .env = env,
                          .transport = *transport,
                          .next_stage = 1,
-                         .job_id = job_id,
                          .begun_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->begun_ns + g->config.timeout_ns;
     if (journal_open(d) == 0) return d;

@@ -18,11 +18,11 @@
 #define FLUSH_NS      UINT64_C(1000000000)
 #define WORDS_MAX     128u /* of the command line, and options */
 #define WORD_SIZE_MAX 512u /* longer ones are cut */
-#define PARENTS_MAX   PLAN_NODES_MAX
+#define NUMBERS_MAX   PLAN_NODES_MAX
 /* Escaped, a byte takes at most six. */
 static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
               "a whole command line and all options fit a line");
-static_assert(PARENTS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all parents fit a line");
+static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit a line");
 static_assert(COUNTERS_MAX * (NAME_BYTES_MAX * 6 + 32) < EVENT_LOG_LINE_BYTES_MAX,
               "all counters fit a line");
 
@@ -260,7 +260,7 @@ void event_log_job(struct event_log *log, const struct event_job *e)
 {
     char id[TEXT_NUMBER_MAX];
     if (!line_begin(log, "job")) return;
-    text_format(id, sizeof id, "%llx", (unsigned long long)e->id);
+    text_format(id, sizeof id, "%016llx", (unsigned long long)e->id);
     put_text(log, "id", id);
     put_text(log, "name", e->name);
     put_text(log, "version", e->version);
@@ -298,12 +298,23 @@ void event_log_executor(struct event_log *log, const struct event_executor *e)
     line_end(log, false);
 }
 
-void event_log_action(struct event_log *log, uint32_t action, const char *name, const char *output)
+static void put_numbers(struct event_log *log, const char *name, const uint32_t *numbers,
+                        uint32_t count)
+{
+    assert(count <= NUMBERS_MAX);
+    json_name(&log->line, name);
+    json_open(&log->line, '[');
+    for (uint32_t i = 0; i < count; i++) json_u64(&log->line, numbers[i]);
+    json_close(&log->line, ']');
+}
+
+void event_log_action(struct event_log *log, const struct event_action *e)
 {
     if (!line_begin(log, "action")) return;
-    put_u64(log, "action", action);
-    put_text(log, "name", name);
-    put_text(log, "output", output);
+    put_u64(log, "action", e->action);
+    put_text(log, "name", e->name);
+    put_text(log, "output", e->output);
+    put_numbers(log, "skipped", e->skipped, e->skipped_count);
     line_end(log, false);
 }
 
@@ -318,15 +329,11 @@ void event_log_action_end(struct event_log *log, uint32_t action, const struct g
 void event_log_stage(struct event_log *log, const struct event_stage *e)
 {
     if (!line_begin(log, "stage")) return;
-    assert(e->parent_count <= PARENTS_MAX);
     put_u64(log, "stage", e->stage);
     put_u64(log, "action", e->action);
     put_text(log, "name", e->name);
     put_u64(log, "tasks", e->tasks);
-    json_name(&log->line, "parents");
-    json_open(&log->line, '[');
-    for (uint32_t i = 0; i < e->parent_count; i++) json_u64(&log->line, e->parents[i]);
-    json_close(&log->line, ']');
+    put_numbers(log, "parents", e->parents, e->parent_count);
     line_end(log, false);
 }
 
@@ -425,6 +432,7 @@ static void put_summary(struct event_log *log, const struct glint_summary *s)
     json_name(j, "elapsed_ms");
     json_ms(j, s->elapsed_ns);
     put_u64(log, "stages", s->stages);
+    put_u64(log, "stages_skipped", s->stages_skipped);
     put_u64(log, "tasks", s->tasks);
     put_u64(log, "retries", s->retries);
     json_name(j, "counters");

@@ -68,8 +68,14 @@ struct event_executor {
 };
 void event_log_executor(struct event_log *log, const struct event_executor *e);
 
-/* Actions are numbered by the caller, from 0. `output` may be NULL. */
-void event_log_action(struct event_log *log, uint32_t action, const char *name, const char *output);
+struct event_action {
+    uint32_t action; /* from 0 */
+    const char *name;
+    const char *output;      /* may be NULL */
+    const uint32_t *skipped; /* stages that an earlier action has run, and whose outputs it reads */
+    uint32_t skipped_count;
+};
+void event_log_action(struct event_log *log, const struct event_action *e);
 void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why);
 
 struct event_stage {

@@ -25,14 +25,11 @@ uint64_t fetch_faults_begun_ns(const struct driver *d, uint32_t executor, uint32
 
 /* ---- Outputs */
 
-static void lose_output(struct driver *d, uint32_t stage, uint32_t map,
-                        const struct glint_error *why)
+static void lose_output(struct driver *d, uint32_t stage, uint32_t map)
 {
     struct active *a = d->active;
     struct output_place place = a->stages[stage].outputs->places[map];
     outputs_lost(a->stages[stage].outputs, map, place);
-    if (sched_stage_needed(a->sched, stage))
-        journal_retry(d, stage, map, place.attempt, place.executor, why);
     sched_on_output_lost(a->sched, stage, map, place.executor, place.attempt);
 }
 
@@ -47,8 +44,9 @@ static void lose_outputs(struct driver *d, uint32_t stage, const struct fetch_fa
     for (uint32_t map = 0; map < o->maps; map++) {
         struct output_place place = o->places[map];
         if (map == f->map ? place.attempt != f->attempt : !all) continue;
-        if (place.executor == f->executor && o->there[map]) lose_output(d, stage, map, why);
+        if (place.executor == f->executor && o->there[map]) lose_output(d, stage, map);
     }
+    results_retry_lost(d, why);
 }
 
 static void lose_shuffle(struct driver *d, const struct fetch_fault *f,
@@ -70,10 +68,11 @@ static uint32_t lose_all(struct driver *d, uint32_t executor, const struct glint
         const struct outputs *o = a->stages[i].outputs;
         for (uint32_t map = 0; o != NULL && map < o->maps; map++) {
             if (!o->there[map] || o->places[map].executor != executor) continue;
-            lose_output(d, i, map, why);
+            lose_output(d, i, map);
             count++;
         }
     }
+    results_retry_lost(d, why);
     return count;
 }
 

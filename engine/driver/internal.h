@@ -34,12 +34,15 @@ struct member {
 /* One stage of the running action. */
 struct active_stage {
     struct glint_rdd *wide; /* NULL: the action's own stage */
+    uint32_t number; /* in the job, for people: a shuffle's stage is the same in all actions */
     struct outputs *outputs;
     uint32_t tasks, todo;            /* all; those that were to be done when the action began */
     uint32_t *parents, parent_count; /* stages whose outputs it reads */
     uint64_t begun_ns;
-    bool ended;
+    uint64_t bytes_before; /* read by the job when it began */
+    bool begun, ended;
     bool counts;        /* for the tally: it was never complete before */
+    bool skipped;       /* a stage reads what an earlier action has made of it */
     struct buffer plan; /* the body of STAGE; made when first needed */
     char name[NAME_BYTES_MAX], functions[NAME_BYTES_MAX];
 };
@@ -58,8 +61,7 @@ struct active {
     struct sched *sched;
     struct active_stage *stages;       /* parents first, the action last */
     uint32_t number;                   /* of actions in this job, from 0 */
-    uint32_t stage_count, first_stage; /* wire ids are first_stage + number */
-    uint32_t shown_first, shown_count; /* stages that a person hears of */
+    uint32_t stage_count, first_stage; /* wire ids are first_stage + place */
     struct result *results;            /* per task of the last stage */
     uint32_t next_result;
     uint64_t held_bytes;
@@ -76,8 +78,9 @@ struct driver {
     struct transport transport;
     struct member *members;
     uint32_t member_count, losses;
-    uint32_t next_stage, next_action;
-    uint64_t job_id, begun_ns, deadline_ns; /* deadline 0: none */
+    uint32_t next_stage, next_action; /* on the wire; in the event log */
+    uint32_t stages_numbered;
+    uint64_t begun_ns, deadline_ns; /* deadline 0: none */
     struct active *active;
     struct outputs *outputs; /* of all shuffles so far */
     struct reach reach;
@@ -85,7 +88,6 @@ struct driver {
     uint32_t commit_count, published_count;
     const char **published;
     struct tally tally;
-    struct progress progress;
     struct event_log *log;                     /* NULL: none */
     void (*note)(void *arg, const char *line); /* where notes go beside the log */
     void *note_arg;
@@ -125,6 +127,10 @@ int stages_schedule(struct driver *d);
 void stages_fini(struct active *a);
 /* The partition that a task of a stage works on. */
 uint32_t active_partition(const struct active *a, uint32_t stage, uint32_t task);
+/* Its first task is about to go out. */
+int stage_begin(struct driver *d, uint32_t place);
+/* What began and did not end, when the action is over. */
+void stages_close(struct driver *d);
 /* Ends stages whose last task is done, also those that never had one. */
 int stages_end(struct driver *d);
 
@@ -153,6 +159,15 @@ void member_where(const struct driver *d, uint32_t executor, char *out, size_t c
 
 /* results.c */
 void results_report_progress(struct driver *d, uint32_t stage);
+/* The youngest stage that runs; where nothing comes in for long. */
+void results_report_tick(struct driver *d);
+/* The action is over: whatever shows its progress makes room for others. */
+void results_report_end(struct driver *d);
+/* Map outputs that are lost and that a stage now needs are made again: each is a retry, once. */
+void results_retry_lost(struct driver *d, const struct glint_error *why);
+/* The attempt ended otherwise than well; a retry, if its task now waits for another. */
+void results_retry_task(struct driver *d, const struct sched_run *run,
+                        const struct glint_error *why);
 /* Ends the action with the scheduler's verdict, if it is one. */
 int results_verdict(struct driver *d);
 
@@ -172,11 +187,14 @@ void fetch_faults_forget(struct driver *d, uint32_t executor);
 /* The wide RDDs whose map outputs an action still needs, parents first; with `all` also those above
  * that have theirs, which may be lost. The caller frees *out. */
 int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count);
+/* The number of the stage that makes the outputs of `wide`, given when first asked for; NULL: a new
+ * one, of an action. */
+uint32_t plan_stage_number(struct driver *d, struct glint_rdd *wide);
 /* "textFile..reduceByKey" */
 void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity);
 /* "words.split, words.add", in the order of the plan; as many as fit. */
 void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity);
 /* Notes the plan of an action, stage by stage; runs nothing. */
-int plan_explain(const struct action *action);
+int plan_explain(struct driver *d, const struct action *action);
 
 #endif

@@ -1,4 +1,4 @@
-/* Stages count from 0 through the whole job, as those on the wire do from 1. */
+/* What the driver's calls mean in terms of the log. */
 #include "engine/driver/journal.h"
 
 #include "engine/base/text.h"
@@ -16,8 +16,8 @@ static void note_and_log(void *arg, const char *line)
 
 static uint32_t stage_number(const struct active *a, uint32_t stage)
 {
-    assert(a->first_stage > 0 && stage < a->stage_count);
-    return a->first_stage - 1 + stage;
+    assert(stage < a->stage_count);
+    return a->stages[stage].number;
 }
 
 /* The options as they are in force, whatever named them. */
@@ -41,7 +41,7 @@ static void log_job(struct driver *d)
         {"overwrite", c->overwrite ? "true" : "false"},
         {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
-    event_log_job(d->log, &(struct event_job){.id = d->job_id,
+    event_log_job(d->log, &(struct event_job){.id = d->g->job_id,
                                               .name = c->job_name != NULL ? c->job_name : "job",
                                               .version = GLINT_VERSION,
                                               .build = build_id(),
@@ -107,8 +107,16 @@ void journal_executor(struct driver *d, uint32_t executor, enum event_executor_s
 
 void journal_action(struct driver *d)
 {
-    const struct action *action = d->active->action;
-    event_log_action(d->log, d->active->number, action->op->name, action->output);
+    const struct active *a = d->active;
+    uint32_t skipped[PLAN_NODES_MAX], count = 0;
+    if (d->log == NULL) return;
+    for (uint32_t i = 0; i < a->stage_count; i++)
+        if (a->stages[i].skipped) skipped[count++] = a->stages[i].number;
+    event_log_action(d->log, &(struct event_action){.action = a->number,
+                                                    .name = a->action->op->name,
+                                                    .output = a->action->output,
+                                                    .skipped = skipped,
+                                                    .skipped_count = count});
 }
 
 void journal_action_end(struct driver *d)
@@ -136,7 +144,7 @@ void journal_stage(struct driver *d, uint32_t number)
 void journal_stage_end(struct driver *d, uint32_t number)
 {
     const struct active *a = d->active;
-    if (a->stages[number].begun_ns == 0) return; /* all its tasks were done before */
+    if (!a->stages[number].begun) return; /* all its tasks were done before */
     event_log_stage_end(d->log, stage_number(a, number), NULL);
 }
 
@@ -194,28 +202,12 @@ void journal_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t att
                                                   .why = why});
 }
 
-static void log_lost_outputs(struct driver *d, uint32_t executor, const struct glint_error *why)
-{
-    const struct active *a = d->active;
-    for (uint32_t i = 0; i + 1 < a->stage_count; i++) {
-        const struct outputs *o = a->stages[i].outputs;
-        if (!sched_stage_needed(a->sched, i) || a->over) continue;
-        for (uint32_t map = 0; map < o->maps; map++)
-            if (o->there[map] && o->places[map].executor == executor)
-                journal_retry(d, i, map, o->places[map].attempt, executor, why);
-    }
-}
-
 void journal_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     const struct active *a = d->active;
     struct sched_run run;
     if (d->log == NULL || a == NULL || a->sched == NULL) return;
     for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);) {
-        if (run.queued) continue;
-        log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, NULL);
-        if (!run.doomed && !a->over)
-            journal_retry(d, run.stage, run.task, run.attempt, executor, why);
+        if (!run.queued) log_attempt(d, &run, EVENT_EXECUTOR_LOST, why, NULL);
     }
-    log_lost_outputs(d, executor, why);
 }

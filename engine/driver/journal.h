@@ -20,6 +20,7 @@ void journal_tick(struct driver *d);
 
 void journal_executor(struct driver *d, uint32_t executor, enum event_executor_state state,
                       const struct glint_error *why);
+/* Once its stages are known. */
 void journal_action(struct driver *d);
 /* After the action: the context's error says how it ended. */
 void journal_action_end(struct driver *d);
@@ -27,7 +28,7 @@ void journal_stage(struct driver *d, uint32_t stage);
 void journal_stage_end(struct driver *d, uint32_t stage);
 /* What an executor says of an attempt. */
 void journal_outcome(struct driver *d, uint32_t executor, uint32_t stage, const struct message *m);
-/* All that ran on an executor, and the outputs of the running action that it had. */
+/* All that ran on an executor. */
 void journal_loss(struct driver *d, uint32_t executor, const struct glint_error *why);
 /* An attempt, or an output that it made, is to be made again. */
 void journal_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,

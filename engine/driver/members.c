@@ -192,6 +192,21 @@ int members_recall_readers(struct driver *d, uint32_t executor)
     return r;
 }
 
+/* What the scheduler makes of it. What ran there is known before, and what of it runs again, after.
+ */
+static void schedule_loss(struct driver *d, uint32_t executor, enum loss loss,
+                          const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    struct sched_run runs[SLOTS_MAX], run;
+    uint32_t count = 0;
+    for (uint32_t at = 0; sched_each(a->sched, executor, &at, &run);)
+        if (!run.queued && !run.doomed && count < SLOTS_MAX) runs[count++] = run;
+    sched_on_executor_lost(a->sched, executor, loss == LOSS_CHILD, loss != LOSS_DRAINED);
+    for (uint32_t i = 0; i < count; i++) results_retry_task(d, &runs[i], why);
+    results_retry_lost(d, why);
+}
+
 void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
                     const struct glint_error *why)
 {
@@ -207,7 +222,7 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
     outputs_lost_executor(d->outputs, executor);
     if (a != NULL && a->sched != NULL) {
         if (loss != LOSS_DRAINED) keep_loss(d, executor, why);
-        sched_on_executor_lost(a->sched, executor, loss == LOSS_CHILD, loss != LOSS_DRAINED);
+        schedule_loss(d, executor, loss, why);
         members_review(d, executor, why);
         if (!a->over && results_verdict(d) != 0) {
             a->over = true;

@@ -23,8 +23,9 @@ struct outputs *outputs_of(struct outputs **list, uint32_t shuffle, uint32_t map
     o->places = mem_zalloc(sizeof *o->places * ((uint64_t)maps + 1));
     o->there = mem_zalloc((uint64_t)maps + 1);
     o->counted = mem_zalloc((uint64_t)maps + 1);
+    o->lost = mem_zalloc((uint64_t)maps + 1);
     if (partitions > 1 && size_bytes <= SIZES_BYTES_MAX) o->sizes = mem_zalloc(size_bytes + 1);
-    if (o->places == NULL || o->there == NULL || o->counted == NULL) {
+    if (o->places == NULL || o->there == NULL || o->counted == NULL || o->lost == NULL) {
         outputs_destroy(o);
         return NULL;
     }
@@ -41,6 +42,7 @@ void outputs_destroy(struct outputs *list)
         mem_free(o->places);
         mem_free(o->there);
         mem_free(o->counted);
+        mem_free(o->lost);
         mem_free(o->sizes);
         mem_free(o);
     }
@@ -50,6 +52,7 @@ void outputs_set(struct outputs *o, uint32_t map, struct output_place place,
                  struct glint_slice sizes)
 {
     assert(map < o->maps);
+    outputs_found(o, map);
     o->places[map] = place;
     o->there[map] = true;
     if (o->sizes == NULL) return;
@@ -65,17 +68,32 @@ static bool same_place(struct output_place a, struct output_place b)
     return a.executor == b.executor && a.attempt == b.attempt;
 }
 
+static void lose(struct outputs *o, uint32_t map)
+{
+    assert(o->there[map] && !o->lost[map]);
+    o->there[map] = false;
+    o->lost[map] = true;
+    o->lost_count++;
+}
+
 void outputs_lost(struct outputs *o, uint32_t map, struct output_place place)
 {
     assert(map < o->maps);
-    if (o->there[map] && same_place(o->places[map], place)) o->there[map] = false;
+    if (o->there[map] && same_place(o->places[map], place)) lose(o, map);
+}
+
+void outputs_found(struct outputs *o, uint32_t map)
+{
+    assert(map < o->maps && o->lost_count >= o->lost[map]);
+    o->lost_count -= o->lost[map];
+    o->lost[map] = false;
 }
 
 void outputs_lost_executor(struct outputs *list, uint32_t executor)
 {
     for (struct outputs *o = list; o != NULL; o = o->next)
         for (uint32_t m = 0; m < o->maps; m++)
-            if (o->places[m].executor == executor) o->there[m] = false;
+            if (o->there[m] && o->places[m].executor == executor) lose(o, m);
 }
 
 bool outputs_complete(const struct outputs *o)

@@ -14,7 +14,9 @@ struct outputs {
     uint32_t maps, partitions;
     struct output_place *places; /* [maps] */
     bool *there, *counted;       /* [maps]; counted: once there, its counters are in the tally */
-    uint8_t *sizes;              /* [maps][partitions], size_code; NULL: not kept */
+    bool *lost;                  /* [maps]: it was there, and nobody has asked for it since */
+    uint32_t lost_count;
+    uint8_t *sizes; /* [maps][partitions], size_code; NULL: not kept */
 };
 
 /* The table of a shuffle, made if it is not there. NULL without memory. */
@@ -28,6 +30,8 @@ void outputs_set(struct outputs *o, uint32_t map, struct output_place place,
 /* Ignored unless the output is just there. */
 void outputs_lost(struct outputs *o, uint32_t map, struct output_place place);
 void outputs_lost_executor(struct outputs *list, uint32_t executor);
+/* It is being made again, or is there again: it is lost no more. */
+void outputs_found(struct outputs *o, uint32_t map);
 bool outputs_complete(const struct outputs *o);
 /* The executor that has clearly more of a reduce partition than the others; UINT32_MAX: none.
  * `scratch`: [executors] zeros before and after. */

@@ -52,6 +52,13 @@ int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint
     return r;
 }
 
+uint32_t plan_stage_number(struct driver *d, struct glint_rdd *wide)
+{
+    if (wide == NULL) return d->stages_numbered++;
+    if (wide->stage == 0) wide->stage = ++d->stages_numbered;
+    return wide->stage - 1;
+}
+
 void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity)
 {
     const struct op *first = s->nodes[0].op, *last = s->nodes[s->node_count - 1].op;
@@ -107,8 +114,9 @@ static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t 
     }
 }
 
-static int explain_one(const struct action *action, struct glint_rdd *wide, uint32_t number)
+static int explain_one(struct driver *d, const struct action *action, struct glint_rdd *wide)
 {
+    uint32_t number = plan_stage_number(d, wide);
     struct glint_rdd *top = wide != NULL ? wide->parents[0] : action->rdd;
     struct stage_plan s;
     int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide, NULL);
@@ -117,14 +125,14 @@ static int explain_one(const struct action *action, struct glint_rdd *wide, uint
     return r;
 }
 
-int plan_explain(const struct action *action)
+int plan_explain(struct driver *d, const struct action *action)
 {
     struct glint_rdd **wides;
     uint32_t count;
     int r = plan_shuffles(action->rdd, false, &wides, &count);
     glint_note(action->rdd->g, "%s %s", action->op->name, action->output);
-    for (uint32_t i = 0; i < count && r == 0; i++) r = explain_one(action, wides[i], i);
-    if (r == 0) r = explain_one(action, NULL, count);
+    for (uint32_t i = 0; i < count && r == 0; i++) r = explain_one(d, action, wides[i]);
+    if (r == 0) r = explain_one(d, action, NULL);
     mem_free(wides);
     return r;
 }

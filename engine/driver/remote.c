@@ -5,6 +5,7 @@
  * them, and everything is looked at then; a look costs a few comparisons per executor. */
 #include "engine/driver/remote_internal.h"
 
+#include "engine/base/text.h"
 #include "engine/base/thread.h"
 #include "engine/net/loop.h"
 #include "engine/net/setup.h"
@@ -100,6 +101,22 @@ static void remote_wake(void *arg)
     uv_async_send(&r->poke);
 }
 
+static void remote_progress(void *arg, const struct progress *p)
+{
+    struct remote *r = arg;
+    if (p->action_ended) return;
+    struct job_progress now = {.stages = p->job_stages,
+                               .tasks = p->job_tasks,
+                               .retries = p->job_retries,
+                               .stage = p->stage,
+                               .stage_tasks = p->tasks,
+                               .stage_done = p->tasks_done};
+    text_format(now.stage_name, sizeof now.stage_name, "%s", p->name);
+    pthread_mutex_lock(&r->lock);
+    r->progress = now;
+    pthread_mutex_unlock(&r->lock);
+}
+
 static void free_all(struct remote *r)
 {
     for (struct event *e = r->events, *next; e != NULL; e = next) {
@@ -142,9 +159,7 @@ static int open_net(struct remote *r, struct glint_error *error)
         .secret_file = r->cluster->secret_file,
         .insecure_plaintext = r->cluster->insecure_plaintext,
         .connect_ms = r->cluster->connect_ms > 0 ? r->cluster->connect_ms : CONNECT_MS};
-    int code = net_init(&r->net, &r->loop, r->env, &config, error);
-    if (code != 0 || r->env->random(r->env, &r->job, sizeof r->job) == 0) return code;
-    return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+    return net_init(&r->net, &r->loop, r->env, &config, error);
 }
 
 static int open_posts(struct remote *r, struct glint_error *error)
@@ -229,7 +244,12 @@ int remote_create(struct glint *g, const struct cluster *cluster, struct transpo
         free_all(r);
         return code;
     }
-    *out = (struct transport){remote_send, remote_wait, remote_wake, remote_destroy, r};
+    *out = (struct transport){.send = remote_send,
+                              .wait = remote_wait,
+                              .wake = remote_wake,
+                              .progress = remote_progress,
+                              .destroy = remote_destroy,
+                              .arg = r};
     return 0;
 }
 

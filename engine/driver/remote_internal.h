@@ -154,7 +154,6 @@ struct remote {
     struct glint *g;
     struct env *env;
     const struct cluster *cluster;
-    uint64_t job;
     struct net net;
     uv_loop_t loop;
     uv_async_t poke;
@@ -170,6 +169,7 @@ struct remote {
     struct parcel *parcels, **parcels_end; /* under lock */
     uint64_t parcel_bytes;                 /* under lock; of those */
     struct value *values;                  /* under lock; nothing leaves it before the end */
+    struct job_progress progress;          /* under lock */
     atomic_bool wake_wish, stop_wish;
     atomic_uint_fast64_t results_held;    /* bytes of fetched results until the driver took them */
     atomic_uint_fast64_t broadcast_bytes; /* sent */

@@ -211,7 +211,7 @@ static void post_on_opened(void *arg, struct conn *c)
     struct remote *r = p->r;
     const struct hello *peer = conn_peer(c);
     struct glint_error why = {.code = GLINT_OK};
-    struct admit admit = {.job = r->job};
+    struct admit admit = {.job = r->g->job_id};
     struct buffer payload = {NULL, 0, 0};
     if (r->stopping || p->state != POST_DIALLING) return;
     if (peer->role != ROLE_DAEMON || strcmp(peer->node, p->at->id) != 0)
@@ -278,6 +278,17 @@ static void post_dial(struct post *p)
     if (p->conn == NULL) post_fail(p, &why);
 }
 
+static void send_progress(struct post *p)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK}; /* the next one says more */
+    pthread_mutex_lock(&p->r->lock);
+    struct job_progress progress = p->r->progress;
+    pthread_mutex_unlock(&p->r->lock);
+    if (progress.stages == 0 || job_progress_encode(&progress, &payload, &ignored) != 0) return;
+    link_send(p->conn, FRAME_PROGRESS, 0, &payload);
+}
+
 static uint64_t post_beat(struct post *p, uint64_t now)
 {
     bool beat = false;
@@ -297,6 +308,7 @@ static uint64_t post_beat(struct post *p, uint64_t now)
     if (beat && ping_encode(&ping, &payload, &why) == 0)
         link_send(p->conn, FRAME_PING, 0, &payload);
     buffer_fini(&payload);
+    if (beat && p->state == POST_ADMITTED) send_progress(p);
     return next;
 }
 

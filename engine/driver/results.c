@@ -8,26 +8,80 @@
 #include <assert.h>
 #include <string.h>
 
-void results_report_progress(struct driver *d, uint32_t number)
+/* ---- Progress */
+
+static void report(struct driver *d, const struct progress *p)
 {
-    struct active *a = d->active;
-    struct progress *p = &d->progress;
-    assert(number < a->stage_count);
-    if (d->g->config.progress == NULL || a->action->internal || number < a->shown_first) return;
-    p->action = a->action->op->name;
-    p->stage = number - a->shown_first;
-    p->stages = a->shown_count;
-    p->tasks = a->stages[number].tasks;
-    p->tasks_done = sched_tasks_done(a->sched, number);
-    p->retries = d->tally.retries + sched_retries(a->sched);
-    p->tasks_running = sched_running(a->sched);
-    p->bytes_read = (uint64_t)tally_value(&d->tally, "bytes read");
-    uint64_t begun_ns = a->stages[number].begun_ns; /* 0: it never had a task */
-    p->elapsed_ns = begun_ns > 0 ? d->env->now_ns(d->env) - begun_ns : 0;
-    p->stage_ended = a->stages[number].ended;
-    p->action_ended = p->stage_ended && number + 1 == a->stage_count;
-    d->g->config.progress(d->g->config.progress_arg, p);
+    if (d->g->config.progress != NULL) d->g->config.progress(d->g->config.progress_arg, p);
+    if (d->transport.progress != NULL) d->transport.progress(d->transport.arg, p);
 }
+
+void results_report_progress(struct driver *d, uint32_t place)
+{
+    const struct active *a = d->active;
+    const struct active_stage *stage = &a->stages[place];
+    assert(place < a->stage_count);
+    if (!stage->begun) return; /* an earlier action has made its outputs */
+    uint64_t bytes = (uint64_t)tally_value(&d->tally, "bytes read");
+    report(d, &(struct progress){.name = stage->name,
+                                 .stage = stage->number,
+                                 .tasks_done = sched_tasks_done(a->sched, place),
+                                 .tasks = stage->tasks,
+                                 .tasks_running = sched_running(a->sched),
+                                 .job_stages = d->tally.stage_count,
+                                 .job_tasks = d->tally.tasks,
+                                 .job_retries = d->tally.retries,
+                                 .bytes_read = bytes - stage->bytes_before,
+                                 .elapsed_ns = d->env->now_ns(d->env) - stage->begun_ns,
+                                 .stage_ended = stage->ended});
+}
+
+void results_report_tick(struct driver *d)
+{
+    const struct active *a = d->active;
+    uint32_t i = a->stage_count;
+    while (i > 0 && (!a->stages[i - 1].begun || a->stages[i - 1].ended)) i--;
+    if (i > 0) results_report_progress(d, i - 1);
+}
+
+void results_report_end(struct driver *d)
+{
+    report(d, &(struct progress){.action_ended = true});
+}
+
+/* ---- Retries: counted where they are logged, so that both say the same */
+
+static void retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                  uint32_t executor, const struct glint_error *why)
+{
+    d->tally.retries++;
+    journal_retry(d, stage, task, attempt, executor, why);
+}
+
+void results_retry_task(struct driver *d, const struct sched_run *run,
+                        const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    if (a->over || sched_verdict(a->sched) != SCHED_GOES_ON) return;
+    if (!sched_waits(a->sched, run->stage, run->task)) return;
+    retry(d, run->stage, run->task, run->attempt, run->executor, why);
+}
+
+void results_retry_lost(struct driver *d, const struct glint_error *why)
+{
+    const struct active *a = d->active;
+    if (a->over || sched_verdict(a->sched) != SCHED_GOES_ON) return;
+    for (uint32_t i = 0; i + 1 < a->stage_count; i++) {
+        struct outputs *o = a->stages[i].outputs;
+        for (uint32_t map = 0; o->lost_count > 0 && map < o->maps; map++) {
+            if (!o->lost[map] || !sched_waits(a->sched, i, map)) continue;
+            retry(d, i, map, o->places[map].attempt, o->places[map].executor, why);
+            outputs_found(o, map);
+        }
+    }
+}
+
+/* ---- Results */
 
 /* "part-00007.attempt-3" is kept as "part-00007". */
 static int keep_part(struct driver *d, uint32_t partition, uint32_t executor,
@@ -164,7 +218,7 @@ static void name_failed_task(struct driver *d, struct glint_error *e)
     memcpy(before, e->effect, sizeof before);
     text_format(e->effect, sizeof e->effect,
                 "%s; %u attempts of task %u of stage %u (%s)%s%s ended so", before,
-                TASK_ATTEMPTS_MAX, partition, stage - a->shown_first, a->stages[stage].name,
+                TASK_ATTEMPTS_MAX, partition, a->stages[stage].number, a->stages[stage].name,
                 reads ? ", which begins to read at " : "", reads ? input : "");
 }
 
@@ -198,6 +252,7 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
 {
     struct active *a = d->active;
     enum sched_failure why = classify(m->error->code);
+    const struct sched_run run = {executor, number, m->task, m->attempt, .begun_ns = 0};
     bool stays = !a->over && sched_stage_needed(a->sched, number);
     uint64_t begun_ns = why == SCHED_FETCH ? fetch_faults_begun_ns(d, executor, number, m) : 0;
     if (!sched_on_failed(a->sched, executor, number, m->task, m->attempt, why,
@@ -207,14 +262,13 @@ static int on_failed(struct driver *d, uint32_t executor, uint32_t number, const
     if (r != 0) return r;
     if (why == SCHED_OWN) members_review(d, executor, m->error);
     if (!stays) return 0;
-    if (why != SCHED_REFUSED && sched_verdict(a->sched) == SCHED_GOES_ON)
-        journal_retry(d, number, m->task, m->attempt, executor, m->error);
+    if (why != SCHED_REFUSED) results_retry_task(d, &run, m->error);
     char where[2 * NAME_BYTES_MAX];
     member_where(d, executor, where, sizeof where);
     a->last_error = *m->error;
     text_format(a->last_error.effect, sizeof a->last_error.effect,
                 "task %u of stage %u (%s) failed%s%s", active_partition(a, number, m->task),
-                number - a->shown_first, a->stages[number].name, where,
+                a->stages[number].number, a->stages[number].name, where,
                 why == SCHED_OWN ? " in all attempts" : "");
     return results_verdict(d);
 }

@@ -294,9 +294,10 @@ uint32_t sched_executors_alive(const struct sched *s)
     return s->alive;
 }
 
-uint32_t sched_retries(const struct sched *s)
+bool sched_waits(const struct sched *s, uint32_t stage, uint32_t task)
 {
-    return s->retries;
+    const struct sched_task *t = task_at(s, stage, task);
+    return t->state == TASK_WAITING && s->stages[stage].needed && !s->stages[stage].failed;
 }
 
 uint32_t sched_losses(const struct sched *s)

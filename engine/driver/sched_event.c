@@ -101,7 +101,6 @@ static void attempt_failed(struct sched *s, struct sched_task *t, uint32_t node,
         task_failed(s, t);
         return;
     }
-    if (counts && why != SCHED_REFUSED && t->run == NULL) s->retries++;
     task_again(s, t, node);
 }
 

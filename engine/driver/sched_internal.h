@@ -113,7 +113,7 @@ struct sched {
     struct bits leaving;                  /* of these, those that drain */
     uint32_t room_most;
     uint32_t nodes_good, nodes_bad; /* with usable executors */
-    uint32_t running, retries, losses, alive;
+    uint32_t running, losses, alive;
     uint64_t slots;  /* of executors that are alive */
     uint64_t now_ns; /* of the last call that told it */
     enum sched_verdict verdict;

@@ -32,6 +32,7 @@ static int add_parent(void *arg, struct glint_rdd *wide)
 static int fill_shuffle(struct driver *d, struct active_stage *stage, struct glint_rdd *wide)
 {
     stage->wide = wide;
+    stage->number = plan_stage_number(d, wide);
     stage->tasks = wide->parents[0]->partitions;
     stage->outputs = outputs_of(&d->outputs, wide->id, stage->tasks, wide->partitions);
     if (stage->outputs == NULL) return error_no_memory(driver_error(d));
@@ -45,7 +46,8 @@ static int fill_last(struct driver *d, struct active_stage *stage)
     struct active *a = d->active;
     uint32_t all = a->action->rdd->partitions;
     stage->tasks = stage->todo = a->action->partitions != NULL ? a->action->partition_count : all;
-    stage->counts = !a->action->internal;
+    stage->number = plan_stage_number(d, NULL);
+    stage->counts = true;
     a->results = mem_zalloc(sizeof *a->results * stage->tasks);
     return a->results != NULL ? 0 : error_no_memory(driver_error(d));
 }
@@ -124,15 +126,19 @@ static bool add_members(struct driver *d)
     return members_begin(d, d->active->stage_count);
 }
 
-/* Stages that a person hears of: those with something to do. */
-static void show(struct active *a)
+/* Stages that have nothing to do, and whose outputs one reads that has. */
+static void find_skipped(struct driver *d)
 {
-    a->shown_first = 0;
-    while (a->shown_first + 1 < a->stage_count && !a->stages[a->shown_first].counts &&
-           a->stages[a->shown_first].todo == 0)
-        a->shown_first++;
-    a->shown_count = a->stage_count - a->shown_first;
-    assert(a->shown_count > 0);
+    struct active *a = d->active;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        const struct active_stage *stage = &a->stages[i];
+        for (uint32_t p = 0; stage->todo > 0 && p < stage->parent_count; p++) {
+            struct active_stage *parent = &a->stages[stage->parents[p]];
+            if (parent->counts || parent->todo > 0 || !sched_stage_needed(a->sched, i)) continue;
+            d->tally.stages_skipped += !parent->skipped;
+            parent->skipped = true;
+        }
+    }
 }
 
 int stages_schedule(struct driver *d)
@@ -154,8 +160,9 @@ int stages_schedule(struct driver *d)
         }
         stage->ended = ok && !stage->counts && stage->todo == 0 && stage->wide != NULL;
     }
-    show(a);
-    return ok ? fetch_faults_begin(d) : error_no_memory(driver_error(d));
+    if (!ok) return error_no_memory(driver_error(d));
+    find_skipped(d);
+    return fetch_faults_begin(d);
 }
 
 /* Tasks of stages that read one shuffle, partition by partition, like to be where most of it is. */
@@ -179,20 +186,43 @@ static int prefer(struct driver *d, uint32_t parent)
     return 0;
 }
 
+int stage_begin(struct driver *d, uint32_t place)
+{
+    struct active_stage *stage = &d->active->stages[place];
+    assert(!stage->begun); /* it may have ended: what it had made was lost since */
+    stage->begun = true;
+    stage->begun_ns = d->env->now_ns(d->env);
+    stage->bytes_before = (uint64_t)tally_value(&d->tally, "bytes read");
+    journal_stage(d, place);
+    if (!stage->counts || tally_stage(&d->tally, stage->number, stage->name, stage->tasks))
+        return 0;
+    return error_no_memory(driver_error(d));
+}
+
 static int stage_end(struct driver *d, uint32_t number)
 {
     struct active *a = d->active;
     struct active_stage *stage = &a->stages[number];
     assert(!stage->ended && sched_stage_done(a->sched, number));
+    int r = !stage->begun && stage->counts ? stage_begin(d, number) : 0; /* without tasks */
+    if (r != 0) return r;
     stage->ended = true;
     journal_stage_end(d, number);
-    uint64_t now = d->env->now_ns(d->env);
-    if (stage->counts && !tally_stage(&d->tally, stage->name, stage->tasks,
-                                      stage->begun_ns ? now - stage->begun_ns : 0))
-        return error_no_memory(driver_error(d));
+    if (stage->counts)
+        tally_stage_end(&d->tally, stage->number, d->env->now_ns(d->env) - stage->begun_ns);
     if (stage->wide == NULL) return 0;
     stage->wide->shuffled = true;
     return d->member_count > 1 ? prefer(d, number) : 0;
+}
+
+void stages_close(struct driver *d)
+{
+    const struct active *a = d->active;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        const struct active_stage *stage = &a->stages[i];
+        if (!stage->begun || stage->ended || !stage->counts) continue;
+        tally_stage_end(&d->tally, stage->number, d->env->now_ns(d->env) - stage->begun_ns);
+    }
 }
 
 int stages_end(struct driver *d)

@@ -70,7 +70,8 @@ int64_t tally_value(const struct tally *t, const char *name)
     return sum;
 }
 
-bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t elapsed_ns)
+/* Stages begin nearly in the order of their numbers. */
+bool tally_stage(struct tally *t, uint32_t number, const char *name, uint32_t tasks)
 {
     uint64_t size = sizeof *t->stages * t->stage_count;
     struct stage_time *grown = mem_grow(t->stages, size, size + sizeof *grown);
@@ -78,10 +79,18 @@ bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t ela
     t->stages = grown;
     char *copy = mem_text(name);
     if (copy == NULL) return false;
-    t->stages[t->stage_count++] = (struct stage_time){copy, tasks, elapsed_ns};
-    assert(name[0] != '\0');
+    uint32_t at = t->stage_count++;
+    for (; at > 0 && t->stages[at - 1].number > number; at--) t->stages[at] = t->stages[at - 1];
+    assert(name[0] != '\0' && (at == 0 || t->stages[at - 1].number < number));
+    t->stages[at] = (struct stage_time){.number = number, .name = copy, .tasks = tasks};
     t->tasks += tasks;
     return true;
+}
+
+void tally_stage_end(struct tally *t, uint32_t number, uint64_t elapsed_ns)
+{
+    for (uint32_t i = t->stage_count; i-- > 0;)
+        if (t->stages[i].number == number) t->stages[i].elapsed_ns = elapsed_ns;
 }
 
 /* Built-in counters have their own order, before all others. */

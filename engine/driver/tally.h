@@ -11,8 +11,8 @@ struct tally {
     uint32_t counter_count, stage_count;
     char *names[COUNTERS_MAX];
     int64_t values[COUNTERS_MAX];
-    struct stage_time *stages;
-    uint32_t tasks, retries;
+    struct stage_time *stages; /* by number */
+    uint32_t tasks, stages_skipped, retries;
 };
 
 void tally_fini(struct tally *t);
@@ -22,8 +22,9 @@ int tally_add(struct tally *t, const char *name, int64_t by, struct glint_error 
 int tally_counters(struct tally *t, struct glint_slice counters, struct glint_error *error);
 /* The sum of the counter and of its parts: "bad rows: REASON" is one of "bad rows". */
 int64_t tally_value(const struct tally *t, const char *name);
-/* `name` is copied. False without memory. */
-bool tally_stage(struct tally *t, const char *name, uint32_t tasks, uint64_t elapsed_ns);
+/* A stage began, or ended, the first time. `name` is copied. False without memory. */
+bool tally_stage(struct tally *t, uint32_t number, const char *name, uint32_t tasks);
+void tally_stage_end(struct tally *t, uint32_t number, uint64_t elapsed_ns);
 /* Built-in counters first, then the functions' by name. */
 void tally_sort(struct tally *t);
 

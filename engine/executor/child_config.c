@@ -86,10 +86,9 @@ int child_state_encode(const struct child_state *s, struct buffer *out, struct g
 {
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 3);
+    packing_begin(&p, out, 2);
     pack_u64(&p, s->tasks_running);
     pack_u64(&p, s->memory_bytes);
-    pack_text(&p, s->stage);
     return packing_end(&p, out, before, error);
 }
 
@@ -100,6 +99,5 @@ int child_state_decode(struct glint_slice bytes, struct child_state *s, struct g
     unpacker_init(&u, bytes);
     s->tasks_running = (uint32_t)unpack_u64(&u, SLOTS_MAX);
     s->memory_bytes = unpack_u64(&u, UINT64_MAX);
-    unpack_name(&u, s->stage, sizeof s->stage);
     return unpacking_end(&u, "the state of an executor", error);
 }

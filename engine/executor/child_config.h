@@ -25,8 +25,7 @@ int child_config_decode(struct glint_slice bytes, struct child_received *out,
 /* What the daemon answers to STATUS. */
 struct child_state {
     uint32_t tasks_running;
-    uint64_t memory_bytes;      /* resident */
-    char stage[NAME_BYTES_MAX]; /* of the task that came last; "" */
+    uint64_t memory_bytes; /* resident */
 };
 int child_state_encode(const struct child_state *s, struct buffer *out, struct glint_error *error);
 int child_state_decode(struct glint_slice bytes, struct child_state *s, struct glint_error *error);

@@ -126,10 +126,6 @@ static int on_message(struct child *c, struct glint_slice payload, struct glint_
         message_destroy(m);
         return r;
     }
-    if (m->type == MSG_TASK) {
-        c->had_task = true;
-        c->last_stage = m->stage;
-    }
     int r = executor_receive(c->executor, m, error);
     if (r == 0 || !is_of_plan(&like, (enum glint_code)r)) return r;
     log_error(LOG_ERROR, NULL, error);
@@ -304,11 +300,6 @@ static void beat(struct child *c, uint64_t now)
     if (c->executor != NULL) s.tasks_running = executor_running(c->executor);
     if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots; /* more wait */
     if (uv_resident_set_memory(&resident) == 0) s.memory_bytes = resident;
-    const struct stage_plan *stage =
-        c->had_task ? store_stage(executor_store(c->executor), c->last_stage) : NULL;
-    if (stage != NULL)
-        text_format(s.stage, sizeof s.stage, "%s..%s", stage->nodes[0].op->name,
-                    stage->nodes[stage->node_count - 1].op->name);
     const struct ping ping = {now, s.memory_bytes, s.tasks_running};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};

@@ -77,8 +77,6 @@ struct child {
     struct executor *executor;
     struct serve *serve;
     struct message *cancel; /* made ahead, so that the end needs no memory */
-    uint32_t last_stage;
-    bool had_task;
 
     pthread_mutex_t lock;                  /* guards the outbox */
     struct message *first, **last_outcome; /* outcomes that wait to be sent */

@@ -35,6 +35,7 @@ struct visitor {
     bool is_driver, closing;
     uint64_t job;
     char name[NAME_BYTES_MAX];
+    struct job_progress progress;
     uint64_t ticket;   /* order in the queue */
     uint64_t place;    /* as it was told; 0: not yet */
     uint64_t since_ns; /* ADMIT */

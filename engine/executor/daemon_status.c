@@ -13,6 +13,7 @@ static void add_job(struct status *s, const struct visitor *v, uint64_t now)
     assert(s->job_count < STATUS_JOBS_MAX);
     struct status_job *j = &s->jobs[s->job_count++];
     *j = (struct status_job){.job = v->job,
+                             .progress = v->progress,
                              .running = v->state == VISITOR_SERVED,
                              .age_ns = now - v->since_ns,
                              .heard_ns = now - v->liveness.heard_ns};
@@ -20,7 +21,6 @@ static void add_job(struct status *s, const struct visitor *v, uint64_t now)
     if (v->ward == NULL) return;
     j->tasks_running = v->ward->told.tasks_running;
     j->memory_bytes = v->ward->told.memory_bytes;
-    text_format(j->stage, sizeof j->stage, "%s", v->ward->told.stage);
 }
 
 /* Those that are served come first. */
@@ -66,7 +66,8 @@ int cancel_answer(struct visitor *v, struct glint_slice payload, struct glint_er
 {
     struct daemon *d = v->d;
     struct admit wish;
-    bool found = false;
+    struct canceled told = {.job_count = 0};
+    struct buffer answer = {NULL, 0, 0};
     int r = admit_decode(payload, &wish, error);
     if (r != 0) return r;
     if (v->is_driver)
@@ -78,15 +79,17 @@ int cancel_answer(struct visitor *v, struct glint_slice payload, struct glint_er
     for (struct visitor *o = d->visitors; o != NULL && r == 0; o = o->next) {
         bool meant = wish.job != 0 ? o->job == wish.job : strcmp(o->name, wish.name) == 0;
         struct buffer passed_on = {NULL, 0, 0};
-        const struct admit job = {.job = o->job};
-        if (!meant || o->state == VISITOR_NEW) continue;
+        struct admit job = {.job = o->job};
+        if (!meant || o->state == VISITOR_NEW || told.job_count == STATUS_JOBS_MAX) continue;
         r = admit_encode(&job, &passed_on, error);
         if (r != 0) break;
         log_line(LOG_INFO, &(struct log_ids){.job = o->job, .peer = conn_address(v->conn)},
                  "is to be cancelled");
         visitor_send(o, FRAME_CANCEL, 0, &passed_on);
-        found = true;
+        text_format(job.name, sizeof job.name, "%s", o->name);
+        told.jobs[told.job_count++] = job;
     }
-    if (r == 0) visitor_send(v, FRAME_CANCELED, found, NULL);
+    if (r == 0) r = canceled_encode(&told, &answer, error);
+    if (r == 0) visitor_send(v, FRAME_CANCELED, 0, &answer);
     return r;
 }

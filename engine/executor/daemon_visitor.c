@@ -162,6 +162,13 @@ static int on_admit(struct visitor *v, struct glint_slice payload, struct glint_
 
 /* ---- Frames */
 
+static int on_progress(struct visitor *v, struct glint_slice payload, struct glint_error *error)
+{
+    if (!v->is_driver || v->job == 0)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "PROGRESS of no job");
+    return job_progress_decode(payload, &v->progress, error);
+}
+
 static int visitor_frame(void *arg, struct conn *conn, const struct frame *f,
                          struct glint_slice payload, struct glint_error *error)
 {
@@ -172,6 +179,7 @@ static int visitor_frame(void *arg, struct conn *conn, const struct frame *f,
     liveness_heard(&v->liveness, daemon_now(v->d));
     switch (f->type) {
     case FRAME_PING: return ping_decode(payload, &ping, error);
+    case FRAME_PROGRESS: return on_progress(v, payload, error);
     case FRAME_ADMIT: return on_admit(v, payload, error);
     case FRAME_STATUS: return status_answer(v, error);
     case FRAME_CANCEL: return cancel_answer(v, payload, error);

@@ -75,8 +75,13 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
         return NULL;
     }
     context_init(g, &c);
+    if (c.env->random(c.env, &g->job_id, sizeof g->job_id) != 0)
+        error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+    if (g->job_id == 0) g->job_id = 1;
     bool remote = c.cluster != NULL && !c.explain; /* a plan needs no executors */
-    if ((remote ? remote_start(g) : local_start(g)) == 0) return g;
+    int r = g->error.code;
+    if (r == 0) r = remote ? remote_start(g) : local_start(g);
+    if (r == 0) return g;
     *error = g->error;
     context_fini(g);
     mem_free(g);
@@ -96,6 +101,11 @@ void glint_destroy(struct glint *g)
     if (stuck) return;
     context_fini(g);
     mem_free(g);
+}
+
+uint64_t glint_job_id(const struct glint *g)
+{
+    return g->job_id;
 }
 
 void glint_interrupt(struct glint *g, enum glint_code code)

@@ -194,7 +194,11 @@ int local_start(struct glint *g)
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
     if (r == 0) r = loop_start(l, &g->error);
     if (r == 0) r = executor_start(l, &g->error);
-    struct transport transport = {local_send, local_wait, local_wake, local_destroy, l};
+    struct transport transport = {.send = local_send,
+                                  .wait = local_wait,
+                                  .wake = local_wake,
+                                  .destroy = local_destroy,
+                                  .arg = l};
     struct driver *driver = r == 0 ? driver_create(g, &transport) : NULL;
     if (driver == NULL) {
         local_destroy(l);

@@ -37,14 +37,15 @@ enum frame_type {
     FRAME_STATUS,    /* anybody to daemon: no payload */
     FRAME_STATUS_IS, /* daemon: wire.h */
     FRAME_CANCEL,    /* anybody to daemon, daemon to its driver: job, wire.h */
-    FRAME_CANCELED,  /* daemon: request id is 1 if it has such a job, else 0 */
+    FRAME_CANCELED,  /* daemon: the jobs that were meant, wire.h */
     FRAME_DRAIN,     /* executor to driver: give me no more tasks */
     FRAME_GET,       /* wants bytes, wire.h; answered by DATA or GONE of the same request id */
     FRAME_DATA,      /* head: empty; the bytes */
     FRAME_GONE,      /* they are not there: an error, wire.h */
     FRAME_TRACK,     /* executor to driver: which blocks of a broadcast next? wire.h */
     FRAME_TRACKED,   /* driver: these, from there, wire.h */
-    FRAME_TYPES_END /* at most 32: see FRAME_BIT */
+    FRAME_PROGRESS,  /* driver to a daemon that serves it: how far its job is, wire.h */
+    FRAME_TYPES_END  /* at most 32: see FRAME_BIT */
 };
 
 struct frame {

@@ -107,7 +107,7 @@ struct frame_set hello_frames(const struct hello *self, const struct hello *peer
     static const uint32_t control[ROLES_END][ROLES_END] = {
         /* from, to */
         [ROLE_DRIVER] = {[ROLE_EXECUTOR] = PING | FRAME_BIT(FRAME_MESSAGE) | FRAME_BIT(FRAME_PEER),
-                         [ROLE_DAEMON] = PING | FRAME_BIT(FRAME_ADMIT)},
+                         [ROLE_DAEMON] = PING | FRAME_BIT(FRAME_ADMIT) | FRAME_BIT(FRAME_PROGRESS)},
         [ROLE_EXECUTOR] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_MESSAGE) |
                                            FRAME_BIT(FRAME_READY) | FRAME_BIT(FRAME_DRAIN)},
         [ROLE_DAEMON] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_QUEUED) |

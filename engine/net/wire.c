@@ -117,6 +117,36 @@ int admit_decode(struct glint_slice bytes, struct admit *v, struct glint_error *
     return unpacking_end(&u, "a job's number and name", error);
 }
 
+int canceled_encode(const struct canceled *v, struct buffer *out, struct glint_error *error)
+{
+    assert(v->job_count <= STATUS_JOBS_MAX);
+    struct packer p;
+    uint64_t before = out->size;
+    packing_begin(&p, out, v->job_count);
+    for (uint32_t i = 0; i < v->job_count; i++) {
+        pack_array(&p, 2);
+        pack_u64(&p, v->jobs[i].job);
+        pack_text(&p, v->jobs[i].name);
+    }
+    return packing_end(&p, out, before, error);
+}
+
+int canceled_decode(struct glint_slice bytes, struct canceled *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    if (u.count > STATUS_JOBS_MAX) u.failed = true;
+    for (uint64_t i = 0; !u.failed && i < u.count; i++) {
+        struct unpacker job = unpack_array(&u);
+        struct admit *to = &v->jobs[v->job_count++];
+        to->job = unpack_positive(&job, UINT64_MAX);
+        unpack_name(&job, to->name, sizeof to->name);
+        if (!unpack_done(&job)) u.failed = true;
+    }
+    return unpacking_end(&u, "the jobs that were cancelled", error);
+}
+
 int admitted_encode(const struct admitted *v, struct buffer *out, struct glint_error *error)
 {
     assert(v->port > 0);
@@ -184,6 +214,51 @@ int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_
     return unpacking_end(&u, "why there are no bytes", error);
 }
 
+/* ---- How far a job is */
+
+#define JOB_PROGRESS_FIELDS 7u
+
+static void job_progress_pack(struct packer *p, const struct job_progress *v)
+{
+    pack_u64(p, v->stages);
+    pack_u64(p, v->tasks);
+    pack_u64(p, v->retries);
+    pack_text(p, v->stage_name);
+    pack_u64(p, v->stage);
+    pack_u64(p, v->stage_tasks);
+    pack_u64(p, v->stage_done);
+}
+
+static void job_progress_unpack(struct unpacker *u, struct job_progress *v)
+{
+    v->stages = (uint32_t)unpack_u64(u, UINT32_MAX);
+    v->tasks = (uint32_t)unpack_u64(u, UINT32_MAX);
+    v->retries = (uint32_t)unpack_u64(u, UINT32_MAX);
+    unpack_name(u, v->stage_name, sizeof v->stage_name);
+    v->stage = (uint32_t)unpack_u64(u, UINT32_MAX);
+    v->stage_tasks = (uint32_t)unpack_u64(u, UINT32_MAX);
+    v->stage_done = (uint32_t)unpack_u64(u, v->stage_tasks);
+}
+
+int job_progress_encode(const struct job_progress *v, struct buffer *out, struct glint_error *error)
+{
+    struct packer p;
+    uint64_t before = out->size;
+    assert(v->stage_done <= v->stage_tasks);
+    packing_begin(&p, out, JOB_PROGRESS_FIELDS);
+    job_progress_pack(&p, v);
+    return packing_end(&p, out, before, error);
+}
+
+int job_progress_decode(struct glint_slice bytes, struct job_progress *v, struct glint_error *error)
+{
+    struct unpacker u;
+    memset(v, 0, sizeof *v);
+    unpacker_init(&u, bytes);
+    job_progress_unpack(&u, v);
+    return unpacking_end(&u, "how far a job is", error);
+}
+
 /* ---- The status of a daemon */
 
 #define STATUS_JOB_FIELDS 8u
@@ -193,7 +268,8 @@ static void status_job_pack(struct packer *p, const struct status_job *j)
     pack_array(p, STATUS_JOB_FIELDS);
     pack_u64(p, j->job);
     pack_text(p, j->name);
-    pack_text(p, j->stage);
+    pack_array(p, JOB_PROGRESS_FIELDS);
+    job_progress_pack(p, &j->progress);
     pack_u64(p, j->running);
     pack_u64(p, j->tasks_running);
     pack_u64(p, j->age_ns);
@@ -206,7 +282,9 @@ static void status_job_unpack(struct unpacker *u, struct status_job *j)
     struct unpacker f = unpack_array(u);
     j->job = unpack_u64(&f, UINT64_MAX);
     unpack_name(&f, j->name, sizeof j->name);
-    unpack_name(&f, j->stage, sizeof j->stage);
+    struct unpacker progress = unpack_array(&f);
+    job_progress_unpack(&progress, &j->progress);
+    if (!unpack_done(&progress)) u->failed = true;
     j->running = unpack_u64(&f, 1) != 0;
     j->tasks_running = (uint32_t)unpack_u64(&f, SLOTS_MAX);
     j->age_ns = unpack_u64(&f, UINT64_MAX);

@@ -38,6 +38,20 @@ struct admit {
     char name[NAME_BYTES_MAX]; /* of the job, for status and cancel */
 };
 
+/* CANCELED: the jobs that were told to end; none: there is no such job. */
+#define STATUS_JOBS_MAX 64u
+struct canceled {
+    uint32_t job_count;
+    struct admit jobs[STATUS_JOBS_MAX];
+};
+
+/* PROGRESS: how far a driver's job is, counted as in its summary. */
+struct job_progress {
+    uint32_t stages, tasks, retries;         /* of the job so far */
+    char stage_name[NAME_BYTES_MAX];         /* of a stage that runs; "": there was none yet */
+    uint32_t stage, stage_tasks, stage_done; /* its number, all its tasks, those that are done */
+};
+
 struct admitted {
     uint16_t port;
     uint8_t incarnation[INCARNATION_BYTES];
@@ -51,15 +65,15 @@ struct ended {
 };
 
 /* STATUS_IS: one per daemon. */
-#define STATUS_JOBS_MAX 64u
 struct status_job {
     uint64_t job;
-    char name[NAME_BYTES_MAX], stage[NAME_BYTES_MAX];
-    bool running; /* else it waits */
-    uint32_t tasks_running;
-    uint64_t age_ns;       /* since it was admitted */
-    uint64_t heard_ns;     /* since the last sign of life of its driver */
-    uint64_t memory_bytes; /* resident, of its executor */
+    char name[NAME_BYTES_MAX];
+    struct job_progress progress; /* as its driver said last */
+    bool running;                 /* else it waits */
+    uint32_t tasks_running;       /* here */
+    uint64_t age_ns;              /* since it was admitted */
+    uint64_t heard_ns;            /* since the last sign of life of its driver */
+    uint64_t memory_bytes;        /* resident, of its executor */
 };
 struct status {
     char node[NAME_BYTES_MAX], build[NAME_BYTES_MAX];
@@ -117,6 +131,8 @@ WIRE_CODEC(ping);
 WIRE_CODEC(ready);
 WIRE_CODEC(peer);
 WIRE_CODEC(admit); /* CANCEL too: job 0 and a name, or the other way round */
+WIRE_CODEC(canceled);
+WIRE_CODEC(job_progress);
 WIRE_CODEC(admitted);
 WIRE_CODEC(ended);
 WIRE_CODEC(status);

@@ -5,14 +5,16 @@
 #include "engine/base/env.h"
 #include "engine/glint.h"
 
-/* Progress of the running action, for whoever shows it. Driver thread; must not block for long. */
+/* Progress of a stage, for whoever shows it. Driver thread; must not block for long. */
 struct progress {
-    const char *action; /* the operator's name: saveAsTextFile, collect */
-    uint32_t stage;     /* from 0 */
-    uint32_t stages, tasks_done, tasks, tasks_running, retries;
-    uint64_t bytes_read;
-    bool stage_ended, action_ended;
-    uint64_t elapsed_ns; /* of the stage */
+    const char *name; /* of the stage: textFile..reduceByKey */
+    uint32_t stage;   /* its number in the job, from 0 */
+    uint32_t tasks_done, tasks;
+    uint32_t tasks_running;                      /* of all stages */
+    uint32_t job_stages, job_tasks, job_retries; /* as in struct glint_summary, so far */
+    uint64_t bytes_read, elapsed_ns;             /* since the stage began */
+    bool stage_ended;
+    bool action_ended; /* its last report: the job's own code runs next. Nothing else counts then */
 };
 
 #endif

@@ -55,7 +55,8 @@ struct glint_rdd {
      * running can tell: the bounds of a sort. It may run an action of its own. 0 or the context's
      * code. NULL: nothing to do. */
     int (*prepare)(struct glint_rdd *rdd);
-    bool shuffled; /* wide: its map outputs exist */
+    bool shuffled;  /* wide: its map outputs exist */
+    uint32_t stage; /* wide: the number of the stage that makes them, from 1; 0: none yet */
     /* The last node of a transformation that is made of several: the one among them that shuffles,
      * whose partitions a wish means. Else NULL. */
     struct glint_rdd *shuffle;
@@ -116,6 +117,7 @@ struct runner {
 
 struct glint {
     struct glint_config config; /* with defaults filled in */
+    uint64_t job_id;            /* not 0 */
     struct glint_error error;
     struct arena arena;
     struct glint_rdd *rdds;

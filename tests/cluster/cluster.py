@@ -17,6 +17,7 @@ import time
 import unittest
 
 GLINT = os.environ.get("GLINT", "build/release/glint")
+JOBS = os.path.join(os.path.dirname(GLINT), "tests", "jobs")  # tests/jobs/main.c
 SLOWDOWN = float(os.environ.get("GLINT_SLOWDOWN", "1"))
 DEADLINE_S = 30 * SLOWDOWN
 PR_SET_CHILD_SUBREAPER = 36

@@ -16,9 +16,10 @@ XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
 
 FRAMES = ("HELLO", "REFUSE", "PING", "MESSAGE", "READY", "PEER", "ADMIT", "QUEUED", "ADMITTED", "ENDED", "STATUS",
-          "STATUS_IS", "CANCEL", "CANCELED", "DRAIN", "GET", "DATA", "GONE", "TRACK", "TRACKED")
+          "STATUS_IS", "CANCEL", "CANCELED", "DRAIN", "GET", "DATA", "GONE", "TRACK", "TRACKED",
+          "PROGRESS")
 (HELLO, REFUSE, PING, MESSAGE, READY, PEER, ADMIT, QUEUED, ADMITTED, ENDED, STATUS,
- STATUS_IS, CANCEL, CANCELED, DRAIN, GET, DATA, GONE, TRACK, TRACKED) = range(1, len(FRAMES) + 1)
+ STATUS_IS, CANCEL, CANCELED, DRAIN, GET, DATA, GONE, TRACK, TRACKED, PROGRESS) = range(1, len(FRAMES) + 1)
 MESSAGES = ("JOB", "STAGE", "OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "FORGET", "DONE", "FAILED")
 MSG_JOB, MSG_STAGE, MSG_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_FORGET, MSG_DONE, MSG_FAILED = (
     range(1, len(MESSAGES) + 1))
@@ -37,11 +38,14 @@ PAYLOADS = {
     "READY": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
     "PEER": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
     "ADMIT": {"job": 1, "name": ""},
+    "CANCELED job": {"job": 1, "name": ""},
+    "PROGRESS": {"stages": 0, "tasks": 0, "retries": 0, "stage_name": "", "stage": 0, "stage_tasks": 0,
+                 "stage_done": 0},
     "ADMITTED": {"port": 1, "incarnation": bytes(16)},
     "ENDED": {"wait_status": 0, "out_of_memory": 0, "log": "", "crash": ""},
     "STATUS_IS": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
                   "draining": 0, "jobs": []},
-    "STATUS_IS job": {"job": 1, "name": "", "stage": "", "running": 0, "tasks_running": 0, "age_ns": 0,
+    "STATUS_IS job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0], "running": 0, "tasks_running": 0, "age_ns": 0,
                       "heard_ns": 0, "memory_bytes": 0},
     "GET PARTS": {"kind": 1, "shuffle": 0, "partition": 0, "along": 0, "outputs": [0, 0]},
     "GET OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},

@@ -12,6 +12,7 @@ PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc
 # The lists of fields in each chapter of the page, in order.
 CHAPTERS = {
     "REFUSE": ("REFUSE",), "PING": ("PING",), "READY": ("READY",), "PEER": ("PEER",), "ADMIT and CANCEL": ("ADMIT",),
+    "CANCELED": ("CANCELED job",), "PROGRESS": ("PROGRESS",),
     "ADMITTED": ("ADMITTED",), "ENDED": ("ENDED",), "STATUS_IS": ("STATUS_IS", "STATUS_IS job"),
     "GET": ("GET PARTS", "GET OUTPUT", "GET VALUE", "GET RESULT"), "TRACK and TRACKED": ("TRACK", "TRACKED"),
     "Errors": ("ERROR",), "Messages": ("MESSAGE", "JOB", "FAULT", "counter")}

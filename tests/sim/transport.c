@@ -254,8 +254,11 @@ static void transport_destroy(void *arg)
 
 int transport_start(struct sim *s, struct glint *g)
 {
-    struct transport transport = {transport_send, transport_wait, transport_wake, transport_destroy,
-                                  s};
+    struct transport transport = {.send = transport_send,
+                                  .wait = transport_wait,
+                                  .wake = transport_wake,
+                                  .destroy = transport_destroy,
+                                  .arg = s};
     s->g = g;
     s->driver = driver_create(g, &transport);
     if (s->driver == NULL) return g->error.code;

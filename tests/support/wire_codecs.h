@@ -30,6 +30,8 @@ WIRE_AGAIN(ended)
 WIRE_AGAIN(status)
 WIRE_AGAIN(track)
 WIRE_AGAIN(tracked)
+WIRE_AGAIN(canceled)
+WIRE_AGAIN(job_progress)
 #undef WIRE_AGAIN
 
 static int get_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
@@ -81,10 +83,13 @@ static const struct wire_codec {
     const char *name;
     wire_again *again;
 } wire_codecs[] = {
-    {"ping", ping_again},       {"ready", ready_again},       {"peer", peer_again},
-    {"admit", admit_again},     {"admitted", admitted_again}, {"ended", ended_again},
-    {"status", status_again},   {"get", get_again},           {"track", track_again},
-    {"tracked", tracked_again}, {"gone", gone_again},         {"parts", parts_again},
+    {"ping", ping_again},         {"ready", ready_again},
+    {"peer", peer_again},         {"admit", admit_again},
+    {"admitted", admitted_again}, {"ended", ended_again},
+    {"status", status_again},     {"get", get_again},
+    {"track", track_again},       {"tracked", tracked_again},
+    {"gone", gone_again},         {"parts", parts_again},
+    {"canceled", canceled_again}, {"job_progress", job_progress_again},
 };
 #define WIRE_CODECS_COUNT (sizeof wire_codecs / sizeof wire_codecs[0])
 

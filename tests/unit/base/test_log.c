@@ -84,8 +84,9 @@ Test(log, a_line_has_time_level_and_ids)
 {
     log_start(&world.env, false, "e1");
     log_line(LOG_INFO, &task, "%d map outputs fetched", 12);
-    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info executor=e1 peer=e2 job=7f3a "
-                                "stage=2 task=17 attempt=1: 12 map outputs fetched\n");
+    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info executor=e1 peer=e2 "
+                                "job=0000000000007f3a stage=2 task=17 attempt=1: "
+                                "12 map outputs fetched\n");
     log_line(LOG_WARN, NULL, "plain");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z warn executor=e1: plain\n");
     log_line(LOG_ERROR, &(struct log_ids){.executor = "other"}, "told");
@@ -102,7 +103,8 @@ Test(log, json_has_the_same)
     log_line(LOG_INFO, &task, "a \"quoted\" one\n");
     cr_expect_str_eq(
         written(), "{\"time\":\"2026-11-21T07:00:00.123Z\",\"level\":\"info\",\"executor\":\"e1\","
-                   "\"peer\":\"e2\",\"job\":\"7f3a\",\"stage\":2,\"task\":17,\"attempt\":1,"
+                   "\"peer\":\"e2\",\"job\":\"0000000000007f3a\",\"stage\":2,"
+                   "\"task\":17,\"attempt\":1,"
                    "\"message\":\"a \\\"quoted\\\" one\\n\"}\n");
     struct glint_error e = {.code = GLINT_OK};
     error_set(&e, GLINT_E_CONNECTION, "look there", "it broke");

@@ -69,30 +69,29 @@ Test(print, colour_follows_option_environment_and_terminal)
 Test(progress, a_line)
 {
     char line[PROGRESS_LINE_MAX];
-    struct progress p = {.action = "saveAsTextFile",
-                         .stage = 0,
-                         .stages = 2,
+    struct progress p = {.name = "textFile..join",
+                         .stage = 7,
                          .tasks = 12,
                          .tasks_done = 3,
                          .tasks_running = 2,
-                         .retries = 1,
+                         .job_retries = 1,
                          .bytes_read = 600000000,
                          .elapsed_ns = 1000000000};
     progress_format(line, &p, 200);
-    cr_expect_str_eq(line, "stage 1/2 saveAsTextFile [==========>                             ] "
+    cr_expect_str_eq(line, "stage 7 textFile..join [==========>                             ] "
                            "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
     progress_format(line, &p, 90);
-    cr_expect_str_eq(line, "stage 1/2 saveAsTextFile [==>      ] "
+    cr_expect_str_eq(line, "stage 7 textFile..join [==>        ] "
                            "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
     progress_format(line, &p, 80);
-    cr_expect_str_eq(line, "stage 1/2 saveAsTextFile "
+    cr_expect_str_eq(line, "stage 7 textFile..join "
                            "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
 }
 
 Test(progress, fits_any_width)
 {
     char line[PROGRESS_LINE_MAX];
-    struct progress p = {.action = "aggregate", .stage = 0, .stages = 1, .tasks = 0};
+    struct progress p = {.name = "textFile..aggregate", .tasks = 0};
     for (uint32_t tasks = 0; tasks <= 40; tasks += 8) {
         for (p.tasks = tasks, p.tasks_done = 0; p.tasks_done <= tasks; p.tasks_done++) {
             for (unsigned columns = 1; columns < 2000; columns += 1 + columns / 8) {

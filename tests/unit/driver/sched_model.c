@@ -299,7 +299,6 @@ static void attempt_failed(struct model *m, const struct model_try *t, enum sche
             fail_stage(m, t->run.stage, SCHED_TASK_FAILED);
             return;
         }
-        m->retries += twin == NULL && why != SCHED_REFUSED;
     }
     task->left = node;
     if (twin == NULL) task->state = MODEL_WAITING;

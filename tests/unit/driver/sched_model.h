@@ -47,7 +47,7 @@ struct model {
     } executors[MODEL_EXECUTORS];
     uint32_t failures_in_row[MODEL_NODES];
     struct model_try tries[MODEL_TRIES];
-    uint32_t stage_count, executor_count, try_count, prefers, losses, retries;
+    uint32_t stage_count, executor_count, try_count, prefers, losses;
     uint64_t last_queue;
     enum sched_verdict verdict;
     bool stopped, speculate, process_died;

@@ -152,7 +152,10 @@ static void log_all(struct event_log *log)
     event_log_job(log, &job);
     struct event_executor executor = {.executor = 3, .name = "e1", .host = "h", .slots = 2};
     event_log_executor(log, &executor);
-    event_log_action(log, 0, "saveAsTextFile", "out");
+    event_log_action(log, &(struct event_action){.name = "saveAsTextFile",
+                                                 .output = "out",
+                                                 .skipped = parents,
+                                                 .skipped_count = 1});
     struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2};
     event_log_stage(log, &stage);
     log_task(log, 7);
@@ -184,9 +187,11 @@ Test(event_log, all_events)
     event_log_close(log);
     json_t *lines = read_lines();
     cr_assert_eq(json_array_size(lines), 12);
-    cr_expect_str_eq(text(lines, 0, "id"), "7f3a");
+    cr_expect_str_eq(text(lines, 0, "id"), "0000000000007f3a"); /* as status prints it */
     cr_expect_str_eq(text(lines, 0, "time"), "2026-11-22T07:00:00.135Z");
     cr_expect_float_eq(number(lines, 0, "ms"), 12.345, 1e-9);
+    const json_t *skipped = json_object_get(json_array_get(lines, 2), "skipped");
+    cr_expect(json_array_size(skipped) == 1 && json_integer_value(json_array_get(skipped, 0)) == 1);
     const json_t *arguments = json_object_get(json_array_get(lines, 0), "arguments");
     cr_expect_str_eq(json_string_value(json_array_get(arguments, 0)), "in\xef\xbf\xbd.tsv");
     cr_expect_str_eq(text(lines, 4, "outcome"), "done");

@@ -34,6 +34,13 @@ Test(outputs, an_executor_takes_its_outputs_along, .fini = drop)
     cr_expect(outputs_complete(o));
     outputs_lost_executor(list, 0);
     cr_expect(!o->there[0] && o->there[1] && !o->there[2]);
+    cr_expect(o->lost_count == 2 && o->lost[0] && !o->lost[1] && o->lost[2]);
+    outputs_lost_executor(list, 0); /* they are lost once */
+    outputs_found(o, 0);
+    outputs_found(o, 0);
+    cr_expect(o->lost_count == 1 && !o->lost[0]);
+    set(o, 2, 1, "ab");
+    cr_expect(o->lost_count == 0 && !o->lost[2] && o->there[2]);
 }
 
 Test(outputs, a_late_word_about_an_output_made_again_is_ignored, .fini = drop)

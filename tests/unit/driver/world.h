@@ -99,7 +99,11 @@ static void world_open_logged(struct world *w,
     w->config.result_bytes_max = RESULT_BYTES_MAX;
     w->g = calloc(1, sizeof *w->g);
     context_init(w->g, &w->config);
-    struct transport transport = {world_send, world_wait, world_wake, world_wake, w};
+    struct transport transport = {.send = world_send,
+                                  .wait = world_wait,
+                                  .wake = world_wake,
+                                  .destroy = world_wake,
+                                  .arg = w};
     w->driver = driver_create(w->g, &transport);
     cr_assert_not_null(w->driver);
     w->g->runner = driver_runner(w->driver);

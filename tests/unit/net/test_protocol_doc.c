@@ -94,13 +94,15 @@ Test(protocol_doc, lists_the_fields_of_requests)
     EXPECT("kind, result, offset, size", get, .kind = 4, .id = 2, .offset = 3, .size = 4);
     EXPECT("broadcast, want, have, failed", track, .id = 1, .want = 2);
     EXPECT("broadcast, blocks", tracked, .id = 1);
+    EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done", job_progress,
+           .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5, .stage_tasks = 6,
+           .stage_done = 1);
 }
 
 Test(protocol_doc, lists_the_fields_of_a_status)
 {
     const struct status_job job = {.job = 1,
                                    .name = "b",
-                                   .stage = "c",
                                    .running = true,
                                    .tasks_running = 5,
                                    .age_ns = 6,
@@ -117,7 +119,7 @@ Test(protocol_doc, lists_the_fields_of_a_status)
     encoded.size -= none.size; /* the jobs come last */
     memmove(encoded.data, encoded.data + none.size, encoded.size);
     buffer_fini(&none);
-    expect_fields("job, name, stage, running, tasks_running, age_ns, heard_ns, memory_bytes");
+    expect_fields("job, name, progress, running, tasks_running, age_ns, heard_ns, memory_bytes");
 }
 
 Test(protocol_doc, lists_the_fields_of_a_hello)

@@ -53,6 +53,70 @@ Test(wire, addresses_and_jobs_come_back)
     for (int i = 0; i < 3; i++) ROUND_TRIP(ended, &ends[i]);
 }
 
+static struct job_progress largest_progress(void)
+{
+    struct job_progress p = {.stages = UINT32_MAX,
+                             .tasks = UINT32_MAX,
+                             .retries = UINT32_MAX,
+                             .stage = UINT32_MAX,
+                             .stage_tasks = UINT32_MAX,
+                             .stage_done = UINT32_MAX};
+    FILLED(p.stage_name, 's');
+    return p;
+}
+
+Test(wire, progress_comes_back)
+{
+    const struct job_progress largest = largest_progress();
+    static const struct job_progress none = {.stages = 0},
+                                     half = {3, 40, 1, "textFile..reduceByKey", 2, 20, 7};
+    ROUND_TRIP(job_progress, &largest);
+    ROUND_TRIP(job_progress, &none);
+    ROUND_TRIP(job_progress, &half);
+}
+
+Test(wire, cancelled_jobs_come_back)
+{
+    static struct canceled all = {.job_count = STATUS_JOBS_MAX};
+    static const struct canceled none = {.job_count = 0}, one = {1, {{7, "count-keys"}}};
+    for (uint32_t i = 0; i < STATUS_JOBS_MAX; i++) {
+        all.jobs[i].job = UINT64_MAX - i;
+        FILLED(all.jobs[i].name, 'j');
+    }
+    ROUND_TRIP(canceled, &all);
+    ROUND_TRIP(canceled, &none);
+    ROUND_TRIP(canceled, &one);
+}
+
+/* More jobs than there can be, and more tasks done than there are. */
+Test(wire, what_cannot_be_is_refused)
+{
+    struct packer p;
+    struct canceled told;
+    struct job_progress progress;
+    for (uint32_t jobs = STATUS_JOBS_MAX; jobs <= STATUS_JOBS_MAX + 1; jobs++) {
+        packer_init(&p);
+        pack_array(&p, jobs);
+        for (uint32_t i = 0; i < jobs; i++) {
+            pack_array(&p, 2);
+            pack_u64(&p, 1);
+            pack_text(&p, "j");
+        }
+        error.code = GLINT_OK;
+        cr_expect_eq(canceled_decode((struct glint_slice){p.out.data, p.out.size}, &told, &error),
+                     jobs <= STATUS_JOBS_MAX ? 0 : GLINT_E_PROTOCOL, "%u jobs", jobs);
+        packer_fini(&p);
+    }
+    packer_init(&p);
+    pack_array(&p, 7);
+    for (int i = 0; i < 7; i++) i == 3 ? pack_text(&p, "s") : pack_u64(&p, i == 6 ? 2 : 1);
+    error.code = GLINT_OK;
+    cr_expect_eq(
+        job_progress_decode((struct glint_slice){p.out.data, p.out.size}, &progress, &error),
+        GLINT_E_PROTOCOL);
+    packer_fini(&p);
+}
+
 Test(wire, the_largest_status_comes_back)
 {
     static struct status s = {.slots = UINT32_MAX,
@@ -66,7 +130,7 @@ Test(wire, the_largest_status_comes_back)
     for (uint32_t i = 0; i < STATUS_JOBS_MAX; i++) {
         s.jobs[i] = (struct status_job){0};
         FILLED(s.jobs[i].name, 'j');
-        FILLED(s.jobs[i].stage, 's');
+        s.jobs[i].progress = largest_progress();
         s.jobs[i].running = i % 2 == 0;
         s.jobs[i].tasks_running = SLOTS_MAX;
         s.jobs[i].job = s.jobs[i].age_ns = UINT64_MAX - i;
@@ -157,105 +221,6 @@ Test(wire, requests_come_back)
     get_fini(&parts);
 }
 
-Test(wire, parts_come_back)
-{
-    struct part_answer *parts = mem_zalloc(PARTITIONS_MAX * sizeof *parts);
-    struct part_answer *back = mem_alloc(PARTITIONS_MAX * sizeof *back);
-    for (uint32_t i = 0; i < PARTITIONS_MAX; i++)
-        parts[i].part = i % 3 == 0 ? (struct run_part){UINT64_MAX, 0, 0, 0}
-                                   : (struct run_part){INT64_MAX - (INT64_MAX / 2 + i),
-                                                       INT64_MAX / 2 + i, INT64_MAX, INT64_MAX / 2};
-    static const uint32_t counts[] = {0, 1, 2, 5, PARTITIONS_MAX};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        struct buffer bytes = {NULL, 0, 0};
-        cr_assert_eq(parts_encode(parts, counts[i], &bytes, &error), 0);
-        cr_expect_leq(bytes.size + FETCH_CHUNK_BYTES_MAX, DATA_FRAME_BYTES_MAX);
-        cr_assert_eq(parts_decode(whole(&bytes), back, counts[i], &error), 0);
-        cr_expect_eq(memcmp(parts, back, counts[i] * sizeof *parts), 0);
-        cr_expect_eq(parts_decode(whole(&bytes), back, counts[i] + 1, &error), GLINT_E_PROTOCOL);
-        memset(&error, 0, sizeof error);
-        buffer_fini(&bytes);
-    }
-    mem_free(parts);
-    mem_free(back);
-}
-
-/* What fits comes along, in the order asked for, and what follows may still fit. */
-Test(wire, small_parts_come_along)
-{
-    static const uint8_t memory[1000] = {1, 2, 3, [500] = 5};
-    struct run_part parts[4] = {{100, 300, 300, 3}, {400, 301, 999, 9}, {0}, {701, 100, 99, 1}};
-    struct run run = {.source.memory = memory, .parts = parts, .partitions = 4};
-    struct part_answer answers[5], back[5];
-    uint64_t room = 600;
-    for (uint32_t i = 0; i < 4; i++) answers[i] = part_answer_of(&run, i, &room);
-    run.source.memory = NULL; /* it is in a file */
-    answers[4] = part_answer_of(&run, 3, &room);
-    cr_expect_eq(room, 200);
-    struct buffer bytes = {NULL, 0, 0};
-    cr_assert_eq(parts_encode(answers, 5, &bytes, &error), 0);
-    cr_assert_eq(parts_decode(whole(&bytes), back, 5, &error), 0);
-    static const uint64_t expected[5] = {300, 0, 0, 100, 0};
-    for (uint32_t i = 0; i < 5; i++) {
-        cr_assert_eq(back[i].bytes.size, expected[i], "part %u", i);
-        cr_expect_eq(memcmp(&back[i].part, &parts[i < 4 ? i : 3], sizeof parts[0]), 0);
-        if (expected[i] > 0)
-            cr_expect_eq(memcmp(back[i].bytes.data, memory + parts[i].offset, expected[i]), 0);
-    }
-    for (uint64_t cut = 1; cut <= bytes.size; cut++) {
-        struct glint_slice less = {bytes.data, bytes.size - cut};
-        memset(&error, 0, sizeof error);
-        cr_expect_eq(parts_decode(less, back, 5, &error), GLINT_E_PROTOCOL, "%llu bytes less",
-                     (unsigned long long)cut);
-    }
-    memset(&error, 0, sizeof error);
-    cr_assert(buffer_append(&bytes, memory, 1));
-    cr_expect_eq(parts_decode(whole(&bytes), back, 5, &error), GLINT_E_PROTOCOL);
-    buffer_fini(&bytes);
-}
-
-Test(wire, damaged_parts_are_refused)
-{
-    static const struct part_answer parts[2] = {{.part = {0, 100, 200, 3}},
-                                                {.part = {100, 1000, 999, 9}}};
-    struct buffer bytes = {NULL, 0, 0};
-    cr_assert_eq(parts_encode(parts, 2, &bytes, &error), 0);
-    for (uint64_t bit = 0; bit < 8 * bytes.size; bit++) {
-        struct part_answer back[2];
-        bytes.data[bit / 8] ^= 1u << bit % 8;
-        memset(&error, 0, sizeof error);
-        cr_expect_eq(parts_decode(whole(&bytes), back, 2, &error), GLINT_E_PROTOCOL);
-        bytes.data[bit / 8] ^= 1u << bit % 8;
-    }
-    buffer_fini(&bytes);
-}
-
-/* Sums that no run can have. */
-Test(wire, parts_that_cannot_be)
-{
-    static const struct run_part impossible[] = {
-        {0, 0, 0, 1},                   /* records without bytes */
-        {0, 100, 0, 0},                 /* bytes without records */
-        {0, 0, 100, 0},                 /* likewise */
-        {0, 16, 100, 1},                /* a header and no payload */
-        {0, 100, 1, 1},                 /* a record has two bytes of sizes */
-        {0, 100, 200, 101},             /* likewise */
-        {0, 100, 100 * 300, 1},         /* more than lz4 can make of it */
-        {INT64_MAX - 99, 100, 100, 1},  /* ends beyond any file */
-        {UINT64_MAX, 100, 100, 1},      /* likewise */
-        {0, UINT64_MAX, UINT64_MAX, 1}, /* likewise */
-    };
-    for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
-        struct buffer bytes = {NULL, 0, 0};
-        struct part_answer one = {.part = impossible[i]}, back = {.part = {1, 1, 1, 1}};
-        memset(&error, 0, sizeof error);
-        cr_assert_eq(parts_encode(&one, 1, &bytes, &error), 0);
-        cr_expect_eq(parts_decode(whole(&bytes), &back, 1, &error), GLINT_E_PROTOCOL, "%zu", i);
-        cr_expect_eq(back.part.bytes, 0);
-        buffer_fini(&bytes);
-    }
-}
-
 /* ---- Damage: of one sample of each payload, and of each kind of GET */
 
 struct sample {
@@ -263,7 +228,9 @@ struct sample {
     struct buffer bytes;
 };
 
-static unsigned samples_make(struct sample out[16])
+enum { SAMPLES_MAX = 20 };
+
+static unsigned samples_make(struct sample out[SAMPLES_MAX])
 {
     static const uint32_t maps[2][2] = {{0, 1}, {7, 70000}};
     static const struct ping ping = {1, 300, 2};
@@ -274,15 +241,20 @@ static unsigned samples_make(struct sample out[16])
     static const struct ended ended = {9, true, "/var/log/glint/e1.log", "signal 9"};
     static const struct track track = {1, 4, 2, {5, 6}, 1, {7}};
     static const struct tracked tracked = {1, 2, {{1, TRACK_DRIVER, UINT64_MAX}, {2, 0, 5}}};
-    static const struct status status = {
-        .node = "e1",
-        .build = "0.1.0-ab",
-        .slots = 2,
-        .drivers_max = 1,
-        .memory_bytes = GIB,
-        .uptime_ns = 5,
-        .job_count = 1,
-        .jobs = {{.job = 5, .name = "j", .stage = "s", .running = true, .tasks_running = 2}}};
+    static const struct status status = {.node = "e1",
+                                         .build = "0.1.0-ab",
+                                         .slots = 2,
+                                         .drivers_max = 1,
+                                         .memory_bytes = GIB,
+                                         .uptime_ns = 5,
+                                         .job_count = 1,
+                                         .jobs = {{.job = 5,
+                                                   .name = "j",
+                                                   .progress = {1, 2, 3, "s", 4, 6, 5},
+                                                   .running = true,
+                                                   .tasks_running = 2}}};
+    static const struct canceled canceled = {2, {{5, "j"}, {UINT64_MAX, "k"}}};
+    static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5};
     const struct get gets[] = {
         {.kind = GET_PARTS,
          .id = 1,
@@ -314,6 +286,8 @@ static unsigned samples_make(struct sample out[16])
     SAMPLE(admitted, &admitted);
     SAMPLE(ended, &ended);
     SAMPLE(status, &status);
+    SAMPLE(canceled, &canceled);
+    SAMPLE(job_progress, &progress);
     SAMPLE(track, &track);
     SAMPLE(tracked, &tracked);
     for (int i = 0; i < 4; i++) SAMPLE(get, &gets[i]);
@@ -351,7 +325,7 @@ static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
 
 Test(wire, damage_is_refused_or_sound)
 {
-    struct sample samples[16];
+    struct sample samples[SAMPLES_MAX];
     bool seen[WIRE_CODECS_COUNT] = {false};
     unsigned n = samples_make(samples);
     for (unsigned i = 0; i < n; i++) {
@@ -387,7 +361,7 @@ Test(wire, errors_say_what_does_not_parse)
 
 Test(wire, no_memory_anywhere)
 {
-    struct sample samples[16];
+    struct sample samples[SAMPLES_MAX];
     unsigned count = samples_make(samples);
     for (unsigned i = 0; i < count; i++) {
         const struct wire_codec *codec = codec_of(&samples[i]);

@@ -1,0 +1,10 @@
+/* Jobs of the test program tests/jobs/main.c. */
+#ifndef TESTS_JOBS_JOBS_H
+#define TESTS_JOBS_JOBS_H
+
+#include "ops/ops.h"
+
+extern const struct glint_module words_module;
+extern const struct glint_job words_job, talk_job;
+
+#endif

@@ -1,0 +1,126 @@
+/* Word count that sorts, and one that prints between its actions, both of which can be held. */
+#include "tests/jobs/jobs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int split_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
+    while (at < end) {
+        const uint8_t *space = memchr(at, ' ', (size_t)(end - at));
+        if (space == NULL) space = end;
+        struct glint_record r = {.key.bytes = {at, (uint64_t)(space - at)}, .value.i64 = 1};
+        if (r.key.bytes.size > 0) glint_emit(out, &r);
+        at = space + 1;
+    }
+    return 0;
+}
+
+struct hold {
+    char path[1024];
+};
+
+static int hold_open(struct glint_task *task, void *state)
+{
+    struct glint_slice path;
+    struct hold *h = state;
+    int r = glint_arg_slice(task, "while", &path);
+    if (r != 0) return r;
+    if (path.size >= sizeof h->path) return glint_fail(task, GLINT_E_BAD_VALUE, NULL, "too long");
+    memcpy(h->path, path.data, path.size);
+    h->path[path.size] = '\0';
+    return 0;
+}
+
+static int hold_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    const struct hold *h = state;
+    const struct timespec pause = {.tv_nsec = 5000000};
+    (void)task;
+    while (access(h->path, F_OK) == 0) nanosleep(&pause, NULL);
+    glint_emit(out, in);
+    return 0;
+}
+
+static const struct glint_function split = {.name = "words.split",
+                                            .form = GLINT_FLAT_MAP,
+                                            .in = {GLINT_NONE, GLINT_TEXT},
+                                            .out = {GLINT_TEXT, GLINT_I64},
+                                            .each = split_each};
+static const struct glint_function hold = {.name = "words.hold",
+                                           .form = GLINT_MAP,
+                                           .in = {GLINT_ANY, GLINT_ANY},
+                                           .out = {GLINT_SAME, GLINT_SAME},
+                                           .state_size = sizeof(struct hold),
+                                           .open = hold_open,
+                                           .each = hold_each};
+static const struct glint_function *const functions[] = {&split, &hold, NULL};
+const struct glint_module words_module = {"words", functions};
+
+/* Its records wait for as long as there is a file of the name that the option has. */
+static struct glint_rdd *held_by(struct glint_rdd *rdd, const struct glint_job_args *args,
+                                 const char *option)
+{
+    const char *path = glint_job_option(args, option);
+    if (path == NULL || rdd == NULL) return rdd;
+    struct glint_args *held = glint_args(glint_context(rdd));
+    glint_args_text(held, "while", path);
+    return glint_map(rdd, "words.hold", held);
+}
+
+static struct glint_rdd *counts_of(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = held_by(glint_text_file(g, args->positional[0]), args, "hold-lines");
+    struct glint_rdd *words = glint_flat_map(lines, "words.split", NULL);
+    return held_by(glint_reduce_by_key(words, "glint.sum_i64", NULL), args, "hold-counts");
+}
+
+/* lines -> words -> counts -> sorted, with a sample */
+static int words_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *sorted = glint_sort_by_key(counts_of(g, args), true);
+    return glint_save_as_text_file(glint_with_partitions(sorted, 3), args->positional[1]);
+}
+
+static int print_row(void *arg, const struct glint_record *row)
+{
+    (void)arg;
+    printf("%.*s: %lld\n", (int)row->key.bytes.size, (const char *)row->key.bytes.data,
+           (long long)row->value.i64);
+    fflush(stdout);
+    return 0;
+}
+
+/* Prints after its first action, and as its second one hands out rows. */
+static int talk_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *counts = counts_of(g, args);
+    int64_t words = 0;
+    if (glint_count(counts, &words) != 0) return glint_error(g)->code;
+    printf("%lld words\n", (long long)words);
+    fflush(stdout);
+    return glint_collect_each(glint_with_partitions(glint_sort_by_key(counts, true), 1), print_row,
+                              NULL);
+}
+
+static const char *const in_and_out[] = {"INPUT", "OUTPUT", NULL};
+static const char *const in_only[] = {"INPUT", NULL};
+static const struct glint_job_option options[] = {
+    {"hold-lines", "FILE", NULL, "lines wait while there is such a file"},
+    {"hold-counts", "FILE", NULL, "counts wait while there is such a file"},
+    {NULL, NULL, NULL, NULL}};
+
+#define JOB(name_, summary_, positional_, run_)                                                    \
+    {                                                                                              \
+        .name = name_, .summary = summary_, .positional = positional_, .options = options,         \
+        .run = run_                                                                                \
+    }
+
+const struct glint_job words_job = JOB("words", "count words, sorted", in_and_out, words_run);
+const struct glint_job talk_job = JOB("talk", "print between actions", in_only, talk_run);
