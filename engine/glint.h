@@ -311,8 +311,7 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
 
-/* The first line of a source's first file that has any, up to 4 KiB of it, for a look before the
- * plan is made. Empty: there is none, or it cannot be read. Memory of the context. */
+/* The first line of the first file that has any, up to 4 KiB; empty: none. The context owns it. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is a registered name, of the form in brackets. */
@@ -416,8 +415,7 @@ struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 /* Fewer partitions without a shuffle: neighbours are joined. */
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 
-/* Sets the number of partitions of a wide transformation (default: by input bytes, or
- * --partitions). */
+/* Sets the partitions of a wide transformation (default: by input bytes, or --partitions). */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
 /* The first line of each file is no row: for a source of text lines, right after it is made. */
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);
@@ -489,9 +487,7 @@ int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
  * their smallest form, f64 as float 64, text as str (not checked for UTF-8), bytes as bin. */
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 
-/* For a job that saves more than once, or runs another action first: checks that `path` can become
- * an output and holds its place until an action saves there, so that the job ends before its first
- * task where it cannot. Saving does the same, when its turn has come. 0 or a sticky code. */
+/* Checks now, and not only when an action saves there, that `path` can become an output. */
 int glint_reserve_output(struct glint *g, const char *path);
 
 /* The sum of a counter over the actions so far, with its parts: "bad rows: REASON" is one of "bad

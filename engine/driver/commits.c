@@ -1,5 +1,6 @@
 /* The outputs of a job: each is opened before anything runs that it depends on, and checked against
  * the others and against the inputs; all are published together when the job ends, or removed. */
+#include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/input.h"
 #include "engine/driver/internal.h"
@@ -31,7 +32,7 @@ int commits_open(struct driver *d, const char *path, struct commit **out)
 {
     const struct glint_config *config = &d->g->config;
     struct commit_options options = {config->overwrite, config->no_sync};
-    struct commit *c = *out = find_reserved(d, path);
+    struct commit *c = *out = find_reserved(d, path_local(path));
     if (c != NULL) {
         c->reserved = false;
         return 0;
