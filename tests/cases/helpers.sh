@@ -46,16 +46,17 @@ without_privileges() {
 }
 
 # signal_when_running SIGNAL OUT COMMAND...: one signal, sent once the hidden folder beside OUT is there
-# and locked; then the command's exit status. With job control and signals as they are by default: a
-# shell's background commands ignore SIGINT, and so may the shell that runs the tests.
+# and its lock names the holder (attempts/ is made after that); then the command's exit status. With job
+# control and signals as they are by default: a shell's background commands ignore SIGINT, and so may the
+# shell that runs the tests.
 signal_when_running() {
-    local signal=$1 lock pid
-    lock="$(dirname "$2")/.$(basename "$2").glint-*/.glint-lock"
+    local signal=$1 locked pid
+    locked="$(dirname "$2")/.$(basename "$2").glint-*/attempts"
     shift 2
     set -m
     env --default-signal "$@" &
     pid=$!
-    until compgen -G "$lock" >/dev/null; do
+    until compgen -G "$locked" >/dev/null; do
         kill -0 $pid || return
     done
     kill -"$signal" $pid
