@@ -46,7 +46,7 @@ static int refuse_stdout(const char *out, struct glint_error *error)
 {
     if (strcmp(out, "-") != 0 && strcmp(out, "/dev/stdout") != 0) return 0;
     return error_set(error, GLINT_E_OUTPUT_CREATE,
-                     "name a directory, and print it when the job is done: cat OUTPUT/part-*",
+                     "name a directory, and print it when the job is done: glint cat OUTPUT",
                      "%s: a job's output is a directory of parts, not standard output", out);
 }
 
