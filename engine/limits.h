@@ -67,7 +67,7 @@
 #define EXECUTORS_MAX           65536u     /* in the life of one job */
 #define STAGE_ATTEMPTS_MAX      4u         /* consecutive ones that failed to fetch */
 #define LOSSES_MAX              16u        /* of executors, in one job */
-#define AUTH_FAILURES_MAX       3u         /* handshakes that failed in a row: the last one */
+#define AUTH_FAILURES_MAX       3u         /* failed handshakes in a row that end the attempts */
 #define CLOSE_MS                2000u
 
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");

@@ -126,16 +126,17 @@ static int probe_exchange(struct commit *c)
 static int probe_move(struct commit *c)
 {
     struct env *env = c->env;
-    int dir = c->lock.dir, r = env->make_folder(env, dir, PROBE, false);
-    if (r != 0) return r;
-    r = env->rename(env, ENV_CWD, c->out, dir, OUTPUT, ENV_RENAME_REPLACE);
+    int dir = c->lock.dir, file = env->open(env, dir, PROBE, ENV_CREATE);
+    if (file < 0) return file;
+    env->close(env, file);
+    int r = env->rename(env, ENV_CWD, c->out, dir, OUTPUT, ENV_RENAME_REPLACE);
     if (r == 0) { /* a file system that does replace it */
         r = env->rename(env, dir, OUTPUT, ENV_CWD, c->out, ENV_RENAME_NEW);
         c->exchanged = c->stuck = r != 0; /* never to be removed */
         return -EOPNOTSUPP;
     }
     if (r == -ENOTEMPTY || r == -EEXIST) r = 0;
-    int removed = env->remove(env, dir, PROBE, true);
+    int removed = env->remove(env, dir, PROBE, false);
     return r != 0 ? r : removed;
 }
 

@@ -208,7 +208,7 @@ class CountingTest(NetworkTest):
         return self.submit("job", *self.words, self.ratings(ROWS), out, "--event-log", f"{out}.log", *options)
 
     def until_working(self, name):
-        until(lambda: any(j["tasks_running"] for j in self.executor_status(name)["jobs"]), f"{name} works")
+        until(lambda: any(j["running"] and j["stage"] for j in self.executor_status(name)["jobs"]), f"{name} works")
 
     def until_serves_again(self, executor):
         until(lambda: executor.err.count("serves the driver") == 2, f"{executor.name} serves again")

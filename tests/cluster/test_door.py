@@ -148,7 +148,8 @@ class Frames(DoorTest):
         self.assert_well()
 
     def test_that_are_not_for_the_role_end_the_connection_by_their_header(self):
-        taken = {frames.CLIENT: (frames.PING, frames.STATUS, frames.CANCEL), frames.DRIVER: (frames.PING, frames.ADMIT)}
+        taken = {frames.CLIENT: (frames.PING, frames.STATUS, frames.CANCEL),
+                 frames.DRIVER: (frames.PING, frames.ADMIT, frames.PROGRESS)}
         for role, kinds in taken.items():
             for kind, name in enumerate(frames.FRAMES, 1):
                 if kind in kinds:

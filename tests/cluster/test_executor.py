@@ -306,7 +306,7 @@ class Jobs(ClusterTest):
         until(lambda: any(j["stage"] for j in self.executor_status("e1")["jobs"]), "a stage is named")
         code, out, _ = self.run_glint("status", "--cluster", self.config)
         self.assertEqual(code, 0)
-        self.assertRegex(out, r"(?m)^e1 .* busy .*[0-9a-f]{16} empty-tasks, \d+ tasks, for .*parallelize")
+        self.assertRegex(out, r"(?m)^e1 .* busy .*[0-9a-f]{16} empty-tasks, \d+ tasks? here, for .*parallelize")
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
 

@@ -15,7 +15,8 @@ static bool justified(const struct sim *s, enum glint_code code)
     case GLINT_E_NO_EXECUTORS: return s->deserted;
     case GLINT_E_INTERRUPTED: return s->interrupted_at != 0;
     case GLINT_E_TIMEOUT: return s->config.timeout_ns > 0 && s->now >= s->config.timeout_ns;
-    case GLINT_E_OUTPUT_FULL: return o->fatal == code && s->output_refused > 0;
+    case GLINT_E_OUTPUT_FULL:
+        return s->commit_refused || (o->fatal == code && s->output_refused > 0);
     case GLINT_E_FUNCTION_FAILED: return o->fatal == code && s->lasting == LASTING_BAD_ROW;
     case GLINT_E_EXECUTOR_LOST: return o->exhausted == code;
     case GLINT_E_SPILL_FULL: return o->exhausted == code && s->counts.full_disks > 0;

@@ -224,6 +224,7 @@ struct sim {
     uint32_t poison_stage, poison_partition, poison_left, poison_done;
     uint64_t output_full_from, output_full_until;
     uint32_t output_refused;
+    bool commit_refused; /* by the driver's own sync of _SUCCESS */
     uint64_t interrupted_at;     /* 0: not yet */
     bool deserted, failed, over; /* over: the job has ended */
     uint32_t work_count;

@@ -153,6 +153,7 @@ static int env_sync_file(struct env *env, int file)
     bool full = s->now >= s->output_full_from && s->now < s->output_full_until;
     if (!shared || !full) return 0;
     s->output_refused++;
+    if (own(env)->driver) s->commit_refused = true;
     return -ENOSPC;
 }
 
