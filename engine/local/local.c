@@ -118,7 +118,7 @@ static int local_send(void *arg, uint32_t executor, struct message *m, struct gl
 static void local_destroy(void *arg)
 {
     struct local *l = arg;
-    if (l->executor != NULL && executor_running(l->executor) > 0) { /* tasks that do not end */
+    if (l->g->runner != NULL && l->g->runner->stuck) { /* tasks that do not end use the rest */
         work_dir_close(&l->work_dir);
         return;
     }
