@@ -54,11 +54,17 @@ static bool is_available(const struct post *p)
     return p->reached && !is_kept(p) && p->state != POST_REFUSED;
 }
 
+bool order_allows(const struct post *p)
+{
+    return p->rank <= p->r->highest;
+}
+
 /* It says within a deadline whether its executor is free. */
 static bool is_asked(const struct post *p)
 {
     bool dialled = p->state == POST_DIALLING && (p->reached || p->tries == 0);
-    return dialled || (p->state == POST_ASKED && p->place == 0);
+    bool will_be = p->state == POST_RESTING && p->reached && order_allows(p);
+    return dialled || will_be || (p->state == POST_ASKED && p->place == 0);
 }
 
 bool order_keeps_any(const struct remote *r)
@@ -86,11 +92,6 @@ static uint32_t highest_rank(const struct remote *r)
     for (uint32_t i = r->cluster->executor_count; i-- > 0;)
         if (is_available(r->by_id[i]) && --left == 0) return i;
     return NO_LIMIT;
-}
-
-bool order_allows(const struct post *p)
-{
-    return p->rank <= p->r->highest;
 }
 
 /* Another one than `but` is. */

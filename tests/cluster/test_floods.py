@@ -203,7 +203,8 @@ class Unread(DoorTest):
         status = frames.frame(frames.STATUS)
         peers = [self.welcome() for _ in range(self.CLIENTS)]
         sent = [self.ask_for_ever(peer, status) for peer in peers]
-        self.assertLess(memory(self.e1.pid), 100 * MIB, sent)
+        if "GLINT_SANITIZED" not in os.environ:  # the address sanitizer keeps what was freed
+            self.assertLess(memory(self.e1.pid), 100 * MIB, sent)
         self.assertLess(max(sent), self.ASKED, "nobody is listened to for ever")
         self.assertEqual(self.executor_status("e1")["state"], "idle")  # others are
         return peers, sent, status
