@@ -62,12 +62,12 @@ int tally_counters(struct tally *t, struct glint_slice counters, struct glint_er
 int64_t tally_value(const struct tally *t, const char *name)
 {
     const size_t size = strlen(name);
-    int64_t sum = 0;
+    uint64_t sum = 0; /* wraps, as in tally_add */
     for (uint32_t i = 0; i < t->counter_count; i++)
         if (strncmp(t->names[i], name, size) == 0 &&
             (t->names[i][size] == '\0' || t->names[i][size] == ':'))
-            sum += t->values[i];
-    return sum;
+            sum += (uint64_t)t->values[i];
+    return (int64_t)sum;
 }
 
 /* Stages begin nearly in the order of their numbers. */
