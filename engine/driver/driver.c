@@ -88,8 +88,13 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
         error_no_memory(&g->error);
         return NULL;
     }
-    *d = (struct driver){.runner = {driver_run, driver_reserve, driver_finish, driver_interrupt,
-                                    driver_summarize, driver_counter, driver_destroy},
+    *d = (struct driver){.runner = {.run = driver_run,
+                                    .reserve = driver_reserve,
+                                    .finish = driver_finish,
+                                    .interrupt = driver_interrupt,
+                                    .summarize = driver_summarize,
+                                    .counter = driver_counter,
+                                    .destroy = driver_destroy},
                          .g = g,
                          .env = env,
                          .transport = *transport,
