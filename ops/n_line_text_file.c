@@ -1,4 +1,4 @@
-/* nLineTextFile: as textFile, but a partition is so many lines, counted anew in each file. */
+/* nLineTextFile: as textFile, but a partition is so many lines, counted from 0 in each file. */
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "ops/ops.h"

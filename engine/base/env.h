@@ -50,7 +50,7 @@ enum env_rename_mode {
     ENV_RENAME_REPLACE,
 };
 
-/* `dir` is an open directory, or ENV_CWD. Whoever can rename or replace the path by which it was
+/* `dir` is an open directory, or ENV_CWD. A user who can rename or replace the path by which it was
  * opened does not change what a name in it means; ENV_CWD is for paths that no other user can
  * change. A name's last component is followed only where it says so. */
 struct env {

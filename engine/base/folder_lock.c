@@ -17,7 +17,7 @@
 
 /* ---- Who holds it: three lines, host, boot id, and seconds since 1970 */
 
-/* On a full disk the folder may still do, so this may fail: it is then locked by nobody known. */
+/* On a full disk the folder may still do, so this may fail: the holder is then unknown. */
 static void write_holder(struct env *env, int file)
 {
     char text[HOLDER_BYTES_MAX];
@@ -42,7 +42,7 @@ static bool is_young(struct env *env, int64_t since_s)
     return since_s > (env->wall_ns(env) - (int64_t)FOLDER_FOREIGN_NS) / 1000000000;
 }
 
-/* May a process of another node hold it, although nobody does as far as can be seen from here? A
+/* May a process of another node hold it, although no process of this node does? A
  * host's processes do not outlive a reboot, so either name is enough. */
 static bool is_held_elsewhere(struct env *env, int file, const struct env_stat *stat)
 {
@@ -81,7 +81,7 @@ static int open_new(struct env *env, const char *folder)
     return r;
 }
 
-/* -ESTALE, -ENOENT and -EWOULDBLOCK: somebody took the folder for a leftover. */
+/* -ESTALE, -ENOENT and -EWOULDBLOCK: another process took it for a leftover. */
 static int lock_new(struct env *env, struct folder_lock *lock)
 {
     struct env_stat stat;

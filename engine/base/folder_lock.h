@@ -4,7 +4,7 @@
  * nothing about another node's processes.
  *
  * A folder is used and emptied by its descriptor, never by its path, which another user may be able
- * to point elsewhere. The lock is removed last: what has none is empty, or nobody's. */
+ * to point elsewhere. The lock is removed last: what has none is empty, or not ours. */
 #ifndef GLINT_BASE_FOLDER_LOCK_H
 #define GLINT_BASE_FOLDER_LOCK_H
 
@@ -21,8 +21,8 @@ struct folder_lock {
 #define FOLDER_NOT_LOCKED ((struct folder_lock){-1, -1})
 
 /* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it; the digits are
- * others afterwards if somebody took it for a leftover before it was locked. 0, or a negative
- * errno, after which nothing is left and *out is not locked. */
+ * others afterwards if another process took it for a leftover before it was locked. 0, or a
+ * negative errno, after which nothing is left and *out is not locked. */
 int folder_make(struct env *env, char *folder, bool only_owner, struct folder_lock *out);
 /* Removes such a folder with `depth` levels of folders inside it; it is still to be unlocked. 0 or
  * a negative errno. */

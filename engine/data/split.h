@@ -39,9 +39,9 @@ int splits_make(const struct input_list *list, uint64_t split_bytes, struct spli
 /* As splits_make, but no file is cut: for formats that can only be read from their beginning. */
 int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                       struct glint_error *error);
-/* `lines` lines in each split, counted anew in each file, a header not among them; reads all input
- * once. In a gzip file each piece has to decompress what stands before it. Also INPUT_* and GZIP_*.
- */
+/* `lines` lines in each split, counted from 0 in each file, a header not among them; reads all
+ * input once. In a gzip file each piece has to decompress what comes before it. Also INPUT_* and
+ * GZIP_*. */
 int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,
                       struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);

@@ -21,7 +21,7 @@ struct transport {
     void (*wait)(void *arg, struct driver *driver, uint64_t deadline_ns);
     /* Makes a blocked wait return. Any thread, and signal handlers. */
     void (*wake)(void *arg);
-    /* How far the job is, for those who ask its executors. NULL: nobody can. */
+    /* How far the job is, for `glint status`. NULL: not reported. */
     void (*progress)(void *arg, const struct progress *p);
     /* Ends all that stands behind the transport, and frees it. */
     void (*destroy)(void *arg);

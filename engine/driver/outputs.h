@@ -14,7 +14,7 @@ struct outputs {
     uint32_t maps, partitions;
     struct output_place *places; /* [maps] */
     bool *there, *counted;       /* [maps]; counted: once there, its counters are in the tally */
-    bool *lost;                  /* [maps]: it was there, and nobody has asked for it since */
+    bool *lost;                  /* [maps]: it was there, and was not made again since */
     uint32_t lost_count;
     uint8_t *sizes; /* [maps][partitions], size_code; NULL: not kept */
 };

@@ -47,15 +47,15 @@ static void post_rest(struct post *p)
     remote_due(p->r, p->due_ns);
 }
 
-/* Somebody is there, and will not serve us. */
+/* The daemon is there, and refuses us. */
 static bool is_refusal(enum glint_code code)
 {
     return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
 }
 
 /* Another try would end the same way. A refusal comes through TLS and is the daemon's own; that TLS
- * fails is the word of anybody who is on the path, or has the port for a moment, and is believed
- * the third time in a row. */
+ * fails may be caused by any process that is on the path, or has the port for a moment, and is
+ * final the third time in a row. */
 static bool is_final(const struct post *p, enum glint_code code)
 {
     return is_refusal(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);

@@ -149,7 +149,7 @@ bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t
                   uint32_t *out_attempt);
 /* Changes whenever an output of the stage is somewhere else than before, or is lost. */
 uint32_t sched_epoch(const struct sched *s, uint32_t stage);
-/* The task will be started, first or again: nobody runs it, and its stage is needed. */
+/* The task will be started, first or again: no executor runs it, and its stage is needed. */
 bool sched_waits(const struct sched *s, uint32_t stage, uint32_t task);
 uint32_t sched_losses(const struct sched *s);
 uint64_t sched_memory_bytes(const struct sched *s);

@@ -1,5 +1,5 @@
 /* The number of /proc/self/oom_score_adj is inherited, so the child adds to what an administrator
- * has chosen for the daemon, and anybody may raise it. A step of 200 counts as much as a fifth of
+ * has chosen for the daemon, and any user may raise it. A step of 200 counts as much as a fifth of
  * the memory that may be used: a daemon has a few MiB. */
 #include "engine/executor/confine.h"
 

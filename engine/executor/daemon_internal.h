@@ -64,7 +64,7 @@ struct ward {
     uint64_t oom_before;
     struct child_state told;
     struct glint_error failure;                      /* why it could not serve, in its own words */
-    char crash[sizeof((struct ended *)NULL)->crash]; /* likewise, of its crash */
+    char crash[sizeof((struct ended *)NULL)->crash]; /* the same, of its crash */
 };
 
 struct daemon {

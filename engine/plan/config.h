@@ -5,7 +5,7 @@
 #include "engine/base/env.h"
 #include "engine/glint.h"
 
-/* Progress of a stage, for whoever shows it. Driver thread; must not block for long. */
+/* Progress of a stage, for display. Driver thread; must not block for long. */
 struct progress {
     const char *name; /* of the stage: textFile..reduceByKey */
     uint32_t stage;   /* its number in the job, from 0 */

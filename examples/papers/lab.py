@@ -255,7 +255,7 @@ class Lab(Record):
 
 
 def free_ports(count):
-    """A loopback address of this process's own, and ports there that nobody has."""
+    """A loopback address of this process's own, and ports there that are free."""
     pid = os.getpid()
     host = f"127.{64 + pid // 65536}.{pid // 256 % 256}.{pid % 256}"
     with contextlib.ExitStack() as stack:

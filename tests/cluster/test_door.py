@@ -178,7 +178,7 @@ class Frames(DoorTest):
 class Messages(DoorTest):
     """What a driver sends to the process that was started for it, and that no driver would."""
 
-    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # nobody pings
+    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # no pings are sent
 
     def setUp(self):
         super().setUp()
@@ -354,7 +354,7 @@ class Strangers(DoorTest):
 class Drivers(DoorTest):
     """The id of a job is in STATUS; only the driver that has brought the job may use it."""
 
-    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s"}  # nobody pings
+    keys = {**DoorTest.keys, "suspect": "20s", "dead": "30s"}  # no pings are sent
 
     def admit(self, job, **hello):
         peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
@@ -399,7 +399,7 @@ class Drivers(DoorTest):
 class Impostors(ClusterTest):
     """Who has a port for a moment, and no key."""
 
-    ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as anybody can send it
+    ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as any peer can send it
 
     def refuse(self, server, times):
         """So many connections are answered by an alert."""

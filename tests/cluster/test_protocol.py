@@ -75,7 +75,7 @@ class Between(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # nobody pings the daemon
+        self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # no pings are sent the daemon
         self.seen = set()
 
     def dial(self, port, build, **hello):

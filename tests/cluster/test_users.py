@@ -1,5 +1,5 @@
 """Two users of one machine: what one of them puts into shared directories does nothing to the files of the
-other, and nobody believes a file that the other could have written.
+other, and no user trusts a file that the other could have written.
 
 Users are numbers: glint runs as OWNER, and OTHER is the one who sets traps. Only root can become both."""
 import ctypes
@@ -238,7 +238,7 @@ class Files(UsersTest):
         self.assertIn(f"cannot open {secret}: Permission denied", err)
 
     def test_the_log_of_an_executor(self):
-        """Another user was there first: with a FIFO that nobody reads, and with a file of his."""
+        """Another user was there first: with a FIFO without a reader, and with a file of his."""
         logs = self.directory("logs", 0o777)
         log = os.path.join(logs, "e1.log")
         self.write_cluster({"e1": {"slots": 1}}, launch="local", log_dir=logs, start="500ms")

@@ -105,7 +105,7 @@ static int lock_is_taken_twice(struct env *e, int file)
     return locks++ < 2 ? -EWOULDBLOCK : env_real()->lock(e, file);
 }
 
-/* Somebody sweeps it before it is locked, and may not be through: another name is taken. */
+/* Another process sweeps it before it is locked, and may not be through: another name is taken. */
 Test(folder_lock, of_what_is_swept_at_once_is_taken_elsewhere)
 {
     char name[] = "mine-ffffffffffffffff";
@@ -125,7 +125,7 @@ static int lock_after_a_sweep(struct env *e, int file)
     return env_real()->lock(e, file);
 }
 
-/* The sweep is through before the lock is taken, which nobody can see any more. */
+/* The sweep is through before the lock is taken, which no process can see any more. */
 Test(folder_lock, that_was_removed_before_it_was_taken_is_none)
 {
     char name[] = NAME;

@@ -344,7 +344,7 @@ Test(event_log, only_event_logs_are_replaced)
     struct glint_error error;
     static const char *const others[] = {
         "x",
-        "a file of somebody's",
+        "a file of another user",
         "{\"schema\"",
         "{\"schema\":1,\"type\":\"object\"}\n",
         "{\"schema\":1,\"event\":\"job\"}\n",

@@ -171,7 +171,7 @@ Test(launch, a_log_that_cannot_be_written)
     cr_expect_not_null(strstr(error.cause, "/dev/null/logs"));
 }
 
-/* Somebody has put it there; nobody reads it, and so nobody must wait for it. */
+/* Another user has put it there; it has no reader, and must not be waited for. */
 Test(launch, a_log_that_is_a_pipe)
 {
     static const char *const command[] = {"/bin/true", NULL};
