@@ -32,7 +32,7 @@ struct glint_config {
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */
     uint64_t timeout_ns;  /* of the whole job; 0: none */
-    bool explain;         /* save actions print their plan on `notes` */
+    bool explain;         /* actions print their plan on `note` instead of running it */
     bool encode_messages; /* every message between driver and executor goes through its wire form */
     struct env *env;      /* NULL: env_real() */
     const struct op *const *ops;                           /* ends with NULL */

@@ -27,8 +27,15 @@ double glint_job_f64(struct glint *g, const struct glint_job_args *args, const c
 /* Parses all of `text` as a decimal number. False: it is none, or out of the type's range. */
 bool glint_parse_f64(struct glint_slice text, double *out);
 bool glint_parse_i64(struct glint_slice text, int64_t *out);
-/* True under `glint explain`: save actions print their plan instead of running it. */
+/* True under `glint explain`: actions print their plan and are not run. Save actions return 0, all
+ * others give what they give for an RDD without records; where rows are fewer than the job expects,
+ * glint_rows_at gives zeros. An error of the job's own that follows from that ends the plan, and is
+ * none; nor may a job wait for a result: after 100 of them, actions fail. */
 bool glint_explaining(const struct glint *g);
+/* Marks a source of files as a side file: one that is small and decides what the plan is, such as a
+ * table of sizes. Explain runs actions on RDDs that descend from side files only. Returns `source`,
+ * which is marked before others are made of it. */
+struct glint_rdd *glint_as_side_file(struct glint_rdd *source);
 /* A line of `glint explain` or of the job's summary on standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Memory that one slot may use, from --memory. */

@@ -45,6 +45,7 @@
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
+#define EXPLAIN_ACTIONS_MAX   100u /* without results: a loop that waits for one would not end */
 #define COUNTERS_MAX          256u /* of one task, by name */
 #define NAME_BYTES_MAX        128u
 

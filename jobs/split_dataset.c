@@ -67,7 +67,8 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
 static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
 {
     struct glint_rows first;
-    if (glint_take(lines, 1, &first) != 0 || first.count == 0) return lines;
+    if (glint_take(lines, 1, &first) != 0 || (first.count == 0 && !glint_explaining(g)))
+        return lines;
     struct glint_record header = glint_rows_at(&first, 0);
     struct glint_args *args = glint_args(g);
     glint_args_bytes(args, "header", header.value.bytes.data, header.value.bytes.size);

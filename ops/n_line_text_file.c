@@ -7,7 +7,8 @@
 
 static int n_line_cut(struct glint_rdd *rdd, uint64_t split_bytes)
 {
-    (void)split_bytes;
+    rdd->estimated = rdd_unrun(rdd);
+    if (rdd->estimated) return text_source_cut(rdd, split_bytes);
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
     struct unpacker u;
     unpacker_init(&u, rdd->params);

@@ -163,8 +163,8 @@ int rows_sort(struct glint *g, struct glint_rows *rows)
 int rows_none(struct glint *g, struct glint_rows *rows, const char *action)
 {
     glint_rows_free(rows);
-    return error_set(&g->error, GLINT_E_EMPTY_COLLECTION, "ask isEmpty first",
-                     "%s of an RDD without records", action);
+    return glint_abort(g, GLINT_E_EMPTY_COLLECTION, "ask isEmpty first",
+                       "%s of an RDD without records", action);
 }
 
 int result_damaged(struct glint *g, const struct op *op)
@@ -176,6 +176,7 @@ int result_damaged(struct glint *g, const struct op *op)
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i)
 {
     struct glint_record r = {.key = {.i64 = 0}};
+    if (i >= rows->count && context_explains()) return r;
     assert(i < rows->count);
     uint64_t at = rows->offsets[i];
     rows_next((struct glint_slice){rows->data, rows->size}, &at, rows->shape, &r);

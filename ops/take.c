@@ -115,6 +115,7 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
         uint32_t n = next_round(scanned, all, out->count, count);
         r = run_round(rdd, &t, partitions + scanned, n);
         scanned += n;
+        if (rdd_unrun(rdd)) break; /* how many rounds follow is not known */
     }
     mem_free(partitions);
     if (r != 0) glint_rows_free(out);

@@ -112,6 +112,15 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
     return lines;
 }
 
+struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
+{
+    if (source == NULL) return rdd_none("asSideFile");
+    if (source->source_free != list_free)
+        return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "a side file is a source of files");
+    source->side = true;
+    return source;
+}
+
 int text_source_open(void *state, const struct op_open *o)
 {
     ((struct lines_state *)state)->task = o->task;

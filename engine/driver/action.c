@@ -119,12 +119,14 @@ int driver_run(struct runner *runner, const struct action *action)
         return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
-    if (g->config.explain && action->output != NULL) return plan_explain(d, action);
+    if (g->config.explain && explain_begin(d, action) != 0) return g->error.code;
+    const bool unrun = rdd_unrun(action->rdd) || (g->config.explain && action->output != NULL);
     struct commit *commit = NULL;
-    int r = action->output != NULL ? commits_open(d, action->output, &commit) : 0;
+    int r = action->output != NULL && !unrun ? commits_open(d, action->output, &commit) : 0;
     if (r == 0) r = commits_check_inputs(d);
     if (r == 0) r = prepare(action);
-    if (r != 0) return r;
+    if (r == 0 && g->config.explain) r = explain_action(d, action, unrun);
+    if (r != 0 || unrun) return r;
     struct active a = {.action = action,
                        .commit = commit,
                        .number = d->next_action++,

@@ -14,6 +14,7 @@ static int driver_finish(struct runner *runner)
     struct driver *d = (struct driver *)runner;
     struct glint_error *e = driver_error(d);
     if (e->code == GLINT_OK) driver_check_clock(d);
+    if (d->g->config.explain) explain_end(d);
     if (e->code == GLINT_OK) commits_publish(d);
     if (e->code == GLINT_OK) {
         journal_job_end(d);

@@ -184,8 +184,9 @@ int fetch_faults_begin(struct driver *d);
 void fetch_faults_forget(struct driver *d, uint32_t executor);
 
 /* plan_stages.c */
-/* The wide RDDs whose map outputs an action still needs, parents first; with `all` also those above
- * that have theirs, which may be lost. The caller frees *out. */
+/* The wide RDDs whose map outputs an action still needs, or which explain has not shown yet,
+ * parents first; with `all` also those above that have theirs, which may be lost. The caller frees
+ * *out. */
 int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count);
 /* The number of the stage that makes the outputs of `wide`, given when first asked for; NULL: a new
  * one, of an action. */
@@ -194,7 +195,14 @@ uint32_t plan_stage_number(struct driver *d, struct glint_rdd *wide);
 void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity);
 /* "words.split, words.add", in the order of the plan; as many as fit. */
 void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity);
-/* Notes the plan of an action, stage by stage; runs nothing. */
-int plan_explain(struct driver *d, const struct action *action);
+
+/* explain.c: `glint explain`. 0, or a code with the context's error set. */
+/* An action is about to be prepared. */
+int explain_begin(struct driver *d, const struct action *action);
+/* Notes the plan of an action that is prepared, stage by stage. `unrun`: it will not be run. */
+int explain_action(struct driver *d, const struct action *action, bool unrun);
+/* The job has ended: notes what could not be shown. An error that follows from empty results is
+ * cleared. */
+void explain_end(struct driver *d);
 
 #endif

@@ -1,10 +1,9 @@
 /* From an action to its stages: which shuffles are missing, in which order they can be made, and
- * what the plan looks like to a person. */
+ * how a stage is called. */
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@ struct wides {
 static int add_wide(void *arg, struct glint_rdd *wide)
 {
     struct wides *w = arg;
-    if (wide->shuffled && !w->all) return 0;
+    if ((wide->shuffled || wide->explained) && !w->all) return 0;
     for (uint32_t i = 0; i < w->count; i++)
         if (w->items[i] == wide) return 0;
     if (w->count == w->capacity) {
@@ -77,62 +76,4 @@ void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity
         used += strlen(out + used);
     }
     out[used] = '\0';
-}
-
-/* A source whose files begin with a line that is no row. */
-static bool has_header(const struct glint *g, uint32_t id)
-{
-    const struct glint_rdd *rdd = g->rdds;
-    while (rdd != NULL && rdd->id != id) rdd = rdd->next;
-    return rdd != NULL && rdd->header;
-}
-
-static void explain_stage(struct glint *g, const struct stage_plan *s, uint32_t number,
-                          uint32_t tasks, struct glint_rdd *top)
-{
-    char bytes[TEXT_NUMBER_MAX];
-    text_bytes(bytes, top->input_bytes);
-    glint_note(g, "stage %u: %u task%s, input %s", number, tasks, tasks == 1 ? "" : "s", bytes);
-    for (uint32_t i = 0; i < s->node_count; i++) {
-        const struct stage_node *n = &s->nodes[i];
-        bool root = i + 1 == s->node_count;
-        char line[256];
-        size_t used = 0;
-        bool reads = n->op->kind == OP_WIDE && !root;
-        used += (size_t)snprintf(line, sizeof line, "  %s%s", n->op->name,
-                                 reads                    ? " (read)"
-                                 : n->op->kind == OP_WIDE ? " (write)"
-                                                          : "");
-        if (has_header(g, n->rdd))
-            used += (size_t)snprintf(line + used, sizeof line - used, " (without headers)");
-        if (n->fn != NULL && used < sizeof line)
-            used += (size_t)snprintf(line + used, sizeof line - used, " %s", n->fn->name);
-        if (n->op->kind == OP_WIDE && root && used < sizeof line)
-            used += (size_t)snprintf(line + used, sizeof line - used, " into %u partition%s",
-                                     n->partitions, n->partitions == 1 ? "" : "s");
-        glint_note(g, "%s", line);
-    }
-}
-
-static int explain_one(struct driver *d, const struct action *action, struct glint_rdd *wide)
-{
-    uint32_t number = plan_stage_number(d, wide);
-    struct glint_rdd *top = wide != NULL ? wide->parents[0] : action->rdd;
-    struct stage_plan s;
-    int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide, NULL);
-    if (r == 0) explain_stage(top->g, &s, number, top->partitions, top);
-    stage_fini(&s);
-    return r;
-}
-
-int plan_explain(struct driver *d, const struct action *action)
-{
-    struct glint_rdd **wides;
-    uint32_t count;
-    int r = plan_shuffles(action->rdd, false, &wides, &count);
-    glint_note(action->rdd->g, "%s %s", action->op->name, action->output);
-    for (uint32_t i = 0; i < count && r == 0; i++) r = explain_one(d, action, wides[i]);
-    if (r == 0) r = explain_one(d, action, NULL);
-    mem_free(wides);
-    return r;
 }

@@ -42,6 +42,16 @@ int rdd_missing(const char *call)
     return code != GLINT_OK ? code : GLINT_E_PLAN_RDD;
 }
 
+bool context_explains(void)
+{
+    bool found = false;
+    pthread_mutex_lock(&live_lock);
+    for (struct glint *g = live; g != NULL && !found; g = g->next_live)
+        found = g->config.explain && pthread_equal(g->thread, pthread_self());
+    pthread_mutex_unlock(&live_lock);
+    return found;
+}
+
 void context_init(struct glint *g, const struct glint_config *config)
 {
     memset(g, 0, sizeof *g);
@@ -96,6 +106,7 @@ const struct glint_error *glint_error(const struct glint *g)
 int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...)
 {
     va_list args;
+    if (!context_failed(g)) g->aborted = true;
     va_start(args, cause);
     int r = error_set_v(&g->error, code, hint, cause, args);
     va_end(args);

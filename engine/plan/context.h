@@ -23,6 +23,12 @@ struct source_set {
     struct glint_rdd *items[];
 };
 
+/* An action that explain has shown and not run. */
+struct unrun {
+    const struct op *by; /* NULL: none */
+    uint32_t stage;      /* the number of its own stage */
+};
+
 /* One node of the plan. Immutable once made, but for the wishes and what running found out. */
 struct glint_rdd {
     struct glint *g;
@@ -39,6 +45,8 @@ struct glint_rdd {
     struct wide wide;
     uint64_t input_bytes;             /* of all sources that it descends from, each once */
     bool header;                      /* of a source: the first line of each file is no row */
+    bool side;                        /* descends from side files only: explain runs its actions */
+    bool estimated;                   /* explain: lines were not read, so its splits are a guess */
     const struct source_set *sources; /* NULL: none has bytes; a source's own: when first needed */
     /* Sources. */
     const struct input_list *inputs; /* the files that it reads; NULL: none */
@@ -57,6 +65,9 @@ struct glint_rdd {
     int (*prepare)(struct glint_rdd *rdd);
     bool shuffled;  /* wide: its map outputs exist */
     uint32_t stage; /* wide: the number of the stage that makes them, from 1; 0: none yet */
+    bool explained; /* wide: explain has shown that stage */
+    /* Explain: what `prepare` would have needed the result of; by NULL: nothing. */
+    struct unrun prepared;
     /* The last node of a transformation that is made of several: the one among them that shuffles,
      * whose partitions a wish means. Else NULL. */
     struct glint_rdd *shuffle;
@@ -126,6 +137,11 @@ struct glint {
     struct saved_output *saved;
     uint32_t next_rdd;
     uint64_t next_broadcast;
+    bool aborted; /* the error is the job's own: glint_abort */
+    /* Explain: the last action that was not run; the last one of the job itself, which was given an
+     * empty result, and how many there were. */
+    struct unrun unrun, empty;
+    uint32_t empty_results;
     struct runner *runner;
     pthread_t thread; /* the one that made it, and uses it */
     struct glint *next_live;
@@ -173,6 +189,10 @@ static inline struct glint_rdd *rdd_none(const char *call)
     return NULL;
 }
 bool rdd_is_pair(const struct glint_rdd *rdd);
+/* Explain only: do actions on `rdd` show their plan, and give the job an empty result? */
+bool rdd_unrun(const struct glint_rdd *rdd);
+/* A context of this thread explains, so the job may hold empty results. */
+bool context_explains(void);
 /* The number of partitions; sources are cut and wishes are final from here on. 0 with the error
  * set, or where there is none. */
 uint32_t rdd_partitions(struct glint_rdd *rdd);

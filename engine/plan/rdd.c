@@ -124,6 +124,8 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
         rdd->parents[rdd->parent_count++] = spec->parents[i];
     }
     sources_inherit(rdd);
+    rdd->side = rdd->parent_count > 0;
+    for (uint32_t i = 0; i < rdd->parent_count; i++) rdd->side &= rdd->parents[i]->side;
     rdd->shape = spec->shape;
     if (rdd->shape.key == GLINT_ANY) rdd->shape.key = fn ? type_out(fn->out.key, in.key) : in.key;
     if (rdd->shape.value == GLINT_ANY)
@@ -285,6 +287,11 @@ struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
     if (rdd == NULL) return rdd_none("withSplitBytes");
     if (!rdd->counted) rdd->split_bytes_wish = bytes;
     return rdd;
+}
+
+bool rdd_unrun(const struct glint_rdd *rdd)
+{
+    return rdd->g->config.explain && !rdd->side;
 }
 
 uint64_t glint_input_bytes(const struct glint_rdd *rdd)

@@ -87,7 +87,9 @@ int stage_prepare(struct glint_rdd *rdd)
         int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
         if (prepare == NULL || (w.items[i]->op->kind == OP_WIDE && w.items[i] != rdd)) continue;
         w.items[i]->prepare = NULL;
+        rdd->g->unrun.by = NULL;
         r = prepare(w.items[i]);
+        w.items[i]->prepared = rdd->g->unrun;
     }
     mem_free(w.items);
     return r;

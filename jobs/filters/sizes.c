@@ -328,7 +328,7 @@ int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
     memset(out, 0, sizeof *out);
     out->text = fields->key == FIELDS_TEXT;
     struct reading r = {.g = g, .fields = fields, .counts = counts, .sizes = out};
-    int answer = glint_collect_each(glint_text_file(g, counts), read_line, &r);
+    int answer = glint_collect_each(glint_as_side_file(glint_text_file(g, counts)), read_line, &r);
     if (answer == 0 && out->count == 0)
         answer = glint_abort(g, GLINT_E_COUNTS_INVALID, "run count-keys on the same input first",
                              "%s has no counts", counts);

@@ -8,6 +8,10 @@
 
 enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
 
+/* Explain counts no rows. What it takes for their number is enough to choose between strategies,
+ * and makes no filter that is too large. */
+enum { SIZES_GUESS_ROW_BYTES = 64, SIZES_GUESS_MAX = 1 << 20 };
+
 struct sizes {
     bool text; /* keys are text, else i64 */
     uint32_t count;
@@ -22,8 +26,8 @@ struct sizes {
     uint64_t rows;       /* the sum of all counts */
 };
 
-/* Driver: reads COUNTS (`key TAB count` lines) and sizes a filter per key. COUNTS_INVALID,
- * FILTER_LIMIT. sizes_fini after, in any case. */
+/* Driver: reads COUNTS (`key TAB count` lines), explain too, and sizes a filter per key.
+ * COUNTS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
 int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
                const struct bloom_sizing *sizing, struct sizes *out);
 /* Driver: sizes the same keys in another way. 0 or FILTER_LIMIT. */
@@ -41,6 +45,12 @@ uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t
 uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages: cut at `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
+
+static inline uint64_t sizes_guess(const struct glint_rdd *lines)
+{
+    const uint64_t rows = 1 + glint_input_bytes(lines) / SIZES_GUESS_ROW_BYTES;
+    return rows < SIZES_GUESS_MAX ? rows : SIZES_GUESS_MAX;
+}
 
 /* Driver: makes these seeds the sizes' own, NULL: none, for all that are sized from now on. 0 or
  * the context's code. */

@@ -118,6 +118,16 @@ static int entries_sizes(struct entries *e, struct sizes *out)
     return 0;
 }
 
+/* Explain has no rows: one filter of all of the input stands for them. */
+static int add_example(struct entries *e, const struct glint_rdd *rdd)
+{
+    struct bloom_params params;
+    union glint_value key = {.i64 = 0};
+    if (e->text) key.bytes = (struct glint_slice){(const uint8_t *)"key", 3};
+    enum bloom_result result = bloom_params_for(BLOOM_SPARK, sizes_guess(rdd), 0.01, &params);
+    return result == BLOOM_OK ? add_entry(e, &key, &params) : sizes_fail(e->g, result, e->about);
+}
+
 /* Collects rows through `row`, sorts them, gives back what they were gathered
  * in. */
 static int read_entries(struct entries *e, struct glint_rdd *rdd,
@@ -126,6 +136,7 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.count = 0};
     e->out = out;
     int r = glint_collect_each(rdd, row, e);
+    if (r == 0 && glint_explaining(e->g)) r = add_example(e, rdd);
     if (r == 0 && e->count == 0)
         r = e->filters ? glint_abort(e->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved",
                                      "%s: there are no filters", e->about)

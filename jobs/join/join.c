@@ -197,11 +197,8 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
         bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &choice.sizing);
     if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
     *out = (struct key_filter){.keys = 0};
-    if (glint_explaining(j->g)) { /* a plan needs no bits */
-        out->broadcast = glint_broadcast(j->g, glint_alloc(j->g, 1), 1);
-        return glint_error(j->g)->code;
-    }
     int r = glint_count(small_ids(j, 0), &rows);
+    if (glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
     out->keys = (uint64_t)rows;
     return r == 0 && rows > 0 ? fill_filter(j, &choice, out) : r;
 }

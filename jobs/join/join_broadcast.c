@@ -220,7 +220,7 @@ static struct glint_broadcast *small_table(const struct join *j)
     glint_args_i64(args, "filtered", 0);
     struct glint_rdd *rows = glint_flat_map(join_lines(j, j->small), names[text][lines], args);
     struct glint_broadcast *out = NULL;
-    int r = glint_explaining(j->g) ? 0 : glint_collect_each(rows, take[text][lines], &table);
+    int r = glint_collect_each(rows, take[text][lines], &table);
     if (r == JOIN_TABLE_FULL) too_large(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);
@@ -253,7 +253,7 @@ static struct glint_broadcast *met_keys(const struct join *j, struct glint_broad
     glint_args_broadcast(args, "table", table);
     struct glint_rdd *met = glint_map_partitions(join_lines(j, join_large(j)), "join.met", args);
     struct glint_rdd *all = glint_with_partitions(glint_reduce_by_key(met, "bloom.or", NULL), 1);
-    int r = glint_explaining(j->g) ? 0 : glint_collect_each(all, take_bitmap, &b);
+    int r = glint_collect_each(all, take_bitmap, &b);
     if (r == 0 && b.data == NULL) { /* the large side is empty: no task, no bitmap */
         b.size = 1;
         b.data = glint_alloc(j->g, b.size);

@@ -186,18 +186,17 @@ static int take_count(void *arg, const struct glint_record *record)
 
 /* By map and reduce; the counters say the same beside. */
 static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
-                           const struct built_filter *b, const char *output)
+                           const struct built_filter *b)
 {
     struct glint *g = glint_context(lines);
     int64_t counted[2] = {0, 0};
     struct glint_rdd *verdicts =
         glint_map(lines, "admit.verdict", keep_args(g, fields, b, true, true));
     struct glint_rdd *sums = glint_reduce_by_key(verdicts, "glint.sum_i64", NULL);
-    if (glint_explaining(g)) return glint_save_as_text_file(sums, output);
     int r = glint_collect_each(sums, take_count, counted);
     assert(r != 0 || (counted[1] == glint_counter_value(g, "admitted") &&
                       counted[0] == glint_counter_value(g, "rejected")));
-    if (r == 0)
+    if (r == 0 && !glint_explaining(g))
         glint_note(g, "by map and reduce: %lld admitted, %lld rejected", (long long)counted[1],
                    (long long)counted[0]);
     return r;
@@ -217,9 +216,6 @@ static int ask(struct glint_rdd *lines, const struct fields *fields, const struc
         glint_save_as_text_file(admit_lines(lines, fields, b, want != 0, told), output[want]);
         told = false;
     }
-    if (told && glint_explaining(g))
-        return glint_save_as_text_file(admit_lines(lines, fields, b, true, told),
-                                       args->positional[args->count - 1]);
     if (told) glint_count(admit_lines(lines, fields, b, true, told), &count);
     return glint_error(g)->code;
 }
@@ -250,9 +246,9 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
     if (r == 0) r = make_filter(g, args, filters, &fields, &filter);
-    if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter, paths[1]);
+    if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter);
     if (r == 0) r = ask(lines, &fields, &filter, args, filters == NULL);
-    if (r == 0 && !glint_explaining(g)) save_report(g, &filter, paths[1]);
+    if (r == 0) save_report(g, &filter, paths[1]);
     built_filter_fini(&filter);
     return glint_error(g)->code;
 }

@@ -54,8 +54,9 @@ static int count_rows(struct comparison *c)
 static int build(const struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
 {
     int64_t filters = 0;
+    if (glint_explaining(c->g)) glint_note(c->g, "%s:", bloom_way_names[way]);
     int r = glint_count(bloom_chain(lines, &c->sizes, way, &c->fields), &filters);
-    assert(r != 0 || filters == c->sizes.count);
+    assert(r != 0 || filters == c->sizes.count || glint_explaining(c->g));
     return r;
 }
 
@@ -104,18 +105,6 @@ static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
                           (uint32_t)mappers);
 }
 
-/* Of the first p and number of mappers. */
-static int explain(const struct comparison *c, struct glint_rdd *lines, const char *output)
-{
-    int r = 0;
-    for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
-        if (!c->wanted[way]) continue;
-        glint_note(c->g, "%s, which are counted and not saved:", bloom_way_names[way]);
-        r = glint_save_as_msgpack_file(bloom_chain(lines, &c->sizes, way, &c->fields), output);
-    }
-    return r;
-}
-
 static int compare_ways(struct comparison *c, const struct list_f64 *p,
                         const struct list_i64 *mappers, const struct glint_job_args *args)
 {
@@ -127,7 +116,6 @@ static int compare_ways(struct comparison *c, const struct list_f64 *p,
         r = sizes_sizing(c->g, args, probability, &sizing);
         if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
-        if (r == 0 && glint_explaining(c->g)) return explain(c, lines, args->positional[1]);
         for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
             if (!c->wanted[way]) continue;
             r = measure(c, lines, way);
@@ -161,16 +149,21 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
     struct list_f64 p;
     struct list_i64 mappers;
+    struct bloom_sizing kind;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
     if (ways_option(&c, args) != 0 || fields_options(g, args, &c.fields) != 0 ||
         list_probabilities(g, args, "p", &p) != 0 ||
-        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0)
+        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
+        sizes_kind(g, args, &kind) != 0)
         return glint_error(g)->code;
+    if (glint_explaining(g)) { /* the others are like the first one */
+        p.count = mappers.count = 1;
+        c.repeats = 0;
+    }
     text_table_add(
         &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
         c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
-    if (compare_ways(&c, &p, &mappers, args) == 0 && !glint_explaining(g))
-        text_table_save(&c.table, args->positional[1]);
+    if (compare_ways(&c, &p, &mappers, args) == 0) text_table_save(&c.table, args->positional[1]);
     text_table_fini(&c.table);
     sizes_fini(&c.sizes);
     return glint_error(g)->code;

@@ -210,12 +210,13 @@ static int gather(struct duel *d, struct glint_rdd *elements, const struct field
                   const char *input, const char *strangers)
 {
     int r = elements_gather(elements, &d->elements);
-    if (r != 0 || strangers == NULL) return r != 0 ? r : check_count(d, input);
+    const bool unknown = glint_explaining(d->g); /* there are no elements then */
+    if (r != 0 || strangers == NULL) return r != 0 || unknown ? r : check_count(d, input);
     d->first = true;
     d->n = d->elements.count;
     struct glint_rdd *more = fields_text_file(d->g, strangers, fields);
     r = elements_gather_more(elements_of_lines(more, fields), &d->elements);
-    if (r != 0 || (d->n > 0 && d->n < d->elements.count)) return r;
+    if (r != 0 || unknown || (d->n > 0 && d->n < d->elements.count)) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE, "give at least one line in each",
                        "%s: %u elements, %s: %u", input, d->n, strangers, d->elements.count - d->n);
 }
@@ -238,11 +239,10 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     if (times == NULL) d.rounds.count = 0; /* nobody would see them */
     struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);
     if (elements == NULL) return glint_error(g)->code;
-    if (glint_explaining(g)) return glint_save_as_text_file(elements, paths[1]);
     d.seeded = choice.seeded;
     int r = gather(&d, elements, &fields, paths[0], strangers);
-    if (r == 0) r = size_rivals(&d, &choice);
-    if (r == 0) r = duel_run(&d);
+    if (r == 0 && !glint_explaining(g)) r = size_rivals(&d, &choice);
+    if (r == 0 && !glint_explaining(g)) r = duel_run(&d);
     if (r == 0) save_rivals(&d, paths[1]);
     if (r == 0 && trials != NULL) save_trials(&d, trials);
     if (r == 0 && times != NULL) save_rounds(&d, times);

@@ -72,7 +72,7 @@ static void take_trial(struct check *c, uint32_t at, int64_t sample)
 }
 
 static int run_sample(struct check *c, struct glint_rdd *lines, const double weights[2],
-                      int64_t sample, const char *output)
+                      int64_t sample)
 {
     struct trial *t = &c->trial;
     struct glint_rdd *parts[2];
@@ -84,7 +84,6 @@ static int run_sample(struct check *c, struct glint_rdd *lines, const double wei
         enum bloom_result result =
             bloom_sizing_for_rate(c->scheme, BLOOM_CLASSIC, c->p.items[i], &sizing);
         if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
-        if (r == 0 && glint_explaining(t->g)) return trial_explain(t, &sizing, parts[0], output);
         if (r == 0) r = trial_run(t, &sizing, parts[0], parts[1]);
         if (r == 0) take_trial(c, i, sample);
     }
@@ -125,6 +124,7 @@ static int check_run(struct check *c, const struct glint_job_args *args)
         ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0)
         return glint_error(g)->code;
     c->scheme = scheme.items[0];
+    if (glint_explaining(g)) c->samples = c->p.count = 1; /* the others are like the first one */
     c->save_keys = keys != NULL;
     if (c->save_keys)
         text_table_add(&c->keys,
@@ -133,8 +133,7 @@ static int check_run(struct check *c, const struct glint_job_args *args)
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &c->trial.fields);
     int r = glint_error(g)->code;
     for (int64_t sample = 0; r == 0 && sample < c->samples; sample++) {
-        r = run_sample(c, lines, weights, sample, args->positional[1]);
-        if (glint_explaining(g)) return r;
+        r = run_sample(c, lines, weights, sample);
     }
     return r == 0 ? save(c, args->positional[1], keys) : r;
 }

@@ -76,20 +76,15 @@ static int run_all(struct trial *t, const struct list_schemes *schemes, const st
     struct glint_rdd *test = fields_text_file(t->g, paths[1], &t->fields);
     int r = trial_count(t, train);
     text_table_add(&table, "%s", columns);
-    bool explain = glint_explaining(t->g);
     for (uint32_t i = 0; r == 0 && i < schemes->count * p->count; i++) {
         struct bloom_sizing sizing;
         enum bloom_result result = bloom_sizing_for_rate(
             schemes->items[i / p->count], BLOOM_CLASSIC, p->items[i % p->count], &sizing);
         if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
-        if (r == 0 && explain) {
-            r = trial_explain(t, &sizing, train, paths[2]);
-            break;
-        }
         if (r == 0) r = trial_run(t, &sizing, train, test);
         if (r == 0) add_lines(&table, t, &sizing);
     }
-    if (r == 0 && !explain) r = text_table_save(&table, paths[2]);
+    if (r == 0) r = text_table_save(&table, paths[2]);
     text_table_fini(&table);
     return r;
 }
@@ -100,8 +95,10 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
     struct list_schemes schemes;
     struct list_f64 p;
     if (fields_options(g, args, &t.fields) == 0 && list_schemes(g, args, "scheme", &schemes) == 0 &&
-        list_probabilities(g, args, "p", &p) == 0)
+        list_probabilities(g, args, "p", &p) == 0) {
+        if (glint_explaining(g)) schemes.count = p.count = 1; /* the others are like the first */
         run_all(&t, &schemes, &p, args->positional);
+    }
     trial_fini(&t);
     return glint_error(g)->code;
 }

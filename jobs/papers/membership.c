@@ -194,13 +194,12 @@ static int report(struct result *o, struct glint_rdd *lines, struct glint_args *
     const uint64_t size = sizeof(double) * (o->sizes.count + 1);
     struct glint_rdd *tallies = glint_map_partitions(lines, "membership.tally", args);
     struct glint_rdd *sums = glint_reduce_by_key(tallies, "membership.add", NULL);
-    if (glint_explaining(o->g)) return glint_save_as_text_file(sums, output);
     int r = glint_collect_each(sums, take_tally, o);
     if (r != 0) return r;
     double *all = glint_alloc(o->g, size), *others = glint_alloc(o->g, size);
     if (all != NULL && others != NULL) {
         expect(o, all, others);
-        note_many(o);
+        if (!glint_explaining(o->g)) note_many(o);
         r = save_filters(o, output);
         if (r == 0 && counts != NULL) r = save_counts(o, counts);
     }

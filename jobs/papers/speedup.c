@@ -132,15 +132,6 @@ static int measure_loop(struct race *c, const char *sample)
     return r;
 }
 
-/* Of the first number of slots. */
-static int explain(const struct race *c, const char *output)
-{
-    struct glint_rdd *lines = cut(c, c->slots.items[0]);
-    glint_note(c->g, "both works with the first number of slots, which are counted and not saved:");
-    int r = glint_save_as_msgpack_file(chain(c, BUILD, lines), output);
-    return r == 0 ? glint_save_as_text_file(chain(c, ADMIT, lines), output) : r;
-}
-
 static int race_run(struct race *c, const struct one_filter *choice, const char *const *paths,
                     bool loop)
 {
@@ -152,7 +143,6 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
     if (r == 0) r = bloom_check_memory(g, &c->sizes);
     if (r == 0) r = built_filter_make(sample, &c->fields, paths[0], choice, &c->sample);
     if (r != 0) return r;
-    if (glint_explaining(g)) return explain(c, paths[2]);
     text_table_add(&c->table, "work\tslots\trows\tcounted%s",
                    c->repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms\tspeed-up\tefficiency\tmean"
                                   : "");
@@ -171,6 +161,10 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
     if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
         list_numbers(g, args, "slots", 1, SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
+    if (glint_explaining(g)) { /* the others are like the first one */
+        c.slots.count = 1;
+        c.repeats = 0;
+    }
     race_run(&c, &choice, args->positional, glint_job_option(args, "loop") != NULL);
     text_table_fini(&c.table);
     built_filter_fini(&c.sample);

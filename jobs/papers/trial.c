@@ -82,15 +82,6 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
     return r != 0 ? r : glint_error(t->g)->code;
 }
 
-int trial_explain(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
-                  const char *output)
-{
-    assert(glint_explaining(t->g));
-    if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
-    glint_note(t->g, "the filters of the first of the trials; they are not saved but broadcast");
-    return glint_save_as_msgpack_file(chain(t, train), output);
-}
-
 void trial_fini(struct trial *t)
 {
     sizes_fini(&t->sizes);

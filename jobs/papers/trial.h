@@ -28,10 +28,6 @@ int trial_count(struct trial *t, struct glint_rdd *train);
  * context's code. */
 int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
               struct glint_rdd *test);
-/* What `glint explain` shows of a job of trials: the plan that builds the filters of the rows that
- * were counted. 0 or the context's code. */
-int trial_explain(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,
-                  const char *output);
 void trial_fini(struct trial *t);
 
 static inline double trial_rate(const struct trial_key *k)
