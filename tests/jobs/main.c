@@ -3,7 +3,8 @@
 #include "tests/jobs/jobs.h"
 
 extern const struct glint_module ops_module;
-static const struct glint_job *const jobs[] = {&words_job, &talk_job, NULL};
+static const struct glint_job *const jobs[] = {&words_job, &talk_job,    &first_job, &some_job,
+                                               &null_job,  &forever_job, NULL};
 static const struct glint_module *const modules[] = {&ops_module, &words_module, NULL};
 static const struct cli_verb *const verbs[] = {NULL};
 

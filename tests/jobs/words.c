@@ -1,4 +1,5 @@
-/* Word count that sorts, and one that prints between its actions, both of which can be held. */
+/* Word count that sorts, and one that prints between its actions, both of which can be held; and
+ * jobs that cannot go on without a result. */
 #include "tests/jobs/jobs.h"
 
 #include <stdio.h>
@@ -109,6 +110,48 @@ static int talk_run(struct glint *g, const struct glint_job_args *args)
                               NULL);
 }
 
+/* Goes on only with a first line. */
+static int first_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rows first;
+    int r = glint_first(lines, &first);
+    if (r != 0) return r;
+    struct glint_record row = glint_rows_at(&first, 0);
+    printf("%.*s\n", (int)row.value.bytes.size, (const char *)row.value.bytes.data);
+    glint_rows_free(&first);
+    return glint_save_as_text_file(lines, args->positional[1]);
+}
+
+/* Returns 5, and sets no error, where there are no lines. */
+static int some_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    int64_t rows;
+    int r = glint_count(lines, &rows);
+    if (r != 0 || rows == 0) return r != 0 ? r : 5;
+    return glint_save_as_text_file(lines, args->positional[1]);
+}
+
+/* Its mistake does not depend on a result. */
+static int null_run(struct glint *g, const struct glint_job_args *args)
+{
+    int64_t rows;
+    if (glint_count(glint_text_file(g, args->positional[0]), &rows) != 0)
+        return glint_error(g)->code;
+    glint_save_as_text_file(NULL, args->positional[1]);
+    return 0;
+}
+
+/* Counts until there is a line. */
+static int forever_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    for (int64_t rows = 0; rows == 0;)
+        if (glint_count(lines, &rows) != 0) return glint_error(g)->code;
+    return glint_save_as_text_file(lines, args->positional[1]);
+}
+
 static const char *const in_and_out[] = {"INPUT", "OUTPUT", NULL};
 static const char *const in_only[] = {"INPUT", NULL};
 static const struct glint_job_option options[] = {
@@ -124,3 +167,8 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job words_job = JOB("words", "count words, sorted", in_and_out, words_run);
 const struct glint_job talk_job = JOB("talk", "print between actions", in_only, talk_run);
+const struct glint_job first_job = JOB("first", "need a first line", in_and_out, first_run);
+const struct glint_job some_job = JOB("some", "return 5 without lines", in_and_out, some_run);
+const struct glint_job null_job = JOB("null", "save NULL", in_and_out, null_run);
+const struct glint_job forever_job =
+    JOB("forever", "count until it is not 0", in_and_out, forever_run);
