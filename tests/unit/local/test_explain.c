@@ -29,9 +29,8 @@ static int trap_merge(struct glint_task *task, void *state, struct glint_acc *ac
 static int trap_create(struct glint_task *task, void *state, struct glint_acc *acc,
                        const union glint_value *value)
 {
-    (void)task, (void)state;
-    acc->value = *value;
-    return 0;
+    (void)task, (void)state, (void)acc, (void)value;
+    abort();
 }
 
 static int pass_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -305,6 +304,25 @@ Test(explain, what_follows_depends_on_results)
     buffer_fini(&said);
 }
 
+/* How many rounds a take would need is not known: the first one is shown. */
+Test(explain, a_take_is_shown_once)
+{
+    struct glint *g = context_open(true);
+    struct glint_rows rows;
+    cr_assert_eq(glint_take(pairs(g), RECORDS, &rows), 0);
+    cr_assert_eq(glint_finish(g), GLINT_OK);
+    cr_expect_eq(strncmp(notes(),
+                         "take, not run: its result is empty here\n"
+                         "stage 0 parallelize..take: 1 of 4 tasks, input 0 B\n"
+                         "  parallelize\n"
+                         "  take\n"
+                         "1 action was not run",
+                         120),
+                 0, "%s", notes());
+    glint_destroy(g);
+    buffer_fini(&said);
+}
+
 /* Lines are not read to be counted. */
 Test(explain, partitions_of_lines_are_an_estimate)
 {
@@ -347,6 +365,25 @@ Test(explain, side_files_are_read)
     cr_assert_eq(glint_save_as_text_file(side, "/nowhere/out"), 0);
     expect_said("stage 3 textFile..saveAsTextFile: 1 task, ");
     context_close(g, GLINT_OK);
+    unlink(path);
+}
+
+static int refuse_row(void *arg, const struct glint_record *row)
+{
+    (void)row;
+    return glint_abort(arg, GLINT_E_COUNTS_INVALID, NULL, "no count");
+}
+
+/* What is wrong in a side file does not follow from a result before it. */
+Test(explain, an_error_about_a_side_file_remains)
+{
+    const char *path = write_input("one\ntwo\n");
+    struct glint *g = context_open(true);
+    int64_t count;
+    cr_assert_eq(glint_count(pairs(g), &count), 0);
+    struct glint_rdd *side = glint_as_side_file(glint_text_file(g, path));
+    cr_expect_eq(glint_collect_each(side, refuse_row, g), GLINT_E_COUNTS_INVALID);
+    context_close(g, GLINT_E_COUNTS_INVALID);
     unlink(path);
 }
 
