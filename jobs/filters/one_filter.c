@@ -74,7 +74,7 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
     int64_t rows = 0;
     fields_args(columns, fields);
     int r = glint_count(glint_map(lines, "count.number", columns), &rows);
-    if (glint_explaining(g)) rows = (int64_t)sizes_guess(lines);
+    if (rows == 0 && glint_explaining(g)) rows = (int64_t)sizes_guess(lines);
     *out = (uint64_t)rows;
     if (r != 0 || rows > 0) return r;
     return glint_abort(g, GLINT_E_COUNTS_INVALID, "is it empty, or did no row fit?",

@@ -136,7 +136,7 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.count = 0};
     e->out = out;
     int r = glint_collect_each(rdd, row, e);
-    if (r == 0 && glint_explaining(e->g)) r = add_example(e, rdd);
+    if (r == 0 && e->count == 0 && glint_explaining(e->g)) r = add_example(e, rdd);
     if (r == 0 && e->count == 0)
         r = e->filters ? glint_abort(e->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved",
                                      "%s: there are no filters", e->about)

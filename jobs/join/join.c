@@ -198,7 +198,7 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
     if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
     *out = (struct key_filter){.keys = 0};
     int r = glint_count(small_ids(j, 0), &rows);
-    if (glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
+    if (rows == 0 && glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
     out->keys = (uint64_t)rows;
     return r == 0 && rows > 0 ? fill_filter(j, &choice, out) : r;
 }
