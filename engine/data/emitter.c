@@ -103,7 +103,7 @@ static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct
     c->column.base = lender->base;
     c->column.size = lender->size;
     c->start[e->rows] = (uint32_t)(s.data - lender->base);
-    c->end[e->rows] = (uint32_t)(s.data - lender->base + s.size);
+    c->end[e->rows] = c->start[e->rows] + (uint32_t)s.size;
     return true;
 }
 
