@@ -103,3 +103,15 @@ Test(mem, buffers_grow_and_stay_whole_without_memory)
     buffer_fini(&b);
     cr_expect_null(b.data);
 }
+
+Test(mem, buffers_do_not_grow_for_what_fits)
+{
+    struct buffer b = {NULL, 0, 0};
+    cr_assert(buffer_reserve(&b, 1));
+    const uint64_t capacity = b.capacity;
+    while (b.size < capacity) cr_assert(buffer_append(&b, "x", 1));
+    cr_expect_eq(b.capacity, capacity);
+    cr_expect(buffer_append(&b, "x", 1));
+    cr_expect_gt(b.capacity, capacity);
+    buffer_fini(&b);
+}
