@@ -328,6 +328,22 @@ Test(public, what_the_system_refuses)
     glint_bloom_destroy(filter);
 }
 
+/* A program that has closed its standard input gets descriptor 0 for a file. */
+Test(public, descriptor_0_is_a_file_too)
+{
+    glint_bloom *filter = made(GLINT_BLOOM_CLASSIC, 0, 10);
+    struct glint_bloom_entry entry = {.filter = filter};
+    cr_assert_eq(close(STDIN_FILENO), 0);
+    cr_assert_eq(glint_bloom_write(path, &entry, 1), 0);
+    for (int mode = GLINT_BLOOM_READ; mode <= GLINT_BLOOM_MAP; mode++) {
+        glint_bloom_file *file;
+        cr_assert_eq(glint_bloom_open(path, (enum glint_bloom_open_mode)mode, &file), 0);
+        cr_assert_eq(holds(glint_bloom_entry_at(file, 0).filter, 0, 10), 10);
+        glint_bloom_close(file);
+    }
+    glint_bloom_destroy(filter);
+}
+
 static void *ask_all(void *arg)
 {
     return holds(arg, 0, 10000) == 10000 && glint_bloom_rate(arg) > 0 ? arg : NULL;
