@@ -40,3 +40,55 @@ int beside_publish(const struct beside *b, struct env *env, enum env_rename_mode
     return failed == 0 ? GLINT_OK
                        : error_set_system(error, GLINT_E_OUTPUT_IO, failed, "rename to", b->path);
 }
+
+int beside_open_folder(struct beside *b, struct env *env, const char *path,
+                       struct glint_error *error)
+{
+    struct env_stat stat;
+    int code = beside_init(b, env, path, error);
+    if (code != 0) return code;
+    if (env->stat(env, b->path, &stat) == 0)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
+                         "%s exists", b->path);
+    code = env->make_folder(env, ENV_CWD, b->hidden, false);
+    if (code == 0) return GLINT_OK;
+    return error_set_system(error, GLINT_E_OUTPUT_CREATE, code, "create", b->path);
+}
+
+static int sync_names(struct env *env, const char *path)
+{
+    int folder = env->open(env, ENV_CWD, path, ENV_DIR);
+    if (folder < 0) return folder;
+    int failed = env->sync_folder(env, folder), closed = env->close(env, folder);
+    return failed != 0 ? failed : closed;
+}
+
+/* The directory that has `b` in it. */
+static int sync_parent(const struct beside *b, struct env *env)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(b->path, '/');
+    text_format(parent, sizeof parent, "%.*s",
+                slash == NULL ? 1 : (int)(slash - b->path) + (slash == b->path),
+                slash == NULL ? "." : b->path);
+    return sync_names(env, parent);
+}
+
+int beside_close_folder(struct beside *b, struct env *env, int code, struct glint_error *error)
+{
+    int failed = code == 0 ? sync_names(env, b->hidden) : 0;
+    if (failed != 0) code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync", b->path);
+    if (code == 0) code = beside_publish(b, env, ENV_RENAME_NEW, error);
+    if (code == 0) {
+        failed = sync_parent(b, env);
+        if (failed == 0) return GLINT_OK;
+        code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync the name of", b->path);
+        text_format(error->effect, sizeof error->effect,
+                    "%s is whole, but a power loss may take it", b->path);
+        return code;
+    }
+    int left = env_remove_tree(env, ENV_CWD, b->hidden, 0);
+    text_format(error->effect, sizeof error->effect, "%s was not made%s%s", b->path,
+                left != 0 ? "; what is left of it: " : "", left != 0 ? b->hidden : "");
+    return code;
+}

@@ -20,4 +20,12 @@ int beside_init(struct beside *b, struct env *env, const char *path, struct glin
 int beside_publish(const struct beside *b, struct env *env, enum env_rename_mode mode,
                    struct glint_error *error);
 
+/* The same for a directory: beside_init, refuses a path that exists, and creates it under the
+ * hidden name. 0 or a code; only after 0 beside_close_folder. */
+int beside_open_folder(struct beside *b, struct env *env, const char *path,
+                       struct glint_error *error);
+/* Publishes the directory if `code` is 0, once the disk has the names in it (its files are the
+ * caller's to sync), else removes it with its files. `code`, or the code of what failed here. */
+int beside_close_folder(struct beside *b, struct env *env, int code, struct glint_error *error);
+
 #endif

@@ -1,4 +1,5 @@
-/* glint filter export: the bare bits of each filter, one file per key, for other programs. */
+/* glint filter export: each filter as other programs read it, one file per key: its bits alone, or
+ * as Hadoop's BloomFilter. */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
@@ -6,6 +7,7 @@
 #include "engine/cli/signals.h"
 #include "jobs/verbs/beside.h"
 #include "jobs/verbs/filter_parts.h"
+#include "jobs/verbs/hadoop_file.h"
 #include "jobs/verbs/verbs.h"
 
 #include <assert.h>
@@ -13,9 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
+enum format { FORMAT_BITS, FORMAT_HADOOP, FORMATS };
+
+static const char *const format_names[FORMATS] = {"bits", "hadoop"}; /* of files, too: KEY.NAME */
+
 struct export
 {
     struct env *env;
+    enum format format;
     struct beside folder;
     struct filter_parts parts;
     struct glint_error error;
@@ -66,23 +73,39 @@ static int copy_segments(struct export *x, int file, const struct filter_whole *
     return code;
 }
 
-/* One of both: the filter's bits or its segments. */
-static int write_bits(struct export *x, const char *path, const struct bloom_filter *filter,
+static int write_contents(struct export *x, int file, const struct bloom_filter *filter,
+                          const struct filter_whole *whole)
+{
+    const struct bloom_params *params =
+        filter != NULL ? &filter->params : &whole->first->segment.params;
+    uint8_t head[HADOOP_HEAD_BYTES];
+    int failed = 0;
+    if (x->format == FORMAT_HADOOP) {
+        hadoop_file_encode_head(params, head);
+        failed = env_write_all(x->env, file, head, sizeof head);
+    }
+    if (failed == 0 && filter != NULL)
+        failed = env_write_all(x->env, file, filter->bits, bloom_bytes(params->m));
+    if (failed != 0)
+        return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->folder.path);
+    return filter == NULL ? copy_segments(x, file, whole) : GLINT_OK;
+}
+
+/* One of both: the filter or its segments. */
+static int write_file(struct export *x, const char *path, const struct bloom_filter *filter,
                       const struct filter_whole *whole)
 {
     struct env *env = x->env;
-    int file = env->open(env, ENV_CWD, path, ENV_PUBLIC), code = 0;
+    int file = env->open(env, ENV_CWD, path, ENV_PUBLIC);
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
-    if (filter == NULL) code = copy_segments(x, file, whole);
-    int failed =
-        filter != NULL ? env_write_all(env, file, filter->bits, bloom_bytes(filter->params.m)) : 0;
-    int closed = env->close(env, file);
+    int code = write_contents(x, file, filter, whole);
+    int failed = code == 0 ? env->sync_file(env, file) : 0, closed = env->close(env, file);
     if (failed == 0) failed = closed;
     if (code != 0 || failed == 0) return code;
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
 }
 
-/* KEY.bits; a key has one filter. `from` says where it lies. */
+/* KEY.FORMAT; a key has one filter. `from` says where it lies. */
 static int export_filter(struct export *x, const struct filter_key *key, const char *from,
                          const struct bloom_filter *filter, const struct filter_whole *whole)
 {
@@ -91,20 +114,36 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     enum glint_code stop = signals_pending();
     assert((filter == NULL) != (whole == NULL));
     if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
-    if (!encode_key(key, name, sizeof name - sizeof ".bits") ||
-        !text_format(path, sizeof path, "%s/%s.bits", x->folder.hidden, name))
+    const char *format = format_names[x->format];
+    if (!encode_key(key, name, sizeof name - strlen(format) - 2) ||
+        !text_format(path, sizeof path, "%s/%s.%s", x->folder.hidden, name, format))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
                          "%s: the key is too long for the name of a file", from);
     if (x->env->stat(x->env, path, &stat) == 0)
         return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
                          "%s: a second filter for the key %s", from, name);
-    return write_bits(x, path, filter, whole);
+    return write_file(x, path, filter, whole);
+}
+
+/* Whether the format can say what the filter is. */
+static int check_format(struct export *x, const struct filter_record *record)
+{
+    const struct bloom_params *params =
+        filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
+    if (x->format != FORMAT_HADOOP || params->scheme == BLOOM_HADOOP_BLOOM) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_FILTER_MISMATCH,
+                     "build it with --scheme hadoop-bloom, or export it with --format bits",
+                     "%s, byte %llu: the filter has the scheme %s, and Hadoop's BloomFilter hashes "
+                     "as hadoop-bloom does",
+                     record->path, (unsigned long long)record->offset,
+                     bloom_scheme_name(params->scheme));
 }
 
 static int export_record(void *arg, struct filter_record *record)
 {
     struct export *x = arg;
     char from[PATH_MAX + 32];
+    if (check_format(x, record) != 0) return x->error.code;
     if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
     snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
     int code = export_filter(x, &record->key, from, &record->filter, NULL);
@@ -124,30 +163,18 @@ static int export_parts(struct export *x)
 
 static int export_all(struct export *x, const struct cli_line *line)
 {
-    struct env *env = x->env;
-    struct env_stat stat;
     const char *format = cli_line_option(line, "format"), *output = cli_line_option(line, "output");
-    if (strcmp(format, "bits") != 0)
-        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "--format %s: it must be bits",
-                         format);
+    while (x->format < FORMATS && strcmp(format, format_names[x->format]) != 0) x->format++;
+    if (x->format == FORMATS)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
+                         "--format %s: it must be bits or hadoop", format);
     if (output == NULL)
         return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter export needs --output DIR");
-    int code = beside_init(&x->folder, env, output, &x->error);
+    int code = beside_open_folder(&x->folder, x->env, output, &x->error);
     if (code != 0) return code;
-    if (env->stat(env, x->folder.path, &stat) == 0)
-        return error_set(&x->error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
-                         "%s exists", x->folder.path);
-    code = env->make_folder(env, ENV_CWD, x->folder.hidden, false);
-    if (code != 0)
-        return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, code, "create", x->folder.path);
-    code = filter_each(env, line->arguments, line->argument_count, export_record, x, &x->error);
+    code = filter_each(x->env, line->arguments, line->argument_count, export_record, x, &x->error);
     if (code == 0) code = export_parts(x);
-    if (code == 0) code = beside_publish(&x->folder, env, ENV_RENAME_NEW, &x->error);
-    if (code == 0) return code;
-    int left = env_remove_tree(env, ENV_CWD, x->folder.hidden, 0);
-    text_format(x->error.effect, sizeof x->error.effect, "%s was not made%s%s", x->folder.path,
-                left != 0 ? "; what is left of it: " : "", left != 0 ? x->folder.hidden : "");
-    return code;
+    return beside_close_folder(&x->folder, x->env, code, &x->error);
 }
 
 static int export_run(const struct cli_program *program, int argc, char **argv)
@@ -155,11 +182,13 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct glint_job_option options[] = {
         {"output", "DIR", NULL, "the folder to make; it must not exist"},
-        {"format", "FORMAT", "bits", "bits: bit i is bit (i mod 8) of byte i / 8"},
+        {"format", "FORMAT", "bits",
+         "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: as Hadoop's BloomFilter class writes "
+         "and reads it, of filters of the scheme hadoop-bloom only"},
         {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint filter export",
-        .summary = "Writes the bits of each filter to DIR/KEY.bits.",
+        .summary = "Writes each filter to DIR/KEY.FORMAT.",
         .help = "Keys are percent-encoded in file names. The folder appears whole, at the end.",
         .arguments = "PATH...",
         .arguments_min = 1,
@@ -177,6 +206,6 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_verb filter_export = {.name = "export",
-                                       .summary = "write the bits of each filter to files",
+                                       .summary = "write filters to files for other programs",
                                        .usage = "PATH... --output DIR",
                                        .run = export_run};

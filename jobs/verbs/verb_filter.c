@@ -1,4 +1,5 @@
-/* glint filter: looks into the files that bloom-build writes. */
+/* glint filter: looks into the files that bloom-build writes, and exchanges filters with other
+ * programs. */
 #include "jobs/verbs/verbs.h"
 
 #include <stddef.h>
@@ -6,12 +7,13 @@
 static int filter_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_verb *const verbs[] = {&filter_info, &filter_query, &filter_export,
-                                                   NULL};
-    return cli_dispatch(program, "glint filter", "Looks into the filters that bloom-build wrote.",
-                        verbs, argc, argv);
+                                                   &filter_import, NULL};
+    return cli_dispatch(program, "glint filter",
+                        "Looks into Bloom filters, and exchanges them with other programs.", verbs,
+                        argc, argv);
 }
 
 const struct cli_verb verb_filter = {.name = "filter",
-                                     .summary = "list, ask and export Bloom filters",
-                                     .usage = "info|query|export PATH...",
+                                     .summary = "list, ask, export and import Bloom filters",
+                                     .usage = "info|query|export|import PATH...",
                                      .run = filter_run};

@@ -7,6 +7,6 @@
 extern const struct cli_verb verb_cat, verb_filter, verb_generate;
 
 /* glint filter's own. */
-extern const struct cli_verb filter_info, filter_query, filter_export;
+extern const struct cli_verb filter_info, filter_query, filter_export, filter_import;
 
 #endif
