@@ -8,6 +8,7 @@
 struct cluster;
 struct env;
 struct op;
+struct plan_stage;
 struct progress;
 
 /* All operators, and the functions that come with them (ops/). */
@@ -43,6 +44,9 @@ struct glint_config {
      * be NULL. */
     void (*note)(void *arg, const char *line);
     void *note_arg;
+    /* With explain: gets each stage, which is then no note. May be NULL. */
+    void (*plan)(void *arg, const struct plan_stage *stage);
+    void *plan_arg;
 };
 
 /* A context, or NULL with *error set. One thread uses it. Signals: see glint_interrupt. */

@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/cli/job.h"
+#include "engine/cli/plan_graph.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
@@ -33,9 +34,10 @@ struct run {
     bool explain;
     struct settings settings;
     struct progress_view progress;
+    struct plan_graph graph; /* with --format dot and svg */
     struct buffer notes; /* with --json: lines that wait for the object */
     bool notes_failed;
-    int stdout_kept; /* the descriptor while the job runs with --json; -1: it is where it was */
+    int stdout_kept; /* the descriptor while it is diverted; -1: it is where it was */
 };
 
 static void describe(struct job_syntax *out, const struct glint_job *job, const char *command)
@@ -92,8 +94,14 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
     return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
 }
 
+/* Standard output is for one thing alone, a JSON object or a drawing. */
+static bool wants_stdout(const struct run *run)
+{
+    return run->settings.json || run->settings.format != PLAN_TEXT;
+}
+
 /* glint_config.note: plans go to standard output, remarks of a running job to standard error;
- * warnings also for who asked for quiet. */
+ * warnings also with --quiet. */
 static void on_note(void *arg, const char *line)
 {
     struct run *run = arg;
@@ -103,18 +111,19 @@ static void on_note(void *arg, const char *line)
     }
     progress_clear(&run->progress);
     bool warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
-    if (!run->explain && run->settings.quiet && !warning) return;
-    FILE *out = run->explain ? stdout : stderr;
+    const bool plan = run->explain && run->settings.format == PLAN_TEXT;
+    if (!plan && run->settings.quiet && !warning) return;
+    FILE *out = plan ? stdout : stderr;
     print_safe(out, line, "");
     fputc('\n', out);
 }
 
-/* With --json standard output is for the object alone, so what the job prints there goes to
- * standard error. A standard output that is closed is found out when the object is written. */
+/* Where standard output is for one thing alone, what the job prints there goes to standard error. A
+ * standard output that is closed is found out when that thing is written. */
 static int stdout_divert(struct run *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
-    if (!run->settings.json) return 0;
+    if (!wants_stdout(run)) return 0;
     fflush(stdout);
     int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (kept < 0 && errno != EBADF)
@@ -142,11 +151,23 @@ static void print_begin(const struct run *run, const struct glint *g)
             cluster->name);
 }
 
+static void print_graph(const struct run *run, struct glint_error *error)
+{
+    const char *title = run->job->name;
+    bool printed = !run->graph.failed;
+    if (printed && run->settings.format == PLAN_DOT)
+        plan_graph_print_dot(stdout, &run->graph, title);
+    else if (printed)
+        printed = plan_graph_print_svg(stdout, &run->graph, title);
+    if (!printed) error_no_memory(error);
+}
+
 static void report(struct run *run, const struct glint_summary *summary, struct glint_error *error)
 {
     struct summary_report r = {run->job->name, error, summary, &run->notes};
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
+    if (run->settings.format != PLAN_TEXT && error->code == GLINT_OK) print_graph(run, error);
     if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_on(run->settings.color));
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
@@ -193,6 +214,8 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     config->progress_arg = &run->progress;
     config->note = on_note;
     config->note_arg = run;
+    if (run->settings.format != PLAN_TEXT) config->plan = plan_graph_add;
+    config->plan_arg = &run->graph;
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
     crash_start(run->job->name, NULL);
@@ -225,6 +248,7 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);
     buffer_fini(&run->notes);
+    plan_graph_fini(&run->graph);
     int status = cli_flush_stdout(glint_code_exit_status(error.code));
     if (stuck) _exit(status); /* what runs still uses what an orderly exit would give back */
     return status;
@@ -253,6 +277,10 @@ int job_run(const struct cli_program *program, const char *command, bool explain
     describe(&described, run.job, command);
     if (cli_line_open(&line, &described.syntax, count, words, &status)) {
         bool sound = settings_read(&run.settings, &line, &error);
+        if (sound && !explain && run.settings.format != PLAN_TEXT) {
+            error_set(&error, GLINT_E_USAGE, NULL, "--format is of glint explain");
+            sound = false;
+        }
         run.settings.config.job_name = run.job->name;
         run.settings.config.arguments = (const char *const *)argv;
         run.settings.config.argument_count = (uint32_t)argc;

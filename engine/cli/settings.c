@@ -30,6 +30,7 @@ const struct glint_job_option settings_options[] = {
     {"event-log", "FILE", NULL, "write what happens to FILE, for glint history"},
     {"speculate", NULL, NULL, "start slow tasks a second time, elsewhere"},
     {"json", NULL, NULL, "print one JSON object on standard output at the end"},
+    {"format", "FORMAT", "text", "of explain: text, dot (for Graphviz) or svg"},
     {"quiet", NULL, NULL, "print nothing but errors and warnings"},
     {"verbose", NULL, NULL, "print each stage and its time"},
     {"color", "WHEN", "auto", "colour messages: auto, always, never"},
@@ -188,11 +189,17 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
                                          [PRINT_COLOR_ALWAYS] = "always",
                                          [PRINT_COLOR_NEVER] = "never",
                                          NULL};
+    static const char *const formats[] = {
+        [PLAN_TEXT] = "text", [PLAN_DOT] = "dot", [PLAN_SVG] = "svg", NULL};
     struct reader r = {line, error};
     struct glint_config *config = &out->config;
     *out = (struct settings){.config = {.bad_rows_max = -1}};
     out->color = (enum print_color)read_word(&r, "color", colors);
+    out->format = (enum plan_format)read_word(&r, "format", formats);
     out->json = cli_line_switch(line, "json");
+    if (out->json && out->format != PLAN_TEXT)
+        error_set(error, GLINT_E_USAGE, "leave one of them out",
+                  "--json and --format %s both want standard output", formats[out->format]);
     out->quiet = cli_line_switch(line, "quiet");
     out->verbose = cli_line_switch(line, "verbose") && !out->quiet;
     read_master(&r, config);

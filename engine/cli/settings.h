@@ -10,10 +10,13 @@
 /* The table, for struct cli_syntax.common. */
 extern const struct glint_job_option settings_options[];
 
+enum plan_format { PLAN_TEXT, PLAN_DOT, PLAN_SVG };
+
 struct settings {
     struct glint_config config; /* operators, modules and callbacks are the caller's to add */
     struct cluster_file file;   /* where config.cluster points to: settings stay where they are */
     enum print_color color;
+    enum plan_format format; /* of explain */
     bool json, quiet, verbose;
 };
 

@@ -34,58 +34,99 @@ static void add_unrun(struct line *l, const char *what, const struct unrun *u)
     line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
 }
 
-static void explain_node(struct glint *g, const struct stage_node *n, bool root)
+/* "map words.split", with what only this operator has to say. */
+static void add_node(struct line *l, const struct glint *g, const struct stage_node *n, bool root)
 {
     const struct glint_rdd *rdd = find_rdd(g, n->rdd); /* NULL: an action's node */
-    struct line l = {.used = 0};
     const bool wide = n->op->kind == OP_WIDE;
-    line_add(&l, "  %s%s", n->op->name, !wide ? "" : root ? " (write)" : " (read)");
-    if (rdd != NULL && rdd->header) line_add(&l, " (without headers)");
+    line_add(l, "%s%s", n->op->name, !wide ? "" : root ? " (write)" : " (read)");
+    if (rdd != NULL && rdd->header) line_add(l, " (without headers)");
     if (rdd != NULL && rdd->estimated)
-        line_add(&l, " (an estimate of its tasks: lines are not counted)");
-    if (n->fn != NULL) line_add(&l, " %s", n->fn->name);
-    if (wide && !root && rdd->stage > 0) line_add(&l, " from stage %u", rdd->stage - 1);
+        line_add(l, " (an estimate of its tasks: lines are not counted)");
+    if (n->fn != NULL) line_add(l, " %s", n->fn->name);
+    if (wide && !root && rdd->stage > 0) line_add(l, " from stage %u", rdd->stage - 1);
     if (wide && root)
-        line_add(&l, " into %u partition%s", n->partitions, n->partitions == 1 ? "" : "s");
+        line_add(l, " into %u partition%s", n->partitions, n->partitions == 1 ? "" : "s");
     if (rdd != NULL && rdd->prepared.by != NULL && root == wide)
-        add_unrun(&l, wide ? "; its bounds depend on" : "; depends on", &rdd->prepared);
-    glint_note(g, "%s", l.text);
+        add_unrun(l, wide ? "; its bounds depend on" : "; depends on", &rdd->prepared);
+}
+
+static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t partitions)
+{
+    char bytes[TEXT_NUMBER_MAX];
+    struct line l = {.used = 0};
+    text_bytes(bytes, view->input_bytes);
+    line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
+    if (view->tasks != partitions) line_add(&l, " of %u", partitions);
+    glint_note(g, "%s task%s, input %s", l.text, partitions == 1 ? "" : "s", bytes);
+    for (uint32_t i = 0; i < view->step_count; i++) glint_note(g, "  %s", view->steps[i].text);
+}
+
+/* The steps of the stage, and its notes or the call of who draws it. */
+static int show_stage(struct glint *g, const struct stage_plan *s, struct plan_stage *view,
+                      uint32_t partitions)
+{
+    struct line *lines = mem_alloc(sizeof *lines * s->node_count);
+    struct plan_step *steps = mem_alloc(sizeof *steps * s->node_count);
+    const bool fits = lines != NULL && steps != NULL;
+    for (uint32_t i = 0; fits && i < s->node_count; i++) {
+        const struct stage_node *n = &s->nodes[i];
+        const struct glint_rdd *rdd = find_rdd(g, n->rdd);
+        const bool root = i + 1 == s->node_count;
+        const bool reads = n->op->kind == OP_WIDE && !root && rdd->stage > 0;
+        lines[i].used = 0;
+        add_node(&lines[i], g, n, root);
+        steps[i] = (struct plan_step){.text = lines[i].text,
+                                      .parents = {n->parents[0], n->parents[1]},
+                                      .reads = reads ? rdd->stage - 1 : PLAN_NONE};
+    }
+    view->steps = steps;
+    view->step_count = s->node_count;
+    if (fits && g->config.plan != NULL) g->config.plan(g->config.plan_arg, view);
+    if (fits && g->config.plan == NULL) note_stage(g, view, partitions);
+    mem_free(lines);
+    mem_free(steps);
+    return fits ? 0 : error_no_memory(&g->error);
 }
 
 /* The stage that makes the outputs of `wide`, or, NULL, the action's own. */
-static int explain_stage(const struct action *action, struct glint_rdd *wide, uint32_t number)
+static int explain_stage(const struct action *action, struct glint_rdd *wide, uint32_t number,
+                         const char *heading, uint32_t after)
 {
     struct glint *g = action->rdd->g;
     const struct glint_rdd *top = wide != NULL ? wide->parents[0] : action->rdd;
     const bool chosen = wide == NULL && action->partitions != NULL;
-    const uint32_t tasks = chosen ? action->partition_count : top->partitions;
-    char bytes[TEXT_NUMBER_MAX], name[NAME_BYTES_MAX];
+    char name[NAME_BYTES_MAX];
     struct stage_plan s;
     int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide, NULL);
     if (r == 0) {
-        struct line l = {.used = 0};
-        text_bytes(bytes, top->input_bytes);
+        struct plan_stage view = {.number = number,
+                                  .tasks = chosen ? action->partition_count : top->partitions,
+                                  .name = name,
+                                  .input_bytes = top->input_bytes,
+                                  .action = wide == NULL ? heading : NULL,
+                                  .after = after};
         plan_stage_name(&s, name, sizeof name);
-        line_add(&l, "stage %u %s: %u", number, name, tasks);
-        if (tasks != top->partitions) line_add(&l, " of %u", top->partitions);
-        glint_note(g, "%s task%s, input %s", l.text, top->partitions == 1 ? "" : "s", bytes);
+        r = show_stage(g, &s, &view, top->partitions);
     }
-    for (uint32_t i = 0; r == 0 && i < s.node_count; i++)
-        explain_node(g, &s.nodes[i], i + 1 == s.node_count);
     stage_fini(&s);
     return r;
 }
 
-static void explain_heading(const struct action *action, bool unrun)
+static void add_heading(struct line *l, const struct action *action, bool unrun)
 {
-    struct glint *g = action->rdd->g;
     if (action->output != NULL)
-        glint_note(g, "%s %s", action->op->name, action->output);
+        line_add(l, "%s %s", action->op->name, action->output);
     else
-        glint_note(g, "%s, %s", action->op->name,
-                   !unrun             ? "of a side file, which is run"
-                   : action->internal ? "not run"
-                                      : "not run: its result is empty here");
+        line_add(l, "%s, %s", action->op->name,
+                 !unrun             ? "of a side file, which is run"
+                 : action->internal ? "not run"
+                                    : "not run: its result is empty here");
+}
+
+static void note_heading(struct glint *g, const char *heading)
+{
+    glint_note(g, "%s", heading);
     if (g->empty_results == 0) return;
     struct line l = {.used = 0};
     add_unrun(&l, "depends on", &g->empty);
@@ -111,16 +152,19 @@ int explain_action(struct driver *d, const struct action *action, bool unrun)
     struct glint *g = d->g;
     struct glint_rdd **wides;
     uint32_t count;
+    const uint32_t after = g->empty_results > 0 ? g->empty.stage : PLAN_NONE;
+    struct line heading = {.used = 0};
+    add_heading(&heading, action, unrun);
     int r = plan_shuffles(action->rdd, false, &wides, &count);
-    if (r == 0) explain_heading(action, unrun);
+    if (r == 0 && g->config.plan == NULL) note_heading(g, heading.text);
     for (uint32_t i = 0; i < count && r == 0; i++) {
-        r = explain_stage(action, wides[i], plan_stage_number(d, wides[i]));
+        r = explain_stage(action, wides[i], plan_stage_number(d, wides[i]), NULL, after);
         wides[i]->explained = true;
     }
     mem_free(wides);
     /* One that is run numbers its own stage again. */
     const uint32_t number = unrun ? plan_stage_number(d, NULL) : d->stages_numbered;
-    if (r == 0) r = explain_stage(action, NULL, number);
+    if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
     if (r != 0 || !unrun) return r;
     g->unrun = (struct unrun){action->op, number};
     if (action->output != NULL || action->internal) return 0;

@@ -5,6 +5,26 @@
 #include "engine/base/env.h"
 #include "engine/glint.h"
 
+#define PLAN_NONE UINT32_MAX
+
+/* An operator of a stage, for display. */
+struct plan_step {
+    const char *text;    /* "map words.split" */
+    uint32_t parents[2]; /* steps of the same stage whose rows it gets; PLAN_NONE */
+    uint32_t reads;      /* the stage whose shuffle it reads; PLAN_NONE */
+};
+
+/* A stage as explain shows it. Texts live as long as the call that brings it. */
+struct plan_stage {
+    uint32_t number, tasks;
+    const char *name;     /* textFile..reduceByKey */
+    uint64_t input_bytes; /* of all inputs that lead to it */
+    const char *action;   /* of an action's last stage: "saveAsTextFile out"; NULL */
+    uint32_t after;       /* the stage whose result the job has waited for; PLAN_NONE */
+    uint32_t step_count;
+    const struct plan_step *steps; /* parents before children */
+};
+
 /* Progress of a stage, for display. Driver thread; must not block for long. */
 struct progress {
     const char *name; /* of the stage: textFile..reduceByKey */

@@ -202,6 +202,13 @@ class Lab(Record):
         done = json.loads(last)
         return Done(done, done["elapsed_ms"] / 1e3, cpu_s, peak, output)
 
+    def plan(self, name, caption, job, *arguments):
+        """A figure of the job's stages."""
+        path = os.path.join(self.out, self.current.name, f"{name}.svg")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.run("explain", "--format", "svg", job, *arguments))
+        self.drawing(path, caption)
+
     @property
     def cluster(self):
         """Options that run a job on as many executors with slots as `shape` says, each a process of this machine. The first

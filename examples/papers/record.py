@@ -129,6 +129,10 @@ class Record:
                  for i, script in enumerate(scripts, 1)]
         self._add("plot", paths, caption)
 
+    def drawing(self, path, caption):
+        """An SVG that is there already."""
+        self._add("plot", [path], caption)
+
     def _draw(self, name, script, size):
         path = os.path.join(self.out, self.current.name, f"{name}.svg")
         unique = f"{self.current.name}_{name}".replace("-", "_")  # of the ids inside the SVG

@@ -164,6 +164,8 @@ def run(lab):
     saved = figure_5(lab, everything)
     q, r, held = complexity(lab, everything)
     layouts(lab)
+    lab.plan("plan", "The construction with index lists, as `glint explain --format svg` draws it; figure 11 of the paper shows its lineage in Spark.",
+             "bloom-build", "--strategy", "indexes", MAIN, lab.train, lab.counts, lab.path("plan"))
     lab.measured(f"""With p = 0.01 an index takes {at[4]:.2f} bytes as Hadoop's VInt and {at[7]:.2f} as our varint. Partial filters are the larger from
         {at[6]:.0f} and {at[9]:.0f} mappers on, as made, and from {'none up to 96' if at[10] is None else f'{at[10]:.0f}'} as they move, packed. A reducer gets
         {q:,.0f} indexes on average, {r:.0f} for each row.""")

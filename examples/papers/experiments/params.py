@@ -43,6 +43,8 @@ def run(lab):
                "costs 4.8 bits an id.")
     total, largest = sum(row[1] for row in rows), max(size[2] for size in sizes[0.01])
     bits = sum(size[2] for size in sizes[0.01])
+    lab.plan("plan", "The stages, as `glint explain --format svg` draws them; figure 10 of the paper shows the lineage of this job in Spark.",
+             "params", lab.train, lab.path("plan"))
     lab.measured(f"""{done.counter("rows read"):,} rows became {done.counter("map output records"):,} counts between the stages. All
         filters together take {bits / 8e3:,.0f} kB for p = 0.01, and {sum(row[-2] for row in rows) / 8e3:,.0f} kB with each rating's
         own p; {len(rows)} filters of the largest one's size would take {len(rows) * largest / 8e3:,.0f} kB.""")

@@ -1,0 +1,122 @@
+/* Keeps the stages of a plan, and prints them in the language of Graphviz: a cluster for each
+ * stage, a node for each operator in it, an edge for each shuffle. */
+#include "engine/cli/plan_graph.h"
+
+#include "engine/base/text.h"
+#include "engine/base/utf8.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *copy_text(struct plan_graph *graph, const char *text)
+{
+    if (text == NULL) return NULL;
+    char *copy = arena_alloc(&graph->memory, strlen(text) + 1);
+    if (copy == NULL) graph->failed = true;
+    return copy != NULL ? memcpy(copy, text, strlen(text) + 1) : NULL;
+}
+
+void plan_graph_add(void *arg, const struct plan_stage *stage)
+{
+    struct plan_graph *graph = arg;
+    const uint64_t size = sizeof *graph->stages * graph->count;
+    struct plan_stage *grown = mem_grow(graph->stages, size, size + sizeof *grown);
+    struct plan_step *steps =
+        arena_alloc(&graph->memory, sizeof *steps * ((uint64_t)stage->step_count + 1));
+    if (grown != NULL) graph->stages = grown;
+    if (grown == NULL || steps == NULL) graph->failed = true;
+    if (graph->failed) return;
+    for (uint32_t i = 0; i < stage->step_count; i++) {
+        steps[i] = stage->steps[i];
+        steps[i].text = copy_text(graph, stage->steps[i].text);
+    }
+    struct plan_stage *kept = &graph->stages[graph->count];
+    *kept = *stage;
+    kept->steps = steps;
+    kept->name = copy_text(graph, stage->name);
+    kept->action = copy_text(graph, stage->action);
+    if (!graph->failed) graph->count++;
+}
+
+void plan_graph_fini(struct plan_graph *graph)
+{
+    mem_free(graph->stages);
+    arena_fini(&graph->memory);
+}
+
+uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number)
+{
+    uint32_t i = 0;
+    while (i < graph->count && graph->stages[i].number != number) i++;
+    return i;
+}
+
+/* Inside a quoted string; what may not be shown appears as \xNN. */
+static void print_quoted(FILE *out, const char *text)
+{
+    const uint8_t *p = (const uint8_t *)text;
+    for (uint64_t left = strlen(text); left > 0;) {
+        const unsigned size = utf8_shown_size(p, left), step = size > 0 ? size : 1;
+        if (size == 0)
+            fprintf(out, "\\\\x%02x", *p);
+        else if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else
+            fwrite(p, 1, size, out);
+        p += step;
+        left -= step;
+    }
+}
+
+static void print_stage(FILE *out, const struct plan_stage *stage)
+{
+    char bytes[TEXT_NUMBER_MAX];
+    text_bytes(bytes, stage->input_bytes);
+    fprintf(out, "  subgraph cluster_%u {\n    label=\"stage %u ", stage->number, stage->number);
+    print_quoted(out, stage->name);
+    fprintf(out, "\\n%u task%s, input %s", stage->tasks, stage->tasks == 1 ? "" : "s", bytes);
+    if (stage->action != NULL) {
+        fputs("\\n", out);
+        print_quoted(out, stage->action);
+    }
+    fputs("\";\n", out);
+    for (uint32_t i = 0; i < stage->step_count; i++) {
+        fprintf(out, "    s%u_%u [label=\"", stage->number, i);
+        print_quoted(out, stage->steps[i].text);
+        fputs("\"];\n", out);
+    }
+    for (uint32_t i = 0; i < stage->step_count; i++)
+        for (uint32_t p = 0; p < 2; p++)
+            if (stage->steps[i].parents[p] != PLAN_NONE)
+                fprintf(out, "    s%u_%u -> s%u_%u;\n", stage->number, stage->steps[i].parents[p],
+                        stage->number, i);
+    fputs("  }\n", out);
+}
+
+/* From the last operator of one stage. */
+static void print_edge(FILE *out, const struct plan_graph *graph, uint32_t from,
+                       const struct plan_stage *to, uint32_t step, const char *attributes)
+{
+    const uint32_t at = plan_graph_find(graph, from);
+    if (at == graph->count) return;
+    fprintf(out, "  s%u_%u -> s%u_%u%s;\n", from, graph->stages[at].step_count - 1, to->number,
+            step, attributes);
+}
+
+void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title)
+{
+    assert(!graph->failed);
+    fputs("digraph \"", out);
+    print_quoted(out, title);
+    fputs("\" {\n  node [shape=box, fontname=\"monospace\"];\n", out);
+    for (uint32_t i = 0; i < graph->count; i++) print_stage(out, &graph->stages[i]);
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct plan_stage *stage = &graph->stages[i];
+        for (uint32_t j = 0; j < stage->step_count; j++)
+            if (stage->steps[j].reads != PLAN_NONE)
+                print_edge(out, graph, stage->steps[j].reads, stage, j, "");
+        if (stage->after != PLAN_NONE)
+            print_edge(out, graph, stage->after, stage, 0, " [style=dashed, label=\"result\"]");
+    }
+    fputs("}\n", out);
+}
