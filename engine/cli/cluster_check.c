@@ -12,7 +12,7 @@ static const struct cluster_origin *origin_of(const struct cluster_file *f, cons
 {
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++)
         if (strcmp(cluster_keys[i].name, name) == 0) return &f->origins[i];
-    assert(!"no such key");
+    assert(0 && "no such key");
     return NULL;
 }
 

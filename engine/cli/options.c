@@ -265,7 +265,7 @@ static uint32_t row_named(const struct cli_line *line, const char *name)
     const struct glint_job_option *row;
     for (uint32_t n = 0; (row = cli_syntax_row(line->syntax, n)) != NULL; n++)
         if (strcmp(row->name, name) == 0) return n;
-    assert(!"the option is in no table");
+    assert(0 && "the option is in no table");
     return 0;
 }
 

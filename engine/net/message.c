@@ -80,7 +80,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
     struct unpacker u;
     bool memory = true, ok = unpacker_init(&u, bytes);
     if (ok) {
-        m->type = unpack_u64(&u, MSG_TYPES_END - 1);
+        m->type = (enum message_type)unpack_u64(&u, MSG_TYPES_END - 1);
         m->stage = (uint32_t)unpack_u64(&u, UINT32_MAX);
         m->task = (uint32_t)unpack_u64(&u, UINT32_MAX);
         m->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);

@@ -56,8 +56,8 @@ int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_er
 /* False: without memory. What does not parse sticks to the unpacker. */
 static bool wide_unpack(struct unpacker *u, struct wide *w, struct arena *memory)
 {
-    w->partitioner = unpack_u64(u, PARTITION_SPREAD);
-    w->combine = unpack_u64(u, COMBINE_CREATE);
+    w->partitioner = (enum partitioner)unpack_u64(u, PARTITION_SPREAD);
+    w->combine = (enum combine)unpack_u64(u, COMBINE_CREATE);
     w->descending = unpack_u64(u, 1) != 0;
     w->zero = unpack_bytes(u);
     struct unpacker bounds = unpack_array(u);
@@ -89,8 +89,8 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     unpack_text(u, fn, sizeof fn);
     n->args = unpack_bytes(u);
     n->params = unpack_bytes(u);
-    n->shape.key = unpack_u64(u, GLINT_MSGPACK);
-    n->shape.value = unpack_u64(u, GLINT_MSGPACK);
+    n->shape.key = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
+    n->shape.value = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
     n->grouped = unpack_u64(u, 1) != 0;
     n->parents[0] = parent_unpack(u, self);
     n->parents[1] = parent_unpack(u, self);

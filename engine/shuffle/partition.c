@@ -36,7 +36,7 @@ uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice k
     case PARTITION_SPREAD:
         return hash_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
     }
-    assert(!"a partitioner without a case");
+    assert(0 && "a partitioner without a case");
     return 0;
 }
 

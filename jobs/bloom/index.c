@@ -66,7 +66,7 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
     case BLOOM_XXH64:
     case BLOOM_SCHEMES: break;
     }
-    assert(!"a narrow scheme");
+    assert(0 && "a narrow scheme");
 }
 
 void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,

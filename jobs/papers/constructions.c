@@ -116,7 +116,7 @@ static int compare_ways(struct comparison *c, const struct list_f64 *p,
         r = sizes_sizing(c->g, args, probability, &sizing);
         if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
-        for (int way = 0; r == 0 && way < BLOOM_WAYS; way++) {
+        for (enum bloom_way way = 0; r == 0 && way < BLOOM_WAYS; way++) {
             if (!c->wanted[way]) continue;
             r = measure(c, lines, way);
             if (r == 0) add_line(c, probability, glint_partitions(lines), way);

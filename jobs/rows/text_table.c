@@ -33,6 +33,8 @@ static bool reserve(struct text_table *t, uint64_t size)
 }
 
 static void add_formatted(struct text_table *t, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+static void add_formatted(struct text_table *t, const char *format, va_list list)
 {
     char line[512];
     int size = vsnprintf(line, sizeof line, format, list);
