@@ -124,7 +124,7 @@ class Record:
 
     def panels(self, name, scripts, caption, size=PANEL):
         """A figure of SVGs by gnuplot, side by side where there is room: each script sets its axes and plots. Lines
-        1, 2, ... have COLORS; the legend is below the data."""
+        1, 2, ... have COLORS; the legend is above the data."""
         paths = [self._draw(f"{name}-{i}" if len(scripts) > 1 else name, script, size)
                  for i, script in enumerate(scripts, 1)]
         self._add("plot", paths, caption)
@@ -144,7 +144,7 @@ class Record:
                  f"set style line 10 lc rgb '{PAPER_COLOR}' lw 2 pt 4 ps 0.8 dt 2\n"
                  "set border 3 lc rgb '#555555'\nset tics nomirror\nset lmargin 10\nset rmargin 3\n"
                  "set grid lc rgb '#dddddd' lw 1 dt 1\nset pointintervalbox 0\n"
-                 "set key bmargin center horizontal samplen 2\n"
+                 "set key tmargin center horizontal samplen 2\n"
                  f"{script}\n")
         done = subprocess.run(["gnuplot", "-"], input=whole, capture_output=True, text=True, check=False)
         if done.returncode != 0 or done.stderr.strip():
