@@ -22,6 +22,12 @@ int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint6
     return (int64_t)done;
 }
 
+int env_sync_entries(struct env *env, int folder)
+{
+    int r = env->sync_folder(env, folder);
+    return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
+}
+
 int env_write_all(struct env *env, int file, const void *data, uint64_t size)
 {
     uint64_t done = 0;

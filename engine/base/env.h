@@ -95,6 +95,9 @@ int env_rename_reserved(int from_dir, const char *from, int to_dir, const char *
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);
 /* All of them: 0 or a negative errno. */
 int env_write_all(struct env *env, int file, const void *data, uint64_t size);
+/* Waits until the disk has the entries of an open directory. 0 also where the file system has no
+ * such call: those write what they are told. Else a negative errno. */
+int env_sync_entries(struct env *env, int folder);
 /* env->list of the directory `path`, which may be a link to one. */
 int env_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
              void *arg);

@@ -18,6 +18,14 @@ size_t text_i64(char *out, int64_t value);
 size_t text_f64(char *out, double value);
 /* The same digits in Java's form (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
 size_t text_f64_java(char *out, double value);
+/* 0..15; -1: no hexadecimal digit. */
+static inline int text_hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* All of [data, size) is a decimal number within the type's range: no spaces, no hex; for doubles
  * nan and inf are refused, and so is what overflows. */
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out);

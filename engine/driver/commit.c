@@ -151,13 +151,6 @@ static int refuse_irreplaceable(struct commit *c, struct glint_error *error)
 
 /* ---- Until the disk has it */
 
-/* There are file systems without this call for folders; those write what they are told. */
-static int sync_folder(struct commit *c, int folder)
-{
-    int r = c->env->sync_folder(c->env, folder);
-    return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
-}
-
 static int open_parent(struct commit *c, const char *folder, struct glint_error *error)
 {
     if (!c->sync) return 0;
@@ -179,9 +172,9 @@ static int sync_output(struct commit *c, int file)
     int r = c->env->sync_file(c->env, file);
     int output = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT, ENV_DIR_OWN) : r;
     if (output < 0) return output;
-    r = sync_folder(c, output);
+    r = env_sync_entries(c->env, output);
     c->env->close(c->env, output);
-    return r == 0 ? sync_folder(c, c->lock.dir) : r;
+    return r == 0 ? env_sync_entries(c->env, c->lock.dir) : r;
 }
 
 /* ---- */
@@ -339,7 +332,7 @@ static int publish(struct commit *c, struct glint_error *error)
 
 static int sync_parent(struct commit *c, struct glint_error *error)
 {
-    int r = c->sync && c->state == COMMIT_PUBLISHED ? sync_folder(c, c->parent) : 0;
+    int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_entries(c->env, c->parent) : 0;
     return r == 0 ? 0
                   : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the folder of", c->out);
 }

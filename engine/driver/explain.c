@@ -3,7 +3,10 @@
 #include "engine/base/text.h"
 #include "engine/driver/internal.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+static_assert(PLAN_NONE == STAGE_NO_PARENT, "the parents of a step are those of its node");
 
 static const struct glint_rdd *find_rdd(const struct glint *g, uint32_t id)
 {

@@ -28,21 +28,14 @@ static int refuse(struct glint_error *error, const char *path, const char *what,
     return error_set(error, GLINT_E_SECRET, hint, "%s: %s", path, what);
 }
 
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /* Not short, and not one digit over and over, as an editor or a mistake leaves it. */
 static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
 {
     bool varied = false;
     if (size != HEX_BYTES) return false;
     for (unsigned i = 0; i < SECRET_BYTES; i++) {
-        int high = hex_digit(text[(size_t)2 * i]), low = hex_digit(text[(size_t)2 * i + 1]);
+        int high = text_hex_digit(text[(size_t)2 * i]);
+        int low = text_hex_digit(text[(size_t)2 * i + 1]);
         if (high < 0 || low < 0) return false;
         out->bytes[i] = (uint8_t)(high << 4 | low);
         varied = varied || text[(size_t)2 * i] != text[0] || text[(size_t)2 * i + 1] != text[0];

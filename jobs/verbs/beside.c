@@ -59,7 +59,7 @@ static int sync_names(struct env *env, const char *path)
 {
     int folder = env->open(env, ENV_CWD, path, ENV_DIR);
     if (folder < 0) return folder;
-    int failed = env->sync_folder(env, folder), closed = env->close(env, folder);
+    int failed = env_sync_entries(env, folder), closed = env->close(env, folder);
     return failed != 0 ? failed : closed;
 }
 

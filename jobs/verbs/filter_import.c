@@ -43,13 +43,6 @@ static bool ends_with(const char *text, const char *ending)
     return size >= more && strcmp(text + size - more, ending) == 0;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Percent-decodes `size` bytes in place. False: a % without two hex digits. */
 static bool decode_percents(char *text, uint64_t *size)
 {
@@ -57,8 +50,8 @@ static bool decode_percents(char *text, uint64_t *size)
     for (uint64_t i = 0; i < *size; i++) {
         char byte = text[i];
         if (byte == '%') {
-            const int high = i + 2 < *size ? hex_digit(text[i + 1]) : -1;
-            const int low = i + 2 < *size ? hex_digit(text[i + 2]) : -1;
+            const int high = i + 2 < *size ? text_hex_digit((uint8_t)text[i + 1]) : -1;
+            const int low = i + 2 < *size ? text_hex_digit((uint8_t)text[i + 2]) : -1;
             if (high < 0 || low < 0) return false;
             byte = (char)(high << 4 | low);
             i += 2;
@@ -86,9 +79,8 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const char *text = x->key != NULL ? x->key : name;
     uint64_t size = strlen(text);
-    *out = (struct filter_key){.text = mem_alloc(size + 1)};
+    *out = (struct filter_key){.text = mem_text(text)};
     if (out->text == NULL) return error_no_memory(&x->error);
-    memcpy(out->text, text, size + 1);
     if (x->key == NULL && ends_with(name, ENDING)) size -= strlen(ENDING);
     if (x->key == NULL && !decode_percents(out->text, &size))
         return error_set(&x->error, GLINT_E_BAD_VALUE, "give the key with --key",
@@ -111,9 +103,8 @@ static int add_source(struct import *x, const char *path)
     }
     assert(x->count < x->capacity);
     struct source *source = &x->sources[x->count++];
-    *source = (struct source){.path = mem_alloc(strlen(path) + 1)};
+    *source = (struct source){.path = mem_text(path)};
     if (source->path == NULL) return error_no_memory(&x->error);
-    memcpy(source->path, path, strlen(path) + 1);
     return make_key(x, path, &source->key);
 }
 
