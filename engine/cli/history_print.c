@@ -2,6 +2,7 @@
  * are made harmless on the way out. */
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "engine/cli/history.h"
 #include "engine/cli/print.h"
 
@@ -346,6 +347,21 @@ static const char *status_of(const struct history *h)
     return json_is_object(json_object_get(h->end, "error")) ? "failed" : "ok";
 }
 
+/* jansson escapes only C0. All other controls are inside texts, so they can be escaped here. */
+static void put_json(FILE *out, const char *text)
+{
+    const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
+    for (unsigned size; p < end; p += size) {
+        size = utf8_size(p, (uint64_t)(end - p));
+        assert(size > 0); /* jansson writes UTF-8 */
+        const uint32_t code = utf8_code(p, size);
+        if (utf8_is_control(code))
+            fprintf(out, "\\u%04x", code);
+        else
+            fwrite(p, 1, size, out);
+    }
+}
+
 bool history_print_json(FILE *out, const struct history *h)
 {
     json_t *o = json_object();
@@ -367,7 +383,7 @@ bool history_print_json(FILE *out, const struct history *h)
     char *text = ok ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
     json_decref(o);
     if (text == NULL) return false;
-    fputs(text, out);
+    put_json(out, text);
     fputc('\n', out);
     mem_free(text);
     return true;
