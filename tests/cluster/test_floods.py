@@ -184,7 +184,7 @@ class Networks(FloodTest):
 class Unread(DoorTest):
     """Clients that ask and ask, and read no answer. They have the secret."""
 
-    keys = {**DoorTest.keys, "suspect": "50s", "dead": "60s"}  # who asks no more is not given up for that
+    keys = {**DoorTest.keys, "suspect": "20m", "dead": "30m"}  # who asks no more is not given up for that
     CLIENTS = 4
     ASKED = 27 * MIB  # by each, if it could
 

@@ -86,7 +86,8 @@ class Crashes(MistakesTest):
 
     def test_by_another_process(self):
         job = self.start("job", *self.words(f"wait:{self.folder}/go"))
-        until(lambda: any(n.startswith(".out.glint-") for n in os.listdir(self.folder)), "it runs")
+        until(lambda: os.path.exists(os.path.join(self.folder, "go.begun")), "its task runs")
+        os.unlink(os.path.join(self.folder, "go.begun"))
         job.signal(signal.SIGSEGV)
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
         self.assertIn(f"crashed: signal 11 (Segmentation fault) from process {os.getpid()}\n", job.err)
@@ -102,14 +103,14 @@ class Crashes(MistakesTest):
         self.assertEqual(self.read_output("out"), before)
 
     def test_on_a_cluster(self):
-        for name in ("e1", "e2"):
-            self.executor(name)
+        executors = [self.executor(name) for name in ("e1", "e2")]
         job = self.start("job", *self.words("segv", "--cluster", self.config, "--executors", "2"))
         self.assertEqual(job.wait(), 1, job.err)
         self.assertIn("error[E0908]", job.err)
         self.assert_tells(job.err, signal.SIGSEGV)
         self.assertIn(" of task 0 of stage 0", job.err)
-        logs = "".join(e.err for e in self.processes if e.name != "job")
+        until(lambda: not any(e.children() for e in executors), "processes of the job have ended")
+        logs = "".join(e.err for e in executors)
         self.assert_tells(logs, signal.SIGSEGV)
         self.assertRegex(logs, r"job=[0-9a-f]+: its backtrace: .*glint\(\+0x[0-9a-f]+\)")
         self.assertEqual(self.left(), [])
