@@ -45,6 +45,8 @@
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
+#define ACTION_OUTPUTS_MAX    16u /* that an action saves to; a task has a file open in each */
+#define OUTPUT_PATH_BYTES_MAX 1024u
 #define EXPLAIN_ACTIONS_MAX   100u /* without results: a loop that waits for one would not end */
 #define COUNTERS_MAX          256u /* of one task, by name */
 #define NAME_BYTES_MAX        128u

@@ -1,7 +1,9 @@
 /* split-dataset: a table without its header, cut into two by chance: what is built from and what is
  * tested.
  *
- *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed) */
+ *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed)
+ *
+ * Both parts are written in one pass, so the input is read once. */
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/ratio.h"
@@ -79,7 +81,6 @@ static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines
 static int split_run(struct glint *g, const struct glint_job_args *args)
 {
     double weights[2];
-    struct glint_rdd *parts[2];
     int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
@@ -93,10 +94,8 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
         lines = glint_with_header(lines);
     else if (!no_header)
         lines = without_header(g, lines);
-    glint_random_split(lines, weights, 2, (uint64_t)seed, parts);
-    glint_save_as_text_file(parts[0], args->positional[1]);
-    glint_save_as_text_file(parts[1], args->positional[2]);
-    return glint_error(g)->code;
+    lines = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
+    return glint_save_as_text_files(lines, args->positional + 1, 2);
 }
 
 static const char *const positional[] = {"INPUT", "TRAIN", "TEST", NULL};

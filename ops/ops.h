@@ -61,13 +61,16 @@ struct save {
     uint64_t bytes;
     bool finished;
 };
-int save_open(struct save *s, const struct op_open *o, const char *suffix);
+/* `output`: which of the action's outputs, from 0. An attempt's files have one name in all. */
+int save_open(struct save *s, const struct op_open *o, uint32_t output, const char *suffix);
 /* Room for `size` bytes at buffer.data + buffer.size, which may write out what stands there. */
 bool save_reserve(struct save *s, uint64_t size);
 /* A large value, past the buffer. */
 bool save_bytes(struct save *s, struct glint_slice bytes);
 enum flow save_finish(struct save *s);
 int save_result(struct save *s, struct buffer *out);
+/* The records of a batch as lines (ops/save_as_text_file.c). False: the task's error is set. */
+bool save_text(struct save *s, const struct glint_batch *batch);
 void save_close(struct save *s);
 
 /* ---- Rows that come back (ops/rows.c): varint size, key, varint size, value; in byte form */

@@ -1,8 +1,8 @@
-/* randomSplit and sample: rows chosen by lot. A row's lot is a 64-bit number that follows from
- * (seed, partition, row's number in the partition); a child keeps the rows whose lot lies in its
- * range. The ranges of a split's children lie side by side, so each row is in exactly one, and no
- * child needs to know of the others. Nothing here depends on the rows themselves or on who works on
- * them. */
+/* randomSplit, keyByRandomSplit and sample: rows chosen by lot. A row's lot is a 64-bit number that
+ * follows from (seed, partition, row's number in the partition); a child keeps the rows whose lot
+ * lies in its range. The ranges of a split's children lie side by side, so each row is in exactly
+ * one, and no child needs to know of the others; keyByRandomSplit finds the range instead. Nothing
+ * here depends on the rows themselves or on who works on them. */
 #include "engine/base/hash.h"
 #include "engine/data/pack.h"
 #include "ops/compact.h"
@@ -72,6 +72,51 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
     return compact_emit(&s->compact, batch, s->rows, count, out);
 }
 
+/* ---- The number of the child instead of its rows */
+
+struct key_state {
+    uint64_t next;    /* the next row's lot before mixing */
+    uint64_t *bounds; /* the first lots of all children but the first, ascending */
+    uint32_t bound_count;
+    int64_t keys[BATCH_ROWS_MAX];
+};
+
+static int key_open(void *state, const struct op_open *o)
+{
+    struct key_state *s = state;
+    struct unpacker u;
+    unpacker_init(&u, o->params);
+    s->next = hash_mix(hash_mix(unpack_u64(&u, UINT64_MAX)) + o->task->partition);
+    struct unpacker bounds = unpack_array(&u);
+    const bool fits = bounds.count <= UINT32_MAX;
+    s->bounds = fits ? task_alloc(o->task, sizeof *s->bounds * (bounds.count + 1)) : NULL;
+    while (s->bounds != NULL && s->bound_count < bounds.count)
+        s->bounds[s->bound_count++] = unpack_u64(&bounds, UINT64_MAX);
+    const bool whole = fits && unpack_done(&bounds) && unpack_done(&u);
+    unpacker_fini(&u);
+    if (s->bounds == NULL || whole) return o->task->error.code;
+    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
+                     "the parameters of a split do not parse");
+}
+
+static enum flow key_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct key_state *s = state;
+    assert(batch->rows <= BATCH_ROWS_MAX && batch->key.type == GLINT_NONE);
+    uint64_t next = s->next;
+    for (uint32_t row = 0; row < batch->rows; row++, next += LOT_STEP) {
+        const uint64_t lot = hash_mix(next);
+        int64_t child = 0;
+        for (uint32_t i = 0; i < s->bound_count; i++) child += lot >= s->bounds[i];
+        s->keys[row] = child;
+    }
+    s->next = next;
+    struct glint_batch keyed = *batch;
+    keyed.key = (struct glint_column){.type = GLINT_I64, .i64 = s->keys};
+    glint_emit_batch(out, &keyed);
+    return out->flow;
+}
+
 /* ---- The driver's half */
 
 /* The place among all lots that `share` of them lie before; false: before 1, which has none. */
@@ -114,7 +159,7 @@ static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, u
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 
-extern const struct op op_random_split, op_sample;
+extern const struct op op_random_split, op_key_by_random_split, op_sample;
 
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed)
 {
@@ -127,15 +172,15 @@ struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t 
     return range_rdd(rdd, &op_sample, seed, range_make(0, fraction));
 }
 
-/* The sum of the weights, or -1 where they are none. */
-static double weights_sum(const double *weights, uint32_t count)
+/* The sum of the weights, or -1 with the error set where they are none. */
+static double weights_sum(struct glint *g, const double *weights, uint32_t count, const char *call)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!(weights[i] >= 0)) return -1;
-        sum += weights[i];
-    }
-    return sum > 0 && isfinite(sum) ? sum : -1;
+    for (uint32_t i = 0; i < count && sum >= 0; i++) sum = weights[i] >= 0 ? sum + weights[i] : -1;
+    if (sum > 0 && isfinite(sum)) return sum;
+    error_set(&g->error, GLINT_E_BAD_VALUE, "weights are finite numbers, none below 0, not all 0",
+              "%s: %u weights that cannot be shares", call, count);
+    return -1;
 }
 
 void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
@@ -146,13 +191,8 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
         rdd_missing("randomSplit");
         return;
     }
-    const double sum = weights_sum(weights, count);
-    if (sum < 0) {
-        error_set(&rdd->g->error, GLINT_E_BAD_VALUE,
-                  "weights are finite numbers, none below 0, not all 0",
-                  "randomSplit: %u weights that cannot be shares", count);
-        return;
-    }
+    const double sum = weights_sum(rdd->g, weights, count, "randomSplit");
+    if (sum < 0) return;
     double before = 0, from = 0;
     for (uint32_t i = 0; i < count; i++) {
         before += weights[i];
@@ -164,6 +204,37 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
     assert(from == 1);
 }
 
+struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double *weights,
+                                            uint32_t count, uint64_t seed)
+{
+    if (rdd == NULL) return rdd_none("keyByRandomSplit");
+    const double sum = weights_sum(rdd->g, weights, count, "keyByRandomSplit");
+    if (sum < 0) return NULL;
+    if (rdd_is_pair(rdd))
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyByRandomSplit takes single elements, no pairs");
+    uint32_t bounds = 0;
+    uint64_t bound;
+    double before = 0;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        before += weights[i];
+        bounds += lots_before(before / sum, &bound);
+    }
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_u64(&p, seed);
+    pack_array(&p, bounds);
+    before = 0;
+    for (uint32_t i = 0; i < bounds; i++) {
+        before += weights[i];
+        lots_before(before / sum, &bound);
+        pack_u64(&p, bound);
+    }
+    const struct rdd_spec spec = {
+        .op = &op_key_by_random_split, .parents = {rdd}, .shape = {GLINT_I64, rdd->shape.value}};
+    return rdd_create_packed(rdd->g, &spec, &p);
+}
+
 #define SPLIT_OP(op_name)                                                                          \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct split_state),              \
@@ -172,3 +243,8 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
 
 const struct op op_random_split = SPLIT_OP("randomSplit");
 const struct op op_sample = SPLIT_OP("sample");
+const struct op op_key_by_random_split = {.name = "keyByRandomSplit",
+                                          .kind = OP_NARROW,
+                                          .state_size = sizeof(struct key_state),
+                                          .open = key_open,
+                                          .push = key_push};

@@ -37,13 +37,15 @@ static bool save_flush(struct save *s)
     return r == 0;
 }
 
-int save_open(struct save *s, const struct op_open *o, const char *suffix)
+int save_open(struct save *s, const struct op_open *o, uint32_t output, const char *suffix)
 {
     char path[PATH_MAX];
     s->task = o->task;
     s->shape = o->in;
-    s->folder = o->output;
     s->file = -1;
+    if (output >= o->output_count)
+        return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage lacks an output");
+    s->folder = o->outputs[output];
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
                             suffix, o->task->attempt) &&
                 save_path(s, path, sizeof path);

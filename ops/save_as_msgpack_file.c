@@ -55,7 +55,7 @@ static bool push_record(struct save *s, const struct glint_record *r)
 
 static int msgpack_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, "");
+    return save_open(state, o, 0, "");
 }
 
 static enum flow msgpack_push(void *state, const struct glint_batch *batch,
@@ -93,7 +93,8 @@ extern const struct op op_save_as_msgpack_file;
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
     if (rdd == NULL) return rdd_missing("saveAsMsgpackFile");
-    struct action a = {.op = &op_save_as_msgpack_file, .rdd = rdd, .output = path};
+    struct action a = {
+        .op = &op_save_as_msgpack_file, .rdd = rdd, .outputs = &path, .output_count = 1};
     return action_run(&a);
 }
 

@@ -7,12 +7,12 @@
 
 static int text_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, "");
+    return save_open(state, o, 0, "");
 }
 
 static int gzip_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, ".gz");
+    return save_open(state, o, 0, ".gz");
 }
 
 static bool is_text(enum glint_type t)
@@ -70,18 +70,22 @@ static bool push_record(struct save *s, const struct glint_record *r)
     return push_cell(s, s->shape.value, &r->value) && push_byte(s, '\n');
 }
 
+bool save_text(struct save *s, const struct glint_batch *batch)
+{
+    s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
+    if (s->shape.key == GLINT_NONE && is_text(s->shape.value) && batch->value.start != NULL)
+        return push_lines(s, batch);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record r = glint_batch_record(batch, row);
+        if (!push_record(s, &r)) return false;
+    }
+    return true;
+}
+
 static enum flow text_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     (void)out;
-    struct save *s = state;
-    s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    if (s->shape.key == GLINT_NONE && is_text(s->shape.value) && batch->value.start != NULL)
-        return push_lines(s, batch) ? FLOW_MORE : FLOW_FAIL;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        struct glint_record r = glint_batch_record(batch, row);
-        if (!push_record(s, &r)) return FLOW_FAIL;
-    }
-    return FLOW_MORE;
+    return save_text(state, batch) ? FLOW_MORE : FLOW_FAIL;
 }
 
 static enum flow text_finish(void *state, struct glint_emitter *out)
@@ -112,7 +116,7 @@ const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip
 static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
     if (rdd == NULL) return rdd_missing(op->name);
-    struct action a = {.op = op, .rdd = rdd, .output = path};
+    struct action a = {.op = op, .rdd = rdd, .outputs = &path, .output_count = 1};
     return action_run(&a);
 }
 

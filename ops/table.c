@@ -19,6 +19,7 @@
     X(values)                                                                                      \
     X(union)                                                                                       \
     X(coalesce)                                                                                    \
+    X(key_by_random_split)                                                                         \
     X(random_split)                                                                                \
     X(sample)                                                                                      \
     X(reduce_by_key)                                                                               \
@@ -64,6 +65,7 @@
     X(lookup)                                                                                      \
     X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \
+    X(save_as_text_files)                                                                          \
     X(save_as_gzip_text_file)                                                                      \
     X(save_as_msgpack_file)
 

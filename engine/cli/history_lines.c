@@ -21,11 +21,12 @@ enum kind {
     KIND_MS,
     KIND_MS_OR_NULL,
     KIND_BOOL,
-    KIND_TEXT,     /* or null */
-    KIND_ERROR,    /* or null */
-    KIND_TEXTS,    /* an array; */
-    KIND_NUMBERS,  /* likewise */
-    KIND_COUNTERS, /* an object of whole numbers, or texts of them */
+    KIND_TEXT,      /* or null */
+    KIND_ERROR,     /* or null */
+    KIND_TEXTS,     /* an array; */
+    KIND_TEXTS_NEW, /* likewise; missing in logs that an older version wrote */
+    KIND_NUMBERS,   /* likewise */
+    KIND_COUNTERS,  /* an object of whole numbers, or texts of them */
     KIND_OBJECT,
 };
 
@@ -45,7 +46,11 @@ static const struct event_form {
       {"arguments", KIND_TEXTS},
       {"options", KIND_OBJECT}}},
     {"executor", {{"executor", KIND_EXECUTOR}, {"state", KIND_TEXT}}},
-    {"action", {{"action", KIND_U32}, {"name", KIND_TEXT}, {"output", KIND_TEXT}}},
+    {"action",
+     {{"action", KIND_U32},
+      {"name", KIND_TEXT},
+      {"output", KIND_TEXT},
+      {"outputs", KIND_TEXTS_NEW}}},
     {"action_end", {{"action", KIND_U32}, {"error", KIND_ERROR}}},
     {"stage",
      {{"stage", KIND_U32},
@@ -156,6 +161,7 @@ static bool is_of_kind(json_t *v, enum kind kind)
     case KIND_BOOL: return json_is_boolean(v);
     case KIND_TEXT: return is_text(v);
     case KIND_ERROR: return is_error(v);
+    case KIND_TEXTS_NEW:
     case KIND_TEXTS: return is_list(v, true);
     case KIND_NUMBERS: return is_list(v, false);
     case KIND_COUNTERS: return is_counters(v);
@@ -182,6 +188,7 @@ static int check(json_t *o, struct glint_error *error)
     for (uint32_t i = 0; form != NULL && i < FIELDS_MAX && form->fields[i].name != NULL; i++) {
         const struct field *f = &form->fields[i];
         json_t *value = json_object_get(o, f->name);
+        if (value == NULL && f->kind == KIND_TEXTS_NEW) continue;
         if (value == NULL || !is_of_kind(value, f->kind))
             return error_set(error, GLINT_E_LOG_INVALID, NULL,
                              "\"%s\" of a \"%s\" is missing or of another type", f->name, event);

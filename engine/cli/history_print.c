@@ -161,8 +161,13 @@ static void print_action(FILE *out, const json_t *o)
     const json_t *skipped = json_object_get(o, "skipped");
     fprintf(out, "action %llu: ", (unsigned long long)u64_of(o, "action"));
     put(out, history_text(o, "name"));
+    const json_t *outputs = json_object_get(o, "outputs");
     if (history_text(o, "output")[0] != '\0') fputs(" -> ", out);
     print_safe(out, history_text(o, "output"), " ");
+    for (size_t i = 1; i < json_array_size(outputs); i++) {
+        fputs(", ", out);
+        print_safe(out, json_string_value(json_array_get(outputs, i)), " ");
+    }
     for (size_t i = 0; i < json_array_size(skipped); i++)
         fprintf(out, "%s %lld", i == 0 ? ", skips stage" : ",",
                 (long long)json_integer_value(json_array_get(skipped, i)));

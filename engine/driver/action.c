@@ -93,7 +93,8 @@ static int run_active(struct driver *d)
     if (r == 0) r = run_tasks(d);
     stages_close(d);
     if (a->sched != NULL) announce_forget(d);
-    if (r == 0 && a->commit != NULL) r = commit_complete(a->commit, driver_error(d));
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
+        r = commit_complete(a->commits[i], driver_error(d));
     return r;
 }
 
@@ -120,17 +121,17 @@ int driver_run(struct runner *runner, const struct action *action)
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partitions(action->rdd) == 0 && context_failed(g)) return g->error.code;
     if (g->config.explain && explain_begin(d, action) != 0) return g->error.code;
-    const bool unrun = rdd_unrun(action->rdd) || (g->config.explain && action->output != NULL);
-    struct commit *commit = NULL;
-    int r = action->output != NULL && !unrun ? commits_open(d, action->output, &commit) : 0;
+    const bool unrun = rdd_unrun(action->rdd) || (g->config.explain && action->output_count > 0);
+    struct active a = {.action = action, .commit_count = unrun ? 0 : action->output_count};
+    int r = 0;
+    for (uint32_t i = 0; i < a.commit_count && r == 0; i++)
+        r = commits_open(d, action->outputs[i], &a.commits[i]);
     if (r == 0) r = commits_check_inputs(d);
     if (r == 0) r = prepare(action);
     if (r == 0 && g->config.explain) r = explain_action(d, action, unrun);
     if (r != 0 || unrun) return r;
-    struct active a = {.action = action,
-                       .commit = commit,
-                       .number = d->next_action++,
-                       .bad_rows_before = tally_value(&d->tally, "bad rows")};
+    a.number = d->next_action++;
+    a.bad_rows_before = tally_value(&d->tally, "bad rows");
     d->active = &a;
     r = run_active(d);
     if (r != 0) g->aborted = false; /* for explain: its error is about rows that were there */

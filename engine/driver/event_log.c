@@ -313,7 +313,11 @@ void event_log_action(struct event_log *log, const struct event_action *e)
     if (!line_begin(log, "action")) return;
     put_u64(log, "action", e->action);
     put_text(log, "name", e->name);
-    put_text(log, "output", e->output);
+    put_text(log, "output", e->output_count > 0 ? e->outputs[0] : NULL);
+    json_name(&log->line, "outputs");
+    json_open(&log->line, '[');
+    for (uint32_t i = 0; i < e->output_count; i++) json_chars(&log->line, e->outputs[i]);
+    json_close(&log->line, ']');
     put_numbers(log, "skipped", e->skipped, e->skipped_count);
     line_end(log, false);
 }

@@ -71,7 +71,8 @@ void event_log_executor(struct event_log *log, const struct event_executor *e);
 struct event_action {
     uint32_t action; /* from 0 */
     const char *name;
-    const char *output;      /* may be NULL */
+    const char *const *outputs; /* that it saves to */
+    uint32_t output_count;
     const uint32_t *skipped; /* stages that an earlier action has run, and whose outputs it reads */
     uint32_t skipped_count;
 };

@@ -101,7 +101,7 @@ static int explain_stage(const struct action *action, struct glint_rdd *wide, ui
     const bool chosen = wide == NULL && action->partitions != NULL;
     char name[NAME_BYTES_MAX];
     struct stage_plan s;
-    int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide, NULL);
+    int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide);
     if (r == 0) {
         struct plan_stage view = {.number = number,
                                   .tasks = chosen ? action->partition_count : top->partitions,
@@ -118,10 +118,11 @@ static int explain_stage(const struct action *action, struct glint_rdd *wide, ui
 
 static void add_heading(struct line *l, const struct action *action, bool unrun)
 {
-    if (action->output != NULL)
-        line_add(l, "%s %s", action->op->name, action->output);
-    else
-        line_add(l, "%s, %s", action->op->name,
+    line_add(l, "%s", action->op->name);
+    for (uint32_t i = 0; i < action->output_count; i++)
+        line_add(l, "%s %s", i > 0 ? "," : "", action->outputs[i]);
+    if (action->output_count == 0)
+        line_add(l, ", %s",
                  !unrun             ? "of a side file, which is run"
                  : action->internal ? "not run"
                                     : "not run: its result is empty here");
@@ -170,7 +171,7 @@ int explain_action(struct driver *d, const struct action *action, bool unrun)
     if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
     if (r != 0 || !unrun) return r;
     g->unrun = (struct unrun){action->op, number};
-    if (action->output != NULL || action->internal) return 0;
+    if (action->output_count > 0 || action->internal) return 0;
     g->empty = g->unrun;
     g->empty_results++;
     return 0;

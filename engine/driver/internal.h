@@ -57,7 +57,8 @@ struct result {
 /* The running action. */
 struct active {
     const struct action *action;
-    struct commit *commit; /* of an action that saves */
+    struct commit *commits[ACTION_OUTPUTS_MAX]; /* of an action that saves: its outputs */
+    uint32_t commit_count;
     struct sched *sched;
     struct active_stage *stages;       /* parents first, the action last */
     uint32_t number;                   /* of actions in this job, from 0 */

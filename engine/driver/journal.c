@@ -114,7 +114,8 @@ void journal_action(struct driver *d)
         if (a->stages[i].skipped) skipped[count++] = a->stages[i].number;
     event_log_action(d->log, &(struct event_action){.action = a->number,
                                                     .name = a->action->op->name,
-                                                    .output = a->action->output,
+                                                    .outputs = a->action->outputs,
+                                                    .output_count = a->action->output_count,
                                                     .skipped = skipped,
                                                     .skipped_count = count});
 }

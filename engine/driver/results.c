@@ -83,9 +83,10 @@ void results_retry_lost(struct driver *d, const struct glint_error *why)
 
 /* ---- Results */
 
-/* "part-00007.attempt-3" is kept as "part-00007". */
-static int keep_part(struct driver *d, uint32_t partition, uint32_t executor,
-                     struct glint_slice name)
+/* "part-00007.attempt-3" is kept as "part-00007"; in each output the file has the same name. An
+ * error ends the job, so no output is published without the part of another. */
+static int keep_parts(struct driver *d, uint32_t partition, uint32_t executor,
+                      struct glint_slice name)
 {
     char part[256], wanted[32];
     const uint8_t *cut = name.size < sizeof part ? memmem(name.data, name.size, COMMIT_ATTEMPT_MARK,
@@ -96,7 +97,11 @@ static int keep_part(struct driver *d, uint32_t partition, uint32_t executor,
         !text_format(wanted, sizeof wanted, "part-%05u", partition) ||
         strncmp(part, wanted, strlen(wanted)) != 0)
         return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL, "a task named a wrong part");
-    return commit_keep(d->active->commit, name, part, d->members[executor].name, driver_error(d));
+    const struct active *a = d->active;
+    int r = 0;
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
+        r = commit_keep(a->commits[i], name, part, d->members[executor].name, driver_error(d));
+    return r;
 }
 
 static int check_bad_rows(struct driver *d)
@@ -130,7 +135,7 @@ static int take_result(struct driver *d, uint32_t task)
     assert(a->held_bytes >= body.size);
     a->held_bytes -= body.size;
     int r = a->action->internal ? 0 : count(d, &result->counters);
-    if (r == 0 && a->commit != NULL) r = keep_part(d, partition, result->executor, body);
+    if (r == 0 && a->commit_count > 0) r = keep_parts(d, partition, result->executor, body);
     if (r == 0 && a->action->on_result != NULL)
         r = a->answer = a->action->on_result(a->action->arg, partition, body);
     buffer_fini(&result->body);

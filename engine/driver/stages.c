@@ -102,8 +102,9 @@ static int plan_encode(struct driver *d, uint32_t number)
     struct active *a = d->active;
     struct active_stage *stage = &a->stages[number];
     struct stage_plan plan;
-    int r = stage_from_plan(&plan, stage->wide != NULL ? NULL : a->action, stage->wide,
-                            a->commit != NULL ? a->commit->attempts : NULL);
+    int r = stage_from_plan(&plan, stage->wide != NULL ? NULL : a->action, stage->wide);
+    for (uint32_t i = 0; i < a->commit_count && stage->wide == NULL && r == 0; i++)
+        r = stage_add_output(&plan, a->commits[i]->attempts, driver_error(d));
     if (r == 0) {
         plan_stage_name(&plan, stage->name, sizeof stage->name);
         plan_stage_functions(&plan, stage->functions, sizeof stage->functions);

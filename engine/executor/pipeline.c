@@ -95,7 +95,8 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
                         .args = node->args,
                         .params = node->params,
                         .out = node->shape,
-                        .output = p->input->stage->output};
+                        .outputs = p->input->stage->outputs,
+                        .output_count = p->input->stage->output_count};
     if (node->parents[0] != STAGE_NO_PARENT) {
         const struct stage_node *parent = &p->input->stage->nodes[node->parents[0]];
         o.in = parent->shape;

@@ -221,7 +221,7 @@ int action_run(const struct action *action)
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);
     if (context_failed(rdd->g)) return rdd->g->error.code;
-    if (action->output != NULL && remember_output(rdd->g, action->output) != 0)
-        return rdd->g->error.code;
+    for (uint32_t i = 0; i < action->output_count; i++)
+        if (remember_output(rdd->g, action->outputs[i]) != 0) return rdd->g->error.code;
     return rdd->g->runner->run(rdd->g->runner, action);
 }

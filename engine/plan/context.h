@@ -103,7 +103,9 @@ struct action {
     /* Which partitions, in which order; NULL: all. */
     const uint32_t *partitions;
     uint32_t partition_count;
-    const char *output; /* a folder to publish when the job ends; NULL: none */
+    /* Directories to publish when the job ends; at most ACTION_OUTPUTS_MAX. */
+    const char *const *outputs;
+    uint32_t output_count;
     bool internal;      /* sampling: its counters add nothing */
     /* In order of the partitions. Non-zero ends the action, without an error of its own. */
     int (*on_result)(void *arg, uint32_t partition, struct glint_slice result);

@@ -27,7 +27,9 @@ struct op_open {
     struct glint_slice params;             /* of the operator: what its driver half packed */
     struct glint_shape in, out;
     bool grouped;       /* the input is grouped by key */
-    const char *output; /* actions that save: the folder to write attempt files into */
+    /* Actions that save: the directories to write attempt files into, one per output. */
+    const char *const *outputs;
+    uint32_t output_count;
 };
 
 struct op {

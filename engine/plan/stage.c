@@ -95,8 +95,7 @@ int stage_prepare(struct glint_rdd *rdd)
     return r;
 }
 
-int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide,
-                    const char *output)
+int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide)
 {
     memset(s, 0, sizeof *s);
     struct glint_rdd *top = action != NULL ? action->rdd : wide;
@@ -131,10 +130,20 @@ int stage_from_plan(struct stage_plan *s, const struct action *action, struct gl
                                 .parents = {s->node_count - 1, STAGE_NO_PARENT}};
         s->node_count++;
     }
-    if (output != NULL && strlen(output) >= sizeof s->output)
-        return error_set(&top->g->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
-                         "the output's path is too long: %s", output);
-    if (output != NULL) memcpy(s->output, output, strlen(output) + 1);
+    return 0;
+}
+
+int stage_add_output(struct stage_plan *s, const char *path, struct glint_error *error)
+{
+    const size_t size = strlen(path) + 1;
+    assert(s->output_count < ACTION_OUTPUTS_MAX);
+    if (size > OUTPUT_PATH_BYTES_MAX)
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the output's path is too long: %s", path);
+    char *copy = arena_alloc(&s->memory, size);
+    if (copy == NULL) return error_no_memory(error);
+    memcpy(copy, path, size);
+    s->outputs[s->output_count++] = copy;
     return 0;
 }
 

@@ -28,14 +28,17 @@ struct stage_node {
 struct stage_plan {
     uint32_t node_count;
     struct stage_node *nodes;
-    char output[1024]; /* folder for attempt files; "" */
+    /* The directories for attempt files, one per output: the stage of an action that saves. */
+    const char *outputs[ACTION_OUTPUTS_MAX];
+    uint32_t output_count;
     struct arena memory;
 };
 
-/* The stage that ends in `action`, or in the map half of `wide` (one of them is NULL). `output` may
- * be NULL. Nodes borrow from the RDDs. 0, or the context's code. */
-int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide,
-                    const char *output);
+/* The stage that ends in `action`, or in the map half of `wide` (one of them is NULL). Nodes borrow
+ * from the RDDs. 0, or the context's code. */
+int stage_from_plan(struct stage_plan *s, const struct action *action, struct glint_rdd *wide);
+/* Adds a directory for attempt files, which is copied. 0, or a code. */
+int stage_add_output(struct stage_plan *s, const char *path, struct glint_error *error);
 void stage_fini(struct stage_plan *s);
 /* How many tasks it has: the partitions that a task may be about. */
 uint32_t stage_tasks(const struct stage_plan *s);

@@ -1,4 +1,5 @@
-/* A stage as bytes: [output, [node ...]], a node is an array of the fields of node_pack, in order.
+/* A stage as bytes: [[output ...], [node ...]], a node is an array of the fields of node_pack, in
+ * order.
  *
  * What is decoded comes from a peer: each field is checked when it is read, and the nodes for what
  * running them relies on, so that behind stage_decode a stage is as good as one of our own. */
@@ -42,7 +43,8 @@ int stage_encode(const struct stage_plan *s, struct buffer *out, struct glint_er
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2);
-    pack_text(&p, s->output);
+    pack_array(&p, s->output_count);
+    for (uint32_t i = 0; i < s->output_count; i++) pack_text(&p, s->outputs[i]);
     pack_array(&p, s->node_count);
     for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
     if (p.failed) {
@@ -163,20 +165,36 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
     return r;
 }
 
+static int outputs_unpack(struct stage_plan *s, struct unpacker *outputs, struct glint_error *error)
+{
+    int r = 0;
+    char path[OUTPUT_PATH_BYTES_MAX];
+    if (outputs->count > ACTION_OUTPUTS_MAX) outputs->failed = true;
+    while (r == 0 && !outputs->failed && outputs->next < outputs->count) {
+        unpack_text(outputs, path, sizeof path);
+        if (path[0] == '\0')
+            outputs->failed = true;
+        else
+            r = stage_add_output(s, path, error);
+    }
+    return r;
+}
+
 int stage_decode(struct stage_plan *s, struct glint_slice bytes,
                  const struct glint_config *registry, struct glint_error *error)
 {
     memset(s, 0, sizeof *s);
-    struct unpacker u, nodes = {.failed = true};
+    struct unpacker u, outputs = {.failed = true}, nodes = {.failed = true};
     int r = 0;
     if (unpacker_init(&u, bytes)) {
-        unpack_text(&u, s->output, sizeof s->output);
+        outputs = unpack_array(&u);
         nodes = unpack_array(&u);
+        r = outputs_unpack(s, &outputs, error);
     }
-    if (!unpack_done(&u) || nodes.count < 1 || nodes.count > PLAN_NODES_MAX + 1)
+    if (r == 0 && (!unpack_done(&u) || !unpack_done(&outputs) || nodes.count < 1 ||
+                   nodes.count > PLAN_NODES_MAX + 1))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage does not parse");
-    else
-        r = nodes_unpack(s, &nodes, registry, error);
+    if (r == 0) r = nodes_unpack(s, &nodes, registry, error);
     unpacker_fini(&u);
     if (r != 0) stage_fini(s);
     return r;

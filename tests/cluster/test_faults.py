@@ -263,6 +263,33 @@ class InTheOutput(FaultTest):
         self.serves_the_next()
 
 
+class InSeveralOutputs(FaultTest):
+    """Two outputs that are written in one pass."""
+
+    def words(self, out):
+        return "split-dataset", "--no-header", "--split-size", self.split, self.ratings(self.rows), out, out + "-2"
+
+    def killed_at(self, number):
+        """An executor dies as it makes its file of that number; the first two are those of its first task."""
+        hook = self.hook("change", "part-", number, "kill")
+        self.executor("e1", hooks=[hook])
+        self.executor("e2")
+        job = self.begin()
+        self.ends_well(job)
+        self.assertTrue(hook.hit)
+        self.assertGreater(self.retries(), 0)
+        self.assertEqual(self.read_output("out-2"), self.read_output("expected-2"))
+        for name in ("out", "out-2"):
+            self.assertEqual(sorted(os.listdir(os.path.join(self.folder, name))),
+                             ["_SUCCESS", *(f"part-{i:05}" for i in range(self.maps))])
+
+    def test_an_executor_is_killed_before_it_writes(self):
+        self.killed_at(1)
+
+    def test_an_executor_is_killed_between_its_two_files(self):
+        self.killed_at(2)
+
+
 class All(FaultTest):
     def test_none_is_left(self):
         self.write_cluster(start="1s")

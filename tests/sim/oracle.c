@@ -303,7 +303,7 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
         sh->there[m->task] = true;
         sh->version++;
         s->counts.outputs++;
-    } else if (a->commit != NULL) {
+    } else if (a->commit_count > 0) {
         const char *begin = (const char *)m->body.data;
         char name[256];
         snprintf(name, sizeof name, "%u/%.*s", a->number, (int)m->body.size, begin);
@@ -391,7 +391,7 @@ void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
     oracle_reach_lost(s, e);
 }
 
-void oracle_kept(struct sim *s, const char *from, const char *to)
+void oracle_kept(struct sim *s, int dir, const char *from, const char *to)
 {
     struct oracle *o = s->oracle;
     const struct active *a = s->driver->active;
@@ -403,6 +403,10 @@ void oracle_kept(struct sim *s, const char *from, const char *to)
     for (uint32_t i = 0; i < o->accepted_count; i++)
         known = known || strcmp(o->accepted[i], full) == 0;
     if (!known) sim_fail(s, "%s becomes a part, and was not the first", full);
-    snprintf(part, sizeof part, "%s/%s", a->commit->hidden, to);
+    const struct commit *c = NULL;
+    for (uint32_t i = 0; i < a->commit_count; i++)
+        if (a->commits[i]->lock.dir == dir) c = a->commits[i];
+    if (c == NULL) sim_fail(s, "%s becomes a part of no output of the action", to);
+    snprintf(part, sizeof part, "%s/%s", c != NULL ? c->hidden : "", to);
     remember(s, o->parts, &o->part_count, part, strlen(part));
 }

@@ -303,8 +303,8 @@ void oracle_destroy(struct sim *s);
 void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m);
 void oracle_heard(struct sim *s, const struct sim_executor *e, const struct message *m);
 void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss);
-/* An attempt's file becomes a part. */
-void oracle_kept(struct sim *s, const char *from, const char *to);
+/* An attempt's file becomes a part; both paths are relative to `dir`. */
+void oracle_kept(struct sim *s, int dir, const char *from, const char *to);
 
 /* judge.c */
 /* How the job ended: is that what its faults lead to? */

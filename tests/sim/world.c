@@ -169,7 +169,7 @@ static int env_rename(struct env *env, int from_dir, const char *from, int to_di
                       enum env_rename_mode mode)
 {
     int r = env_real()->rename(env_real(), from_dir, from, to_dir, to, mode);
-    if (r == 0 && own(env)->driver) oracle_kept(own(env)->sim, from, to);
+    if (r == 0 && own(env)->driver) oracle_kept(own(env)->sim, from_dir, from, to);
     return r;
 }
 

@@ -152,10 +152,12 @@ static void log_all(struct event_log *log)
     event_log_job(log, &job);
     struct event_executor executor = {.executor = 3, .name = "e1", .host = "h", .slots = 2};
     event_log_executor(log, &executor);
-    event_log_action(log, &(struct event_action){.name = "saveAsTextFile",
-                                                 .output = "out",
-                                                 .skipped = parents,
-                                                 .skipped_count = 1});
+    event_log_action(log,
+                     &(struct event_action){.name = "saveAsTextFile",
+                                            .outputs = (const char *const[]){"out", "and more"},
+                                            .output_count = 2,
+                                            .skipped = parents,
+                                            .skipped_count = 1});
     struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2};
     event_log_stage(log, &stage);
     log_task(log, 7);

@@ -281,32 +281,60 @@ Test(promises, silence_of_one_concerns_no_other)
 /* ---- Commit */
 
 static char folder[] = "/tmp/glint-promises-XXXXXX";
-static char path[64];
+static char path[64], second[64]; /* outputs */
 
 static void begin(void)
 {
     cr_assert_not_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/out", folder);
+    snprintf(second, sizeof second, "%s/second", folder);
 }
 
 static void end(void)
 {
     env_remove_tree(env_real(), ENV_CWD, path, 2);
+    env_remove_tree(env_real(), ENV_CWD, second, 2);
     cr_expect_eq(rmdir(folder), 0, "something is left");
 }
 
 TestSuite(promises_commit, .init = begin, .fini = end);
 
-/* As an attempt does; answers the file's bare name. */
+/* As an attempt does, in each output; stores the files' bare name. */
 static void write_attempt(struct world *w, const struct task *t, char *name, size_t capacity)
 {
+    const struct active *a = w->driver->active;
     char full[PATH_MAX + 64];
     snprintf(name, capacity, "part-%05u.attempt-%u", t->partition, t->attempt);
-    snprintf(full, sizeof full, "%s/%s", w->driver->active->commit->attempts, name);
-    FILE *file = fopen(full, "w");
-    cr_assert_not_null(file);
-    fprintf(file, "%u\n", t->attempt);
-    fclose(file);
+    for (uint32_t i = 0; i < a->commit_count; i++) {
+        snprintf(full, sizeof full, "%s/%s", a->commits[i]->attempts, name);
+        FILE *file = fopen(full, "w");
+        cr_assert_not_null(file);
+        fprintf(file, "%u\n", t->attempt);
+        fclose(file);
+    }
+}
+
+static int save_both(struct glint_rdd *rdd)
+{
+    const char *const outputs[] = {path, second};
+    const struct action a = {.op = registry_op(&rdd->g->config, "saveAsTextFiles"),
+                             .rdd = rdd,
+                             .outputs = outputs,
+                             .output_count = 2};
+    return action_run(&a);
+}
+
+static void expect_parts_of_attempt(const char *output, const char *attempt)
+{
+    char part[128], line[8] = "";
+    for (int i = 0; i < 2; i++) {
+        snprintf(part, sizeof part, "%s/part-%05d", output, i);
+        FILE *file = fopen(part, "r");
+        cr_assert_not_null(file, "%s", part);
+        cr_expect_not_null(fgets(line, sizeof line, file));
+        cr_expect_str_eq(line, attempt);
+        fclose(file);
+    }
 }
 
 /* The first attempt is whole, fails all the same, and says at last that it is done. */
@@ -328,19 +356,45 @@ static void fail_and_come_late(struct world *w, const struct task *t)
 Test(promises_commit, one_attempt_is_kept)
 {
     struct world w;
-    char part[128], line[8] = "";
     world_open(&w, fail_and_come_late);
     cr_expect_eq(act(local_numbers(w.g, 10, 2), path), 0);
     cr_expect_eq(glint_finish(w.g), 0, "%s", glint_error(w.g)->cause);
     cr_expect_eq(glint_counter_value(w.g, "sum"), 2);
-    for (int i = 0; i < 2; i++) {
-        snprintf(part, sizeof part, "%s/part-%05d", path, i);
-        FILE *file = fopen(part, "r");
-        cr_assert_not_null(file, "%s", part);
-        cr_expect_not_null(fgets(line, sizeof line, file));
-        cr_expect_str_eq(line, "1\n");
-        fclose(file);
-    }
+    expect_parts_of_attempt(path, "1\n");
+    world_close(&w);
+}
+
+Test(promises_commit, one_attempt_is_kept_in_all_outputs)
+{
+    struct world w;
+    world_open(&w, fail_and_come_late);
+    cr_expect_eq(save_both(local_numbers(w.g, 10, 2)), 0);
+    cr_expect(access(path, F_OK) != 0 && access(second, F_OK) != 0);
+    cr_expect_eq(glint_finish(w.g), 0, "%s", glint_error(w.g)->cause);
+    cr_expect_eq(glint_counter_value(w.g, "sum"), 2);
+    expect_parts_of_attempt(path, "1\n");
+    expect_parts_of_attempt(second, "1\n");
+    world_close(&w);
+}
+
+/* The last task's file is missing in the second output only. */
+static void lose_a_part(struct world *w, const struct task *t)
+{
+    char name[64], full[PATH_MAX + 64];
+    write_attempt(w, t, name, sizeof name);
+    snprintf(full, sizeof full, "%s/%s", w->driver->active->commits[1]->attempts, name);
+    if (t->partition == 1) cr_assert_eq(unlink(full), 0);
+    done(w, t, name, 1);
+}
+
+Test(promises_commit, a_part_missing_in_one_output_ends_the_job)
+{
+    struct world w;
+    world_open(&w, lose_a_part);
+    cr_expect_eq(save_both(local_numbers(w.g, 10, 2)), GLINT_E_PATH_NOT_SHARED);
+    cr_expect_not_null(strstr(glint_error(w.g)->cause, second));
+    cr_expect_eq(glint_finish(w.g), GLINT_E_PATH_NOT_SHARED);
+    cr_expect(access(path, F_OK) != 0 && access(second, F_OK) != 0);
     world_close(&w);
 }
 

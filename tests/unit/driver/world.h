@@ -167,7 +167,8 @@ static int act(struct glint_rdd *rdd, const char *output)
     const char *name = output != NULL ? "saveAsTextFile" : "count";
     struct action a = {.op = registry_op(&rdd->g->config, name),
                        .rdd = rdd,
-                       .output = output,
+                       .outputs = &output,
+                       .output_count = output != NULL,
                        .on_result = output != NULL ? NULL : on_result};
     cr_assert_not_null(a.op);
     return action_run(&a);

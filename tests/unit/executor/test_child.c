@@ -217,7 +217,7 @@ static void send_tasks(const char *function, unsigned tasks)
     struct glint_rdd *wide = parts->shuffle != NULL ? parts->shuffle : parts;
     struct stage_plan plan;
     struct message stage = {.type = MSG_STAGE, .stage = STAGE};
-    cr_assert_eq(stage_from_plan(&plan, NULL, wide, NULL), 0);
+    cr_assert_eq(stage_from_plan(&plan, NULL, wide), 0);
     cr_assert_eq(stage_encode(&plan, &stage.body, &error), 0);
     stage_fini(&plan);
     send_message(&stage);

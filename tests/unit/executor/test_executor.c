@@ -129,7 +129,7 @@ static void send_stage(uint32_t stage, const struct action *action, struct glint
 {
     struct stage_plan s;
     struct message like = {.stage = stage};
-    cr_assert_eq(stage_from_plan(&s, action, wide, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, action, wide), 0);
     cr_assert_eq(stage_encode(&s, &like.body, &error), 0);
     for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &like);
     buffer_fini(&like.body);

@@ -85,7 +85,7 @@ static int run_partition(struct world *w, const struct stage_plan *s, struct gli
 static void run_maps(struct world *w)
 {
     struct stage_plan s;
-    cr_assert_eq(stage_from_plan(&s, NULL, w->wide, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, NULL, w->wide), 0);
     for (uint32_t i = 0; i < MAPS; i++) {
         cr_assert_eq(run_partition(w, &s, w->wide->parents[0], i, &w->runs[i], NULL), 0);
         cr_expect_eq(w->runs[i].partitions, REDUCES);
@@ -103,7 +103,7 @@ Test(pipeline, a_shuffle_and_what_reads_it)
     open_world(&w);
     run_maps(&w);
     struct action action = {.op = &op_collect, .rdd = w.counts};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
     for (uint32_t i = 0; i < REDUCES; i++) {
         struct buffer result = {NULL, 0, 0};
         struct glint_record r;
@@ -131,7 +131,7 @@ Test(pipeline, partitions_and_splits_that_are_not_there)
     struct buffer result = {NULL, 0, 0};
     open_world(&w);
     struct action action = {.op = &op_collect, .rdd = w.pairs};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, MAPS, NULL, &result), GLINT_E_PROTOCOL);
     cr_expect_eq(run_partition(&w, &s, w.pairs, UINT32_MAX, NULL, &result), GLINT_E_PROTOCOL);
     static const char *const bad[] = {"", "\x90", "\xc0", "\x91\xc0", "\x91", "\x91\xc4\x01x\x90"};
@@ -155,7 +155,7 @@ Test(pipeline, a_cancelled_task_ends)
     open_world(&w);
     w.t.task.cancel_flag = &cancelled;
     struct action action = {.op = &op_collect, .rdd = w.pairs};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, 0, NULL, &result), GLINT_E_INTERRUPTED);
     buffer_fini(&result);
     stage_fini(&s);
@@ -167,7 +167,7 @@ Test(pipeline, no_memory_anywhere)
     struct world w;
     struct stage_plan s;
     open_world(&w);
-    cr_assert_eq(stage_from_plan(&s, NULL, w.wide, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, NULL, w.wide), 0);
     struct buffer splits;
     cr_assert_eq(stage_splits(w.g, w.pairs, 0, &splits), 0);
     int64_t live = -1;

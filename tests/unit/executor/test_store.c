@@ -56,7 +56,7 @@ static struct message *stage_message(uint32_t stage)
     cr_assert_not_null(g);
     struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 10, 2), FN_MAP, NULL));
     cr_assert(counts->op->kind == OP_WIDE && rdd_partitions(counts) > 0);
-    cr_assert_eq(stage_from_plan(&plan, NULL, counts, NULL), 0);
+    cr_assert_eq(stage_from_plan(&plan, NULL, counts), 0);
     cr_assert_eq(stage_encode(&plan, &m->body, &error), 0);
     stage_fini(&plan);
     glint_finish(g);

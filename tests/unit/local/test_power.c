@@ -44,6 +44,7 @@ static struct {
     struct node nodes[NODES_MAX];
     struct story outputs[OUTPUTS];
     bool watching;
+    bool in_one_pass;        /* one action saves both */
     unsigned syncs, skipped; /* skipped: this one does nothing; 0: none */
 } disk;
 
@@ -275,8 +276,15 @@ static void run(uint32_t slots, int64_t rows, bool no_sync)
     struct glint *g = glint_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     struct glint_rdd *pairs = glint_map(local_numbers(g, (uint64_t)rows, 3), FN_MAP, NULL);
-    glint_save_as_text_file(pairs, disk.outputs[0].path);
-    glint_save_as_msgpack_file(local_counts(pairs), disk.outputs[1].path);
+    const char *const paths[] = {disk.outputs[0].path, disk.outputs[1].path};
+    const double weights[] = {1, 1};
+    if (disk.in_one_pass) {
+        struct glint_rdd *numbers = local_numbers(g, (uint64_t)rows, 3);
+        glint_save_as_text_files(glint_key_by_random_split(numbers, weights, 2, 1), paths, 2);
+    } else {
+        glint_save_as_text_file(pairs, paths[0]);
+        glint_save_as_msgpack_file(local_counts(pairs), paths[1]);
+    }
     cr_expect_eq(glint_finish(g), 0, "%s", glint_error(g)->cause);
     glint_destroy(g);
 }
@@ -346,15 +354,35 @@ Test(power, outputs_survive_its_loss)
     }
 }
 
+Test(power, outputs_of_one_pass_survive_its_loss)
+{
+    disk.in_one_pass = true;
+    for (uint32_t slots = 1; slots <= 2; slots++) {
+        cr_expect(survives(slots, true, 0, false), "%u slots, new outputs", slots);
+        cr_expect(survives(slots, false, 0, false), "%u slots, outputs that are replaced", slots);
+    }
+}
+
 /* Not one of the waits may be left out, but that for the hidden folder, whose names are in the
  * folder above by the time that it matters. */
-Test(power, each_wait_is_needed)
+static void expect_each_wait_needed(void)
 {
     cr_assert(survives(1, false, 0, false));
     unsigned syncs = disk.syncs, needless = 0;
     cr_assert_eq(syncs, 6 + 2 * 4, "%u", syncs); /* 3 parts each; _SUCCESS and three folders */
     for (unsigned n = 1; n <= syncs; n++) needless += survives(1, false, n, false);
     cr_expect_eq(needless, OUTPUTS, "%u", needless);
+}
+
+Test(power, each_wait_is_needed)
+{
+    expect_each_wait_needed();
+}
+
+Test(power, each_wait_is_needed_in_one_pass)
+{
+    disk.in_one_pass = true;
+    expect_each_wait_needed();
 }
 
 Test(power, without_sync_nothing_is_promised)

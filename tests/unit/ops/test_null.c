@@ -32,6 +32,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("union", glint_union(NULL, NULL))                                                            \
     X("union", glint_union(some, NULL))                                                            \
     X("union", glint_union(NULL, some))                                                            \
+    X("keyByRandomSplit", glint_key_by_random_split(NULL, (double[]){1, 2}, 2, 0))                 \
     X("sample", glint_sample(NULL, 1, 0))                                                          \
     X("reduceByKey", glint_reduce_by_key(NULL, "red.sum", NULL))                                   \
     X("foldByKey", glint_fold_by_key(NULL, value, "red.sum", NULL))                                \
@@ -85,6 +86,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("take", glint_is_empty(NULL, &(bool){true}))                                                 \
     X("foreach", glint_foreach(NULL, "red.sum", NULL))                                             \
     X("saveAsTextFile", glint_save_as_text_file(NULL, "out"))                                      \
+    X("saveAsTextFiles", glint_save_as_text_files(NULL, &(const char *){"out"}, 1))                \
     X("saveAsTextFile(gzip)", glint_save_as_gzip_text_file(NULL, "out"))                           \
     X("saveAsMsgpackFile", glint_save_as_msgpack_file(NULL, "out"))
 

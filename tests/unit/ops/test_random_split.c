@@ -35,6 +35,12 @@ static struct glint_rdd *make_child(struct glint *g, void *arg)
     return out[p->child];
 }
 
+static struct glint_rdd *make_keyed(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_key_by_random_split(make_parent(g, p), p->weights, p->count, p->seed);
+}
+
 static struct glint_rdd *make_sample(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
@@ -95,24 +101,61 @@ static struct table table_make(struct glint_shape shape, uint64_t count)
     return t;
 }
 
+static const struct plan splits[] = {{.weights = {0.6, 0.4}, .count = 2, .seed = 42},
+                                     {.weights = {3}, .count = 1, .seed = 0},
+                                     {.weights = {0, 5, 0, 3, 2, 0}, .count = 6, .seed = 7},
+                                     {.weights = {1, 1, 1}, .count = 3, .seed = UINT64_MAX},
+                                     {.weights = {1e-300, 1e300}, .count = 2, .seed = 1}};
+
 Test(random_split, every_row_is_in_one_child)
 {
     static const struct glint_shape shapes[] = {
         {GLINT_I64, GLINT_TEXT}, {GLINT_TEXT, GLINT_F64}, {GLINT_NONE, GLINT_TEXT}};
-    static const struct plan plans[] = {{.weights = {0.6, 0.4}, .count = 2, .seed = 42},
-                                        {.weights = {3}, .count = 1, .seed = 0},
-                                        {.weights = {0, 5, 0, 3, 2, 0}, .count = 6, .seed = 7},
-                                        {.weights = {1, 1, 1}, .count = 3, .seed = UINT64_MAX},
-                                        {.weights = {1e-300, 1e300}, .count = 2, .seed = 1}};
     for (int s = 0; s < 3; s++) {
         struct table t = table_make(shapes[s], 20000);
         for (int i = 0; i < 5; i++)
             for (uint32_t partitions = 1; partitions <= 7; partitions += 3) {
-                struct plan p = plans[i];
+                struct plan p = splits[i];
                 p.table = &t;
                 p.partitions = partitions;
                 expect_children(&p);
             }
+        table_free(&t);
+    }
+}
+
+/* keyByRandomSplit of a parallelized table: the child that randomSplit puts each row in. */
+static void expect_numbers(struct plan *p)
+{
+    double sum = 0;
+    const uint64_t count = p->table->count;
+    struct table expected = {.shape = {GLINT_I64, p->table->shape.value}};
+    for (uint32_t c = 0; c < p->count; c++) sum += p->weights[c];
+    for (uint32_t part = 0; part < p->partitions; part++) {
+        const uint64_t first = count * part / p->partitions;
+        for (uint64_t i = first; i < count * (part + 1) / p->partitions; i++) {
+            const double share = lot(p->seed, part, i - first);
+            double before = p->weights[0];
+            int64_t child = 0;
+            while (share >= before / sum) before += p->weights[++child];
+            table_add(&expected, number(child), p->table->rows[i].value);
+        }
+    }
+    plan_expect(make_keyed, p, NULL, &expected);
+    table_free(&expected);
+}
+
+Test(random_split, the_number_of_each_rows_child)
+{
+    static const enum glint_type types[] = {GLINT_TEXT, GLINT_F64};
+    for (int s = 0; s < 2; s++) {
+        struct table t = table_make((struct glint_shape){GLINT_NONE, types[s]}, 20000);
+        for (int i = 0; i < 5; i++) {
+            struct plan p = splits[i];
+            p.table = &t;
+            p.partitions = 1 + 3 * (uint32_t)s;
+            expect_numbers(&p);
+        }
         table_free(&t);
     }
 }
@@ -233,7 +276,12 @@ Test(random_split, misuse)
         struct plan p = bad[i];
         p.table = &t;
         plan_expect_error(make_child, &p, NULL, GLINT_E_BAD_VALUE, "randomSplit");
+        plan_expect_error(make_keyed, &p, NULL, GLINT_E_BAD_VALUE, "keyByRandomSplit");
     }
+    struct table pairs = table_make((struct glint_shape){GLINT_I64, GLINT_TEXT}, 3);
+    struct plan of_pairs = {.table = &pairs, .weights = {1, 1}, .count = 2};
+    plan_expect_error(make_keyed, &of_pairs, NULL, GLINT_E_PLAN_TYPE, "no pairs");
+    table_free(&pairs);
     for (int i = 0; i < 3; i++) {
         struct plan p = {.table = &t, .weights = {fractions[i]}};
         plan_expect_error(make_sample, &p, NULL, GLINT_E_BAD_VALUE, "sample");

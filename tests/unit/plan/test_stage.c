@@ -56,7 +56,8 @@ static struct plan make_plan(void)
 static void expect_same(const struct stage_plan *a, const struct stage_plan *b)
 {
     cr_assert_eq(a->node_count, b->node_count);
-    cr_expect_str_eq(a->output, b->output);
+    cr_assert_eq(a->output_count, b->output_count);
+    for (uint32_t i = 0; i < a->output_count; i++) cr_expect_str_eq(a->outputs[i], b->outputs[i]);
     for (uint32_t i = 0; i < a->node_count; i++) {
         const struct stage_node *x = &a->nodes[i], *y = &b->nodes[i];
         cr_expect(x->rdd == y->rdd && x->op == y->op && x->fn == y->fn);
@@ -101,7 +102,7 @@ Test(stage, of_a_shuffle_and_of_the_action_behind_it)
 {
     struct plan p = make_plan();
     struct stage_plan s;
-    cr_assert_eq(stage_from_plan(&s, NULL, p.wide, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, NULL, p.wide), 0);
     cr_assert_eq(s.node_count, 5);
     cr_expect(s.nodes[0].op == &op_src && s.nodes[4].op == &op_wid);
     cr_expect(s.nodes[2].parents[0] == 1 && s.nodes[2].parents[1] == 0);
@@ -110,7 +111,11 @@ Test(stage, of_a_shuffle_and_of_the_action_behind_it)
     stage_fini(&s);
 
     struct action action = {.op = &op_act, .rdd = p.last};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, "some/folder"), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
+    for (uint32_t i = 0; i < ACTION_OUTPUTS_MAX; i++) {
+        there_and_back(&s);
+        cr_assert_eq(stage_add_output(&s, "some/directory", &error), 0);
+    }
     cr_assert_eq(s.node_count, 3); /* the shuffle is a source here */
     cr_expect(s.nodes[0].op == &op_wid && s.nodes[0].parents[0] == STAGE_NO_PARENT);
     cr_expect_eq(s.nodes[0].rdd, p.wide->id);
@@ -119,7 +124,7 @@ Test(stage, of_a_shuffle_and_of_the_action_behind_it)
     stage_fini(&s);
 
     action.rdd = p.wide; /* nothing between the shuffle and the action */
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
     cr_expect_eq(s.node_count, 2);
     there_and_back(&s);
     stage_fini(&s);
@@ -153,7 +158,12 @@ Test(stage, an_output_that_is_too_long)
     path[sizeof path - 1] = '\0';
     struct stage_plan s;
     struct action action = {.op = &op_act, .rdd = p.last};
-    cr_expect_eq(stage_from_plan(&s, &action, NULL, path), GLINT_E_OUTPUT_CREATE);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
+    cr_expect_eq(stage_add_output(&s, path, &error), GLINT_E_OUTPUT_CREATE);
+    path[OUTPUT_PATH_BYTES_MAX - 1] = '\0';
+    error.code = GLINT_OK;
+    cr_expect_eq(stage_add_output(&s, path, &error), 0);
+    there_and_back(&s);
     stage_fini(&s);
 }
 
@@ -217,7 +227,9 @@ Test(stage, damaged_bytes_are_refused_or_run)
 {
     struct plan p = make_plan();
     struct stage_plan s;
-    cr_assert_eq(stage_from_plan(&s, NULL, p.wide, "out"), 0);
+    cr_assert_eq(stage_from_plan(&s, NULL, p.wide), 0);
+    cr_assert_eq(stage_add_output(&s, "out", &error), 0);
+    cr_assert_eq(stage_add_output(&s, "out2", &error), 0);
     struct buffer good = encode(&s);
     uint8_t *bad = mem_alloc(good.size + 1);
     for (uint64_t size = 0; size < good.size; size++) {
@@ -247,7 +259,7 @@ Test(stage, nodes_that_do_not_fit_their_place)
     struct plan p = make_plan();
     for (int change = 0; change < 11; change++) {
         struct stage_plan s, back;
-        cr_assert_eq(stage_from_plan(&s, NULL, p.wide, NULL), 0);
+        cr_assert_eq(stage_from_plan(&s, NULL, p.wide), 0);
         struct stage_node *n = s.nodes; /* src, nar, uni, coa, wid */
         switch (change) {
         case 0: n[0].op = &op_nar; break;                 /* narrow without a parent */
@@ -281,7 +293,7 @@ Test(stage, functions_that_do_not_fit_their_operator)
                                             GLINT_E_PLAN_TYPE};
     for (int change = 0; change < 5; change++) {
         struct stage_plan s, back;
-        cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+        cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
         struct stage_node *n = &s.nodes[s.node_count - 2]; /* wid, fun, act */
         cr_assert(n->op == &op_fun && n->fn != NULL);
         switch (change) {
@@ -307,7 +319,7 @@ Test(stage, names_that_are_not_registered)
     static const struct op *const no_ops[] = {NULL};
     static const struct glint_module *const no_modules[] = {NULL};
     struct action action = {.op = &op_act, .rdd = p.last};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL, NULL), 0);
+    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
     struct buffer bytes = encode(&s);
     struct glint_config other = plan_config;
     other.modules = no_modules;
@@ -327,7 +339,7 @@ Test(stage, no_memory_anywhere)
         struct buffer bytes = {NULL, 0, 0}, splits = {NULL, 0, 0};
         error.code = g.error.code = GLINT_OK;
         mem_fail_at(n, false);
-        int r = stage_from_plan(&s, NULL, p.wide, NULL);
+        int r = stage_from_plan(&s, NULL, p.wide);
         if (r == 0) r = stage_encode(&s, &bytes, &error);
         if (r == 0) r = stage_decode(&back, whole(&bytes), &plan_config, &error);
         if (r == 0) stage_fini(&back);

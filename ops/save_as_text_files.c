@@ -1,0 +1,135 @@
+/* saveAsTextFiles: several outputs in one pass over the records. A record's key is the number of
+ * its output and its value the line. The rows of a batch are first sorted by output, by number
+ * alone, so each output is written in batches, as by saveAsTextFile. The task writes one attempt
+ * file per output, all of one name, which is its result: the driver keeps all of them or none. */
+#include "ops/compact.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+
+struct text_files {
+    struct glint_task *task;
+    uint32_t count, opened;
+    struct save *outputs;
+    struct compact_column lines;
+    uint32_t first[ACTION_OUTPUTS_MAX + 1]; /* in `rows`: where the rows of each output begin */
+    uint16_t rows[BATCH_ROWS_MAX];
+};
+
+static int files_open(void *state, const struct op_open *o)
+{
+    struct text_files *s = state;
+    int r = 0;
+    s->task = o->task;
+    s->count = o->output_count;
+    assert(s->count <= ACTION_OUTPUTS_MAX);
+    s->outputs = task_alloc(o->task, sizeof *s->outputs * (s->count + 1));
+    if (s->outputs == NULL) return o->task->error.code;
+    while (r == 0 && s->opened < s->count) {
+        struct save *output = &s->outputs[s->opened];
+        *output = (struct save){.task = o->task};
+        r = save_open(output, o, s->opened++, "");
+        output->shape.key = GLINT_NONE;
+    }
+    return r;
+}
+
+static bool refuse_number(struct text_files *s, int64_t number)
+{
+    error_set(&s->task->error, GLINT_E_FUNCTION_FAILED,
+              "the key of a record is the number of its output, from 0",
+              "saveAsTextFiles: a record for output %lld, and there are %u", (long long)number,
+              s->count);
+    return false;
+}
+
+/* Counting sort of the row numbers by output; within an output they ascend. */
+static bool sort_rows(struct text_files *s, const int64_t *numbers, uint32_t rows)
+{
+    uint32_t next[ACTION_OUTPUTS_MAX] = {0};
+    assert(rows <= BATCH_ROWS_MAX);
+    for (uint32_t row = 0; row < rows; row++) {
+        if ((uint64_t)numbers[row] >= s->count) return refuse_number(s, numbers[row]);
+        next[numbers[row]]++;
+    }
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->first[i] = first;
+        first += next[i];
+        next[i] = s->first[i];
+    }
+    s->first[s->count] = first;
+    for (uint32_t row = 0; row < rows; row++) s->rows[next[numbers[row]]++] = (uint16_t)row;
+    return true;
+}
+
+static enum flow files_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)out;
+    struct text_files *s = state;
+    assert(batch->key.type == GLINT_I64);
+    if (!sort_rows(s, batch->key.i64, batch->rows)) return FLOW_FAIL;
+    struct glint_batch lines = {.key = {.type = GLINT_NONE}, .origin = batch->origin};
+    for (uint32_t i = 0; i < s->count; i++) {
+        lines.rows = s->first[i + 1] - s->first[i];
+        if (lines.rows == 0) continue;
+        lines.value = compact_take(&s->lines, &batch->value, s->rows + s->first[i], lines.rows);
+        if (!save_text(&s->outputs[i], &lines)) return FLOW_FAIL;
+    }
+    return FLOW_MORE;
+}
+
+static enum flow files_finish(void *state, struct glint_emitter *out)
+{
+    (void)out;
+    struct text_files *s = state;
+    enum flow flow = FLOW_MORE;
+    for (uint32_t i = 0; i < s->count && flow == FLOW_MORE; i++) flow = save_finish(&s->outputs[i]);
+    return flow;
+}
+
+static int files_result(void *state, struct buffer *out)
+{
+    struct text_files *s = state;
+    return save_result(&s->outputs[0], out);
+}
+
+/* Files that are finished go too where one is not: an attempt that failed leaves nothing. */
+static void files_close(void *state)
+{
+    struct text_files *s = state;
+    bool finished = s->opened == s->count;
+    for (uint32_t i = 0; i < s->opened; i++) finished = finished && s->outputs[i].finished;
+    for (uint32_t i = 0; i < s->opened; i++) {
+        s->outputs[i].finished = finished;
+        save_close(&s->outputs[i]);
+    }
+}
+
+extern const struct op op_save_as_text_files;
+
+int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count)
+{
+    if (rdd == NULL) return rdd_missing("saveAsTextFiles");
+    struct glint_error *error = &rdd->g->error;
+    const char *hint = "this is a fault of the job's plan, not of its input";
+    if (rdd->shape.key != GLINT_I64)
+        return error_set(error, GLINT_E_PLAN_TYPE, hint,
+                         "saveAsTextFiles: the key is the number of the output, an i64");
+    if (count == 0 || count > ACTION_OUTPUTS_MAX)
+        return error_set(error, GLINT_E_PLAN_LIMIT, hint,
+                         "saveAsTextFiles: %u outputs, it takes 1 to %u", count,
+                         ACTION_OUTPUTS_MAX);
+    struct action a = {
+        .op = &op_save_as_text_files, .rdd = rdd, .outputs = paths, .output_count = count};
+    return action_run(&a);
+}
+
+const struct op op_save_as_text_files = {.name = "saveAsTextFiles",
+                                         .kind = OP_ACTION,
+                                         .state_size = sizeof(struct text_files),
+                                         .open = files_open,
+                                         .push = files_push,
+                                         .finish = files_finish,
+                                         .close = files_close,
+                                         .result = files_result};
