@@ -5,6 +5,7 @@ from what was measured.
 """
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from published import Figure, Missing, Published
 COLORS = ("#3366aa", "#cc5533", "#559944", "#8855aa", "#997700", "#338899", "#aa3377", "#666666")
 PAPER_COLOR = "#222222"  # of what a paper published, in every plot
 TEXT_PX = 15             # of all text in plots: that of the page
-PANEL = (520, 360)
+PANEL_PX = (368, 300)    # width: what a window of 400 leaves; height: without title and legend
+LINE_PX = 19             # of text, in title and legend
 
 
 class Failure(Exception):
@@ -118,14 +120,14 @@ class Record:
         self._add("table", columns, rows[:shown], len(rows), caption, os.path.relpath(path, self.out), why, fold)
         return path
 
-    def plot(self, name, script, caption, size=PANEL):
+    def plot(self, name, script, caption):
         """A figure of one panel."""
-        self.panels(name, [script], caption, size)
+        self.panels(name, [script], caption)
 
-    def panels(self, name, scripts, caption, size=PANEL):
+    def panels(self, name, scripts, caption):
         """A figure of SVGs by gnuplot, side by side where there is room: each script sets its axes and plots. Lines
         1, 2, ... have COLORS; the legend is above the data."""
-        paths = [self._draw(f"{name}-{i}" if len(scripts) > 1 else name, script, size)
+        paths = [self._draw(f"{name}-{i}" if len(scripts) > 1 else name, script)
                  for i, script in enumerate(scripts, 1)]
         self._add("plot", paths, caption)
 
@@ -133,18 +135,20 @@ class Record:
         """An SVG that is there already."""
         self._add("plot", [path], caption)
 
-    def _draw(self, name, script, size):
+    def _draw(self, name, script):
         path = os.path.join(self.out, self.current.name, f"{name}.svg")
         unique = f"{self.current.name}_{name}".replace("-", "_")  # of the ids inside the SVG
+        width, height = PANEL_PX
+        height += LINE_PX * len(re.findall(r"\btitle '", script))  # that of the plot, and of each entry of the legend
         styles = "\n".join(f"set linetype {i} lc rgb '{color}' lw 2 pt 7 ps 0.6"
                            for i, color in enumerate(COLORS, 1))
-        whole = (f"set terminal svg size {size[0]},{size[1]} fixed noenhanced font 'sans-serif,{TEXT_PX}' "
+        whole = (f"set terminal svg size {width},{height} fixed noenhanced font 'sans-serif,{TEXT_PX}' "
                  f"name '{unique}'\nset output {quoted(path)}\nset encoding utf8\n"
                  f"set datafile separator '\\t'\nset datafile commentschars ''\n{styles}\n"
                  f"set style line 10 lc rgb '{PAPER_COLOR}' lw 2 pt 4 ps 0.8 dt 2\n"
                  "set border 3 lc rgb '#555555'\nset tics nomirror\nset lmargin 10\nset rmargin 3\n"
                  "set grid lc rgb '#dddddd' lw 1 dt 1\nset pointintervalbox 0\n"
-                 "set key tmargin center horizontal samplen 2\n"
+                 "set key tmargin left vertical maxcols 1 Left reverse samplen 2\n"
                  f"{script}\n")
         done = subprocess.run(["gnuplot", "-"], input=whole, capture_output=True, text=True, check=False)
         if done.returncode != 0 or done.stderr.strip():

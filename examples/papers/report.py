@@ -11,7 +11,7 @@ from published import Figure
 
 # One size for all text but headings, also inside the plots (record.TEXT_PX).
 STYLE = """
-body { font: 15px/1.5 'DejaVu Sans', system-ui, sans-serif; max-width: 1080px; margin: 2rem auto; padding: 0 1rem;
+body { font: 15px/1.5 'DejaVu Sans', system-ui, sans-serif; max-width: 1120px; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff; overflow-wrap: break-word }
 h1 { font-size: 26px; line-height: 1.2 } h3 { font-size: 15px; margin: 1.2rem 0 0.2rem } p { margin: 0.3rem 0 0.8rem }
 h2 { font-size: 20px; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem }
@@ -22,7 +22,7 @@ th { border-bottom: 1px solid #888; vertical-align: bottom } td.word, th.word { 
 td.published, th.published { background: #f6f2e4 }
 .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: #fff; z-index: 1 }
 .claims td { white-space: normal; min-width: 9rem } .claims td:first-child { min-width: 3.2rem }
-.panels { display: flex; flex-wrap: wrap; gap: 0.5rem } .panels svg { max-width: 100%; height: auto }
+.panels { display: flex; flex-wrap: wrap; gap: 0.5rem; overflow-x: auto } .panels svg { flex: none }
 figure { margin: 1rem 0 } figcaption, .note { color: #555 } summary { cursor: pointer }
 code, pre { font-family: 'DejaVu Sans Mono', ui-monospace, monospace; font-size: 13.5px }
 pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto }

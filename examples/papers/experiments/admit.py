@@ -79,7 +79,7 @@ def run(lab):
              + ", ".join(f"'{path}' skip {1 + i * len(sizes)} every ::0::{len(sizes) - 1} using 0:10:xtic(1) with linespoints lt {i + 1} "
                          f"title '{scheme}', '' skip {1 + i * len(sizes)} every ::0::{len(sizes) - 1} using 0:11 with lines lt {i + 1} dt 3 "
                          f"title 'from its bits'" for i, scheme in enumerate(SCHEMES)),
-             "How many of the others are admitted, and what the bits of the filter predict.", size=(700, 380))
+             "How many of the others are admitted, and what the bits of the filter predict.")
     drawn = draws(lab, *sizes[1])
     own, spread = rows[:len(sizes)], rows[len(sizes):]
     last = own[-1]

@@ -36,7 +36,7 @@ def run(lab):
     lab.plot("rate", "set logscale y\nset yrange [1e-4:1]\nset format y '%g'\nset xlabel 'k'\nset ylabel 'false positive rate'\nplot "
              + ", ".join(f"'{path}' skip 1 using 1:(${2 + 2 * i} > 0 ? ${2 + 2 * i} : NaN) with points lt {i + 1} title 'm = {m:,}', "
                          f"'' skip 1 using 1:{3 + 2 * i} with lines lt {i + 1} notitle" for i, m in enumerate(BITS)),
-             "Points: measured. Lines: (1 - e^(-kn/m))^k, which the paper's figure 1 draws.", size=(700, 420))
+             "Points: measured. Lines: (1 - e^(-kn/m))^k, which the paper's figure 1 draws.")
     falls = all(by[a, k]["rate"] > by[b, k]["rate"] for k in HASHES for a, b in zip(BITS, BITS[1:])
                 if textbook(b, k) > 1e-3)
     rises = all(turns([textbook(m, k) for k in HASHES]) for m in BITS) and all(

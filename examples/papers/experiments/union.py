@@ -66,9 +66,9 @@ def run(lab):
     sizing(lab, n, raw, eight, ten)
     names = ", ".join(f"'{row[0]}, {row[5]:.0f} bits' {i}" for i, row in enumerate(rows))
     lab.plot("rates", "set style fill solid 0.8 border\nset boxwidth 0.22\nset yrange [0:*]\nset ylabel 'rate, %'\n"
-             f"set xrange [-0.6:3.6]\nset xtics nomirror ({names})\nset grid noxtics\n"
+             f"set xrange [-0.6:3.6]\nset xtics nomirror rotate by -40 ({names})\nset grid noxtics\n"
              f"plot '{path}' skip 1 using ($0-0.12):($8*100) with boxes lt 1 title 'measured', "
-             f"'{path}' skip 1 using ($0+0.12):({BASE}**$6*100) with boxes lt 2 title '0.6185^(m/n)'", "The rate, beside the chapter's formula.", size=(800, 360))
+             f"'{path}' skip 1 using ($0+0.12):({BASE}**$6*100) with boxes lt 2 title '0.6185^(m/n)'", "The rate, beside the chapter's formula.")
     lab.measured(f"""With 8 bits for each of {n:,} URLs the filter admits {100 * eight[7]:.2f} % of others, with 10 bits
         {100 * ten[7]:.2f} %. The chapter's own filter, 10 bits with k = 6, admits {100 * rows[0][7]:.2f} %: 7 would be the best k.
         It is made in {rows[0][13]:.2f} s from {rows[0][2]} splits, of {rows[0][13] * 1e9 / n:.0f} ns for each URL; with XXH3
