@@ -380,6 +380,23 @@ class Drivers(DoorTest):
         self.assertNotIn("lost", job.err)
         self.assert_well()
 
+    def test_that_no_daemon_has_admitted_get_no_child(self):
+        driver, (kind, payload) = self.admit(7)
+        self.assertEqual(kind, frames.ADMITTED)
+        admitted = frames.decode("ADMITTED", payload)
+        hello = {"role": frames.DRIVER, "node": "driver", "incarnation": os.urandom(16)}
+        other = self.visitor(admitted["port"])
+        other.send(frames.hello(self.build, **hello))
+        kind, payload = other.wait_frame(frames.REFUSE, frames.HELLO)
+        if kind == frames.HELLO:
+            _, payload = other.wait_frame(frames.REFUSE)
+        self.assertEqual(frames.unpack(payload)[0][:2], [-904, "e1 serves another driver"])
+        other.until_closed()
+        for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL):
+            self.welcome(admitted["port"], channel=channel, wanted=admitted["incarnation"], **hello)
+        driver.close()
+        self.assert_well()
+
     def test_replace_a_connection_of_their_own(self):
         me = os.urandom(16)
         first, (kind, _) = self.admit(7, incarnation=me)

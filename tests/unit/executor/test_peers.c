@@ -1,5 +1,6 @@
 /* Fetching over real connections: the same bytes, plain and through TLS, from memory and files;
  * what breaks is tried once more, and then named; nothing is left. */
+#include "engine/executor/peer_link.h"
 #include "tests/support/block_plane.h"
 
 #include <criterion/criterion.h>
@@ -30,6 +31,35 @@ Test(peers, the_same_bytes_through_tls, .timeout = 100)
 {
     expect_all_right(true, 2000);
     expect_all_right(true, 300000);
+}
+
+static void count_done(struct fetch_request *r)
+{
+    (*(uint32_t *)r->arg)++;
+}
+
+/* No more are on their way than a connection has places for; the rest end with it. */
+Test(peers, requests_wait_for_a_place, .timeout = 100)
+{
+    enum { COUNT = LINK_REQUESTS_MAX + 6 };
+    static struct fetch_request requests[COUNT];
+    uint8_t into[COUNT];
+    uint32_t done = 0;
+    cr_assert(plane_open(&p, false, 60000, 100));
+    p.servers[0].fault = PLANE_SILENT;
+    for (uint32_t i = 0; i < COUNT; i++)
+        requests[i] = (struct fetch_request){.executor = 1,
+                                             .get = {.kind = GET_RESULT, .id = i + 1, .size = 1},
+                                             .into = &into[i],
+                                             .done = count_done,
+                                             .arg = &done,
+                                             .next = i + 1 < COUNT ? &requests[i + 1] : NULL};
+    p.fetcher.submit(p.fetcher.arg, requests);
+    while (p.servers[0].gets < LINK_REQUESTS_MAX) uv_run(&p.loop, UV_RUN_ONCE);
+    cr_expect_eq(done, 0);
+    cr_expect(plane_close(&p));
+    cr_expect_eq(p.servers[0].gets, LINK_REQUESTS_MAX);
+    cr_expect_eq(done, COUNT);
 }
 
 /* A connection that breaks at any request is made again, once. */

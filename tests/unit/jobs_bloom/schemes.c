@@ -204,6 +204,8 @@ Test(schemes, strings_are_utf16_as_java_reads_them)
     check_units("a\0b", 3, UNITS('a', 0, 'b'));
     check_units("\xc3\xa9z", 3, UNITS(0xE9, 'z'));
     check_units("\xe2\x82\xac", 3, UNITS(0x20AC));
+    check_units("\xef\xbf\xbf", 3, UNITS(0xFFFF));
+    check_units("\xf0\x90\x80\x80", 4, UNITS(0xD800, 0xDC00));
     check_units("\xf0\x9f\x98\x80", 4, UNITS(0xD83D, 0xDE00));
     check_units("\xf4\x8f\xbf\xbf", 4, UNITS(0xDBFF, 0xDFFF));
     check_units("\x80", 1, UNITS(BAD));
