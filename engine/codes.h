@@ -58,6 +58,7 @@
     X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
     X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
     X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")                           \
+    X(806, PARAMS_INVALID,     65, 0, "the file of sizes is not valid")                            \
     X(901, CONFIG,             78, 0, "the cluster's configuration is not valid")                  \
     X(902, SECRET,             78, 0, "the secret cannot be used")                                 \
     X(903, AUTH,               77, 0, "not authenticated")                                         \

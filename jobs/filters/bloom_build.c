@@ -1,4 +1,5 @@
-/* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P.
+/* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P, or each as
+ * PARAMS says.
  *
  * Three strategies, the same bits; what each sends from stage to stage, and what a slot holds:
  *
@@ -21,8 +22,9 @@ static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "s
 
 struct plan {
     struct glint *g;
-    const char *const *paths; /* P INPUT COUNTS OUTPUT */
+    const char *paths[2]; /* INPUT OUTPUT */
     const struct glint_job_args *args;
+    struct sizes_source source;
     struct fields fields;
     struct sizes sizes;
     enum bloom_way lists; /* what strategy indexes is */
@@ -156,26 +158,46 @@ static void note_surplus(const struct plan *p, int64_t rows)
     if (rows <= (int64_t)p->sizes.rows) return;
     glint_note(p->g,
                "%s has %lld rows, %s counts %llu: if their ids differ, the filters are fuller than "
-               "P allows; run count-keys on what is built from",
-               p->paths[1], (long long)rows, p->paths[2], (unsigned long long)p->sizes.rows);
+               "P allows; run %s on what is built from",
+               p->paths[0], (long long)rows, p->source.path, (unsigned long long)p->sizes.rows,
+               p->source.params ? "params" : "count-keys");
+}
+
+/* With PARAMS only the scheme: M and K are those of classic filters, and k differs from key to key.
+ * 0 or the context's code. */
+static int choose_sizing(const struct plan *p, struct bloom_sizing *out)
+{
+    bool random;
+    if (!p->source.params) return sizes_sizing(p->g, p->args, p->source.p, out);
+    *out = (struct bloom_sizing){.k = 0};
+    if (sizes_kind(p->g, p->args, out) != 0 || sizes_seeds_option(p->g, p->args, &random) != 0)
+        return glint_error(p->g)->code;
+    if (out->layout != BLOOM_CLASSIC)
+        return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+                           "--params has sizes of the layout classic, --layout is %s",
+                           bloom_layout_name(out->layout));
+    if (!random) return 0;
+    return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+                       "--params has a k for each key, --seeds random draws seeds for one k");
 }
 
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct plan p = {.g = g, .paths = args->positional, .args = args};
+    struct plan p = {.g = g, .args = args};
     struct bloom_sizing sizing;
-    double probability;
-    if (sizes_probability(g, p.paths[0], &probability) != 0 ||
-        sizes_sizing(g, args, probability, &sizing) != 0 ||
-        fields_options(g, args, &p.fields) != 0 ||
+    if (sizes_arguments(g, args, 4,
+                        "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
+                        "OUTPUT",
+                        &p.source, p.paths) != 0 ||
+        choose_sizing(&p, &sizing) != 0 || fields_options(g, args, &p.fields) != 0 ||
         choose_coding(&p, glint_job_option(args, "coding")) != 0)
         return glint_error(g)->code;
-    struct glint_rdd *lines = fields_text_file(g, p.paths[1], &p.fields);
-    int r = sizes_read(g, p.paths[2], &p.fields, &sizing, &p.sizes);
+    struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
+    int r = sizes_read(g, &p.source, &p.fields, &sizing, &p.sizes);
     if (r == 0) r = choose_strategy(&p, lines);
     struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
     const int64_t before = rows_taken(g);
-    if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[3]) == 0)
+    if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)
         note_surplus(&p, rows_taken(g) - before);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;
@@ -185,6 +207,7 @@ static const char *const positional[] = {"P", "INPUT", "COUNTS", "OUTPUT", NULL}
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
+    SIZES_PARAMS_OPTION,
     {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials, segments"},
     SEGMENTS_OPTION,
     {"coding", "NAME", "varint",
@@ -195,11 +218,15 @@ const struct glint_job bloom_build_job = {
     .name = "bloom-build",
     .summary = "build a Bloom filter per key",
     .help =
-        "P is the false positive probability, COUNTS what count-keys saved for INPUT. Saves the "
+        "P is the false positive probability, COUNTS what count-keys saved for INPUT. With "
+        "--params "
+        "PARAMS, INPUT OUTPUT are all arguments, and each key has the n, m and k that the job "
+        "params saved for it. Saves the "
         "filters as msgpack; docs/filter-format.md pictures the file. Filters that no slot can "
         "hold "
         "are saved in segments (--strategy segments): bloom-test and glint filter take them so.",
     .positional = positional,
+    .positional_min = 2,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = build_run};

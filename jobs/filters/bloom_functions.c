@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 #include "jobs/filters/segments.h"
+#include "jobs/filters/size_lines.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static int missing_count(struct bloom_input *in, struct glint_task *task, uint32
                     (const char *)f->base + f->text_start[row]);
     else
         text_i64(key, f->number[row]);
-    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, "its key has no count in COUNTS", key);
+    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id,
+                            "its key is in neither COUNTS nor PARAMS", key);
 }
 
 static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
@@ -143,5 +145,9 @@ static const struct glint_function *const functions[] = {&bloom_rating_indexes,
                                                          &segments_fill,
                                                          &segments_key_number,
                                                          &segments_key_text,
+                                                         &size_counts_number,
+                                                         &size_counts_text,
+                                                         &size_params_number,
+                                                         &size_params_text,
                                                          NULL};
 const struct glint_module bloom_build_module = {"bloom", functions};

@@ -236,8 +236,8 @@ const struct glint_module bloom_test_module = {"bloom", functions};
 struct collecting {
     struct glint *g;
     const char *path;
+    const struct sizes_source *source;
     struct sizes *sizes;
-    double probability;
     bool begun;
     uint8_t *blob; /* NULL: in segments */
     uint64_t blob_size;
@@ -247,7 +247,9 @@ struct collecting {
 static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
                        const char *what)
 {
-    return glint_abort(c->g, code, "give the P and COUNTS that the filters were built with",
+    return glint_abort(c->g, code,
+                       c->source->params ? "give the PARAMS that the filters were built with"
+                                         : "give the P and COUNTS that the filters were built with",
                        "%s: the filter of key %s: %s", c->path, key, what);
 }
 
@@ -255,10 +257,11 @@ static int filter_fail(const struct collecting *c, enum glint_code code, const c
 static int size_keys(struct collecting *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
-    struct bloom_sizing sizing;
+    struct bloom_sizing sizing = {.scheme = kind->scheme, .layout = kind->layout};
     uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
-    enum bloom_result result =
-        bloom_sizing_for_rate(kind->scheme, kind->layout, c->probability, &sizing);
+    enum bloom_result result = BLOOM_OK;
+    if (!c->source->params)
+        result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, &sizing);
     assert(!c->begun && s->count > 0);
     if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
     if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(&sizing, seeds);
@@ -279,7 +282,7 @@ static int blob_begin(struct collecting *c)
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
 }
 
-/* The number of a filter's key, whose size must be the one that P and COUNTS give. */
+/* The number of a filter's key, whose size must be the one that P and COUNTS, or PARAMS, give. */
 static int find_filter(struct collecting *c, const struct glint_record *record, const char *key,
                        const struct bloom_params *have, uint32_t *out_number)
 {
@@ -287,16 +290,18 @@ static int find_filter(struct collecting *c, const struct glint_record *record, 
     char what[256];
     *out_number = sizes_find_any(s, &record->key);
     if (*out_number == SIZES_NONE)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "COUNTS has no such key");
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+                           c->source->params ? "PARAMS has no such key" : "COUNTS has no such key");
     const struct bloom_params *want = &s->params[*out_number];
     if (bloom_params_alike(have, want)) return 0;
-    text_format(what, sizeof what,
-                "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; P and COUNTS give %s, "
-                "%s, %llu, %llu, %u",
-                bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
-                (unsigned long long)have->n, (unsigned long long)have->m, have->k,
-                bloom_scheme_name(want->scheme), bloom_layout_name(want->layout),
-                (unsigned long long)want->n, (unsigned long long)want->m, want->k);
+    text_format(
+        what, sizeof what,
+        "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; %s %s, %s, %llu, %llu, %u",
+        bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
+        (unsigned long long)have->n, (unsigned long long)have->m, have->k,
+        c->source->params ? "PARAMS gives" : "P and COUNTS give", bloom_scheme_name(want->scheme),
+        bloom_layout_name(want->layout), (unsigned long long)want->n, (unsigned long long)want->m,
+        want->k);
     return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
 
@@ -387,19 +392,23 @@ static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
 
 static int test_run(struct glint *g, const struct glint_job_args *args)
 {
-    const char *const *paths = args->positional; /* P INPUT FILTERS COUNTS OUTPUT */
+    const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
+    struct sizes_source source;
     struct sizes sizes = {.count = 0};
-    struct collecting c = {.g = g, .path = paths[2], .sizes = &sizes};
-    if (sizes_probability(g, paths[0], &c.probability) != 0 ||
+    if (sizes_arguments(g, args, 5,
+                        "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
+                        "INPUT FILTERS OUTPUT",
+                        &source, paths) != 0 ||
         fields_options(g, args, &fields) != 0)
         return glint_error(g)->code;
-    struct glint_rdd *lines = fields_text_file(g, paths[1], &fields);
+    struct collecting c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
+    struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     /* One bit per id, for now: the filters say how they were sized. */
     struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
-    int r = sizes_read(g, paths[3], &fields, &sizing, &sizes);
+    int r = sizes_read(g, &source, &fields, &sizing, &sizes);
     struct glint_shape shape = {sizes.text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = r == 0 ? glint_msgpack_file(g, paths[2], shape) : NULL;
+    struct glint_rdd *filters = r == 0 ? glint_msgpack_file(g, paths[1], shape) : NULL;
     if (r == 0) r = collect_filters(&c, filters);
     if (r == 0) {
         const bool java = sizes.params[0].scheme == BLOOM_HADOOP;
@@ -407,7 +416,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
                                                 : segments_tested(lines, filters, &sizes, &fields,
                                                                   segments_heads_log2(&c.heads));
         struct glint_rdd *report = glint_map(sums, report_functions[sizes.text][java].name, NULL);
-        glint_save_as_text_file(report, paths[4]);
+        glint_save_as_text_file(report, paths[2]);
     }
     glint_free(c.blob);
     segments_heads_fini(&c.heads);
@@ -416,7 +425,8 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
 }
 
 static const char *const positional[] = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT", NULL};
-static const struct glint_job_option options[] = {FIELDS_OPTIONS, {NULL, NULL, NULL, NULL}};
+static const struct glint_job_option options[] = {
+    FIELDS_OPTIONS, SIZES_PARAMS_OPTION, {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_test_job = {
     .name = "bloom-test",
@@ -425,8 +435,10 @@ const struct glint_job bloom_test_job = {
         "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
         "for P and COUNTS, whole or in segments. Each row is looked up in the filter of its own "
         "key. Saves one line "
-        "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)).",
+        "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)). With --params PARAMS, INPUT FILTERS OUTPUT "
+        "are all arguments.",
     .positional = positional,
+    .positional_min = 3,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,
     .run = test_run};

@@ -1,7 +1,9 @@
-/* COUNTS is read and sorted once on the driver; tasks get columns that need no parsing, and look
- * keys up in an array (small numbers), by bisection (other numbers) or in a hash table (text). */
+/* The driver reads and sorts the sizes once (sizes_from.c); tasks get columns that need no parsing,
+ * and look keys up in an array (small numbers), by bisection (other numbers) or in a hash table
+ * (text). */
 #include "jobs/filters/sizes.h"
 
+#include "jobs/filters/size_lines.h"
 #include "jobs/rows/fields_kernel.h"
 
 #include <assert.h>
@@ -148,121 +150,7 @@ void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t ca
         snprintf(out, capacity, "%lld", (long long)key->i64);
 }
 
-/* ---- The driver's side: COUNTS */
-
-struct reading {
-    struct glint *g;
-    const struct fields *fields;
-    const char *counts;
-    struct sizes *sizes;
-    uint64_t *n; /* per key, in the order of the file */
-    uint32_t line, capacity;
-    uint8_t *text;
-    uint64_t text_size, text_capacity;
-};
-
-static int counts_fail(const struct reading *r, struct glint_slice line, const char *reason)
-{
-    int shown = (int)(line.size > 100 ? 100 : line.size);
-    return glint_abort(r->g, GLINT_E_COUNTS_INVALID,
-                       "COUNTS is what count-keys saves: one line KEY TAB COUNT per key",
-                       "%s, line %u: %s: \"%.*s\"", r->counts, r->line, reason, shown,
-                       (const char *)line.data);
-}
-
-static void *grow(const struct reading *r, void *old, uint64_t used, uint64_t size)
-{
-    void *grown = glint_alloc(r->g, size);
-    if (grown == NULL) return NULL;
-    if (used > 0) memcpy(grown, old, used);
-    glint_free(old);
-    return grown;
-}
-
-static int reading_reserve(struct reading *r, uint64_t text)
-{
-    struct sizes *s = r->sizes;
-    if (s->count == r->capacity) {
-        uint32_t capacity = r->capacity ? r->capacity * 2 : 64;
-        union glint_value *keys =
-            grow(r, s->keys, sizeof *s->keys * s->count, sizeof *s->keys * capacity);
-        if (keys == NULL) return glint_error(r->g)->code;
-        s->keys = keys;
-        uint64_t *n = grow(r, r->n, sizeof *r->n * s->count, sizeof *r->n * capacity);
-        if (n == NULL) return glint_error(r->g)->code;
-        r->n = n;
-        r->capacity = capacity;
-    }
-    if (r->text == NULL || r->text_size + text > r->text_capacity) { /* also for an empty key */
-        uint64_t capacity = (r->text_size + text) * 2 + 4096;
-        uint8_t *grown = grow(r, r->text, r->text_size, capacity);
-        if (grown == NULL) return glint_error(r->g)->code;
-        r->text = grown;
-        r->text_capacity = capacity;
-    }
-    return 0;
-}
-
-/* One line of COUNTS. A text key's offset stands in `data` until all text is read and stays put. */
-static int read_line(void *arg, const struct glint_record *record)
-{
-    struct reading *r = arg;
-    struct sizes *s = r->sizes;
-    struct glint_slice line = record->value.bytes;
-    r->line++;
-    const uint8_t *tab = line.size > 0 ? memrchr(line.data, '\t', line.size) : NULL;
-    if (tab == NULL) return counts_fail(r, line, "no tab");
-    struct glint_slice key = {line.data, (uint64_t)(tab - line.data)};
-    struct glint_slice number = {tab + 1, line.size - key.size - 1};
-    int64_t n;
-    if (!glint_parse_i64(number, &n) || n <= 0)
-        return counts_fail(r, line, "the count is not a positive number");
-    if (s->count == BLOOM_SET_MAX) return counts_fail(r, line, "more than 4096 keys");
-    if (reading_reserve(r, key.size) != 0) return glint_error(r->g)->code;
-    union glint_value *value = &s->keys[s->count];
-    if (s->text) {
-        value->bytes.data = (const uint8_t *)(uintptr_t)r->text_size;
-        value->bytes.size = key.size;
-        if (key.size > 0) memcpy(r->text + r->text_size, key.data, key.size);
-        r->text_size += key.size;
-    } else if (!glint_parse_i64(key, &value->i64)) {
-        return counts_fail(r, line, "the key is not an integer");
-    }
-    r->n[s->count++] = (uint64_t)n;
-    return 0;
-}
-
-/* Keys and counts sorted together: the counts follow through a copy of the keys. */
-static int sort_keys(struct reading *r)
-{
-    struct sizes *s = r->sizes;
-    struct pair {
-        union glint_value key;
-        uint64_t n;
-    } *pairs = glint_alloc(r->g, sizeof *pairs * (s->count + 1));
-    if (pairs == NULL) return glint_error(r->g)->code;
-    for (uint32_t i = 0; i < s->count; i++) {
-        pairs[i].key = s->keys[i];
-        if (s->text) pairs[i].key.bytes.data = r->text + (uintptr_t)s->keys[i].bytes.data;
-        pairs[i].n = r->n[i];
-    }
-    qsort(pairs, s->count, sizeof *pairs, s->text ? compare_text : compare_number);
-    for (uint32_t i = 0; i < s->count; i++) {
-        s->keys[i] = pairs[i].key;
-        r->n[i] = pairs[i].n;
-    }
-    glint_free(pairs);
-    for (uint32_t i = 1; i < s->count; i++) {
-        int c = s->text ? compare_text(&s->keys[i - 1], &s->keys[i])
-                        : compare_number(&s->keys[i - 1], &s->keys[i]);
-        char key[256];
-        if (c != 0) continue;
-        sizes_key_text(s, i, key, sizeof key);
-        return glint_abort(r->g, GLINT_E_COUNTS_INVALID, "count each key once",
-                           "%s: the key %s stands there twice", r->counts, key);
-    }
-    return 0;
-}
+/* ---- The driver's side */
 
 int sizes_keep_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
 {
@@ -284,8 +172,10 @@ int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *siz
     const uint8_t *seeds = sizing->seeded ? sizing->seeds : NULL;
     if (sizes_keep_seeds(g, s, seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t n = s->params[i].n;
-        enum bloom_result result = bloom_sizing_params(sizing, n, &s->params[i]);
+        const struct bloom_params *have = &s->params[i];
+        const uint64_t n = have->n;
+        const struct size_line line = {n, s->own ? have->m : 0, s->own ? have->k : 0, 0};
+        enum bloom_result result = size_line_params(&line, sizing, &s->params[i]);
         if (result != BLOOM_OK) {
             char key[256], about[320];
             sizes_key_text(s, i, key, sizeof key);
@@ -300,44 +190,12 @@ int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *siz
     return 0;
 }
 
-static int size_filters(struct reading *r, const struct bloom_sizing *sizing)
-{
-    struct sizes *s = r->sizes;
-    s->params = glint_alloc(r->g, sizeof *s->params * (s->count + 1));
-    s->present = glint_alloc(r->g, s->count + 1);
-    if (s->params == NULL || s->present == NULL) return glint_error(r->g)->code;
-    for (uint32_t i = 0; i < s->count; i++) {
-        s->params[i] = (struct bloom_params){.n = r->n[i]};
-        s->present[i] = true;
-        s->rows += r->n[i];
-    }
-    return sizes_apply(r->g, s, sizing);
-}
-
 int sizes_fail(struct glint *g, enum bloom_result result, const char *about)
 {
     assert(result != BLOOM_OK);
     enum glint_code code = result == BLOOM_ERR_MEMORY ? GLINT_E_NO_MEMORY : GLINT_E_FILTER_LIMIT;
     return glint_abort(g, code, "see docs/filter-format.md for the bounds of each scheme", "%s: %s",
                        about, bloom_strerror(result));
-}
-
-int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
-               const struct bloom_sizing *sizing, struct sizes *out)
-{
-    memset(out, 0, sizeof *out);
-    out->text = fields->key == FIELDS_TEXT;
-    struct reading r = {.g = g, .fields = fields, .counts = counts, .sizes = out};
-    int answer = glint_collect_each(glint_as_side_file(glint_text_file(g, counts)), read_line, &r);
-    if (answer == 0 && out->count == 0)
-        answer = glint_abort(g, GLINT_E_COUNTS_INVALID, "run count-keys on the same input first",
-                             "%s has no counts", counts);
-    if (answer == 0) answer = sort_keys(&r);
-    if (answer == 0) answer = size_filters(&r, sizing);
-    glint_free(r.n);
-    out->memory = r.text;
-    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    return answer;
 }
 
 void sizes_fini(struct sizes *s)

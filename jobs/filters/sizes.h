@@ -1,4 +1,4 @@
-/* Which keys there are and how big the filter of each is: read from COUNTS by the driver,
+/* Which keys there are and how big the filter of each is: read from COUNTS or PARAMS by the driver,
  * broadcast, looked up by tasks. A key's number is its place in the sorted list of keys. */
 #ifndef GLINT_JOBS_FILTERS_SIZES_H
 #define GLINT_JOBS_FILTERS_SIZES_H
@@ -12,8 +12,16 @@ enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
  * and makes no filter that is too large. */
 enum { SIZES_GUESS_ROW_BYTES = 64, SIZES_GUESS_MAX = 1 << 20 };
 
+/* The file that has the sizes. */
+struct sizes_source {
+    const char *path;
+    bool params; /* it has each key's own M and K (PARAMS, of the job params), else counts */
+    double p;    /* counts: the rate that filters are sized for */
+};
+
 struct sizes {
     bool text; /* keys are text, else i64 */
+    bool own;  /* each key has M and K of its own: sizes_apply keeps them */
     uint32_t count;
     union glint_value *keys;       /* sorted */
     struct bloom_params *params;   /* one scheme, layout and seeds; in layouts of blocks one k */
@@ -22,15 +30,16 @@ struct sizes {
     uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
     uint32_t slot_mask;
     uint8_t *memory, *seeds; /* of keys; of params: BLOOM_K_MAX, or NULL */
-    uint64_t bits_bytes; /* of all filters */
-    uint64_t rows;       /* the sum of all counts */
+    uint64_t bits_bytes;     /* of all filters */
+    uint64_t rows;           /* the sum of all counts */
 };
 
-/* Driver: reads COUNTS (`key TAB count` lines), explain too, and sizes a filter per key.
- * COUNTS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
-int sizes_read(struct glint *g, const char *counts, const struct fields *fields,
+/* Driver: reads the lines of the source, explain too, and sizes a filter per key. COUNTS_INVALID,
+ * PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
                const struct bloom_sizing *sizing, struct sizes *out);
-/* Driver: sizes the same keys in another way. 0 or FILTER_LIMIT. */
+/* Driver: sizes the same keys in another way. Where they have M and K of their own, only scheme,
+ * layout and seeds change. 0 or FILTER_LIMIT. */
 int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
 void sizes_fini(struct sizes *s);
 struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
@@ -83,6 +92,16 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
         SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
         "seed", "N", "42", "of --seeds random"                                                     \
+    }
+/* Of jobs whose arguments begin with P and end with COUNTS OUTPUT, or leave out both P and COUNTS
+ * and have --params instead. `forms` shows both in a hint. *out_rest: the arguments between, and
+ * OUTPUT behind them. 0 or the context's code. */
+int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
+                    const char *forms, struct sizes_source *out, const char **out_rest);
+#define SIZES_PARAMS_OPTION                                                                        \
+    {                                                                                              \
+        "params", "PARAMS", NULL,                                                                  \
+            "instead of P and COUNTS: each key's own n, m and k, as the job params saved them"     \
     }
 /* P as the user gave it. */
 int sizes_probability(struct glint *g, const char *text, double *out);

@@ -1,8 +1,8 @@
-/* What a job knows without a file: keys and counts, or filters, as rows that
- * come back from tasks. */
+/* Sizes of rows that come back from tasks: parsed lines, counts, or filters. */
 #include "jobs/filters/sizes_from.h"
 
 #include "engine/base/text.h"
+#include "jobs/filters/size_lines.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,9 +16,27 @@ struct entry {
     struct bloom_params params;
 };
 
+/* Where the rows come from, and what is said when there are none or a key comes twice. */
+enum origin { COUNTED, COUNTS_FILE, PARAMS_FILE, FILTERS };
+
+static const struct {
+    enum glint_code none, twice;
+    const char *what, *none_hint, *twice_hint;
+} origins[] = {
+    [COUNTED] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "keys",
+                 "is it empty, or a sample of it, or did no row fit?", NULL},
+    [COUNTS_FILE] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "counts",
+                     "run count-keys on the same input first", "count each key once"},
+    [PARAMS_FILE] = {GLINT_E_PARAMS_INVALID, GLINT_E_PARAMS_INVALID, "sizes",
+                     "run params on the same input first", "give one line for each key"},
+    [FILTERS] = {GLINT_E_FILTER_INVALID, GLINT_E_FILTER_MISMATCH, "filters",
+                 "give what bloom-build saved", NULL},
+};
+
 struct entries {
     struct glint *g;
-    bool text, filters; /* else counts */
+    bool text;
+    enum origin origin;
     const char *about;
     struct entry *items;
     uint32_t count, capacity;
@@ -46,7 +64,7 @@ static int reserve(struct entries *e, uint64_t text)
         e->items = items;
         e->capacity = capacity;
     }
-    if (e->used + text > e->memory_size) {
+    if (e->memory == NULL || e->used + text > e->memory_size) { /* also for an empty key */
         uint64_t size = 2 * (e->used + text) + 4096;
         uint8_t *memory = grown(e->g, e->memory, e->used, size);
         if (memory == NULL) return glint_error(e->g)->code;
@@ -106,7 +124,7 @@ static int entries_sizes(struct entries *e, struct sizes *out)
         if (i > 0 && compare(&e->items[i - 1], &e->items[i]) == 0) {
             char key[256];
             sizes_key_text(out, i - 1, key, sizeof key);
-            return glint_abort(e->g, GLINT_E_FILTER_MISMATCH, NULL,
+            return glint_abort(e->g, origins[e->origin].twice, origins[e->origin].twice_hint,
                                "%s: the key %s stands there twice", e->about, key);
         }
         out->keys[i] = e->items[i].key;
@@ -133,16 +151,14 @@ static int add_example(struct entries *e, const struct glint_rdd *rdd)
 static int read_entries(struct entries *e, struct glint_rdd *rdd,
                         int (*row)(void *arg, const struct glint_record *record), struct sizes *out)
 {
-    *out = (struct sizes){.count = 0};
+    *out = (struct sizes){.own = e->origin == PARAMS_FILE};
     e->out = out;
     int r = glint_collect_each(rdd, row, e);
-    if (r == 0 && e->count == 0 && glint_explaining(e->g)) r = add_example(e, rdd);
+    const bool file = e->origin == COUNTS_FILE || e->origin == PARAMS_FILE; /* explain reads it */
+    if (r == 0 && e->count == 0 && !file && glint_explaining(e->g)) r = add_example(e, rdd);
     if (r == 0 && e->count == 0)
-        r = e->filters ? glint_abort(e->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved",
-                                     "%s: there are no filters", e->about)
-                       : glint_abort(e->g, GLINT_E_COUNTS_INVALID,
-                                     "is it empty, or a sample of it, or did no row fit?",
-                                     "%s: there are no keys", e->about);
+        r = glint_abort(e->g, origins[e->origin].none, origins[e->origin].none_hint,
+                        "%s: there are no %s", e->about, origins[e->origin].what);
     if (r == 0) r = entries_sizes(e, out);
     glint_free(e->items);
     if (out->keys != NULL)
@@ -163,8 +179,33 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
 {
     *out = (struct sizes){.count = 0};
     if (counts == NULL) return GLINT_E_PLAN_FUNCTION;
-    struct entries e = {.g = glint_context(counts), .text = text, .about = "the input"};
+    struct entries e = {
+        .g = glint_context(counts), .text = text, .origin = COUNTED, .about = "the input"};
     return read_entries(&e, counts, take_count, out);
+}
+
+/* ---- COUNTS, PARAMS */
+
+static int take_line(void *arg, const struct glint_record *record)
+{
+    struct size_line line;
+    const bool sound = size_line_read(record->value.bytes, &line);
+    assert(sound);
+    struct bloom_params params = {.n = line.n, .m = line.m, .k = line.k};
+    return add_entry(arg, &record->key, &params);
+}
+
+int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
+               const struct bloom_sizing *sizing, struct sizes *out)
+{
+    *out = (struct sizes){.count = 0};
+    struct entries e = {.g = g,
+                        .text = fields_key_type(fields) == GLINT_TEXT,
+                        .origin = source->params ? PARAMS_FILE : COUNTS_FILE,
+                        .about = source->path};
+    struct glint_rdd *lines = size_lines(g, source, e.text);
+    if (lines == NULL || read_entries(&e, lines, take_line, out) != 0) return glint_error(g)->code;
+    return sizes_apply(g, out, sizing);
 }
 
 /* ---- Filters */
@@ -206,7 +247,8 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
 {
     *out = (struct sizes){.count = 0};
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
-    struct entries e = {.g = glint_context(filters), .text = text, .filters = true, .about = about};
+    struct entries e = {
+        .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
     return read_entries(&e, filters, take_params, out);
 }
 

@@ -45,6 +45,26 @@ int sizes_probability(struct glint *g, const char *text, double *out)
                        "P \"%s\" is not a number between 0 and 1", text);
 }
 
+int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
+                    const char *forms, struct sizes_source *out, const char **out_rest)
+{
+    const char *params = glint_job_option(args, "params"), *const *given = args->positional;
+    const uint32_t want = params != NULL ? full - 2 : full, rest = full - 2;
+    assert(full > 2);
+    if (params != NULL && args->count == full)
+        return glint_abort(g, GLINT_E_USAGE, forms,
+                           "--params has each key's size, so there is no P and no COUNTS");
+    if (args->count != want)
+        return glint_abort(g, GLINT_E_USAGE, forms, "there are %u arguments, not %u%s", args->count,
+                           want, params != NULL ? "" : ", and no --params");
+    *out = (struct sizes_source){.path = params, .params = params != NULL};
+    for (uint32_t i = 0; i < rest; i++)
+        out_rest[i] = params != NULL ? given[i] : given[i + 1 < rest ? i + 1 : full - 1];
+    if (params != NULL) return 0;
+    out->path = given[full - 2];
+    return sizes_probability(g, given[0], &out->p);
+}
+
 /* ---- --seeds */
 
 void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)

@@ -1,0 +1,121 @@
+/* See size_lines.h. One parser for both files and for both ways to use them: collected by the
+ * driver, or joined with the rows. */
+#include "jobs/filters/size_lines.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(sizeof(struct size_line) == 24, "no padding");
+
+/* Cuts what follows the last tab off `line`. False: there is no tab. */
+static bool take_last(struct glint_slice *line, struct glint_slice *out_field)
+{
+    const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
+    if (tab == NULL) return false;
+    *out_field = (struct glint_slice){tab + 1, line->size - (uint64_t)(tab - line->data) - 1};
+    line->size = (uint64_t)(tab - line->data);
+    return true;
+}
+
+static bool parse_positive(struct glint_slice text, int64_t most, int64_t *out)
+{
+    return glint_parse_i64(text, out) && *out > 0 && *out <= most;
+}
+
+/* NULL, or what is wrong. Cuts the numbers off the line, which is the key then. */
+static const char *parse_counts(struct glint_slice *line, struct size_line *out)
+{
+    struct glint_slice count;
+    int64_t n;
+    if (!take_last(line, &count)) return "no tab";
+    if (!parse_positive(count, INT64_MAX, &n)) return "the count is not a positive number";
+    *out = (struct size_line){.n = (uint64_t)n};
+    return NULL;
+}
+
+static const char *parse_params(struct glint_slice *line, struct size_line *out)
+{
+    struct glint_slice field[3];
+    int64_t n, m, k;
+    for (uint32_t i = 3; i > 0; i--)
+        if (!take_last(line, &field[i - 1])) return "fewer than four fields";
+    if (!parse_positive(field[0], INT64_MAX, &n)) return "N is not a positive number";
+    if (!parse_positive(field[1], (int64_t)BLOOM_M_MAX, &m))
+        return "M is not a number from 1 to 34359738360";
+    if (!parse_positive(field[2], BLOOM_K_MAX, &k)) return "K is not a number from 1 to 64";
+    *out = (struct size_line){.n = (uint64_t)n, .m = (uint64_t)m, .k = (uint32_t)k};
+    return NULL;
+}
+
+static int fail_line(struct glint_task *task, bool params, struct glint_slice line,
+                     const char *reason)
+{
+    static const char *const hints[] = {
+        "COUNTS is what count-keys saves: one line KEY TAB COUNT per key",
+        "--params takes what the job params saves: one line KEY TAB N TAB M TAB K per key"};
+    return glint_fail_row(task, params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID, line,
+                          hints[params], reason);
+}
+
+static int parse_line(struct glint_task *task, const struct glint_record *in, bool params,
+                      bool text, struct glint_emitter *out)
+{
+    struct size_line size;
+    struct glint_record record = {.value.bytes = {(const uint8_t *)&size, sizeof size}};
+    struct glint_slice key = in->value.bytes;
+    const char *reason = params ? parse_params(&key, &size) : parse_counts(&key, &size);
+    if (reason != NULL) return fail_line(task, params, in->value.bytes, reason);
+    if (text)
+        record.key.bytes = key;
+    else if (!glint_parse_i64(key, &record.key.i64))
+        return fail_line(task, params, in->value.bytes, "the key is not an integer");
+    glint_emit(out, &record);
+    return 0;
+}
+
+#define LINE_FUNCTION(function_, name_, key_, params_)                                             \
+    static int function_##_each(struct glint_task *task, void *state,                              \
+                                const struct glint_record *in, struct glint_emitter *out)          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        return parse_line(task, in, params_, key_ == GLINT_TEXT, out);                             \
+    }                                                                                              \
+    const struct glint_function function_ = {.name = name_,                                        \
+                                             .form = GLINT_MAP,                                    \
+                                             .in = {GLINT_NONE, GLINT_TEXT},                       \
+                                             .out = {key_, GLINT_BYTES},                           \
+                                             .each = function_##_each}
+
+LINE_FUNCTION(size_counts_number, "bloom.counts_number", GLINT_I64, false);
+LINE_FUNCTION(size_counts_text, "bloom.counts_text", GLINT_TEXT, false);
+LINE_FUNCTION(size_params_number, "bloom.params_number", GLINT_I64, true);
+LINE_FUNCTION(size_params_text, "bloom.params_text", GLINT_TEXT, true);
+
+struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source, bool text)
+{
+    static const struct glint_function *const functions[2][2] = {
+        {&size_counts_number, &size_counts_text}, {&size_params_number, &size_params_text}};
+    struct glint_rdd *lines = glint_as_side_file(glint_text_file(g, source->path));
+    return glint_map(lines, functions[source->params][text]->name, NULL);
+}
+
+bool size_line_read(struct glint_slice bytes, struct size_line *out)
+{
+    if (bytes.size != sizeof *out) return false;
+    memcpy(out, bytes.data, sizeof *out);
+    return out->n > 0 && out->k <= BLOOM_K_MAX && (out->m == 0) == (out->k == 0);
+}
+
+enum bloom_result size_line_params(const struct size_line *line, const struct bloom_sizing *sizing,
+                                   struct bloom_params *out)
+{
+    assert(line->n > 0);
+    if (line->m == 0) return bloom_sizing_params(sizing, line->n, out);
+    *out = (struct bloom_params){.scheme = sizing->scheme,
+                                 .n = line->n,
+                                 .m = line->m,
+                                 .k = line->k,
+                                 .layout = sizing->layout,
+                                 .seeds = sizing->seeded ? sizing->seeds : NULL};
+    return bloom_params_check(out);
+}

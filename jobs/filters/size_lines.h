@@ -1,0 +1,30 @@
+/* Lines that say how large each key's filter is, parsed by tasks:
+ *
+ *     COUNTS, of count-keys   KEY TAB N
+ *     PARAMS, of params       KEY TAB N TAB M TAB K */
+#ifndef GLINT_JOBS_FILTERS_SIZE_LINES_H
+#define GLINT_JOBS_FILTERS_SIZE_LINES_H
+
+#include "jobs/bloom/bloom.h"
+#include "jobs/filters/sizes.h"
+
+/* A parsed line: the value that goes with its key, native-endian. */
+struct size_line {
+    uint64_t n, m; /* m = 0: COUNTS, a sizing says how large the filter is */
+    uint32_t k, zero;
+};
+
+/* (key, size_line) of each line, as a side file. COUNTS_INVALID or PARAMS_INVALID with file and
+ * line when a task meets a bad one. NULL: the context's error. */
+struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source, bool text);
+/* False: the bytes are no size_line. */
+bool size_line_read(struct glint_slice bytes, struct size_line *out);
+/* The filter's parameters: M and K of the line, else by `sizing`; the scheme, the layout and the
+ * seeds (borrowed) are the sizing's. */
+enum bloom_result size_line_params(const struct size_line *line, const struct bloom_sizing *sizing,
+                                   struct bloom_params *out);
+
+extern const struct glint_function size_counts_number, size_counts_text, size_params_number,
+    size_params_text;
+
+#endif
