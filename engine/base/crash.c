@@ -4,6 +4,7 @@
 #include "engine/base/crash.h"
 
 #include "engine/base/leftovers.h"
+#include "engine/base/utf8.h"
 
 #include <assert.h>
 #include <execinfo.h>
@@ -38,9 +39,25 @@ static _Thread_local struct {
 
 /* ---- Text */
 
+static void add_bytes(struct crash_text *t, const void *bytes, size_t size)
+{
+    if (size > sizeof t->text - t->size) size = sizeof t->text - t->size;
+    memcpy(t->text + t->size, bytes, size);
+    t->size += size;
+}
+
+/* As print_safe: the path of an input may hold any bytes. */
 void crash_add(struct crash_text *t, const char *text)
 {
-    for (; *text != '\0' && t->size < sizeof t->text; text++) t->text[t->size++] = *text;
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
+    for (unsigned size; p < end; p += size > 0 ? size : 1) {
+        size = utf8_shown_size(p, (uint64_t)(end - p));
+        if (size > 0)
+            add_bytes(t, p, size);
+        else
+            add_bytes(t, (const char[]){'\\', 'x', digits[*p >> 4], digits[*p & 15]}, 4);
+    }
 }
 
 static void add_number(struct crash_text *t, uint64_t number, unsigned base)

@@ -66,6 +66,17 @@ class Crashes(MistakesTest):
                 self.assertRegex(job.err, r"\n.*mistakes\(\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\n")
                 self.assertEqual(self.left(), [])
 
+    def test_with_an_input_whose_name_steers_terminals(self):
+        self.input = os.path.join(self.folder, "state", "in\x1b[2J\n\u009b\u202e.txt")
+        self.touch(self.input)
+        with open(self.input, "w", encoding="ascii") as file:
+            file.write("! here\n")
+        job = self.start("job", *self.words("segv"))
+        self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
+        shown = r"/state/in\x1b[2J\x0a\xc2\x9b\xe2\x80\xae.txt from byte 0"
+        self.assertTrue(job.err.splitlines()[0].endswith(shown), job.err)
+        self.assertEqual(self.left(), [])
+
     def test_of_a_stack(self):
         job = self.start("job", *self.words("overflow"))
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
