@@ -1,14 +1,16 @@
 /* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P, or each as
  * PARAMS says.
  *
- * Three strategies, the same bits; what each sends from stage to stage, and what a slot holds:
+ * Four strategies, the same bits; what each sends from stage to stage, and what a slot holds:
  *
  *     indexes    each row as (key, its k bit indexes): k numbers per row; one filter
  *     partials   a filter per key and task, which are ORed; all filters
  *     segments   as indexes, with each filter cut into ranges of bits; one range
+ *     ids        each row as (key, its id), joined with the key's size (ids.h); one filter
  *
- * indexes is what the Spark program does. */
+ * indexes is what the Spark program does. All but ids broadcast the sizes of all keys. */
 #include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/jobs.h"
 
@@ -17,8 +19,8 @@
 
 enum { BUILD_ROWS = 100 }; /* of which a build's number is made, among others */
 
-enum strategy { INDEXES, PARTIALS, SEGMENTS, STRATEGIES };
-static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments"};
+enum strategy { INDEXES, PARTIALS, SEGMENTS, IDS, STRATEGIES };
+static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments", "ids"};
 
 struct plan {
     struct glint *g;
@@ -27,7 +29,9 @@ struct plan {
     struct sizes_source source;
     struct fields fields;
     struct sizes sizes;
+    struct bloom_sizing sizing;
     enum bloom_way lists; /* what strategy indexes is */
+    bool chosen;          /* the job chooses the strategy */
     enum strategy strategy;
     uint32_t log2; /* of a segment's bits */
 };
@@ -48,8 +52,7 @@ static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *li
         .memory = {[INDEXES] = bloom_largest_bytes(s), [PARTIALS] = s->bits_bytes * 2}};
 }
 
-static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory,
-                             bool chosen)
+static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory)
 {
     glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
                (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
@@ -58,7 +61,7 @@ static void explain_strategy(const struct plan *p, const struct estimate *e, uin
     glint_note(p->g, "a slot has %llu bytes, indexes need %llu, partials %llu",
                (unsigned long long)memory, (unsigned long long)e->memory[INDEXES],
                (unsigned long long)e->memory[PARTIALS]);
-    glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], chosen ? " (auto)" : "");
+    glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], p->chosen ? " (auto)" : "");
 }
 
 /* The cheaper one of those that fit a slot's memory; segments always do. */
@@ -68,23 +71,43 @@ static enum strategy cheapest(const struct estimate *e, uint64_t memory)
     return e->memory[INDEXES] <= memory ? INDEXES : SEGMENTS;
 }
 
-static int choose_strategy(struct plan *p, struct glint_rdd *lines)
+/* --strategy, as far as it says which. */
+static int strategy_option(struct plan *p)
 {
-    const char *name = glint_job_option(p->args, "strategy"),
-               *segment = glint_job_option(p->args, "segment-size");
-    const struct estimate e = estimate_costs(p, lines);
-    const uint64_t memory = glint_slot_memory(p->g);
-    const bool chosen = strcmp(name, "auto") == 0;
-    p->strategy = chosen ? cheapest(&e, memory) : INDEXES;
-    while (!chosen && p->strategy < STRATEGIES && strcmp(name, strategy_names[p->strategy]) != 0)
+    const char *name = glint_job_option(p->args, "strategy");
+    p->chosen = strcmp(name, "auto") == 0;
+    p->strategy = INDEXES;
+    while (!p->chosen && p->strategy < STRATEGIES && strcmp(name, strategy_names[p->strategy]) != 0)
         p->strategy++;
     if (p->strategy == STRATEGIES)
-        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials or segments",
+        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials, segments or ids",
                            "--strategy \"%s\" is none", name);
-    if (segment != NULL && !chosen && p->strategy != SEGMENTS)
-        return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
-                           "strategy %s has no --segment-size", name);
-    if (glint_explaining(p->g)) explain_strategy(p, &e, memory, chosen);
+    if (p->chosen || p->strategy == SEGMENTS || glint_job_option(p->args, "segment-size") == NULL)
+        return 0;
+    return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+                       "strategy %s has no --segment-size", name);
+}
+
+/* Sizes that are too many to be broadcast are joined with ids: the driver does not read on. */
+static int choose_ids(struct plan *p)
+{
+    if (!p->chosen && p->strategy != IDS)
+        return sizes_too_many(p->g, &p->source, strategy_names[p->strategy]);
+    if (glint_explaining(p->g) && p->chosen)
+        glint_note(p->g, "%s: over %d keys, or an eighth of a slot's memory: sizes are joined",
+                   p->source.path, BLOOM_SET_MAX);
+    if (glint_explaining(p->g)) glint_note(p->g, "strategy: ids%s", p->chosen ? " (auto)" : "");
+    p->strategy = IDS;
+    return 0;
+}
+
+static int choose_strategy(struct plan *p, struct glint_rdd *lines)
+{
+    const char *segment = glint_job_option(p->args, "segment-size");
+    const struct estimate e = estimate_costs(p, lines);
+    const uint64_t memory = glint_slot_memory(p->g);
+    if (p->chosen) p->strategy = cheapest(&e, memory);
+    if (glint_explaining(p->g)) explain_strategy(p, &e, memory);
     if (p->strategy == SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments have no seeds of their own");
@@ -94,8 +117,9 @@ static int choose_strategy(struct plan *p, struct glint_rdd *lines)
                        p->strategy == PARTIALS && e.memory[INDEXES] <= memory
                            ? "raise --memory, or use --strategy indexes"
                            : "raise --memory, or use --strategy segments",
-                       "%s need %llu bytes per slot, --memory gives %llu", name,
-                       (unsigned long long)e.memory[p->strategy], (unsigned long long)memory);
+                       "%s need %llu bytes per slot, --memory gives %llu",
+                       strategy_names[p->strategy], (unsigned long long)e.memory[p->strategy],
+                       (unsigned long long)memory);
 }
 
 /* --coding: how strategy indexes writes an index. */
@@ -138,6 +162,7 @@ static int build_number(const struct plan *p, struct glint_rdd *lines, uint64_t 
 static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
+    if (p->strategy == IDS) return ids_built(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == SEGMENTS)
         return build_number(p, lines, &build) == 0
                    ? segments_chain(lines, &p->sizes, &p->fields, p->log2, build)
@@ -155,12 +180,17 @@ static int64_t rows_taken(const struct glint *g)
 /* Each row may be a new id, for which there is no room. */
 static void note_surplus(const struct plan *p, int64_t rows)
 {
-    if (rows <= (int64_t)p->sizes.rows) return;
-    glint_note(p->g,
-               "%s has %lld rows, %s counts %llu: if their ids differ, the filters are fuller than "
-               "P allows; run %s on what is built from",
-               p->paths[0], (long long)rows, p->source.path, (unsigned long long)p->sizes.rows,
-               p->source.params ? "params" : "count-keys");
+    const char *what = "if their ids differ, the filters are fuller than P allows; run",
+               *job = p->source.params ? "params" : "count-keys";
+    const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
+    if (p->strategy == IDS && over > 0)
+        glint_note(p->g,
+                   "%s has %lld rows more than %s counts for their keys: %s %s on what is "
+                   "built from",
+                   p->paths[0], (long long)over, p->source.path, what, job);
+    if (p->strategy == IDS || rows <= (int64_t)p->sizes.rows) return;
+    glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on what is built from", p->paths[0],
+               (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
 /* With PARAMS only the scheme: M and K are those of classic filters, and k differs from key to key.
@@ -184,17 +214,17 @@ static int choose_sizing(const struct plan *p, struct bloom_sizing *out)
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct plan p = {.g = g, .args = args};
-    struct bloom_sizing sizing;
     if (sizes_arguments(g, args, 4,
                         "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
                         "OUTPUT",
                         &p.source, p.paths) != 0 ||
-        choose_sizing(&p, &sizing) != 0 || fields_options(g, args, &p.fields) != 0 ||
-        choose_coding(&p, glint_job_option(args, "coding")) != 0)
+        choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, &p.fields) != 0 ||
+        choose_coding(&p, glint_job_option(args, "coding")) != 0 || strategy_option(&p) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
-    int r = sizes_read(g, &p.source, &p.fields, &sizing, &p.sizes);
-    if (r == 0) r = choose_strategy(&p, lines);
+    int r = SIZES_MANY;
+    if (p.chosen || p.strategy != IDS) r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
+    r = r == SIZES_MANY ? choose_ids(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
     const int64_t before = rows_taken(g);
     if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)
@@ -208,7 +238,8 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
     SIZES_PARAMS_OPTION,
-    {"strategy", "NAME", "auto", "what goes between the stages: auto, indexes, partials, segments"},
+    {"strategy", "NAME", "auto",
+     "what goes between the stages: auto, indexes, partials, segments, ids"},
     SEGMENTS_OPTION,
     {"coding", "NAME", "varint",
      "how strategy indexes writes an index: varint, fixed, or vint, as Hadoop does"},

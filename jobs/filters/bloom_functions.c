@@ -3,11 +3,44 @@
 #include "jobs/filters/bloom_functions.h"
 
 #include "engine/base/text.h"
+#include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
-#include "jobs/filters/size_lines.h"
 
 #include <assert.h>
 #include <string.h>
+
+void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity)
+{
+    if (text)
+        text_format(out, capacity, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
+                    (const char *)key->bytes.data);
+    else
+        text_format(out, capacity, "%lld", (long long)key->i64);
+}
+
+const char *bloom_mismatch_hint(bool params)
+{
+    return params ? "give the PARAMS that the filters were built with"
+                  : "give the P and COUNTS that the filters were built with";
+}
+
+const char *bloom_no_such_key(bool params)
+{
+    return params ? "PARAMS has no such key" : "COUNTS has no such key";
+}
+
+void bloom_mismatch(const struct bloom_params *have, const struct bloom_params *want, bool params,
+                    char *out, size_t capacity)
+{
+    text_format(
+        out, capacity,
+        "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; %s %s, %s, %llu, %llu, %u",
+        bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
+        (unsigned long long)have->n, (unsigned long long)have->m, have->k,
+        params ? "PARAMS gives" : "P and COUNTS give", bloom_scheme_name(want->scheme),
+        bloom_layout_name(want->layout), (unsigned long long)want->n, (unsigned long long)want->m,
+        want->k);
+}
 
 int bloom_input_open(struct glint_task *task, struct bloom_input *in)
 {
@@ -20,14 +53,13 @@ static int missing_count(struct bloom_input *in, struct glint_task *task, uint32
 {
     const struct fields *f = &in->fields;
     struct glint_slice id = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]};
-    char key[256];
+    char shown[256];
+    union glint_value key = {.i64 = f->number[row]};
     if (in->sizes.text)
-        text_format(key, sizeof key, "%.*s", (int)(f->text_end[row] - f->text_start[row]),
-                    (const char *)f->base + f->text_start[row]);
-    else
-        text_i64(key, f->number[row]);
-    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id,
-                            "its key is in neither COUNTS nor PARAMS", key);
+        key.bytes = (struct glint_slice){f->base + f->text_start[row],
+                                         f->text_end[row] - f->text_start[row]};
+    bloom_show_key(in->sizes.text, &key, shown, sizeof shown);
+    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, BLOOM_MISSING, shown);
 }
 
 static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
@@ -149,5 +181,8 @@ static const struct glint_function *const functions[] = {&bloom_rating_indexes,
                                                          &size_counts_text,
                                                          &size_params_number,
                                                          &size_params_text,
+                                                         &ids_of_ratings,
+                                                         &ids_of_texts,
+                                                         &ids_fill,
                                                          NULL};
 const struct glint_module bloom_build_module = {"bloom", functions};

@@ -1,6 +1,9 @@
 /* Functions of the Bloom filter jobs, by what they make:
  *   bloom_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
  *   bloom_partials.c   bloom.rating_partials, text_partials, or, seal
+ *   ids.c, ids_groups.c  bloom.rating_ids, text_ids, fill_ids, test_ids
+ *   size_lines.c       bloom.counts_number, counts_text, params_number, params_text
+ *   bloom_report.c     bloom.report_rating_python and its kin
  *   bloom_test.c       its own */
 #ifndef GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
 #define GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
@@ -13,6 +16,17 @@
 
 /* The counter of rows whose key has no filter. */
 #define BLOOM_NO_FILTER "no filter"
+
+/* Why a row is bad whose key has no size. */
+#define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
+
+/* The key as errors show it; a text may be cut. */
+void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity);
+/* What errors say of filters that do not fit their sizes, PARAMS or P and COUNTS. */
+const char *bloom_mismatch_hint(bool params);
+const char *bloom_no_such_key(bool params);
+void bloom_mismatch(const struct bloom_params *have, const struct bloom_params *want, bool params,
+                    char *out, size_t capacity);
 
 /* Rows parsed, their ids and the numbers of their filters, as the library wants
  * them. Rows whose key has no count are bad rows, left out if they are skipped.
@@ -48,6 +62,8 @@ struct bloom_tally {
 /* 0 or a code. */
 int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out);
 
+/* Lines of (key, tally): by whether keys are text, and whether as the Hadoop program's. */
+extern const struct glint_function bloom_report_functions[2][2];
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal;

@@ -5,13 +5,12 @@
  *
  * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is
  * counted as "no filter", never as a false positive. */
-#include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/filters/segments_heads.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/fields_kernel.h"
-#include "jobs/rows/python_text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -133,92 +132,13 @@ static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
                                                   .out = {GLINT_SAME, GLINT_SAME},
                                                   .merge = add_merge};
 
-/* ---- bloom.report_python, bloom.report_java: a line as the papers' programs saved it */
-
-static int report(struct glint_task *task, const struct glint_record *in, struct glint_emitter *out,
-                  struct glint_slice key, bool java)
-{
-    struct bloom_tally t;
-    char rate[TEXT_NUMBER_MAX], tail[128];
-    int r = bloom_tally_read(task, in->value.bytes, &t);
-    if (r != 0) return r;
-    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows sends no tally */
-    double value = (double)t.hits / (double)t.rows;
-    if (java)
-        text_f64_java(rate, value);
-    else
-        text_f64(rate, value);
-    text_format(tail, sizeof tail, java ? "\t(%llu, %llu, %s)" : ", (%llu, %llu, %s))",
-                (unsigned long long)t.hits, (unsigned long long)t.rows, rate);
-    uint64_t size = strlen(tail), at = 0;
-    uint8_t *line = glint_scratch(task, key.size + size + 1);
-    if (line == NULL) return GLINT_E_NO_MEMORY;
-    if (!java) line[at++] = '(';
-    memcpy(line + at, key.data, key.size);
-    memcpy(line + at + key.size, tail, size);
-    struct glint_record record = {.value.bytes = {line, at + key.size + size}};
-    glint_emit(out, &record);
-    return 0;
-}
-
-static int report_number(struct glint_task *task, const struct glint_record *in,
-                         struct glint_emitter *out, bool java)
-{
-    char key[TEXT_NUMBER_MAX];
-    size_t n = text_i64(key, in->key.i64);
-    return report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
-}
-
-static int report_rating_python(struct glint_task *task, void *state, const struct glint_record *in,
-                                struct glint_emitter *out)
-{
-    (void)state;
-    return report_number(task, in, out, false);
-}
-
-static int report_rating_java(struct glint_task *task, void *state, const struct glint_record *in,
-                              struct glint_emitter *out)
-{
-    (void)state;
-    return report_number(task, in, out, true);
-}
-
-static int report_text_python(struct glint_task *task, void *state, const struct glint_record *in,
-                              struct glint_emitter *out)
-{
-    (void)state;
-    uint8_t *quoted = glint_scratch(task, python_text_max(in->key.bytes.size));
-    if (quoted == NULL) return GLINT_E_NO_MEMORY;
-    uint64_t size = python_text(in->key.bytes, quoted);
-    return report(task, in, out, (struct glint_slice){quoted, size}, false);
-}
-
-static int report_text_java(struct glint_task *task, void *state, const struct glint_record *in,
-                            struct glint_emitter *out)
-{
-    (void)state;
-    return report(task, in, out, in->key.bytes, true);
-}
-
-#define REPORT_FUNCTION(name_, key_, each_)                                                        \
-    {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
-        .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
-    }
-
-static const struct glint_function report_functions[2][2] = {
-    {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, report_rating_python),
-     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, report_rating_java)},
-    {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, report_text_python),
-     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, report_text_java)}};
-
 static const struct glint_function *const functions[] = {&test_rating,
                                                          &test_text,
                                                          &add_tallies,
-                                                         &report_functions[0][0],
-                                                         &report_functions[0][1],
-                                                         &report_functions[1][0],
-                                                         &report_functions[1][1],
+                                                         &bloom_report_functions[0][0],
+                                                         &bloom_report_functions[0][1],
+                                                         &bloom_report_functions[1][0],
+                                                         &bloom_report_functions[1][1],
                                                          &segments_head_of,
                                                          &segments_probes,
                                                          &segments_bits,
@@ -227,6 +147,7 @@ static const struct glint_function *const functions[] = {&test_rating,
                                                          &segments_missed_rating,
                                                          &segments_missed_text,
                                                          &segments_hits,
+                                                         &ids_test,
                                                          NULL};
 const struct glint_module bloom_test_module = {"bloom", functions};
 
@@ -247,26 +168,31 @@ struct collecting {
 static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
                        const char *what)
 {
-    return glint_abort(c->g, code,
-                       c->source->params ? "give the PARAMS that the filters were built with"
-                                         : "give the P and COUNTS that the filters were built with",
+    return glint_abort(c->g, code, bloom_mismatch_hint(c->source->params),
                        "%s: the filter of key %s: %s", c->path, key, what);
 }
 
-/* The filters' own scheme and layout size the keys anew. */
+/* The sizing that filters of this scheme, layout and seeds were built with. */
+static int sizing_of(const struct collecting *c, const struct bloom_params *kind,
+                     struct bloom_sizing *out)
+{
+    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
+    enum bloom_result result = BLOOM_OK;
+    *out = (struct bloom_sizing){.scheme = kind->scheme, .layout = kind->layout};
+    if (!c->source->params)
+        result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, out);
+    if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
+    if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(out, seeds);
+    return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
+}
+
 static int size_keys(struct collecting *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
-    struct bloom_sizing sizing = {.scheme = kind->scheme, .layout = kind->layout};
-    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
-    enum bloom_result result = BLOOM_OK;
-    if (!c->source->params)
-        result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, &sizing);
+    struct bloom_sizing sizing;
     assert(!c->begun && s->count > 0);
-    if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
-    if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(&sizing, seeds);
-    if (result != BLOOM_OK) return sizes_fail(c->g, result, c->path);
-    if (sizes_apply(c->g, s, &sizing) != 0) return glint_error(c->g)->code;
+    if (sizing_of(c, kind, &sizing) != 0 || sizes_apply(c->g, s, &sizing) != 0)
+        return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
     c->begun = true;
     return 0;
@@ -290,18 +216,10 @@ static int find_filter(struct collecting *c, const struct glint_record *record, 
     char what[256];
     *out_number = sizes_find_any(s, &record->key);
     if (*out_number == SIZES_NONE)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
-                           c->source->params ? "PARAMS has no such key" : "COUNTS has no such key");
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, bloom_no_such_key(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
     if (bloom_params_alike(have, want)) return 0;
-    text_format(
-        what, sizeof what,
-        "it has scheme %s, layout %s, n = %llu, m = %llu, k = %u; %s %s, %s, %llu, %llu, %u",
-        bloom_scheme_name(have->scheme), bloom_layout_name(have->layout),
-        (unsigned long long)have->n, (unsigned long long)have->m, have->k,
-        c->source->params ? "PARAMS gives" : "P and COUNTS give", bloom_scheme_name(want->scheme),
-        bloom_layout_name(want->layout), (unsigned long long)want->n, (unsigned long long)want->m,
-        want->k);
+    bloom_mismatch(have, want, c->source->params, what, sizeof what);
     return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
 
@@ -350,12 +268,7 @@ static int take_record(void *arg, const struct glint_record *record)
     struct collecting *c = arg;
     const struct glint_slice *value = &record->value.bytes;
     char key[256];
-    if (c->sizes->text)
-        text_format(key, sizeof key, "%.*s",
-                    (int)(record->key.bytes.size > 200 ? 200 : record->key.bytes.size),
-                    (const char *)record->key.bytes.data);
-    else
-        text_i64(key, record->key.i64);
+    bloom_show_key(c->sizes->text, &record->key, key, sizeof key);
     return bloom_is_segment(value->data, value->size) ? take_head(c, record, key)
                                                       : take_filter(c, record, key);
 }
@@ -390,34 +303,107 @@ static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
     return glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
 }
 
+/* ---- Strategies */
+
+enum strategy { AUTO, BROADCAST, IDS, STRATEGIES };
+static const char *const strategy_names[STRATEGIES] = {"auto", "broadcast", "ids"};
+
+static int strategy_option(struct glint *g, const struct glint_job_args *args, enum strategy *out)
+{
+    const char *name = glint_job_option(args, "strategy");
+    *out = AUTO;
+    while (*out < STRATEGIES && strcmp(name, strategy_names[*out]) != 0) ++*out;
+    if (*out < STRATEGIES) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "auto, broadcast or ids", "--strategy \"%s\" is none",
+                       name);
+}
+
+/* The first filter says what all are; where there is none, any kind will do. */
+static int first_kind(const struct collecting *c, struct glint_rdd *heads,
+                      struct bloom_sizing *out_sizing)
+{
+    struct glint_rows rows = {.count = 0};
+    struct bloom_filter filter = {.params = {.scheme = BLOOM_WIDE}};
+    enum bloom_result result = BLOOM_OK;
+    int r = glint_take(heads, 1, &rows);
+    if (r == 0 && rows.count > 0) {
+        const struct glint_slice bytes = glint_rows_at(&rows, 0).value.bytes;
+        result = bloom_decode(bytes.data, bytes.size, &filter);
+    }
+    if (result == BLOOM_ERR_SEGMENT)
+        r = glint_abort(
+            c->g, GLINT_E_FILTER_INVALID, "use --strategy broadcast, for up to 4096 keys",
+            "%s: the filters lie in segments, and --strategy ids takes whole ones", c->path);
+    else if (result != BLOOM_OK)
+        r = glint_abort(c->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved", "%s: %s",
+                        c->path, bloom_strerror(result));
+    if (r == 0) r = sizing_of(c, &filter.params, out_sizing);
+    glint_rows_free(&rows);
+    return r;
+}
+
+/* Tallies by the filters' ids, and whether the report is Java's. NULL: the context's error. */
+static struct glint_rdd *tested_by_ids(const struct collecting *c, struct glint_rdd *lines,
+                                       struct glint_rdd *filters, const struct fields *fields,
+                                       bool *out_java)
+{
+    struct bloom_sizing sizing;
+    struct glint_rdd *heads = segments_heads_of(filters, fields_key_type(fields) == GLINT_TEXT);
+    if (glint_explaining(c->g)) glint_note(c->g, "strategy: ids");
+    if (first_kind(c, heads, &sizing) != 0) return NULL;
+    *out_java = sizing.scheme == BLOOM_HADOOP;
+    return ids_tested(lines, heads, c->path, c->source, fields, &sizing);
+}
+
+static struct glint_rdd *tested_by_sizes(struct collecting *c, struct glint_rdd *lines,
+                                         struct glint_rdd *filters, const struct fields *fields,
+                                         bool *out_java)
+{
+    if (collect_filters(c, filters) != 0) return NULL;
+    *out_java = c->sizes->params[0].scheme == BLOOM_HADOOP;
+    return c->blob != NULL
+               ? tested(c, lines, fields)
+               : segments_tested(lines, filters, c->sizes, fields, segments_heads_log2(&c->heads));
+}
+
+/* Which way, and the report. 0 or the context's code. */
+static int test_rows(struct collecting *c, enum strategy strategy, const struct fields *fields,
+                     const char *input, const char *output)
+{
+    const bool text = fields_key_type(fields) == GLINT_TEXT;
+    const struct glint_shape shape = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    /* One bit per id, for now: the filters say how they were sized. */
+    const struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
+    struct glint_rdd *lines = fields_text_file(c->g, input, fields);
+    bool java = false;
+    int r = SIZES_MANY;
+    if (strategy != IDS) r = sizes_read(c->g, c->source, fields, &sizing, c->sizes);
+    if (r == SIZES_MANY && strategy == BROADCAST)
+        r = sizes_too_many(c->g, c->source, strategy_names[strategy]);
+    if (r < 0) return r;
+    struct glint_rdd *filters = glint_msgpack_file(c->g, c->path, shape);
+    struct glint_rdd *sums = r == SIZES_MANY ? tested_by_ids(c, lines, filters, fields, &java)
+                                             : tested_by_sizes(c, lines, filters, fields, &java);
+    if (sums == NULL) return glint_error(c->g)->code;
+    struct glint_rdd *report = glint_map(sums, bloom_report_functions[text][java].name, NULL);
+    return glint_save_as_text_file(report, output);
+}
+
 static int test_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
     struct sizes_source source;
+    enum strategy strategy;
     struct sizes sizes = {.count = 0};
     if (sizes_arguments(g, args, 5,
                         "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
                         "INPUT FILTERS OUTPUT",
                         &source, paths) != 0 ||
-        fields_options(g, args, &fields) != 0)
+        fields_options(g, args, &fields) != 0 || strategy_option(g, args, &strategy) != 0)
         return glint_error(g)->code;
     struct collecting c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
-    struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
-    /* One bit per id, for now: the filters say how they were sized. */
-    struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
-    int r = sizes_read(g, &source, &fields, &sizing, &sizes);
-    struct glint_shape shape = {sizes.text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = r == 0 ? glint_msgpack_file(g, paths[1], shape) : NULL;
-    if (r == 0) r = collect_filters(&c, filters);
-    if (r == 0) {
-        const bool java = sizes.params[0].scheme == BLOOM_HADOOP;
-        struct glint_rdd *sums = c.blob != NULL ? tested(&c, lines, &fields)
-                                                : segments_tested(lines, filters, &sizes, &fields,
-                                                                  segments_heads_log2(&c.heads));
-        struct glint_rdd *report = glint_map(sums, report_functions[sizes.text][java].name, NULL);
-        glint_save_as_text_file(report, paths[2]);
-    }
+    test_rows(&c, strategy, &fields, paths[0], paths[2]);
     glint_free(c.blob);
     segments_heads_fini(&c.heads);
     sizes_fini(&sizes);
@@ -426,7 +412,12 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
 
 static const char *const positional[] = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
-    FIELDS_OPTIONS, SIZES_PARAMS_OPTION, {NULL, NULL, NULL, NULL}};
+    FIELDS_OPTIONS,
+    SIZES_PARAMS_OPTION,
+    {"strategy", "NAME", "auto",
+     "broadcast: filters go to the rows; ids: both are shuffled by key; auto: ids where there are "
+     "too many keys to broadcast"},
+    {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_test_job = {
     .name = "bloom-test",

@@ -2,7 +2,7 @@
  * looks whether they are a whole. */
 #include "jobs/filters/segments_heads.h"
 
-#include "engine/base/text.h"
+#include "jobs/filters/bloom_functions.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,12 +29,7 @@ static int head_each(struct glint_task *task, void *state, const struct glint_re
     if (bloom_is_segment(value->data, value->size)) {
         enum bloom_result result = bloom_segment_decode(value->data, value->size, &segment);
         char key[256];
-        if (!s->text)
-            text_i64(key, in->key.i64);
-        else
-            text_format(key, sizeof key, "%.*s",
-                        (int)(in->key.bytes.size > 200 ? 200 : in->key.bytes.size),
-                        (const char *)in->key.bytes.data);
+        bloom_show_key(s->text, &in->key, key, sizeof key);
         if (result != BLOOM_OK)
             return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "a segment of key %s: %s", key,
                               bloom_strerror(result));

@@ -34,8 +34,11 @@ struct sizes {
     uint64_t rows;           /* the sum of all counts */
 };
 
-/* Driver: reads the lines of the source, explain too, and sizes a filter per key. COUNTS_INVALID,
- * PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+/* There are more keys than a set has filters, or their sizes take more than a slot's memory has for
+ * them: they are not broadcast (ids.h). */
+enum { SIZES_MANY = 1 };
+/* Driver: reads the lines of the source, explain too, and sizes a filter per key. 0, SIZES_MANY and
+ * no error, or COUNTS_INVALID, PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
 int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
                const struct bloom_sizing *sizing, struct sizes *out);
 /* Driver: sizes the same keys in another way. Where they have M and K of their own, only scheme,
@@ -103,6 +106,8 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
         "params", "PARAMS", NULL,                                                                  \
             "instead of P and COUNTS: each key's own n, m and k, as the job params saved them"     \
     }
+/* SIZES_MANY as an error, where --strategy `name` broadcasts the sizes. Returns the code. */
+int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);
 /* P as the user gave it. */
 int sizes_probability(struct glint *g, const char *text, double *out);
 /* The library's answer as the context's error. */

@@ -1,7 +1,7 @@
 /* Sizes of rows that come back from tasks: parsed lines, counts, or filters. */
 #include "jobs/filters/sizes_from.h"
 
-#include "engine/base/text.h"
+#include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/size_lines.h"
 
 #include <assert.h>
@@ -15,6 +15,8 @@ struct entry {
                               until all is read */
     struct bloom_params params;
 };
+
+enum { MEMORY_SHARE = 8 }; /* sizes of a file may take so little of a slot's memory */
 
 /* Where the rows come from, and what is said when there are none or a key comes twice. */
 enum origin { COUNTED, COUNTS_FILE, PARAMS_FILE, FILTERS };
@@ -45,6 +47,11 @@ struct entries {
     struct sizes *out; /* has the seeds of filters */
 };
 
+static bool from_file(const struct entries *e)
+{
+    return e->origin == COUNTS_FILE || e->origin == PARAMS_FILE;
+}
+
 static void *grown(struct glint *g, void *old, uint64_t used, uint64_t size)
 {
     void *memory = glint_alloc(g, size);
@@ -74,12 +81,23 @@ static int reserve(struct entries *e, uint64_t text)
     return 0;
 }
 
+/* Whether one more would be too many to broadcast: of their memory they take what a join's small
+ * side may take. */
+static bool is_full(const struct entries *e, uint64_t text)
+{
+    const uint64_t bytes =
+        (e->count + 1) * (sizeof *e->items + sizeof(union glint_value)) + e->used;
+    return e->count == BLOOM_SET_MAX ||
+           (from_file(e) && bytes + text > glint_slot_memory(e->g) / MEMORY_SHARE);
+}
+
 static int add_entry(struct entries *e, const union glint_value *key,
                      const struct bloom_params *params)
 {
     uint64_t text = e->text ? key->bytes.size : 0;
-    if (e->count == BLOOM_SET_MAX)
-        return glint_abort(e->g, GLINT_E_COUNTS_INVALID, NULL, "%s: more than %d keys", e->about,
+    if (is_full(e, text) && from_file(e)) return SIZES_MANY;
+    if (is_full(e, text))
+        return glint_abort(e->g, GLINT_E_FILTER_LIMIT, NULL, "%s: more than %d keys", e->about,
                            BLOOM_SET_MAX);
     if (reserve(e, text) != 0) return glint_error(e->g)->code;
     struct entry *entry = &e->items[e->count++];
@@ -154,8 +172,7 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.own = e->origin == PARAMS_FILE};
     e->out = out;
     int r = glint_collect_each(rdd, row, e);
-    const bool file = e->origin == COUNTS_FILE || e->origin == PARAMS_FILE; /* explain reads it */
-    if (r == 0 && e->count == 0 && !file && glint_explaining(e->g)) r = add_example(e, rdd);
+    if (r == 0 && e->count == 0 && !from_file(e) && glint_explaining(e->g)) r = add_example(e, rdd);
     if (r == 0 && e->count == 0)
         r = glint_abort(e->g, origins[e->origin].none, origins[e->origin].none_hint,
                         "%s: there are no %s", e->about, origins[e->origin].what);
@@ -204,8 +221,8 @@ int sizes_read(struct glint *g, const struct sizes_source *source, const struct 
                         .origin = source->params ? PARAMS_FILE : COUNTS_FILE,
                         .about = source->path};
     struct glint_rdd *lines = size_lines(g, source, e.text);
-    if (lines == NULL || read_entries(&e, lines, take_line, out) != 0) return glint_error(g)->code;
-    return sizes_apply(g, out, sizing);
+    const int r = lines != NULL ? read_entries(&e, lines, take_line, out) : glint_error(g)->code;
+    return r == 0 ? sizes_apply(g, out, sizing) : r;
 }
 
 /* ---- Filters */
@@ -214,12 +231,7 @@ static int filter_fail(struct glint *g, enum glint_code code, const char *about,
                        const union glint_value *key, const char *what)
 {
     char shown[256];
-    if (text)
-        text_format(shown, sizeof shown, "%.*s",
-                    (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
-                    (const char *)key->bytes.data);
-    else
-        text_i64(shown, key->i64);
+    bloom_show_key(text, key, shown, sizeof shown);
     return glint_abort(g, code, NULL, "%s: the filter of key %s: %s", about, shown, what);
 }
 

@@ -65,6 +65,14 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
     return sizes_probability(g, given[0], &out->p);
 }
 
+int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name)
+{
+    return glint_abort(g, GLINT_E_FILTER_LIMIT, "use --strategy ids, or auto",
+                       "%s: --strategy %s broadcasts the sizes of at most %d keys, in an eighth of "
+                       "a slot's memory",
+                       source->path, name, BLOOM_SET_MAX);
+}
+
 /* ---- --seeds */
 
 void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)

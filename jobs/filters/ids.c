@@ -1,0 +1,213 @@
+/* See ids.h: the plan, the rows' side, and what both group functions share. */
+#include "jobs/filters/ids.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- bloom.rating_ids, bloom.text_ids: row -> (key, id) */
+
+struct rows_state {
+    struct fields fields;
+    int between; /* counter */
+};
+
+static int rows_open(struct glint_task *task, void *state)
+{
+    struct rows_state *s = state;
+    s->between = glint_counter(task, BLOOM_BETWEEN);
+    return s->between >= 0 ? fields_open(task, &s->fields, true) : GLINT_E_NO_MEMORY;
+}
+
+static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    struct rows_state *s = state;
+    const struct fields *f = &s->fields;
+    int r = fields_parse(&s->fields, task, in);
+    if (r != 0) return r;
+    int64_t bytes = 0;
+    for (uint32_t row = 0; row < f->rows; row++) bytes += f->id_end[row] - f->id_start[row];
+    glint_count_add(task, s->between, bytes);
+    struct glint_batch batch = {.rows = f->rows,
+                                .key = fields_key_column(f),
+                                .value = {.type = GLINT_BYTES,
+                                          .base = f->base,
+                                          .size = f->size,
+                                          .start = f->id_start,
+                                          .end = f->id_end},
+                                .origin = in->origin};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+#define ROWS_FUNCTION(name_, key_)                                                                 \
+    {                                                                                              \
+        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct rows_state), .open = rows_open,    \
+        .batch = rows_batch                                                                        \
+    }
+
+const struct glint_function ids_of_ratings = ROWS_FUNCTION("bloom.rating_ids", GLINT_I64);
+const struct glint_function ids_of_texts = ROWS_FUNCTION("bloom.text_ids", GLINT_TEXT);
+
+/* ---- The key at hand */
+
+/* Room is doubled, and scratch memory is not returned before the task ends: all of it together is
+ * less than so many times the largest filter. */
+enum { ROOM_FACTOR = 4 };
+
+static int open_sizing(struct glint_task *task, struct bloom_sizing *out)
+{
+    int64_t scheme = 0, layout = 0, k = 0;
+    struct glint_slice seeds;
+    int r = glint_arg_i64(task, "scheme", &scheme);
+    if (r == 0) r = glint_arg_i64(task, "layout", &layout);
+    if (r == 0) r = glint_arg_i64(task, "k", &k);
+    if (r == 0) r = glint_arg_f64(task, "p", &out->p);
+    if (r == 0) r = glint_arg_f64(task, "bits", &out->bits);
+    if (r == 0) r = glint_arg_slice(task, "seeds", &seeds);
+    if (r != 0) return r;
+    if (scheme < 0 || scheme >= BLOOM_SCHEMES || layout < 0 || layout >= BLOOM_LAYOUTS || k < 0 ||
+        k > BLOOM_K_MAX || (seeds.size != 0 && seeds.size != sizeof out->seeds))
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the sizing does not parse");
+    out->scheme = (enum bloom_scheme)scheme;
+    out->layout = (enum bloom_layout)layout;
+    out->k = (uint32_t)k;
+    out->seeded = seeds.size > 0;
+    if (out->seeded) memcpy(out->seeds, seeds.data, seeds.size);
+    return 0;
+}
+
+int ids_group_open(struct glint_task *task, struct ids_group *group)
+{
+    int r = open_sizing(task, &group->sizing);
+    if (r == 0) r = glint_arg_i64(task, "text", &group->text);
+    if (r == 0) r = glint_arg_i64(task, "params", &group->params);
+    if (r == 0) r = glint_arg_i64(task, "room", &group->room_max);
+    if (r == 0) r = glint_arg_slice(task, "source", &group->source);
+    return r == 0 ? glint_arg_slice(task, "path", &group->path) : r;
+}
+
+void ids_group_begin(struct ids_group *group)
+{
+    group->sized = group->filled = false;
+    group->rows = 0;
+}
+
+int ids_group_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
+                    struct glint_slice *out_bytes)
+{
+    struct glint_slice side, value;
+    union glint_value which, cell;
+    if (!glint_pair(in->value.bytes, &side, &value) || !glint_unpack(side, GLINT_I64, &which) ||
+        !glint_unpack(value, GLINT_BYTES, &cell))
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a pair of a cogroup does not parse");
+    *out_right = which.i64 != 0;
+    *out_bytes = cell.bytes;
+    return 0;
+}
+
+int ids_group_size(struct glint_task *task, struct ids_group *group, const union glint_value *key,
+                   struct glint_slice bytes)
+{
+    struct size_line line;
+    char shown[256];
+    bloom_show_key(group->text, key, shown, sizeof shown);
+    if (!size_line_read(bytes, &line))
+        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a size does not parse");
+    if (group->sized)
+        return glint_fail(task, group->params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID,
+                          group->params ? "give one line for each key" : "count each key once",
+                          "%.*s: the key %s stands there twice", (int)group->source.size,
+                          (const char *)group->source.data, shown);
+    enum bloom_result result = size_line_params(&line, &group->sizing, &group->filter.params);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_FILTER_LIMIT,
+                          "see docs/filter-format.md for the bounds of each scheme",
+                          "the filter of key %s, n = %llu: %s", shown, (unsigned long long)line.n,
+                          bloom_strerror(result));
+    group->sized = true;
+    return 0;
+}
+
+int ids_group_room(struct glint_task *task, struct ids_group *group, const union glint_value *key)
+{
+    const uint64_t need = bloom_bytes(group->filter.params.m);
+    char shown[256];
+    assert(group->sized);
+    if (need > (uint64_t)group->room_max) {
+        bloom_show_key(group->text, key, shown, sizeof shown);
+        return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                          "the filter of key %s has %llu bytes, a slot has room for %lld", shown,
+                          (unsigned long long)need, (long long)group->room_max);
+    }
+    if (group->memory == NULL || need > group->room) {
+        const uint64_t room = need > 2 * group->room ? need : 2 * group->room;
+        group->memory = glint_scratch(task, BLOOM_HEADER_MAX + room);
+        if (group->memory == NULL) return GLINT_E_NO_MEMORY;
+        group->room = room;
+    }
+    group->filter.bits = group->memory + BLOOM_HEADER_MAX;
+    return 0;
+}
+
+/* ---- The plan */
+
+static struct glint_args *group_args(struct glint *g, const char *path,
+                                     const struct sizes_source *source, bool text,
+                                     const struct bloom_sizing *sizing)
+{
+    struct glint_args *args = glint_args(g);
+    glint_args_i64(args, "scheme", sizing->scheme);
+    glint_args_i64(args, "layout", sizing->layout);
+    glint_args_i64(args, "k", sizing->k);
+    glint_args_f64(args, "p", sizing->p);
+    glint_args_f64(args, "bits", sizing->bits);
+    glint_args_bytes(args, "seeds", sizing->seeds, sizing->seeded ? sizeof sizing->seeds : 0);
+    glint_args_i64(args, "text", text);
+    glint_args_i64(args, "params", source->params);
+    glint_args_i64(args, "room", (int64_t)(glint_slot_memory(g) / ROOM_FACTOR));
+    glint_args_text(args, "source", source->path);
+    glint_args_text(args, "path", path);
+    return args;
+}
+
+/* `left` cogrouped with the ids of the rows, in as many parts as rows alone would be shuffled to.
+ */
+static struct glint_rdd *with_ids(struct glint_rdd *left, struct glint_rdd *lines,
+                                  const struct fields *fields)
+{
+    struct glint_args *columns = glint_args(glint_context(lines));
+    const bool text = fields_key_type(fields) == GLINT_TEXT;
+    fields_args(columns, fields);
+    struct glint_rdd *ids = glint_map(lines, text ? "bloom.text_ids" : "bloom.rating_ids", columns);
+    if (left == NULL || ids == NULL) return NULL;
+    const uint32_t parts = glint_partitions(glint_partition_by(ids, 0));
+    return glint_with_partitions(glint_cogroup(left, ids), parts);
+}
+
+struct glint_rdd *ids_built(struct glint_rdd *lines, const struct sizes_source *source,
+                            const struct fields *fields, const struct bloom_sizing *sizing)
+{
+    if (lines == NULL) return NULL;
+    struct glint *g = glint_context(lines);
+    const bool text = fields_key_type(fields) == GLINT_TEXT;
+    struct glint_rdd *both = with_ids(size_lines(g, source, text), lines, fields);
+    if (both == NULL) return NULL;
+    struct glint_args *args = group_args(g, "", source, text, sizing);
+    return glint_flat_map_values(both, "bloom.fill_ids", args);
+}
+
+struct glint_rdd *ids_tested(struct glint_rdd *lines, struct glint_rdd *filters, const char *path,
+                             const struct sizes_source *source, const struct fields *fields,
+                             const struct bloom_sizing *sizing)
+{
+    if (lines == NULL || filters == NULL) return NULL;
+    struct glint *g = glint_context(lines);
+    const bool text = fields_key_type(fields) == GLINT_TEXT;
+    struct glint_rdd *left = glint_union(size_lines(g, source, text), filters);
+    struct glint_rdd *both = with_ids(left, lines, fields);
+    if (both == NULL) return NULL;
+    struct glint_args *args = group_args(g, path, source, text, sizing);
+    return glint_flat_map_values(both, "bloom.test_ids", args);
+}
