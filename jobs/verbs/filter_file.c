@@ -1,5 +1,7 @@
 /* A record's size is unknown until it has been walked over. So a window over the file grows until
- * the walk succeeds: twice as many bytes each time, of which only the new ones are read. */
+ * the walk succeeds: twice as many bytes each time, of which only the new ones are read. Small
+ * records are copied out of the window, which stays for those that follow; a large one takes the
+ * window along. */
 #include "jobs/verbs/filter_file.h"
 
 #include "engine/base/text.h"
@@ -10,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define WINDOW_FIRST     KIB
+#define WINDOW_FIRST     (64 * KIB)
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
 
 struct filter_file {
@@ -18,8 +20,19 @@ struct filter_file {
     const char *path;
     int file;
     uint64_t size, at; /* `at`: where the next record begins */
+    struct buffer window;
+    uint64_t used; /* of the window: bytes before `at` */
     struct glint_error *error;
 };
+
+bool filter_key_copy(struct arena *arena, const struct filter_key *key, struct filter_key *out)
+{
+    *out = *key;
+    out->text = arena_alloc(arena, key->size + 1);
+    if (out->text == NULL) return false;
+    memcpy(out->text, key->text, key->size + 1);
+    return true;
+}
 
 int filter_key_compare(const struct filter_key *a, const struct filter_key *b)
 {
@@ -44,10 +57,15 @@ static int invalid(const struct filter_file *f, uint64_t offset, const char *rea
                      f->path, (unsigned long long)offset, reason);
 }
 
-/* Makes the record's window `wanted` bytes wide. */
-static int widen(struct filter_file *f, struct buffer *window, uint64_t wanted)
+/* The window begins at f->at and is `wanted` bytes wide. */
+static int widen(struct filter_file *f, uint64_t wanted)
 {
-    assert(wanted > window->size && f->at + wanted <= f->size);
+    struct buffer *window = &f->window;
+    assert(f->used <= window->size && f->at + wanted <= f->size);
+    window->size -= f->used;
+    if (f->used > 0) memmove(window->data, window->data + f->used, window->size);
+    f->used = 0;
+    if (wanted <= window->size) return GLINT_OK;
     uint64_t more = wanted - window->size;
     if (!buffer_reserve(window, more)) return error_no_memory(f->error);
     int64_t n =
@@ -59,23 +77,39 @@ static int widen(struct filter_file *f, struct buffer *window, uint64_t wanted)
     return GLINT_OK;
 }
 
+/* The window's first `size` bytes behind f->used become the record's. */
+static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
+{
+    if (f->used == 0 && size > WINDOW_FIRST / 2) {
+        *out = f->window;
+        f->window = (struct buffer){NULL, 0, 0};
+    } else {
+        out->data = mem_alloc(size);
+        if (out->data == NULL) return error_no_memory(f->error);
+        memcpy(out->data, f->window.data + f->used, size);
+        out->capacity = size;
+        f->used += size;
+    }
+    out->size = size;
+    return GLINT_OK;
+}
+
 /* Reads the record at f->at, whole and nothing else. */
-static int read_record(struct filter_file *f, struct buffer *window)
+static int read_record(struct filter_file *f, struct buffer *out)
 {
     uint64_t left = f->size - f->at, most = left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX;
     uint64_t wanted = WINDOW_FIRST, size = 0;
-    do {
-        wanted = wanted < most ? wanted : most;
-        int failed = widen(f, window, wanted);
-        if (failed != 0) return failed;
-        if (scan_msgpack(window->data, window->size, &size)) {
-            assert(size > 0 && size <= window->size);
-            window->size = size;
-            return GLINT_OK;
+    for (;;) {
+        const uint64_t have = f->window.size - f->used;
+        if (have > 0 && scan_msgpack(f->window.data + f->used, have, &size)) {
+            assert(size > 0 && size <= have);
+            return take_record(f, size, out);
         }
-        wanted *= 2;
-    } while (window->size < most);
-    return invalid(f, f->at, "no msgpack value, or it is cut short");
+        if (have >= most) return invalid(f, f->at, "no msgpack value, or it is cut short");
+        while (wanted <= have) wanted *= 2;
+        int failed = widen(f, wanted < most ? wanted : most);
+        if (failed != 0) return failed;
+    }
 }
 
 static int key_number(const struct filter_file *f, struct filter_key *key,
@@ -166,6 +200,7 @@ static int open_and_walk(struct env *env, const char *path,
     } else {
         f.size = stat.size;
         result = walk_file(&f, each, arg);
+        buffer_fini(&f.window);
     }
     env->close(env, f.file);
     return result;

@@ -31,6 +31,8 @@ static inline bool filter_record_is_segment(const struct filter_record *record)
 {
     return record->segment.size > 0;
 }
+/* Copies text into the arena; false without memory. */
+bool filter_key_copy(struct arena *arena, const struct filter_key *key, struct filter_key *out);
 int filter_key_compare(const struct filter_key *a, const struct filter_key *b);
 void filter_record_fini(struct filter_record *record);
 

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { JSON_BYTES = 1 << 16 }; /* printed at once, about */
+
 struct info_row {
-    struct filter_key key; /* owns its text */
+    struct filter_key key; /* text and seeds lie in the arena */
     struct bloom_params params;
-    uint8_t *seeds; /* owned; NULL: the scheme's */
     uint64_t bits_set;
     uint64_t segments; /* 0: it lies there in one */
 };
@@ -23,12 +24,12 @@ struct info_row {
 struct info {
     struct info_row *rows;
     uint64_t count, capacity;
+    struct arena arena; /* an allocation per key would take more than the key */
     struct filter_parts parts;
     struct glint_error error;
 };
 
-/* Moves the key. */
-static int add_row(struct info *info, struct filter_key *key, const struct info_row *rest)
+static int add_row(struct info *info, const struct filter_key *key, const struct info_row *rest)
 {
     if (info->count == info->capacity) {
         uint64_t capacity = info->capacity > 0 ? 2 * info->capacity : 64;
@@ -38,10 +39,10 @@ static int add_row(struct info *info, struct filter_key *key, const struct info_
         info->rows = rows;
         info->capacity = capacity;
     }
-    struct info_row *row = &info->rows[info->count++];
+    struct info_row *row = &info->rows[info->count];
     *row = *rest;
-    row->key = *key;
-    key->text = NULL; /* it is the row's now */
+    if (!filter_key_copy(&info->arena, key, &row->key)) return error_no_memory(&info->error);
+    info->count++;
     assert(row->bits_set <= row->params.m);
     return 0;
 }
@@ -51,10 +52,10 @@ static int keep_seeds(struct info *info, struct info_row *row)
 {
     const size_t size = row->params.k * BLOOM_SEED_BYTES;
     if (row->params.seeds == NULL) return 0;
-    row->seeds = mem_alloc(size);
-    if (row->seeds == NULL) return error_no_memory(&info->error);
-    memcpy(row->seeds, row->params.seeds, size);
-    row->params.seeds = row->seeds;
+    uint8_t *seeds = arena_alloc(&info->arena, size);
+    if (seeds == NULL) return error_no_memory(&info->error);
+    memcpy(seeds, row->params.seeds, size);
+    row->params.seeds = seeds;
     return 0;
 }
 
@@ -67,10 +68,7 @@ static int take_record(void *arg, struct filter_record *record)
                            .bits_set = bloom_bits_set(&record->filter)};
     int code = keep_seeds(info, &row);
     if (code == 0) code = add_row(info, &record->key, &row);
-    if (code == 0)
-        filter_record_fini(record);
-    else
-        mem_free(row.seeds);
+    if (code == 0) filter_record_fini(record);
     return code;
 }
 
@@ -82,7 +80,7 @@ static int add_up_parts(struct info *info)
     for (uint64_t at = 0; code == 0 && filter_parts_next(&info->parts, &at, &whole);) {
         struct info_row row = {.params = whole.first->segment.params, .segments = whole.count};
         for (uint64_t i = 0; i < whole.count; i++) row.bits_set += whole.first[i].bits_set;
-        code = add_row(info, &info->parts.items[at - whole.count].key, &row);
+        code = add_row(info, &whole.first->key, &row);
     }
     return code;
 }
@@ -128,7 +126,7 @@ static void put_seeds(struct json *j, const struct info_row *row)
     for (uint32_t i = 0; i < row->params.k; i++) {
         uint32_t seed;
         static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as the library has it");
-        memcpy(&seed, row->seeds + i * sizeof seed, sizeof seed);
+        memcpy(&seed, row->params.seeds + i * sizeof seed, sizeof seed);
         json_u64(j, seed);
     }
     json_close(j, ']');
@@ -149,7 +147,7 @@ static void put_row(struct json *j, const struct info_row *row)
     json_chars(j, bloom_scheme_name(row->params.scheme));
     json_name(j, "layout");
     json_chars(j, bloom_layout_name(row->params.layout));
-    if (row->seeds != NULL) put_seeds(j, row);
+    if (row->params.seeds != NULL) put_seeds(j, row);
     json_name(j, "bits_set");
     json_u64(j, row->bits_set);
     json_name(j, "fill");
@@ -163,6 +161,13 @@ static void put_row(struct json *j, const struct info_row *row)
     json_close(j, '}');
 }
 
+/* What there is of the object so far. */
+static void flush_json(struct json *j)
+{
+    if (!j->failed) fwrite(j->out.data, 1, j->out.size, stdout);
+    j->out.size = 0;
+}
+
 static bool print_json(const struct info *info)
 {
     struct json j = {.failed = false};
@@ -171,14 +176,15 @@ static bool print_json(const struct info *info)
     json_i64(&j, 1);
     json_name(&j, "filters");
     json_open(&j, '[');
-    for (uint64_t i = 0; i < info->count; i++) put_row(&j, &info->rows[i]);
+    for (uint64_t i = 0; i < info->count; i++) {
+        put_row(&j, &info->rows[i]);
+        if (j.out.size > JSON_BYTES) flush_json(&j);
+    }
     json_close(&j, ']');
     json_close(&j, '}');
-    bool made = !j.failed;
-    if (made) {
-        fwrite(j.out.data, 1, j.out.size, stdout);
-        putchar('\n');
-    }
+    const bool made = !j.failed;
+    flush_json(&j);
+    if (made) putchar('\n');
     json_fini(&j);
     return made;
 }
@@ -213,11 +219,8 @@ static int info_run(const struct cli_program *program, int argc, char **argv)
             code = error_no_memory(&info.error);
     }
     status = code != 0 ? cli_fail(&info.error) : cli_flush_stdout(0);
-    for (uint64_t i = 0; i < info.count; i++) {
-        mem_free(info.rows[i].key.text);
-        mem_free(info.rows[i].seeds);
-    }
     mem_free(info.rows);
+    arena_fini(&info.arena);
     filter_parts_fini(&info.parts);
     cli_line_fini(&line);
     return status;

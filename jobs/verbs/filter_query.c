@@ -18,23 +18,24 @@
 
 #define READ_BYTES (64 * KIB)
 
-/* One of both. */
+/* Records of more bytes are kept as they are; of others bits and key are copied into the arena. */
+enum { RECORD_BYTES_COPIED = 1 << 15 };
+
+/* A filter in memory, or one in segments. */
 struct query_filter {
-    struct filter_record record;
-    struct filter_whole whole; /* its key is the parts' */
+    struct filter_key key; /* in the arena, or the parts' */
+    struct bloom_filter filter;
+    uint8_t *memory; /* of a record that is kept */
+    struct filter_whole whole;
 };
 
 struct query {
     struct query_filter *filters;
     uint64_t count, capacity;
+    struct arena arena; /* an allocation per filter would take more than a small filter */
     struct filter_parts parts;
     struct glint_error error;
 };
-
-static const struct filter_key *key_of(const struct query_filter *f)
-{
-    return f->whole.count > 0 ? &f->whole.first->key : &f->record.key;
-}
 
 static int add_filter(struct query *q, const struct query_filter *filter)
 {
@@ -50,25 +51,53 @@ static int add_filter(struct query *q, const struct query_filter *filter)
     return 0;
 }
 
+/* Bits and seeds; false without memory. */
+static bool copy_filter(struct query *q, const struct bloom_filter *from, struct bloom_filter *out)
+{
+    const uint64_t bits = bloom_bytes(from->params.m), seeds = from->params.k * BLOOM_SEED_BYTES;
+    *out = *from;
+    out->bits = arena_alloc(&q->arena, bits);
+    if (out->bits == NULL) return false;
+    memcpy(out->bits, from->bits, bits);
+    if (from->params.seeds == NULL) return true;
+    uint8_t *copy = arena_alloc(&q->arena, seeds);
+    if (copy != NULL) memcpy(copy, from->params.seeds, seeds);
+    out->params.seeds = copy;
+    return copy != NULL;
+}
+
 static int keep_record(void *arg, struct filter_record *record)
 {
     struct query *q = arg;
     if (filter_record_is_segment(record)) return filter_parts_add(&q->parts, record, &q->error);
-    return add_filter(q, &(struct query_filter){.record = *record});
+    struct query_filter f = {.filter = record->filter};
+    const bool kept = record->bytes.size > RECORD_BYTES_COPIED;
+    if (!filter_key_copy(&q->arena, &record->key, &f.key) ||
+        (!kept && !copy_filter(q, &record->filter, &f.filter)))
+        return error_no_memory(&q->error);
+    if (kept) f.memory = record->bytes.data;
+    int code = add_filter(q, &f);
+    if (code != 0) return code;
+    if (kept) record->bytes = (struct buffer){NULL, 0, 0};
+    filter_record_fini(record);
+    return 0;
 }
 
 static int compare_filters(const void *a, const void *b)
 {
-    return filter_key_compare(key_of(a), key_of(b));
+    return filter_key_compare(&((const struct query_filter *)a)->key,
+                              &((const struct query_filter *)b)->key);
 }
 
 static int read_filters(struct query *q, const char *const *paths)
 {
-    struct query_filter filter = {.record = {.path = NULL}};
+    struct query_filter filter = {.memory = NULL};
     int code = filter_each(env_real(), paths, 1, keep_record, q, &q->error);
     if (code == 0) code = filter_parts_check(&q->parts, &q->error);
-    for (uint64_t at = 0; code == 0 && filter_parts_next(&q->parts, &at, &filter.whole);)
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&q->parts, &at, &filter.whole);) {
+        filter.key = filter.whole.first->key;
         code = add_filter(q, &filter);
+    }
     if (code == 0 && q->count > 0) qsort(q->filters, q->count, sizeof *q->filters, compare_filters);
     return code;
 }
@@ -115,11 +144,11 @@ static int answer(struct query *q, const uint8_t *id, uint64_t size)
     for (uint64_t i = 0; i < q->count; i++) {
         const struct query_filter *f = &q->filters[i];
         int hit = f->whole.count > 0 ? contains_in_parts(q, &f->whole, id, size)
-                                     : bloom_contains(&f->record.filter, id, size);
+                                     : bloom_contains(&f->filter, id, size);
         if (hit < 0) return hit;
         if (hit == 0) continue;
         fputs(before, stdout);
-        print_key(key_of(f));
+        print_key(&f->key);
         before = ",";
     }
     fputs(before[0] == '\t' ? "\t\n" : "\n", stdout);
@@ -191,8 +220,9 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
         code = answer(&q, (const uint8_t *)line.arguments[i], strlen(line.arguments[i]));
     if (code == 0 && line.argument_count == 1) code = answer_stream(&q, &input);
     status = cli_flush_stdout(code != 0 ? cli_fail(&q.error) : 0);
-    for (uint64_t i = 0; i < q.count; i++) filter_record_fini(&q.filters[i].record);
+    for (uint64_t i = 0; i < q.count; i++) mem_free(q.filters[i].memory);
     mem_free(q.filters);
+    arena_fini(&q.arena);
     filter_parts_fini(&q.parts);
     buffer_fini(&input);
     cli_line_fini(&line);

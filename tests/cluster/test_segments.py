@@ -9,67 +9,21 @@ which claims 1.0e9 ids, 1.2 GB of filters, and puts 20 M rows in, with 256 MB pe
 below $TMPDIR, and says how large each process became.
 """
 import os
-import time
 import unittest
 
-from cluster import ClusterTest, children_of, until
+from measured import MeasuredTest
 
 SCALE = float(os.environ.get("GLINT_SEGMENTS_SCALE", "0.01"))
 ROWS = int(20e6 * SCALE)
 CLAIMED_PER_ROW = 50
 SEGMENT_BITS = 1 << (24 if SCALE >= 1 else 20)
 MEMORY_MIB = 256 if SCALE >= 1 else 32
-BESIDE_MIB = 48  # what a process takes that is no task's memory: its program, its connections
-DEADLINE_S = 3600 * SCALE + 60
 
 
-def family(pid):
-    """A process and its children, as long as it is there."""
-    try:
-        return [pid] + children_of(pid)
-    except OSError:
-        return []
-
-
-def peak_mib(pid):
-    """The most that a process ever held; 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-            return max([int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")], default=0)
-    except OSError:
-        return 0
-
-
-class Segments(ClusterTest):
+class Segments(MeasuredTest):
+    memory_mib = MEMORY_MIB
+    deadline_s = 3600 * SCALE + 60
     executors = {name: {"slots": 1, "memory": f"{MEMORY_MIB}M"} for name in ("e1", "e2")}
-    keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "30s"}
-
-    def setUp(self):
-        super().setUp()
-        self.nodes = [self.executor(name) for name in self.executors]
-
-    def job(self, *words):
-        """Runs it, and says how long it took and how large which process became."""
-        peaks, began = {}, time.monotonic()
-        job = self.submit(words[0], *words)
-
-        def ended():
-            done = job.popen.poll() is not None
-            for name, process in [("submit", job)] + list(zip(self.executors, self.nodes)):
-                for pid in family(process.pid):
-                    peaks[name] = max(peaks.get(name, 0), peak_mib(pid))
-            return done
-        until(ended, job.err, DEADLINE_S)
-        self.assertEqual(job.wait(), 0, job.err)
-        print(f"\n{words[0]}: {time.monotonic() - began:.1f} s;",
-              ", ".join(f"{name} {mib:.0f} MiB" for name, mib in peaks.items()), f"\n{job.err}", flush=True)
-        if "GLINT_SANITIZED" not in os.environ:
-            for name in self.executors:
-                self.assertLess(peaks[name], MEMORY_MIB + BESIDE_MIB, name)
-        return job
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def table(self, seed, prefix=None):
         path = self.path(f"table-{seed}.tsv")

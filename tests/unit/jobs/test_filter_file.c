@@ -120,6 +120,26 @@ Test(filter_file, records_larger_than_the_first_window)
     buffer_fini(&file);
 }
 
+/* The first window holds many, and the last of them is cut; a large one stands between them. */
+Test(filter_file, small_records_around_a_large_one)
+{
+    struct buffer file = {NULL, 0, 0};
+    struct seen seen = {.count = 0};
+    char wanted[sizeof seen.text] = "";
+    for (int i = 0; i < 11; i++) {
+        static const uint64_t ids[11] = {20000, 1, 20000, 20000, 1, 100000, 1, 20000, 7, 300000, 9};
+        const uint64_t at = file.size;
+        const char key = (char)i;
+        put_record(&file, &key, 1, ids[i]);
+        snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted),
+                 "%d:%" PRIu64 "@%" PRIu64 " ", i, ids[i], at);
+    }
+    write_file(file.data, file.size);
+    cr_expect_eq(walk(&seen), 0, "%s", error.cause);
+    cr_expect_str_eq(seen.text, wanted);
+    buffer_fini(&file);
+}
+
 Test(filter_file, an_empty_file_has_no_filters)
 {
     struct seen seen = {.count = 0};

@@ -1,0 +1,57 @@
+"""Jobs on two executors whose processes must stay within the memory they are given."""
+import os
+import time
+
+from cluster import ClusterTest, children_of, until
+
+BESIDE_MIB = 48  # what a process takes that is no task's memory: its program, its connections
+
+
+def family(pid):
+    """A process and its children, as long as it is there."""
+    try:
+        return [pid] + children_of(pid)
+    except OSError:
+        return []
+
+
+def peak_mib(pid):
+    """The most that a process ever held; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            return max([int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")], default=0)
+    except OSError:
+        return 0
+
+
+class MeasuredTest(ClusterTest):
+    """A class of tests has memory_mib, deadline_s of a job, and executors."""
+    keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "30s"}
+    measured = ("e1", "e2")
+
+    def setUp(self):
+        super().setUp()
+        self.nodes = [self.executor(name) for name in self.executors]
+
+    def job(self, *words):
+        """Runs it, and says how long it took and how large which process became."""
+        peaks, began = {}, time.monotonic()
+        job = self.submit(words[0], *words)
+
+        def ended():
+            done = job.popen.poll() is not None
+            for name, process in [("submit", job)] + list(zip(self.executors, self.nodes)):
+                for pid in family(process.pid):
+                    peaks[name] = max(peaks.get(name, 0), peak_mib(pid))
+            return done
+        until(ended, job.err, self.deadline_s)
+        self.assertEqual(job.wait(), 0, job.err)
+        print(f"\n{words[0]}: {time.monotonic() - began:.1f} s;",
+              ", ".join(f"{name} {mib:.0f} MiB" for name, mib in peaks.items()), f"\n{job.err}", flush=True)
+        if "GLINT_SANITIZED" not in os.environ:
+            for name in self.measured:
+                self.assertLess(peaks[name], self.memory_mib + BESIDE_MIB, name)
+        return job
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
