@@ -374,6 +374,17 @@ Test(event_log, only_event_logs_are_replaced)
     cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
 }
 
+/* Programs may be started without standard input. */
+Test(event_log, descriptor_0_is_a_file_too)
+{
+    struct glint_error error;
+    write_log();
+    cr_assert_eq(close(STDIN_FILENO), 0);
+    struct event_log *log = open_log(0, &error);
+    cr_expect_not_null(log, "%s", error.cause);
+    event_log_close(log);
+}
+
 static int stat_of_another(struct env *env, int file, struct env_stat *out)
 {
     int r = env_real()->stat_open(env, file, out);

@@ -9,6 +9,7 @@
 #include "engine/plan/stage.h"
 #include "tests/support/local.h"
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
@@ -232,9 +233,10 @@ static void send_tasks(const char *function, unsigned tasks)
     glint_destroy(g);
 }
 
-static void send_peer(void)
+static void send_peer(uint32_t executor, uint16_t port)
 {
-    const struct peer peer = {.executor = 1, .node = "n2", .host = "127.0.0.1", .port = 1};
+    const struct peer peer = {
+        .executor = executor, .node = "n2", .host = "127.0.0.1", .port = port};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
     cr_assert_eq(peer_encode(&peer, &payload, &error), 0);
@@ -264,12 +266,54 @@ Test(child, runs_tasks_and_answers_for_blocks)
 {
     start();
     send_job();
-    send_peer();
+    send_peer(1, 1);
     send_tasks(FN_MAP, MAPS);
     UNTIL(w.dones == MAPS);
     send_get();
     UNTIL(w.gones == 1);
     cr_expect_eq(w.faileds, 0);
+    cr_expect_eq(finish(), GLINT_OK);
+}
+
+/* A socket that listens on *port and does not wait in accept. */
+static int listen_at(uint16_t *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    cr_assert_eq(listen(fd, 64), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static bool is_dialed(int listener)
+{
+    int fd = accept(listener, NULL, NULL);
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* It is executor 3: 1 and 2 connect with it, and it with the first 8 of the others. */
+Test(child, connects_with_executors_of_higher_numbers)
+{
+    uint16_t ports[4 + PEERS_AHEAD_MAX];
+    int listeners[4 + PEERS_AHEAD_MAX];
+    start();
+    send_job();
+    for (uint32_t i = 0; i < 4 + PEERS_AHEAD_MAX; i++) {
+        listeners[i] = listen_at(&ports[i]);
+        send_peer(i < 2 ? 1 + i : 2 + i, ports[i]);
+    }
+    for (uint32_t i = 2; i < 2 + PEERS_AHEAD_MAX; i++) {
+        bool dialed = false;
+        UNTIL((dialed = dialed || is_dialed(listeners[i])));
+    }
+    for (uint32_t i = 0; i < 4 + PEERS_AHEAD_MAX; i++) {
+        cr_expect_not(is_dialed(listeners[i]), "%u", i);
+        close(listeners[i]);
+    }
     cr_expect_eq(finish(), GLINT_OK);
 }
 
@@ -335,7 +379,7 @@ Test(child, a_second_job)
 Test(child, a_peer_before_job)
 {
     start();
-    send_peer();
+    send_peer(1, 1);
     UNTIL(w.control == NULL);
     cr_expect_eq(finish(), GLINT_E_PROTOCOL);
 }
