@@ -380,6 +380,10 @@ class Drivers(DoorTest):
         self.assertNotIn("lost", job.err)
         self.assert_well()
 
+    def test_without_a_job_report_no_progress(self):
+        progress = frames.frame(frames.PROGRESS, frames.encode("PROGRESS"))
+        self.assert_refused(lambda: self.welcome(role=frames.DRIVER, node="driver"), progress, "PROGRESS of no job")
+
     def test_that_no_daemon_has_admitted_get_no_child(self):
         driver, (kind, payload) = self.admit(7)
         self.assertEqual(kind, frames.ADMITTED)

@@ -199,6 +199,8 @@ Test(text, formatting_says_when_it_cuts)
     cr_expect(text_format(out, sizeof out, "%s", "12345"));
     cr_expect_not(text_format(out, sizeof out, "%s", "123456"));
     cr_expect_str_eq(out, "12345");
+    cr_expect(text_format(out, sizeof out, "%s", ""));
+    cr_expect_str_eq(out, "");
 }
 
 Test(text, moments)

@@ -119,6 +119,9 @@ Test(codec, msgpack_as_json)
     JSON("\xa3\xe2\x82\xac", "\"\xe2\x82\xac\"");
     JSON("\xa4\xff\xc0\x80o", "\"\\ufffd\\ufffd\\ufffdo\"");
     JSON("\xa3\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
+    JSON("\xa4\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\"");
+    JSON("\xa4\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+    JSON("\xa4\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
     JSON("\xc4\x03\xff\0a", "\"\\u00ff\\u0000a\"");
     JSON("\x82\xa1k\x90\x07\x80", "{\"k\": [], \"7\": {}}");
     JSON("\x81\x92\x01\xa1x\xc0", "{\"[1, \\\"x\\\"]\": null}");

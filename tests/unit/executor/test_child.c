@@ -434,6 +434,17 @@ Test(child, a_folder_that_is_not_there)
     cr_expect_eq(finish(), GLINT_E_WORK_DIR);
 }
 
+Test(child, a_folder_with_too_long_a_path)
+{
+    char path[5000];
+    memset(path, 'a', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    w.config.work_dir = path;
+    cr_assert_eq(pthread_create(&w.thread, NULL, run, NULL), 0);
+    cr_expect_eq(finish(), GLINT_E_WORK_DIR);
+    cr_expect_not_null(strstr(w.error.cause, "too long"), "%s", w.error.cause);
+}
+
 Test(child, too_little_memory)
 {
     w.config.memory_bytes = MIB;

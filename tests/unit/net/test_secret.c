@@ -155,6 +155,20 @@ Test(secret, what_is_no_secret_is_refused)
     end();
 }
 
+Test(secret, what_is_not_one_digit_is_a_secret)
+{
+    static const char *const texts[] = {
+        "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f\n",
+        "000000000000000000000000000000000000000000000000000000000000000f\n",
+        "f000000000000000000000000000000000000000000000000000000000000000\n"};
+    begin();
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        put(texts[i], strlen(texts[i]), 0600);
+        cr_expect_eq(load(), 0, "%s", error.cause);
+    }
+    end();
+}
+
 /* Some lines in a row, each with its end. */
 static void put_lines(unsigned count, const char *const lines[])
 {
@@ -291,6 +305,9 @@ Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
     cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
     snprintf(path, sizeof path, "%s/.local/state/glint/secret", folder);
     cr_expect_eq(load(), 0);
+    setenv("XDG_STATE_HOME", "/proc/none", 1);
+    cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);
+    cr_expect_not_null(strstr(error.cause, "make the folder of"), "%s", error.cause);
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME");
     cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);
