@@ -57,7 +57,9 @@ int glint_is_empty(struct glint_rdd *rdd, bool *out);
 int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args);
 
 /* A folder of part-00000 ... and _SUCCESS; one line per record: the value, or key TAB value.
- * Complete outputs appear together, when the job ends well, by one rename each; else none does. */
+ * Complete outputs appear together, when the job ends well, by one rename each; else none does.
+ * Sources that the job makes after the action read the output by its path: a step reads what an
+ * earlier one saved, before it is published. */
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
 /* Several outputs in one pass over the records, as Hadoop's MultipleTextOutputFormat: the key, an

@@ -19,6 +19,7 @@ extern const struct glint_module ops_module;
     X(speedup)                                                                                     \
     X(hadoop_road)                                                                                 \
     X(join)                                                                                        \
+    X(join_steps)                                                                                  \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

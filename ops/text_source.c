@@ -33,6 +33,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         pack_array(&p, 1);
         pack_u64(&p, *source->parameter);
     }
+    list->saved = g->saved;
     if (input_list_make(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
                         &g->error) == GLINT_E_INPUT_MISSING)
         context_hint_saved(g, paths);
@@ -44,6 +45,9 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     rdd->inputs = rdd->source = list;
     rdd->source_free = list_free;
     rdd->input_bytes = list->bytes;
+    rdd->unsized = list->unwritten_count > 0;
+    for (uint32_t i = 0; i < list->unwritten_count; i++)
+        rdd->unwritten_parts += list->unwritten[i]->parts;
     rdd->cut = source->cut;
     return rdd;
 }
@@ -117,7 +121,7 @@ struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
     if (source == NULL) return rdd_none("asSideFile");
     if (source->source_free != list_free)
         return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "a side file is a source of files");
-    source->side = true;
+    source->side = !source->unsized; /* what a step would have saved cannot be read */
     return source;
 }
 

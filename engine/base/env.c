@@ -1,6 +1,7 @@
 /* What every env has in common: whole reads and writes, listing by path, and removing a tree. */
 #include "engine/base/env.h"
 
+#include "engine/base/path.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
@@ -69,6 +70,17 @@ bool env_is_within(struct env *env, const char *path, const struct env_stat *out
         here = above;
     }
     return known;
+}
+
+bool env_is_same_name(struct env *env, const char *a, const char *b)
+{
+    char directory_a[PATH_MAX], directory_b[PATH_MAX], name_a[PATH_MAX], name_b[PATH_MAX];
+    struct env_stat above_a, above_b;
+    return path_split(a, directory_a, name_a, PATH_MAX) &&
+           path_split(b, directory_b, name_b, PATH_MAX) && strcmp(name_a, name_b) == 0 &&
+           (strcmp(directory_a, directory_b) == 0 ||
+            (env->stat(env, directory_a, &above_a) == 0 &&
+             env->stat(env, directory_b, &above_b) == 0 && is_same(&above_a, &above_b)));
 }
 
 struct remove_context {

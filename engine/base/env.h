@@ -103,6 +103,9 @@ int env_list(struct env *env, const char *path, int (*entry)(void *arg, const ch
              void *arg);
 /* Is the directory `path`, or one above it, the one that `outer` is about? */
 bool env_is_within(struct env *env, const char *path, const struct env_stat *outer);
+/* Are two paths one name in one directory, however they are written? Whether anything has that name
+ * does not count. */
+bool env_is_same_name(struct env *env, const char *a, const char *b);
 /* What `name` is in `dir`: a file, a link (never what it leads to), or a folder with all that is in
  * it and `depth` levels of folders below. Folders are opened before they are emptied, so one that
  * is replaced by a link meanwhile leads nowhere. Missing is fine. 0 or a negative errno. */

@@ -62,3 +62,16 @@ const char *path_explain(const char *text, char *hint)
     }
     return NULL;
 }
+
+bool path_split(const char *path, char *directory, char *name, size_t capacity)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n == 0 || n >= capacity) return false;
+    size_t cut = n;
+    while (cut > 0 && path[cut - 1] != '/') cut--;
+    if (!text_format(name, capacity, "%.*s", (int)(n - cut), path + cut)) return false;
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    if (cut == 0) return text_format(directory, capacity, ".");
+    return text_format(directory, capacity, "%.*s", (int)(cut > 1 ? cut - 1 : 1), path);
+}

@@ -2,6 +2,7 @@
 #ifndef GLINT_BASE_PATH_H
 #define GLINT_BASE_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define PATH_HINT_BYTES 256u
@@ -14,5 +15,9 @@ const char *path_local(const char *text);
  * expanded, a file URL of another host or with percent signs. Writes what to do into `hint`
  * (PATH_HINT_BYTES) and returns the reason, a static text. NULL: its form says nothing. */
 const char *path_explain(const char *text, char *hint);
+
+/* The directory that `path` is in, "." where it names none, and its own name; slashes at its end do
+ * not count. Both have `capacity` bytes. False: too long, or it has no name of its own. */
+bool path_split(const char *path, char *directory, char *name, size_t capacity);
 
 #endif

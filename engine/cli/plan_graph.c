@@ -16,6 +16,14 @@ static const char *copy_text(struct plan_graph *graph, const char *text)
     return copy != NULL ? memcpy(copy, text, strlen(text) + 1) : NULL;
 }
 
+static const uint32_t *copy_numbers(struct plan_graph *graph, const uint32_t *numbers,
+                                    uint32_t count)
+{
+    uint32_t *copy = arena_alloc(&graph->memory, sizeof *copy * (count + 1));
+    if (copy == NULL) graph->failed = true;
+    return copy != NULL ? memcpy(copy, numbers, sizeof *copy * count) : NULL;
+}
+
 void plan_graph_add(void *arg, const struct plan_stage *stage)
 {
     struct plan_graph *graph = arg;
@@ -29,12 +37,14 @@ void plan_graph_add(void *arg, const struct plan_stage *stage)
     for (uint32_t i = 0; i < stage->step_count; i++) {
         steps[i] = stage->steps[i];
         steps[i].text = copy_text(graph, stage->steps[i].text);
+        steps[i].reads = copy_numbers(graph, steps[i].reads, steps[i].read_count);
     }
     struct plan_stage *kept = &graph->stages[graph->count];
     *kept = *stage;
     kept->steps = steps;
     kept->name = copy_text(graph, stage->name);
     kept->action = copy_text(graph, stage->action);
+    kept->input = copy_text(graph, stage->input);
     if (!graph->failed) graph->count++;
 }
 
@@ -70,11 +80,10 @@ static void print_quoted(FILE *out, const char *text)
 
 static void print_stage(FILE *out, const struct plan_stage *stage)
 {
-    char bytes[TEXT_NUMBER_MAX];
-    text_bytes(bytes, stage->input_bytes);
     fprintf(out, "  subgraph cluster_%u {\n    label=\"stage %u ", stage->number, stage->number);
     print_quoted(out, stage->name);
-    fprintf(out, "\\n%u task%s, input %s", stage->tasks, stage->tasks == 1 ? "" : "s", bytes);
+    fprintf(out, "\\n%u task%s, input %s", stage->tasks, stage->tasks == 1 ? "" : "s",
+            stage->input);
     if (stage->action != NULL) {
         fputs("\\n", out);
         print_quoted(out, stage->action);
@@ -113,8 +122,8 @@ void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char 
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct plan_stage *stage = &graph->stages[i];
         for (uint32_t j = 0; j < stage->step_count; j++)
-            if (stage->steps[j].reads != PLAN_NONE)
-                print_edge(out, graph, stage->steps[j].reads, stage, j, "");
+            for (uint32_t k = 0; k < stage->steps[j].read_count; k++)
+                print_edge(out, graph, stage->steps[j].reads[k], stage, j, "");
         if (stage->after != PLAN_NONE)
             print_edge(out, graph, stage->after, stage, 0, " [style=dashed, label=\"result\"]");
     }

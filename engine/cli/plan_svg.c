@@ -46,10 +46,8 @@ static void title_of(const struct plan_stage *stage, char *out, size_t capacity)
 
 static void size_of(const struct plan_stage *stage, char *out, size_t capacity)
 {
-    char bytes[TEXT_NUMBER_MAX];
-    text_bytes(bytes, stage->input_bytes);
     text_format(out, capacity, "%u task%s, input %s", stage->tasks, stage->tasks == 1 ? "" : "s",
-                bytes);
+                stage->input);
 }
 
 static void measure(const struct drawing *d, uint32_t at)
@@ -84,7 +82,8 @@ static void arrange(struct drawing *d)
         const struct plan_stage *stage = &graph->stages[i];
         uint32_t column = column_after(d, i, stage->after, 0);
         for (uint32_t j = 0; j < stage->step_count; j++)
-            column = column_after(d, i, stage->steps[j].reads, column);
+            for (uint32_t k = 0; k < stage->steps[j].read_count; k++)
+                column = column_after(d, i, stage->steps[j].reads[k], column);
         measure(d, i);
         d->boxes[i].column = column;
         if (column >= columns) columns = column + 1;
@@ -222,8 +221,8 @@ static void print_drawing(FILE *out, const struct drawing *d, const char *title)
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct plan_stage *stage = &graph->stages[i];
         for (uint32_t j = 0; j < stage->step_count; j++)
-            if (stage->steps[j].reads != PLAN_NONE)
-                print_stage_arrow(out, d, stage->steps[j].reads, i, j, false);
+            for (uint32_t k = 0; k < stage->steps[j].read_count; k++)
+                print_stage_arrow(out, d, stage->steps[j].reads[k], i, j, false);
         if (stage->after != PLAN_NONE) print_stage_arrow(out, d, stage->after, i, 0, true);
     }
     fputs("</svg>\n", out);

@@ -9,6 +9,7 @@ uint64_t lines_first(struct env *env, const struct input_file *file, uint8_t *ou
                      uint64_t capacity)
 {
     const struct split_piece whole = {.path = file->path,
+                                      .stored = file->stored,
                                       .length = SPLIT_TO_END,
                                       .file_size = file->size,
                                       .mtime_ns = file->mtime_ns,

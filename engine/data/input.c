@@ -105,11 +105,11 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* 1: the file can be read, and is gzip if *gzip says so; 0: it is noted as bad; below 0: a code. */
-static int look_into(struct walk *w, const char *path, bool *gzip)
+static int look_into(struct walk *w, const char *path, const char *stored, bool *gzip)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     char reason[FORMAT_REASON_BYTES];
-    int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
+    int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
     if (file < 0) return bad_call(w, file, "open", path);
     int64_t size = 0;
     if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
@@ -121,11 +121,13 @@ static int look_into(struct walk *w, const char *path, bool *gzip)
     return hint == NULL ? 1 : bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
-static int add_file(struct walk *w, const char *path, const struct env_stat *stat)
+/* `stored` is where the file is now, NULL: at `path`. */
+static int add_file(struct walk *w, const char *path, const char *stored,
+                    const struct env_stat *stat)
 {
     struct input_list *list = w->list;
     bool gzip = false;
-    int r = look_into(w, path, &gzip);
+    int r = look_into(w, path, stored, &gzip);
     if (r <= 0) return r;
     if (list->count == list->capacity) {
         const uint64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
@@ -136,9 +138,11 @@ static int add_file(struct walk *w, const char *path, const struct env_stat *sta
         list->capacity = capacity;
     }
     const char *copy = arena_text(w, path);
-    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    const char *stored_copy = stored != NULL && copy != NULL ? arena_text(w, stored) : NULL;
+    if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
     assert(list->count < list->capacity && stat->kind == ENV_FILE);
     list->files[list->count++] = (struct input_file){.path = copy,
+                                                     .stored = stored_copy,
                                                      .size = stat->size,
                                                      .mtime_ns = stat->mtime_ns,
                                                      .device = stat->device,
@@ -191,7 +195,7 @@ static int add_folder_entry(struct walk *w, const char *path)
     int r = w->env->stat(w->env, path, &stat);
     if (r == -ENOENT) return bad_path(w, GLINT_E_INPUT_MISSING, path, "a link to nothing", NULL);
     if (r < 0) return bad_call(w, r, "stat", path);
-    if (stat.kind == ENV_FILE) return add_file(w, path, &stat);
+    if (stat.kind == ENV_FILE) return add_file(w, path, NULL, &stat);
     return bad_kind(w, path,
                     stat.kind == ENV_FOLDER ? "a folder inside a folder" : "not a regular file");
 }
@@ -234,9 +238,58 @@ static int add_folder(struct walk *w, const char *folder, const struct env_stat 
     return r;
 }
 
+/* ---- Outputs of the job itself */
+
+static const struct saved_output *find_saved(const struct walk *w, const char *path)
+{
+    const struct saved_output *s = w->list->saved;
+    while (s != NULL && !env_is_same_name(w->env, s->path, path)) s = s->next;
+    return s;
+}
+
+/* Only files of parts are in it, made by this job. */
+static int add_part(struct walk *w, const char *path, const struct saved_output *saved,
+                    const char *name)
+{
+    char part[PATH_MAX], stored[PATH_MAX];
+    struct env_stat stat;
+    if (!text_format(part, sizeof part, "%s/%s", path, name) ||
+        !text_format(stored, sizeof stored, "%s/%s", saved->directory, name))
+        return bad_call(w, -ENAMETOOLONG, "open", path);
+    int r = w->env->stat(w->env, stored, &stat);
+    return r < 0 ? bad_call(w, r, "stat", part) : add_file(w, part, stored, &stat);
+}
+
+static int note_unwritten(struct walk *w, const struct saved_output *saved)
+{
+    struct input_list *list = w->list;
+    const uint32_t n = list->unwritten_count;
+    const struct saved_output **grown = arena_alloc(&list->arena, sizeof *grown * (n + 1));
+    if (grown == NULL) return error_no_memory(w->error);
+    for (uint32_t i = 0; i < n; i++) grown[i] = list->unwritten[i];
+    grown[n] = saved;
+    list->unwritten = grown;
+    list->unwritten_count++;
+    return 0;
+}
+
+static int add_saved(struct walk *w, const char *path, const struct saved_output *saved)
+{
+    struct names names;
+    if (saved->directory == NULL) return note_unwritten(w, saved);
+    int r = names_list(&names, w, saved->directory, NULL);
+    if (r < 0) r = bad_call(w, r, "list", path);
+    for (uint64_t i = 0; r == 0 && i < names.count; i++)
+        r = add_part(w, path, saved, names.items[i]);
+    names_fini(&names);
+    return r;
+}
+
+/* ---- */
+
 static int add_existing(struct walk *w, const char *path, const struct env_stat *stat)
 {
-    if (stat->kind == ENV_FILE) return add_file(w, path, stat);
+    if (stat->kind == ENV_FILE) return add_file(w, path, NULL, stat);
     if (stat->kind == ENV_FOLDER) return add_folder(w, path, stat);
     return bad_kind(w, path, "not a regular file");
 }
@@ -371,6 +424,8 @@ static int add_path(struct walk *w, const char *text)
     struct env_stat stat;
     const char *path = text;
     if (text[0] == '\0') return bad_path(w, GLINT_E_INPUT_MISSING, "''", "an empty name", NULL);
+    const struct saved_output *saved = find_saved(w, path_local(text));
+    if (saved != NULL) return add_saved(w, path_local(text), saved);
     int r = w->env->stat(w->env, path, &stat);
     if (r < 0 && path_local(text) != text) {
         path = path_local(text);
@@ -411,8 +466,9 @@ int input_list_make(struct env *env, const char *paths, enum input_content conte
     struct walk w = {.env = env, .list = out, .error = error};
     out->content = content;
     struct env_stat stat;
-    const bool one = strchr(paths, ',') == NULL ||
-                     env->stat(env, path_local(paths), &stat) == 0; /* a comma in its name */
+    const bool one = strchr(paths, ',') == NULL || /* or a comma in its name */
+                     find_saved(&w, path_local(paths)) != NULL ||
+                     env->stat(env, path_local(paths), &stat) == 0;
     int r = one ? add_path(&w, paths) : add_list(&w, paths);
     return r < 0 ? r : report_bad(&w);
 }

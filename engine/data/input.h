@@ -13,7 +13,8 @@
 enum input_content { INPUT_TEXT, INPUT_BINARY };
 
 struct input_file {
-    const char *path; /* in the list's arena */
+    const char *path;   /* in the list's arena; of a saved output's part: the one it will have */
+    const char *stored; /* where that part is until then; NULL: at `path` */
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
@@ -26,7 +27,18 @@ struct input_folder {
     uint64_t device, inode;
 };
 
+/* An output that the job has saved, and that is not published yet. */
+struct saved_output {
+    const char *path;      /* as the job named it */
+    const char *directory; /* where its parts are; NULL: explain, nothing was written */
+    uint32_t stage, parts; /* explain: the stage that would write it, and its tasks */
+    const struct saved_output *next;
+};
+
 struct input_list {
+    const struct saved_output *saved;      /* outputs of the job itself that paths may name */
+    const struct saved_output **unwritten; /* explain: those of them that are input */
+    uint32_t unwritten_count;
     struct input_file *files;
     uint64_t count;
     uint64_t bytes; /* of all files, as they are on disk */
@@ -41,10 +53,11 @@ struct input_list {
 /* `paths`: files, folders, globs and file URLs of these (base/path.h), separated by commas. What
  * exists under the name as it is written is no list, no URL and no glob. Files of a folder, and
  * matches of a glob, come sorted by bytes; names that begin with _ or . are left out of both; a
- * folder inside a folder is an error, not descended into. Duplicates stay. `out` is zeros before
- * and needs input_list_fini in any case. Returns 0 or a code: INPUT_MISSING, INPUT_DENIED,
- * INPUT_KIND, INPUT_FORMAT (the first bad path's; the cause lists all), INPUT_IO, SYSTEM,
- * NO_MEMORY. */
+ * folder inside a folder is an error, not descended into. Duplicates stay. The
+ * path of one of out->saved is that output, whatever else has the name; its files are named as they
+ * will be when it is published. `out` is zeros before, but for `saved`, and needs input_list_fini
+ * in any case. Returns 0 or a code: INPUT_MISSING, INPUT_DENIED, INPUT_KIND, INPUT_FORMAT (the
+ * first bad path's; the cause lists all), INPUT_IO, SYSTEM, NO_MEMORY. */
 int input_list_make(struct env *env, const char *paths, enum input_content content,
                     struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);

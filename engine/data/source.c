@@ -53,7 +53,8 @@ int source_open(struct source *s, struct env *env, const struct split_piece *pie
 {
     *s =
         (struct source){.env = env, .piece = piece, .error = error, .at = piece->gzip ? 0 : offset};
-    s->file = env->open(env, ENV_CWD, piece->path, ENV_READ);
+    s->file =
+        env->open(env, ENV_CWD, piece->stored != NULL ? piece->stored : piece->path, ENV_READ);
     if (s->file < 0)
         return error_set_unseen(error, input_code(s->file), s->file, "open", piece->path);
     s->open = true;

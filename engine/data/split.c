@@ -56,6 +56,7 @@ static int add_piece(struct plan *p, const struct input_file *file, uint64_t off
     if (pieces == NULL) return GLINT_E_NO_MEMORY;
     p->pieces = pieces;
     p->pieces[p->count++] = (struct split_piece){.path = file->path,
+                                                 .stored = file->stored,
                                                  .offset = offset,
                                                  .length = length,
                                                  .file_size = file->size,
@@ -215,6 +216,7 @@ static int cut_rest(struct cutter *c, uint64_t size)
 static int cut_lines(struct cutter *c, struct env *env, uint8_t *block, uint32_t *index)
 {
     const struct split_piece whole = {.path = c->file->path,
+                                      .stored = c->file->stored,
                                       .length = SPLIT_TO_END,
                                       .file_size = c->file->size,
                                       .mtime_ns = c->file->mtime_ns,

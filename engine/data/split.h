@@ -12,6 +12,7 @@
  * offset and length count decompressed bytes; one that is read whole has (0, SPLIT_TO_END). */
 struct split_piece {
     const char *path;
+    const char *stored;      /* where the file is opened; NULL: at `path`, which names it */
     uint64_t offset, length; /* length > 0 */
     uint64_t file_size;      /* on disk, when the splits were made; > 0 */
     int64_t mtime_ns;
@@ -46,8 +47,8 @@ int splits_make_lines(struct env *env, const struct input_list *list, uint64_t l
                       struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);
 
-/* As msgpack: [[path, offset, length, file_size, mtime_ns, flags], ...]; flags: 1 gzip, 2 header.
- * False without memory. */
+/* As msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns, flags], ...]; flags: 1
+ * gzip, 2 header. False without memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Checks everything; `out` lives in `arena`, nothing in it points into `bytes`. 0, or PROTOCOL,
  * NO_MEMORY. */

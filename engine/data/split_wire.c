@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 6
+#define PIECE_FIELDS 7
 #define FLAG_GZIP    1u
 #define FLAG_HEADER  2u
 
@@ -21,6 +21,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         const struct split_piece *piece = &split->pieces[i];
         pack_array(&p, PIECE_FIELDS);
         pack_text(&p, piece->path);
+        pack_text(&p, piece->stored);
         pack_u64(&p, piece->offset);
         pack_u64(&p, piece->length);
         pack_u64(&p, piece->file_size);
@@ -32,12 +33,21 @@ bool split_encode(const struct split *split, struct buffer *out)
     return ok;
 }
 
+/* A copy; NULL without memory. */
+static const char *copy_path(struct arena *arena, const char *path)
+{
+    const size_t size = strlen(path) + 1;
+    char *copy = arena_alloc(arena, size);
+    return copy != NULL ? memcpy(copy, path, size) : NULL;
+}
+
 /* 1: a piece; 0: it is malformed; -1: no memory. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], stored[PATH_MAX];
     struct unpacker fields = unpack_array(u);
     unpack_text(&fields, path, sizeof path);
+    unpack_text(&fields, stored, sizeof stored);
     *out = (struct split_piece){.offset = unpack_u64(&fields, INT64_MAX)};
     out->length = unpack_u64(&fields, UINT64_MAX);
     out->file_size = unpack_u64(&fields, INT64_MAX);
@@ -49,12 +59,9 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;
-    const size_t size = strlen(path) + 1;
-    char *copy = arena_alloc(arena, size);
-    if (copy == NULL) return -1;
-    memcpy(copy, path, size);
-    out->path = copy;
-    return 1;
+    out->path = copy_path(arena, path);
+    if (stored[0] != '\0') out->stored = copy_path(arena, stored);
+    return out->path != NULL && (stored[0] == '\0' || out->stored != NULL) ? 1 : -1;
 }
 
 static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)

@@ -1,4 +1,5 @@
 /* One action from its plan to its last result. */
+#include "engine/data/input.h"
 #include "engine/driver/internal.h"
 #include "engine/driver/journal.h"
 
@@ -82,6 +83,14 @@ static int run_tasks(struct driver *d)
     return r != 0 ? r : drained;
 }
 
+/* From here on a later step of the job can read it. */
+static int complete(struct driver *d, struct commit *c)
+{
+    const struct saved_output saved = {.path = c->out, .directory = c->parts};
+    int r = commit_complete(c, driver_error(d));
+    return r == 0 ? context_add_saved(d->g, &saved) : r;
+}
+
 static int run_active(struct driver *d)
 {
     struct active *a = d->active;
@@ -93,8 +102,7 @@ static int run_active(struct driver *d)
     if (r == 0) r = run_tasks(d);
     stages_close(d);
     if (a->sched != NULL) announce_forget(d);
-    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
-        r = commit_complete(a->commits[i], driver_error(d));
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++) r = complete(d, a->commits[i]);
     return r;
 }
 

@@ -19,20 +19,6 @@
 #define PROBE            OUTPUT "/probe"
 #define SUCCESS          OUTPUT "/" OLD_OUTPUT_SUCCESS
 
-/* The folder that `out` stands in, and its own name. False: too long, or no name. */
-static bool path_split(const char *out, char *folder, char *name, size_t capacity)
-{
-    size_t n = strlen(out);
-    while (n > 1 && out[n - 1] == '/') n--;
-    if (n == 0 || n >= capacity) return false;
-    size_t cut = n;
-    while (cut > 0 && out[cut - 1] != '/') cut--;
-    if (!text_format(name, capacity, "%.*s", (int)(n - cut), out + cut)) return false;
-    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
-    if (cut == 0) return text_format(folder, capacity, ".");
-    return text_format(folder, capacity, "%.*s", (int)(cut > 1 ? cut - 1 : 1), out);
-}
-
 /* The path as the user gave it, without slashes at its end. */
 static bool trim_slashes(const char *path, char *out, size_t capacity)
 {
@@ -90,7 +76,8 @@ static int make_hidden(struct commit *c, const char *folder, struct glint_error 
     if (r == -ENOENT) return refuse_parent(c, folder, error);
     if (r == 0) {
         c->state = COMMIT_OPEN;
-        r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden)
+        r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden) &&
+                    text_format(c->parts, sizeof c->parts, "%s/" OUTPUT, c->hidden)
                 ? c->env->make_folder(c->env, c->lock.dir, OUTPUT, false)
                 : -ENAMETOOLONG;
         if (r == 0) r = c->env->make_folder(c->env, c->lock.dir, ATTEMPTS, false);
@@ -217,13 +204,6 @@ bool commit_is_named(const struct commit *c, const char *path)
     return trim_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
 }
 
-static bool same_folder(struct env *env, const char *a, const char *b)
-{
-    struct env_stat sa, sb;
-    return env->stat(env, a, &sa) == 0 && env->stat(env, b, &sb) == 0 && sa.device == sb.device &&
-           sa.inode == sb.inode;
-}
-
 /* Is the folder `path` what `outer` replaces, or below it? */
 static bool lies_within(struct env *env, const char *path, const struct commit *outer)
 {
@@ -234,11 +214,11 @@ static bool lies_within(struct env *env, const char *path, const struct commit *
 int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error)
 {
     static const char hint[] = "give each output a folder of its own";
-    char folder_a[PATH_MAX], folder_b[PATH_MAX], name_a[PATH_MAX], name_b[PATH_MAX];
-    bool split = path_split(a->out, folder_a, name_a, sizeof folder_a) &&
-                 path_split(b->out, folder_b, name_b, sizeof folder_b);
+    char folder_a[PATH_MAX], folder_b[PATH_MAX], name[PATH_MAX];
+    bool split = path_split(a->out, folder_a, name, sizeof folder_a) &&
+                 path_split(b->out, folder_b, name, sizeof folder_b);
     assert(split && a->state != COMMIT_REMOVED && b->state != COMMIT_REMOVED);
-    if (strcmp(name_a, name_b) == 0 && same_folder(a->env, folder_a, folder_b))
+    if (env_is_same_name(a->env, a->out, b->out))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is the name of two outputs",
                          b->out);
     bool inner = lies_within(a->env, folder_a, b);

@@ -1,6 +1,8 @@
 /* `glint explain`: actions show their stages as a run would number and name them, and are not run.
  * What the job does after an empty result may differ from a run: the plan says where. */
+#include "engine/base/path.h"
 #include "engine/base/text.h"
+#include "engine/data/input.h"
 #include "engine/driver/internal.h"
 
 #include <assert.h>
@@ -37,6 +39,21 @@ static void add_unrun(struct line *l, const char *what, const struct unrun *u)
     line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
 }
 
+/* A shuffle whose partitions follow from an input whose size is not known. */
+static bool is_guess(const struct glint_rdd *wide)
+{
+    return wide->unsized && wide->partitions_wish == 0 && wide->g->config.partitions == 0;
+}
+
+/* A source that reads what earlier steps of the job save: which, and from where. */
+static void add_unwritten(struct line *l, const struct input_list *inputs)
+{
+    for (uint32_t i = 0; i < inputs->unwritten_count; i++)
+        line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
+                 inputs->unwritten[i]->stage);
+    line_add(l, " (an estimate of its tasks: nothing is saved yet)");
+}
+
 /* "map words.split", with what only this operator has to say. */
 static void add_node(struct line *l, const struct glint *g, const struct stage_node *n, bool root)
 {
@@ -44,44 +61,59 @@ static void add_node(struct line *l, const struct glint *g, const struct stage_n
     const bool wide = n->op->kind == OP_WIDE;
     line_add(l, "%s%s", n->op->name, !wide ? "" : root ? " (write)" : " (read)");
     if (rdd != NULL && rdd->header) line_add(l, " (without headers)");
+    if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
         line_add(l, " (an estimate of its tasks: lines are not counted)");
     if (n->fn != NULL) line_add(l, " %s", n->fn->name);
     if (wide && !root && rdd->stage > 0) line_add(l, " from stage %u", rdd->stage - 1);
     if (wide && root)
-        line_add(l, " into %u partition%s", n->partitions, n->partitions == 1 ? "" : "s");
+        line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
+                 is_guess(rdd) ? " (an estimate: by the input)" : "");
     if (rdd != NULL && rdd->prepared.by != NULL && root == wide)
         add_unrun(l, wide ? "; its bounds depend on" : "; depends on", &rdd->prepared);
 }
 
 static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t partitions)
 {
-    char bytes[TEXT_NUMBER_MAX];
     struct line l = {.used = 0};
-    text_bytes(bytes, view->input_bytes);
     line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
     if (view->tasks != partitions) line_add(&l, " of %u", partitions);
-    glint_note(g, "%s task%s, input %s", l.text, partitions == 1 ? "" : "s", bytes);
+    glint_note(g, "%s task%s, input %s", l.text, partitions == 1 ? "" : "s", view->input);
     for (uint32_t i = 0; i < view->step_count; i++) glint_note(g, "  %s", view->steps[i].text);
 }
 
+/* The stages that a node of stage `s` reads from, into memory of the stage. False: no memory. */
+static bool add_reads(struct stage_plan *s, const struct stage_node *n, const struct glint_rdd *rdd,
+                      bool root, struct plan_step *step)
+{
+    const bool shuffled = n->op->kind == OP_WIDE && !root && rdd->stage > 0;
+    const bool unwritten = rdd != NULL && rdd->inputs != NULL && rdd->unsized;
+    const uint32_t count = shuffled ? 1 : unwritten ? rdd->inputs->unwritten_count : 0;
+    uint32_t *reads = arena_alloc(&s->memory, sizeof *reads * (count + 1));
+    if (reads == NULL) return false;
+    for (uint32_t i = 0; i < count; i++)
+        reads[i] = shuffled ? rdd->stage - 1 : rdd->inputs->unwritten[i]->stage;
+    step->reads = reads;
+    step->read_count = count;
+    return true;
+}
+
 /* The steps of the stage, and its notes or the call of who draws it. */
-static int show_stage(struct glint *g, const struct stage_plan *s, struct plan_stage *view,
+static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *view,
                       uint32_t partitions)
 {
     struct line *lines = mem_alloc(sizeof *lines * s->node_count);
     struct plan_step *steps = mem_alloc(sizeof *steps * s->node_count);
-    const bool fits = lines != NULL && steps != NULL;
+    bool fits = lines != NULL && steps != NULL;
     for (uint32_t i = 0; fits && i < s->node_count; i++) {
         const struct stage_node *n = &s->nodes[i];
         const struct glint_rdd *rdd = find_rdd(g, n->rdd);
         const bool root = i + 1 == s->node_count;
-        const bool reads = n->op->kind == OP_WIDE && !root && rdd->stage > 0;
         lines[i].used = 0;
         add_node(&lines[i], g, n, root);
-        steps[i] = (struct plan_step){.text = lines[i].text,
-                                      .parents = {n->parents[0], n->parents[1]},
-                                      .reads = reads ? rdd->stage - 1 : PLAN_NONE};
+        steps[i] =
+            (struct plan_step){.text = lines[i].text, .parents = {n->parents[0], n->parents[1]}};
+        fits = add_reads(s, n, rdd, root, &steps[i]);
     }
     view->steps = steps;
     view->step_count = s->node_count;
@@ -99,14 +131,15 @@ static int explain_stage(const struct action *action, struct glint_rdd *wide, ui
     struct glint *g = action->rdd->g;
     const struct glint_rdd *top = wide != NULL ? wide->parents[0] : action->rdd;
     const bool chosen = wide == NULL && action->partitions != NULL;
-    char name[NAME_BYTES_MAX];
+    char name[NAME_BYTES_MAX], input[TEXT_NUMBER_MAX] = "not known";
     struct stage_plan s;
+    if (!top->unsized) text_bytes(input, top->input_bytes);
     int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide);
     if (r == 0) {
         struct plan_stage view = {.number = number,
                                   .tasks = chosen ? action->partition_count : top->partitions,
                                   .name = name,
-                                  .input_bytes = top->input_bytes,
+                                  .input = input,
                                   .action = wide == NULL ? heading : NULL,
                                   .after = after};
         plan_stage_name(&s, name, sizeof name);
@@ -171,6 +204,13 @@ int explain_action(struct driver *d, const struct action *action, bool unrun)
     if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
     if (r != 0 || !unrun) return r;
     g->unrun = (struct unrun){action->op, number};
+    for (uint32_t i = 0; i < action->output_count && r == 0; i++) {
+        const struct saved_output saved = {.path = path_local(action->outputs[i]),
+                                           .stage = number,
+                                           .parts = action->rdd->partitions};
+        r = context_add_saved(g, &saved);
+    }
+    if (r != 0) return r;
     if (action->output_count > 0 || action->internal) return 0;
     g->empty = g->unrun;
     g->empty_results++;

@@ -11,14 +11,15 @@
 struct plan_step {
     const char *text;    /* "map words.split" */
     uint32_t parents[2]; /* steps of the same stage whose rows it gets; PLAN_NONE */
-    uint32_t reads;      /* the stage whose shuffle it reads; PLAN_NONE */
+    const uint32_t *reads; /* the stages whose shuffle or saved output it reads */
+    uint32_t read_count;
 };
 
 /* A stage as explain shows it. Texts live as long as the call that brings it. */
 struct plan_stage {
     uint32_t number, tasks;
     const char *name;     /* textFile..reduceByKey */
-    uint64_t input_bytes; /* of all inputs that lead to it */
+    const char *input;    /* the bytes of all inputs that lead to it: "371 KiB", "not known" */
     const char *action;   /* of an action's last stage: "saveAsTextFile out"; NULL */
     uint32_t after;       /* the stage whose result the job has waited for; PLAN_NONE */
     uint32_t step_count;

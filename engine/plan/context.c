@@ -2,6 +2,8 @@
  * given no RDD does not know its context otherwise. */
 #include "engine/plan/context.h"
 
+#include "engine/data/input.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -193,16 +195,22 @@ int64_t glint_counter_value(const struct glint *g, const char *name)
     return g->runner->counter(g->runner, name);
 }
 
-static int remember_output(struct glint *g, const char *path)
+static const char *copy_text(struct glint *g, const char *text)
 {
-    struct saved_output *saved = context_alloc(g, sizeof *saved);
-    if (saved == NULL) return g->error.code;
-    const uint8_t *text = (const uint8_t *)path;
-    saved->path = (const char *)context_copy(g, (struct glint_slice){text, strlen(path) + 1}).data;
-    if (saved->path == NULL) return g->error.code;
-    saved->next = g->saved;
-    g->saved = saved;
-    return 0;
+    const struct glint_slice all = {(const uint8_t *)text, strlen(text) + 1};
+    return (const char *)context_copy(g, all).data;
+}
+
+int context_add_saved(struct glint *g, const struct saved_output *saved)
+{
+    struct saved_output *s = context_alloc(g, sizeof *s);
+    if (s == NULL) return g->error.code;
+    *s = *saved;
+    s->path = copy_text(g, saved->path);
+    if (saved->directory != NULL) s->directory = copy_text(g, saved->directory);
+    s->next = g->saved;
+    if (!context_failed(g)) g->saved = s;
+    return g->error.code;
 }
 
 void context_hint_saved(struct glint *g, const char *paths)
@@ -211,8 +219,7 @@ void context_hint_saved(struct glint *g, const char *paths)
     for (const struct saved_output *s = g->saved; s != NULL && e->hint[0] == '\0'; s = s->next)
         if (s->path[0] != '\0' && strstr(paths, s->path) != NULL)
             snprintf(e->hint, sizeof e->hint,
-                     "%.200s is an output of this job: outputs appear when the job has ended, "
-                     "another job can read them",
+                     "%.200s is an output of this job: a later step reads all of it, by this name",
                      s->path);
 }
 
@@ -221,7 +228,5 @@ int action_run(const struct action *action)
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);
     if (context_failed(rdd->g)) return rdd->g->error.code;
-    for (uint32_t i = 0; i < action->output_count; i++)
-        if (remember_output(rdd->g, action->outputs[i]) != 0) return rdd->g->error.code;
     return rdd->g->runner->run(rdd->g->runner, action);
 }

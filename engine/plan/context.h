@@ -14,6 +14,7 @@
 #include <stdarg.h>
 
 struct input_list;
+struct saved_output;
 struct packer;
 
 /* Distinct sources with bytes to read, by id. Shared between RDDs; never changed once made. */
@@ -47,6 +48,10 @@ struct glint_rdd {
     bool header;                      /* of a source: the first line of each file is no row */
     bool side;                        /* descends from side files only: explain runs its actions */
     bool estimated;                   /* explain: lines were not read, so its splits are a guess */
+    /* Explain: it reads what the job itself would have saved before, whose size is not known. A
+     * source has a split for each of these parts. */
+    bool unsized;
+    uint32_t unwritten_parts;
     const struct source_set *sources; /* NULL: none has bytes; a source's own: when first needed */
     /* Sources. */
     const struct input_list *inputs; /* the files that it reads; NULL: none */
@@ -86,12 +91,6 @@ struct glint_broadcast {
     uint64_t size;
     bool sent;
     struct glint_broadcast *next;
-};
-
-/* An output that an action of this job was told to write. */
-struct saved_output {
-    const char *path;
-    struct saved_output *next;
 };
 
 /* One run of a plan, as an action asks for it. */
@@ -136,7 +135,7 @@ struct glint {
     struct glint_rdd *rdds;
     struct glint_args *args;
     struct glint_broadcast *broadcasts;
-    struct saved_output *saved;
+    const struct saved_output *saved; /* outputs that its actions have saved, or explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;
     bool aborted; /* the error is the job's own: glint_abort */
@@ -218,7 +217,9 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
 struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);
 
 int action_run(const struct action *action);
-/* After an error about an input: says so if the job itself is to write it. */
+/* From here on sources of the job read this output by its path. Copied. 0 or the context's code. */
+int context_add_saved(struct glint *g, const struct saved_output *saved);
+/* After an error about an input: says so if it is in an output that the job itself has saved. */
 void context_hint_saved(struct glint *g, const char *paths);
 /* As glint_note, of what went wrong and did not end the job; told even to who asked for quiet. */
 void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));

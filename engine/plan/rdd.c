@@ -125,7 +125,10 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     }
     sources_inherit(rdd);
     rdd->side = rdd->parent_count > 0;
-    for (uint32_t i = 0; i < rdd->parent_count; i++) rdd->side &= rdd->parents[i]->side;
+    for (uint32_t i = 0; i < rdd->parent_count; i++) {
+        rdd->side &= rdd->parents[i]->side;
+        rdd->unsized |= rdd->parents[i]->unsized;
+    }
     rdd->shape = spec->shape;
     if (rdd->shape.key == GLINT_ANY) rdd->shape.key = fn ? type_out(fn->out.key, in.key) : in.key;
     if (rdd->shape.value == GLINT_ANY)
@@ -209,6 +212,9 @@ static void cut_source(struct glint_rdd *rdd)
     }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
     rdd->cut(rdd, bytes);
+    const struct glint_slice unwritten = {NULL, 0};
+    for (uint32_t i = 0; i < rdd->unwritten_parts && !context_failed(rdd->g); i++)
+        rdd_add_split(rdd, unwritten);
 }
 
 /* One node whose parents are known. */

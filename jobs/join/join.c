@@ -59,21 +59,27 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     return fields_delimiter(j->g, args, delimiters[side], &f->delimiter);
 }
 
+int join_side_options(struct join *j, const struct glint_job_args *args)
+{
+    if (side_options(j, args, JOIN_THE_LEFT) != 0 || side_options(j, args, JOIN_THE_RIGHT) != 0)
+        return glint_error(j->g)->code;
+    if (j->fields[JOIN_THE_LEFT].key == j->fields[JOIN_THE_RIGHT].key) return 0;
+    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "give --left-key and --right-key the same type",
+                       "the left side's keys are of type %s, the right side's of type %s",
+                       glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
+}
+
 static int join_options(struct join *j, const struct glint_job_args *args)
 {
     int type, method;
     if (name_option(j, args, "type", type_names, JOIN_TYPES,
                     "inner, left, right, full, semi or anti", &type) != 0 ||
         name_option(j, args, "method", method_names, JOIN_METHODS,
-                    "shuffle, broadcast, bloom or auto", &method) != 0 ||
-        side_options(j, args, JOIN_THE_LEFT) != 0 || side_options(j, args, JOIN_THE_RIGHT) != 0)
+                    "shuffle, broadcast, bloom or auto", &method) != 0)
         return glint_error(j->g)->code;
     j->type = (enum join_type)type;
     j->method = (enum join_method)method;
-    if (j->fields[JOIN_THE_LEFT].key == j->fields[JOIN_THE_RIGHT].key) return 0;
-    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "give --left-key and --right-key the same type",
-                       "the left side's keys are of type %s, the right side's of type %s",
-                       glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
+    return join_side_options(j, args);
 }
 
 /* ---- What the plans share */
@@ -93,16 +99,17 @@ struct glint_args *join_args(const struct join *j, enum join_side side)
     return args;
 }
 
-/* What a filter of the small side's keys is worth: the filter and what it is of. */
-struct key_filter {
-    struct glint_broadcast *broadcast; /* NULL: nothing is filtered */
-    uint64_t keys, bytes;
-    double rate; /* of strange keys that it lets through, from its bits */
-};
+int join_check_delimiters(const struct join *j)
+{
+    for (int side = 0; side < JOIN_SIDES; side++)
+        fields_check_delimiter(join_lines(j, (enum join_side)side), j->paths[side],
+                               &j->fields[side], delimiters[side]);
+    return glint_error(j->g)->code;
+}
 
 /* The side with its keys, as it goes into the shuffle. */
-static struct glint_rdd *side_rdd(const struct join *j, enum join_side side, bool lines,
-                                  const struct key_filter *filter)
+struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
+                                const struct key_filter *filter)
 {
     static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
                                             {"join.text_keys", "join.text_rows"}};
@@ -118,8 +125,8 @@ static struct glint_rdd *side_rdd(const struct join *j, enum join_side side, boo
  * they come first in each group, so nothing is held. */
 static struct glint_rdd *left_rows(const struct join *j, const struct key_filter *filter)
 {
-    struct glint_rdd *left = side_rdd(j, JOIN_THE_LEFT, true, filter);
-    struct glint_rdd *keys = side_rdd(j, JOIN_THE_RIGHT, false, filter);
+    struct glint_rdd *left = join_side_rdd(j, JOIN_THE_LEFT, true, filter);
+    struct glint_rdd *keys = join_side_rdd(j, JOIN_THE_RIGHT, false, filter);
     if (j->type == JOIN_ANTI) return glint_values(glint_subtract_by_key(left, keys));
     struct glint_rdd *groups = glint_cogroup(keys, left);
     return glint_values(glint_flat_map_values(groups, "join.present", NULL));
@@ -128,8 +135,8 @@ static struct glint_rdd *left_rows(const struct join *j, const struct key_filter
 /* Pairs of rows as lines. The small side's rows of a key are held, the large side's stream. */
 static struct glint_rdd *pair_lines(const struct join *j, const struct key_filter *filter)
 {
-    struct glint_rdd *large = side_rdd(j, join_large(j), true, filter);
-    struct glint_rdd *small = side_rdd(j, j->small, true, filter);
+    struct glint_rdd *large = join_side_rdd(j, join_large(j), true, filter);
+    struct glint_rdd *small = join_side_rdd(j, j->small, true, filter);
     const bool keep_large = join_keeps_unmet(j->type, join_large(j));
     const bool keep_small = join_keeps_unmet(j->type, j->small);
     struct glint_rdd *pairs = keep_large && keep_small ? glint_full_outer_join(large, small)
@@ -139,7 +146,7 @@ static struct glint_rdd *pair_lines(const struct join *j, const struct key_filte
     return glint_map(pairs, "join.pairs", join_args(j, join_large(j)));
 }
 
-static struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
+struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
 {
     struct glint_rdd *met = join_has_pairs(j->type) ? pair_lines(j, filter) : left_rows(j, filter);
     if (filter->broadcast == NULL || !join_keeps_unmet(j->type, join_large(j))) return met;
@@ -170,37 +177,48 @@ static struct glint_rdd *small_ids(const struct join *j, uint64_t split_bytes)
     return glint_flat_map(lines, "join.ids", join_args(j, j->small));
 }
 
-/* Sizes the filter for that many rows and fills it, if it fits. */
-static int fill_filter(const struct join *j, const struct one_filter *choice,
-                       struct key_filter *out)
+int join_count_small(const struct join *j, uint64_t *out)
+{
+    int64_t rows = 0;
+    int r = glint_count(small_ids(j, 0), &rows);
+    if (rows == 0 && glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
+    *out = (uint64_t)rows;
+    return r;
+}
+
+int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct sizes *out)
+{
+    struct one_filter choice = {.k = 0};
+    *out = (struct sizes){.count = 0};
+    enum bloom_result result =
+        bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &choice.sizing);
+    if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
+    return one_filter_sizes(j->g, &choice, keys, out);
+}
+
+struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *sizes)
+{
+    const struct fields ids = fields_of_lines();
+    struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes->bits_bytes);
+    if (rows == NULL) return NULL;
+    enum bloom_way way = bloom_way_choose(j->g, sizes, glint_partitions(rows));
+    return bloom_chain(rows, sizes, way, &ids);
+}
+
+/* One filter of the small side's keys, if it fits. None where there are no rows. */
+static int make_filter(const struct join *j, double p, struct key_filter *out)
 {
     struct sizes sizes = {.count = 0};
-    const struct fields ids = fields_of_lines();
-    int r = one_filter_sizes(j->g, choice, out->keys, &sizes);
-    if (r == 0 && filter_fits(j, &sizes, out->keys)) {
-        struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes.bits_bytes);
-        enum bloom_way way = bloom_way_choose(j->g, &sizes, glint_partitions(rows));
-        struct glint_rdd *filter = bloom_chain(rows, &sizes, way, &ids);
+    *out = (struct key_filter){.keys = 0};
+    int r = join_count_small(j, &out->keys);
+    if (r == 0 && out->keys > 0) r = join_filter_sizes(j, p, out->keys, &sizes);
+    if (r == 0 && out->keys > 0 && filter_fits(j, &sizes, out->keys)) {
+        struct glint_rdd *filter = join_filter_rdd(j, &sizes);
         out->broadcast = filters_gather(filter, &sizes, j->paths[j->small], NULL, &out->rate);
         out->bytes = sizes.bits_bytes;
     }
     sizes_fini(&sizes);
     return glint_error(j->g)->code;
-}
-
-/* One filter of the small side's keys. None where there are no rows. */
-static int make_filter(const struct join *j, double p, struct key_filter *out)
-{
-    struct one_filter choice = {.k = 0};
-    int64_t rows = 0;
-    enum bloom_result result =
-        bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &choice.sizing);
-    if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
-    *out = (struct key_filter){.keys = 0};
-    int r = glint_count(small_ids(j, 0), &rows);
-    if (rows == 0 && glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
-    out->keys = (uint64_t)rows;
-    return r == 0 && rows > 0 ? fill_filter(j, &choice, out) : r;
 }
 
 /* ---- The choice of a method */
@@ -260,12 +278,9 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
 {
     uint64_t bytes[JOIN_SIDES];
     struct key_filter filter = {.keys = 0};
-    for (int side = 0; side < JOIN_SIDES; side++) {
-        const struct glint_rdd *lines = join_lines(j, (enum join_side)side);
-        bytes[side] = glint_input_bytes(lines);
-        fields_check_delimiter(lines, j->paths[side], &j->fields[side], delimiters[side]);
-    }
-    if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
+    for (int side = 0; side < JOIN_SIDES; side++)
+        bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
+    if (join_check_delimiters(j) != 0) return glint_error(j->g)->code;
     j->small = bytes[JOIN_THE_LEFT] < bytes[JOIN_THE_RIGHT] ? JOIN_THE_LEFT : JOIN_THE_RIGHT;
     j->chosen = j->method == JOIN_AUTO;
     j->method = choose(j, bytes, broadcast_limit);
@@ -307,16 +322,7 @@ static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
     {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by the files' bytes"},
-    {"header", NULL, NULL, "both sides: the first line of each input file is no row"},
-    {"left-header", NULL, NULL, "LEFT only"},
-    {"right-header", NULL, NULL, "RIGHT only"},
-    {"left-key-column", "N", "1", "column of LEFT's key, from 1"},
-    {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},
-    {"left-key", "text|int", "text", "what LEFT's key column holds"},
-    {"right-key", "text|int", "text", "what RIGHT's key column holds; must be the same"},
-    {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},
-    {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},
-    {"p", "P", "0.01", "bloom: the filter's false positive probability"},
+    JOIN_SIDE_OPTIONS,
     {"broadcast-limit", "BYTES", "10M", "auto: the largest file that is broadcast"},
     {NULL, NULL, NULL, NULL}};
 

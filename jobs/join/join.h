@@ -4,6 +4,7 @@
  *     join_broadcast.c  the plan and the functions of broadcast
  *     join_rows.c       rows of a side: parsed, asked of a filter, and as lines of the output
  *     join_table.c      the small side as a table that is broadcast
+ *     join_steps.c      the job join-steps: the same by a filter, as a chain of steps
  *
  * The small side is the one that is broadcast, or whose keys are, as a filter; the other one is the
  * large side. A row that meets none is `unmet`. */
@@ -53,6 +54,45 @@ static inline enum join_side join_large(const struct join *j)
 {
     return j->small == JOIN_THE_LEFT ? JOIN_THE_RIGHT : JOIN_THE_LEFT;
 }
+
+/* The options that both jobs have, of each side. */
+#define JOIN_SIDE_OPTIONS                                                                          \
+    {"header", NULL, NULL, "both sides: the first line of each input file is no row"},             \
+        {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
+        {"left-key-column", "N", "1", "column of LEFT's key, from 1"},                             \
+        {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},                           \
+        {"left-key", "text|int", "text", "what LEFT's key column holds"},                          \
+        {"right-key", "text|int", "text", "what RIGHT's key column holds; must be the same"},      \
+        {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},            \
+        {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},                             \
+    {                                                                                              \
+        "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
+    }
+/* Reads them into j->fields. 0 or the context's code. */
+int join_side_options(struct join *j, const struct glint_job_args *args);
+/* Whether the first lines of both inputs have the delimiters; notes it where they do not. */
+int join_check_delimiters(const struct join *j);
+
+/* What a filter of the small side's keys is worth: the filter and what it is of. */
+struct key_filter {
+    struct glint_broadcast *broadcast; /* NULL: nothing is filtered */
+    uint64_t keys, bytes;
+    double rate; /* of strange keys that it lets through, from its bits */
+};
+
+/* How many rows the small side has; under explain a guess. 0 or the context's code. */
+int join_count_small(const struct join *j, uint64_t *out);
+/* The sizes of one filter of that many keys, at rate `p`. sizes_fini after, in any case. */
+struct sizes;
+int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct sizes *out);
+/* (0, filter) of the small side's keys. */
+struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *sizes);
+/* The side's rows with their keys, (key, line), or the keys alone; those of the large side past the
+ * filter, if there is one. */
+struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
+                                const struct key_filter *filter);
+/* The lines of the output, by one shuffle of both sides. */
+struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter);
 
 /* The side's lines, read anew. */
 struct glint_rdd *join_lines(const struct join *j, enum join_side side);

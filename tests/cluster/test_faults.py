@@ -290,6 +290,36 @@ class InSeveralOutputs(FaultTest):
         self.killed_at(2)
 
 
+class InAChain(FaultTest):
+    """Steps of one job, of which each reads what the one before saved."""
+
+    def words(self, out):
+        return ("join-steps", "--header", "--split-size", self.split, self.ratings(self.rows), self.ratings(5000),
+                out + "-filter", out + "-kept", out)
+
+    def test_an_executor_is_killed_as_it_reads_what_was_saved(self):
+        hook = self.hook("open", "output/part-", 2, "kill")
+        self.executor("e1", hooks=[hook])
+        self.executor("e2", hooks=[hook])
+        job = self.begin()
+        self.ends_well(job)
+        self.assertTrue(hook.hit)
+        for name in ("filter", "kept"):
+            self.assertEqual(self.read_output(f"out-{name}"), self.read_output(f"expected-{name}"))
+
+    def test_its_driver_is_interrupted_between_two_steps(self):
+        """Nothing is published, and nothing is left."""
+        hook = self.hook("open", "output/part-", 1, "hold")
+        self.executor("e1", hooks=[hook])
+        self.executor("e2", hooks=[hook])
+        job = self.begin()
+        hook.until_hit()
+        job.signal(signal.SIGINT)
+        hook.go()
+        self.ends_badly(job, 130, "error[E0702]", "no output was published")
+        self.assertEqual([n for n in os.listdir(self.folder) if n.startswith("out-")], [])
+
+
 class All(FaultTest):
     def test_none_is_left(self):
         self.write_cluster(start="1s")

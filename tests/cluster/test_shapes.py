@@ -41,6 +41,8 @@ class Shapes(ClusterTest):
         yield "constructions", "--mappers", "1,5", train, out("constructions")
         yield ("membership", "--counts", out("how-many"), "--sets", out("sets"), train,
                out("partials"), out("membership"))
+        yield ("join-steps", "--split-size", "100K", "--partitions", "3", table, tested, out("key-filter"), out("kept"),
+               out("joined-in-steps"))
         yield "gap-sample", "--split-size", "100K", table, out("sample")
         yield ("admit", "--bits-per-element", "2.57", "--admitted", out("admitted"), "--rejected",
                out("rejected"), os.path.join(to, "sample", "part-*"), table, out("admit"))

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 60, OUTPUTS_MAX = 2, QUIET_RUNS = 25, RUNS_MAX = 1000000 };
+enum { ROWS = 60, OUTPUTS_MAX = 3, QUIET_RUNS = 25, RUNS_MAX = 1000000 };
 
 struct trial {
     const char *words[10];
@@ -195,6 +195,8 @@ int main(void)
         {.words = {"bloom-build", "--strategy", "partials", "0.1", "in.tsv", "counts", "out"},
          .outputs = {"out"}},
         {.words = {"bloom-test", "0.1", "in.tsv", "filters", "counts", "out"}, .outputs = {"out"}},
+        {.words = {"join-steps", "in.tsv", "in.tsv", "out", "out2", "out3"},
+         .outputs = {"out", "out2", "out3"}},
     };
     struct glint_config config = {.slots = 2, .bad_rows_max = -1};
     scratch_open();

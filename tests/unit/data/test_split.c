@@ -218,11 +218,12 @@ Test(split, every_failure_while_cutting)
 }
 
 static const struct split_piece pieces[] = {
-    {"data/a.tsv", 5, 7, 100, 1700000000123456789, false, false},
-    {"\xc3\xa9,[*].gz", 0, SPLIT_TO_END, UINT32_MAX, -1, true, false},
-    {"n-line.gz", 1000, 50, 20, 0, true, false},
-    {"header.gz", 0, SPLIT_TO_END, 20, 0, true, true},
-    {"header", 0, 20, 20, 0, false, true},
+    {"data/a.tsv", NULL, 5, 7, 100, 1700000000123456789, false, false},
+    {"\xc3\xa9,[*].gz", NULL, 0, SPLIT_TO_END, UINT32_MAX, -1, true, false},
+    {"n-line.gz", NULL, 1000, 50, 20, 0, true, false},
+    {"header.gz", NULL, 0, SPLIT_TO_END, 20, 0, true, true},
+    {"header", NULL, 0, 20, 20, 0, false, true},
+    {"out/part-00000", ".out.glint-1/output/part-00000", 0, 20, 20, 0, false, false},
 };
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
@@ -239,6 +240,8 @@ Test(split, over_the_wire)
     for (unsigned i = 0; i < PIECES; i++) {
         const struct split_piece *a = &pieces[i], *b = &got.pieces[i];
         cr_expect_str_eq(a->path, b->path);
+        cr_expect_eq(a->stored == NULL, b->stored == NULL);
+        if (a->stored != NULL) cr_expect_str_eq(a->stored, b->stored);
         cr_expect(a->offset == b->offset && a->length == b->length && a->gzip == b->gzip);
         cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
         cr_expect_eq(a->header, b->header);
@@ -267,8 +270,9 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     struct split got;
     packer_init(&p);
     pack_array(&p, 1);
-    pack_array(&p, 6);
+    pack_array(&p, 7);
     pack_text(&p, path);
+    pack_text(&p, NULL);
     pack_u64(&p, offset);
     pack_u64(&p, length);
     pack_u64(&p, size);

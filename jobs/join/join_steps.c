@@ -1,0 +1,85 @@
+/* join-steps: an inner join in three steps, as Hadoop programs chain jobs. Each step reads what the
+ * one before it saved; the outputs appear together when all are done.
+ *
+ *     1  RIGHT -> its keys -> one filter                  -> FILTER
+ *     2  LEFT -> rows whose key the filter in FILTER has  -> KEPT
+ *     3  KEPT and RIGHT -> one shuffle by key -> pairs    -> OUTPUT
+ *
+ * join --method bloom does the same in one plan and saves nothing between. */
+#include "jobs/filters/sizes_from.h"
+#include "jobs/join/join.h"
+#include "jobs/jobs.h"
+
+struct steps {
+    struct join join; /* RIGHT is the small side */
+    struct sizes sizes;
+    double p;
+    const char *filter, *kept, *output;
+};
+
+static int save_filter(struct steps *s)
+{
+    uint64_t keys;
+    int r = join_count_small(&s->join, &keys);
+    if (r == 0) r = join_filter_sizes(&s->join, s->p, keys > 0 ? keys : 1, &s->sizes);
+    if (r != 0) return r;
+    struct glint_rdd *filter = join_filter_rdd(&s->join, &s->sizes);
+    return glint_save_as_msgpack_file(glint_coalesce(filter, 1), s->filter);
+}
+
+static int save_kept(struct steps *s)
+{
+    const struct glint_shape shape = {GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *saved = glint_msgpack_file(s->join.g, s->filter, shape);
+    struct key_filter filter = {.keys = 0};
+    filter.broadcast = filters_gather(saved, &s->sizes, s->filter, NULL, &filter.rate);
+    if (filter.broadcast == NULL) return glint_error(s->join.g)->code;
+    struct glint_rdd *rows = join_side_rdd(&s->join, JOIN_THE_LEFT, true, &filter);
+    return glint_save_as_text_file(glint_values(rows), s->kept);
+}
+
+static int save_joined(struct steps *s)
+{
+    const struct key_filter none = {.broadcast = NULL};
+    s->join.paths[JOIN_THE_LEFT] = s->kept;
+    s->join.fields[JOIN_THE_LEFT].header = false;
+    return glint_save_as_text_file(join_by_shuffle(&s->join, &none), s->output);
+}
+
+static int steps_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional;
+    struct steps s = {.join = {.g = g,
+                               .type = JOIN_INNER,
+                               .method = JOIN_BLOOM,
+                               .paths = {paths[0], paths[1]},
+                               .small = JOIN_THE_RIGHT},
+                      .p = glint_job_f64(g, args, "p"),
+                      .filter = paths[2],
+                      .kept = paths[3],
+                      .output = paths[4]};
+    int r = join_side_options(&s.join, args);
+    if (r == 0) r = join_check_delimiters(&s.join);
+    if (r == 0) r = save_filter(&s);
+    if (r == 0) r = save_kept(&s);
+    if (r == 0) r = save_joined(&s);
+    sizes_fini(&s.sizes);
+    return glint_error(g)->code;
+}
+
+static const struct glint_function *const functions[] = {NULL};
+const struct glint_module join_steps_module = {"join_steps", functions};
+
+static const char *const positional[] = {"LEFT", "RIGHT", "FILTER", "KEPT", "OUTPUT", NULL};
+static const struct glint_job_option options[] = {JOIN_SIDE_OPTIONS, {NULL, NULL, NULL, NULL}};
+
+const struct glint_job join_steps_job = {
+    .name = "join-steps",
+    .summary = "join two tables in three steps of one job",
+    .help = "Saves a filter of RIGHT's keys in FILTER, the rows of LEFT that it lets through in "
+            "KEPT, and in OUTPUT a line per pair of rows with equal keys, as join does. All three "
+            "appear together, or none. RIGHT is to be the smaller side.",
+    .positional = positional,
+    .outputs = (const char *const[]){"FILTER", "KEPT", "OUTPUT", NULL},
+    .options = options,
+    .run = steps_run};
