@@ -99,6 +99,7 @@ Test(format, text_may_begin_like_another_format)
 Test(format, gzip)
 {
     cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0\0\0\0\0\0\x03")));
+    cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0")));
     cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08")));
     cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08\x80")));
     cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x07\0")));

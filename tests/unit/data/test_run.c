@@ -207,6 +207,29 @@ Test(run, limits)
     cr_assert(test_task_fini(&t));
 }
 
+Test(run, the_largest_key)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run run = {.path = NULL};
+    struct run_writer w;
+    struct run_reader reader;
+    uint8_t *key = calloc(1, KEY_BYTES_MAX);
+    cr_assert_not_null(key);
+    cr_assert_eq(run_writer_init(&w, &t.task, 1, MIB), 0);
+    cr_assert_eq(run_writer_add(&w, 0, (struct glint_slice){key, KEY_BYTES_MAX},
+                                (struct glint_slice){key, 1}),
+                 0);
+    cr_assert_eq(run_writer_finish(&w, &run), 0);
+    cr_assert_eq(run_reader_open(&reader, &t.task, run_slice(&run, 0)), 0);
+    cr_expect_eq(run_reader_next(&reader), 1, "%s", t.task.error.cause);
+    cr_expect_eq(reader.key.size, KEY_BYTES_MAX);
+    run_reader_close(&reader);
+    run_destroy(&run);
+    free(key);
+    cr_assert(test_task_fini(&t));
+}
+
 /* A run in a file, with every call of the system failing once. */
 Test(run, failing_calls)
 {

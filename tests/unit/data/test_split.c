@@ -262,6 +262,22 @@ Test(split, over_the_wire)
     arena_fini(&arena);
 }
 
+Test(split, as_many_files_as_it_may_have)
+{
+    static struct split_piece files[SPLIT_FILES_MAX];
+    struct arena arena = {NULL, NULL, 0};
+    struct buffer bytes = {NULL, 0, 0};
+    struct split got;
+    for (uint32_t i = 0; i < SPLIT_FILES_MAX; i++)
+        files[i] = (struct split_piece){.path = "a", .length = 1, .file_size = 1};
+    cr_assert(split_encode(&(struct split){files, SPLIT_FILES_MAX}, &bytes));
+    cr_expect_eq(split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+                 0, "%s", error.cause);
+    cr_expect_eq(got.count, SPLIT_FILES_MAX);
+    buffer_fini(&bytes);
+    arena_fini(&arena);
+}
+
 static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint64_t size,
                         uint64_t flags)
 {

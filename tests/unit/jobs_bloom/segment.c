@@ -216,12 +216,15 @@ Test(segment, neighbours)
     cr_assert_eq(bloom_segment_follows(&first, &third), BLOOM_ERR_MISSING);
     cr_assert_eq(bloom_segment_follows(&second, NULL), BLOOM_ERR_MISSING);
     cr_assert_eq(bloom_segment_follows(&second, &second), BLOOM_ERR_TWICE);
-    struct bloom_segment others[] = {second, second, second, second};
+    struct bloom_segment others[] = {second, second, second, second, second, second, second};
     others[0].build++;
     others[1].params.n++;
     others[2].params.m++;
     others[3].size = 1024;
-    for (int i = 0; i < 4; i++)
+    others[4].params.k++;
+    others[5].params.n++, others[5].params.m++;
+    others[6].params.layout = BLOOM_BLOCK512;
+    for (int i = 0; i < 7; i++)
         cr_assert_eq(bloom_segment_follows(&first, &others[i]), BLOOM_ERR_MIXED);
     bloom_fini(&filter);
 }

@@ -474,6 +474,7 @@ Test(gate, a_port_in_use_is_an_error)
     memset(&error, 0, sizeof error);
     cr_expect_null(gate_open(&server->net, "192.0.2.1", 0, take_nobody, NULL, &error));
     cr_expect_eq(error.code, GLINT_E_ADDRESS, "not an address of this host");
+    cr_expect_str_eq(error.hint, "listen on an address of this host");
     world_close();
 }
 

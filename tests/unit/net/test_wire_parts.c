@@ -78,6 +78,17 @@ Test(wire_parts, damaged_parts_are_refused)
     buffer_fini(&bytes);
 }
 
+Test(wire_parts, a_part_may_end_where_files_do)
+{
+    struct buffer bytes = {NULL, 0, 0};
+    struct part_answer one = {.part = {INT64_MAX - 100, 100, 100, 1}}, back;
+    memset(&error, 0, sizeof error);
+    cr_assert_eq(parts_encode(&one, 1, &bytes, &error), 0);
+    cr_expect_eq(parts_decode(whole(&bytes), &back, 1, &error), 0, "%s", error.cause);
+    cr_expect_eq(back.part.offset, INT64_MAX - 100);
+    buffer_fini(&bytes);
+}
+
 /* Sums that no run can have. */
 Test(wire_parts, parts_that_cannot_be)
 {

@@ -254,6 +254,9 @@ Test(sources, first_line)
     cr_expect(line.size == 7 && memcmp(line.data, "id,name", 7) == 0);
     scratch_remove("file");
     cr_expect_eq(glint_first_line(lines).size, 0);
+    scratch_write("file", "x", 1);
+    cr_expect_eq(glint_first_line(glint_text_file(g, path)).size, 1);
+    scratch_remove("file");
     struct glint_rdd *other = glint_map_partitions_with_index(lines, "test.with_index", NULL);
     cr_expect_eq(glint_first_line(other).size, 0);
     cr_expect_eq(glint_first_line(NULL).size, 0);
