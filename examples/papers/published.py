@@ -22,7 +22,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Figure:
-    """One published figure; in a table it stands as it was printed."""
+    """One published figure; a table has it as it was printed, but for the separators that all its integers get."""
     paper: str
     where: str
     row: str
@@ -37,6 +37,10 @@ class Figure:
             return float(self.value)
         except ValueError:
             return None
+
+    @property
+    def grouped(self):
+        return f"{int(self.value):,}" if self.value.isdigit() else self.value
 
     def __str__(self):
         return self.value

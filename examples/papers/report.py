@@ -67,6 +67,8 @@ def column_texts(cells):
     def text(cell):
         if cell is None:
             return ""
+        if isinstance(cell, Figure):
+            return cell.grouped
         if isinstance(cell, bool) or not isinstance(cell, (int, float)):
             return str(cell)
         if isinstance(cell, int):

@@ -67,7 +67,7 @@ def show_times(lab, times):
     ms = {kind: {row["rounds"]: row for row in of(times, kind)} for kind in KINDS}
     lines = []
     for rounds in ROUNDS:
-        line = [str(rounds)]
+        line = [rounds]
         for kind in KINDS:
             if kind in (FILTER, SET):
                 line.append(figures["mean", f"{NAMES[kind]}, {rounds} rounds"])
