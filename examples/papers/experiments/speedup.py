@@ -4,7 +4,8 @@ import os
 NAME, TITLE, ORDER = "speedup", "speed-up of asking", 70
 SLOTS = (1, 2, 3, 5, 10, 15)
 SIZES = ((10_000, "10K"), (100_000, "100K"), (500_000, "500K"), (1_000_000, "1M"), (2_000_000, "2M"))
-OTHER = "the paper's are Java on a virtual machine with two processors, over strings in memory; ours are C, and read the file as well"
+OTHER = ("the paper's are Java on a virtual machine with two processors, over strings in memory; ours are C, and read the file as well. "
+         "Its 7.67 ms for 2M strings are 3.8 ns for each, less than its function can take: a remainder for each of 30 characters. So they may not be of all strings")
 GAP = 500
 
 
