@@ -74,7 +74,7 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 int glint_reserve_output(struct glint *g, const char *path);
 
 /* The sum of a counter over the actions so far, with its parts: "bad rows: REASON" is one of "bad
- * rows"; 0 if nobody counted. */
+ * rows"; 0 if no task has counted it. */
 int64_t glint_counter_value(const struct glint *g, const char *name);
 
 #endif

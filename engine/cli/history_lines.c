@@ -23,9 +23,9 @@ enum kind {
     KIND_BOOL,
     KIND_TEXT,      /* or null */
     KIND_ERROR,     /* or null */
-    KIND_TEXTS,     /* an array; */
-    KIND_TEXTS_NEW, /* likewise; missing in logs that an older version wrote */
-    KIND_NUMBERS,   /* likewise */
+    KIND_TEXTS,     /* an array */
+    KIND_TEXTS_NEW, /* an array of texts, missing in logs of older versions */
+    KIND_NUMBERS,   /* an array */
     KIND_COUNTERS,  /* an object of whole numbers, or texts of them */
     KIND_OBJECT,
 };

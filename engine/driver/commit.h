@@ -42,7 +42,7 @@ struct commit {
     int parent;              /* sync: the folder that OUT stands in, open; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
     char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
-    char parts[PATH_MAX];    /* likewise: what is to be OUT */
+    char parts[PATH_MAX];    /* in `hidden`: what is renamed to OUT */
 };
 
 struct commit_options {

@@ -372,7 +372,7 @@ static int test_rows(struct collecting *c, enum strategy strategy, const struct 
 {
     const bool text = fields_key_type(fields) == GLINT_TEXT;
     const struct glint_shape shape = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    /* One bit per id, for now: the filters say how they were sized. */
+    /* Only the keys and their counts are used: the filters say how they were sized. */
     const struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
     struct glint_rdd *lines = fields_text_file(c->g, input, fields);
     bool java = false;
