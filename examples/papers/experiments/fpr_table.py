@@ -80,7 +80,7 @@ def plot(lab, path):
 
 def run(lab):
     lab.found("s0", """Each program builds a Bloom filter per rating from one part of IMDb's ratings, and asks it for the rest:
-        for each rating it prints false positives, rows and their ratio. Tables have them for p = 0.01, 0.05 and 0.1, from
+        for each rating it prints false positives, rows and their ratio. Tables have the ratios for p = 0.01, 0.05 and 0.1, from
         Hadoop and from Spark, with the average over the ratings: 0.00993668, 0.05044432 and 0.10446552 under Hadoop,
         0.00999531, 0.05023674 and 0.10275767 under Spark.""")
     lab.command("glint submit fpr-table TRAIN TEST OUTPUT --p 0.01,0.05,0.1 --scheme hadoop,spark")
