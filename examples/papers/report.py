@@ -21,6 +21,7 @@ th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #e4e4e4; vertical-alig
 th { border-bottom: 1px solid #888; vertical-align: bottom } td.word, th.word { text-align: left }
 td.published, th.published { background: #f6f2e4 }
 .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: #fff; z-index: 1 }
+.scroll td.published:first-child, .scroll th.published:first-child { background: #f6f2e4 }
 .claims td { white-space: normal; min-width: 9rem } .claims td:first-child { min-width: 3.2rem }
 .panels { display: flex; flex-wrap: wrap; gap: 0.5rem; overflow-x: auto } .panels svg { flex: none }
 figure { margin: 1rem 0 } figcaption, .note { color: #555 } summary { cursor: pointer }
@@ -43,6 +44,9 @@ def paragraphs(text):
 
 # ---- Tables: the numbers of a column are written alike, and stand to the right
 
+NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?[KMG]?")  # 10K too
+
+
 def decimals_of(values):
     """As many as make four digits of the largest; None where that would make nothing of the least ones."""
     sizes = [abs(value) for value in values if value != 0 and math.isfinite(value)]
@@ -60,9 +64,10 @@ def plain_number(value):
 
 
 def column_texts(cells):
-    """The cells of one column as texts, and whether they are numbers."""
+    """The cells of one column as texts, and whether it stands to the right: most of them are numbers."""
     floats = [cell for cell in cells if isinstance(cell, float)]
     decimals = decimals_of(floats)
+    fixed = bool(floats) and decimals is not None
 
     def text(cell):
         if cell is None:
@@ -71,13 +76,13 @@ def column_texts(cells):
             return cell.grouped
         if isinstance(cell, bool) or not isinstance(cell, (int, float)):
             return str(cell)
-        if isinstance(cell, int):
+        if isinstance(cell, int) and not fixed:
             return f"{cell:,}"
         return plain_number(cell) if decimals is None else f"{cell:,.{decimals}f}"
 
-    def is_number(cell):
-        return cell is None or isinstance(cell, (int, float)) or isinstance(cell, Figure) and cell.number is not None
-    return [text(cell) for cell in cells], all(map(is_number, cells))
+    written = [text(cell) for cell in cells]
+    numbers = sum(bool(NUMBER.fullmatch(each)) for each in written)
+    return written, 2 * numbers > sum(map(bool, written))
 
 
 def table(columns, rows, count, caption, path, why, fold):
@@ -144,7 +149,7 @@ def claims(lab):
 def references(lab):
     lines = ["<h2 id=references>References</h2>", "<p>As each document states it.</p>", "<dl>"]
     for source in lab.published.sources.values():
-        count = sum(figure.paper == source.paper for figure in lab.published.figures)
+        count = sum(figure.paper == source.paper for figure in lab.published.shown)
         lines.append(f"<dt id={source.paper}>{source.paper}</dt><dd>{html.escape(citation(source))} "
                      f"({html.escape(source.kind)}); {count} figures of it are on this page.</dd>")
     return [*lines, "</dl>"]

@@ -34,16 +34,16 @@ def run(lab):
                      f"Means over the keys, averaged over {samples} samples.")
     all_keys = lab.table("keys", list(keys[0]), [row.values() for row in keys], shown=0)
     lab.panels("rates", [
-        "set xlabel 'p'\nset ylabel 'rate / p'\nset xrange [0.03:0.22]\nset yrange [0.95:1.09]\n"
+        "set xlabel 'p'\nset ylabel 'rate / p'\nset xrange [0.03:0.22]\nset xtics 0.05\n"
         f"plot 1 title 'p' lc rgb '#999999' dt 2, '{path}' skip 1 using 1:($9/$1) with linespoints lt 2 title 'formula', "
         f"'{path}' skip 1 using ($1+0.001):($5/$1):($6/$1) with yerrorbars lt 1 title 'measured, with deviation'",
         "set xlabel 'ids asked for, per filter and sample'\nset logscale x\nset xrange [300:300000]\nset format x '%.0s%c'\n"
         "set ylabel 'measured / from the bits'\nset yrange [0.5:1.5]\n"
         f"plot 1 lc rgb '#999999' notitle, '{all_keys}' skip 1 using 7:($9/$10) with points lt 1 ps 0.4 title 'one filter', "
         + ", ".join(f"[100:200000] 1{sign}2*sqrt(0.9/(0.1*x)) lc rgb '#cc5533' dt 2 {title}"
-                    for sign, title in (("+", "title 'two standard errors at p = 0.1'"), ("-", "notitle")))],
+                    for sign, title in (("+", "title '2 standard errors'"), ("-", "notitle")))],
         "Left: the formula is above p where k, rounded up to a whole number, is far from the best one. Right: every filter of every "
-        "sample; what looks like a bad filter is a small number of ids.")
+        "sample, the standard errors are for p = 0.1; what looks like a bad filter is a small number of ids.")
     worst = max(rows, key=lambda row: row["deviation"] / row["deviation by chance"])
     lab.measured("The measured means are " + ", ".join(
         f"""{row["rate"]:.4f} for p = {row["p"]}""" for row in rows) + f""". The deviation over the samples is at most
