@@ -1,5 +1,5 @@
 """Figure 7 of the multi-set paper: bytes over n, with the lines of a split fixed."""
-from experiments.ways import INT, MADE, MOVED, PARTIALS, TITLES, VARINT, VINT, by_way, lines, measure, slope, wide_table
+from experiments.ways import FORMULA, INT, MADE, MOVED, PARTIALS, TITLES, VARINT, VINT, by_way, lines, measure, slope, wide_table
 
 NAME, TITLE, ORDER = "growth", "bytes over the number of rows, lines per split fixed", 32
 WAYS = (INT, VINT, VARINT, PARTIALS)
@@ -19,11 +19,15 @@ def run(lab):
     path = wide_table(lab, "bytes", rows, "n", WAYS, [MADE, MOVED], caption=f"{lines_per_split:,} lines a split, p = 0.01.")
     by = by_way(rows, "n")
     sizes = sorted({row["n"] for row in rows})
-    slopes = {(way, column): slope([(n, by[n, way][column]) for n in sizes]) for way in WAYS for column in (MADE, MOVED)}
+    lab.table("formulas", ("n", "mappers", "k n v, Int", "Int, bytes", "formula 2, 8 bytes a filter", "partial filters, bytes"), [
+        [n, n // lines_per_split, *(by[n, way][column] for way in (INT, PARTIALS) for column in (FORMULA, MADE))] for n in sizes],
+        "Formula 2: mappers x the sum over the filters of (m / 8 + 8), without the paper's factor 10 beside it. Ours carry no m and k, which are the 8 bytes.")
+    slopes = {(way, column): slope([(n, by[n, way][column]) for n in sizes]) for way in WAYS for column in (FORMULA, MADE, MOVED)}
     lab.table("slopes", ("", "paper", "slope of log bytes over log n", "the same, as moved"), [
         [f"solution 1, {TITLES[INT]}", lab.paper("s2", "2.3 figure 7", f"{PUBLISHED} 1"), slopes[INT, MADE], slopes[INT, MOVED]],
         *([f"solution 1, {TITLES[way]}", None, slopes[way, MADE], slopes[way, MOVED]] for way in (VINT, VARINT)),
-        ["solution 2, partial filters", lab.paper("s2", "2.3 figure 7", f"{PUBLISHED} 2"), slopes[PARTIALS, MADE], slopes[PARTIALS, MOVED]]],
+        ["solution 2, partial filters", lab.paper("s2", "2.3 figure 7", f"{PUBLISHED} 2"), slopes[PARTIALS, MADE], slopes[PARTIALS, MOVED]],
+        ["solution 2, by formula 2", None, slopes[PARTIALS, FORMULA], None]],
         "1 is linear, 2 quadratic. Larger filters have larger indexes, which take more bytes as VInt. As they move, filters are packed: nearly empty ones "
         "well.", why="they do not, as made; as moved bytes are packed")
     axis = (f"set logscale xy\nset xrange [{0.8 * sizes[0]}:{1.25 * sizes[-1]}]\nset format x '%.0s%c'\nset xlabel 'n, rows'\n")

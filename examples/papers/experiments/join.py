@@ -2,7 +2,7 @@
 import math
 import re
 
-NAME, TITLE, ORDER = "join", "three ways to join", 110
+NAME, TITLE, ORDER = "join", "three ways to join, and a chain of steps", 110
 METHODS = ("shuffle", "bloom", "broadcast")
 TYPES = ("inner", "left", "right", "full", "semi", "anti")
 SHARES = (0.001, 0.01, 0.1, 1)  # of the large side's rows that match
@@ -86,6 +86,16 @@ def over_probabilities(lab, visits, users):
     return rows
 
 
+def steps(lab, visits, users):
+    """The same join in three steps of one job, each by what the one before saved: whether it gives the lines of join."""
+    outputs = [lab.path(name) for name in ("filter", "kept", "joined")]
+    lab.plan("plan", "The chain of join-steps, as `glint explain --format svg` draws it: a filter of the right side is saved, then the left rows that it admits, "
+             "then these are joined. Outputs appear when all steps have ended.", "join-steps", visits, users, *outputs)
+    lab.submit("join-steps", visits, users, *outputs)
+    join(lab, "shuffle", "inner", visits, users)
+    return sorted(lab.parts(lab.path("joined"))) == sorted(lab.parts(lab.path("out"))), len(lab.parts(lab.path("kept")))
+
+
 def plot_shares(lab, path):
     lab.panels("shares", [
         f"set datafile missing NaN\nset logscale xy\nset xlabel 'rows that match, %'\nset format '%g'\nset ylabel '{label}'\nplot " + ", ".join(
@@ -101,7 +111,8 @@ def run(lab):
         has no measurements of joins; its supplement names the parts that join data from different sources, replicate a side with
         DistributedCache, and join in the reducers with filtering in the mappers.""")
     lab.command("glint submit join LEFT RIGHT OUTPUT --type semi --method bloom    # shuffle, broadcast, auto\n"
-                "glint explain join LEFT RIGHT OUTPUT                              # what auto would take, and why")
+                "glint explain join LEFT RIGHT OUTPUT                              # what auto would take, and why\n"
+                "glint submit join-steps LEFT RIGHT FILTER KEPT OUTPUT")
     visits = visits_of(lab, lab.rows)
     known = users_in(visits)
     shares = over_shares(lab, visits, known)
@@ -116,12 +127,14 @@ def run(lab):
     filters = over_probabilities(lab, visits, users)
     lab.table("filters", ["p", "filter bytes", "rows that meet none", "of them let through", "rate", "from bits",
                           "bytes shuffled"], filters, "The filter, sized for p; 1 % of the rows match.")
+    chained, kept = steps(lab, fewer_visits, users)
     at = {row[1]: row for row in shares if row[0] == SHARE}
     fewer, faster = at["shuffle"][3] / at["bloom"][3], at["shuffle"][5] / at["bloom"][5]
     last = {row[1]: row for row in shares if row[0] == SHARES[-1]}
     lab.measured(f"""Where 1 % of the rows match, the filter keeps {at["bloom"][4]:,} of {lab.rows:,} rows out of the
         shuffle: {fewer:.0f}x fewer bytes, {faster:.1f}x faster. Where all match it saves none, and the join takes
-        {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without.""")
+        {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without. The chain of three
+        steps keeps {kept:,} of {lab.rows // 5:,} rows for its join.""")
     lab.read("""The filter costs two more readings of the small side and a question per row of the large one; it saves
         sorting and moving rows that would meet nobody. The rows that it rejects are not lost to left, right, full
         and anti joins: they go straight to the output. broadcast moves no rows at all, but needs the small side
@@ -130,9 +143,12 @@ def run(lab):
     lab.claim("s4", "preface", "a filter makes other data processing techniques more efficient, joining data among them",
               f"with 1 % of the rows matching, a join behind a filter shuffles {fewer:.0f} times fewer bytes", fewer >= 5,
               "" if fewer >= 5 else "see the table")
+    found = all(row[4] == 0 for row in shares if row[0] == 1 and row[1] == "bloom")
+    lab.claim("s4", "what does a Bloom filter do", "a filter has no false negatives", f"of {lab.rows:,} rows that all match, "
+              f"{'none is' if found else 'some are'} rejected", found, "" if found else "see the table")
+    lab.check(chained, "the chain of steps gives the lines of one join")
     lab.check(same, "all methods give the same lines, on local[1] and local[2]")
     lab.check(fewer >= 5, "with 1 % of the rows matching, the filter shuffles at least 5 times fewer bytes")
     lab.check(all(abs(row[4] - row[5]) <= 4 * math.sqrt(row[5] * (1 - row[5]) / row[2]) for row in filters),
               "the filter lets through as many strangers as its bits predict, within 4 standard errors")
-    lab.check(all(row[4] == 0 for row in shares if row[0] == 1 and row[1] == "bloom"),
-              "a row that matches is never rejected")
+    lab.check(found, "a row that matches is never rejected")

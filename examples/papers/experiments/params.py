@@ -1,5 +1,7 @@
-"""Stage 1 of the multi-set paper: how many ids each rating has, and the size of its filter."""
+"""Stage 1 of the multi-set paper: how many ids each rating has, and the size of its filter; then stage 2 by these sizes."""
+import json
 import math
+import re
 
 NAME, TITLE, ORDER = "params", "counts and sizes of the filters", 20
 PROBABILITIES = (0.1, 0.01, 0.001)
@@ -19,12 +21,31 @@ def write_own(lab, sizes):
     return lab.path("own")
 
 
+def join_stages(lab, own):
+    """Stage 2 with what stage 1 saved: whether each filter has the m and k of params, and the rates that were measured."""
+    lab.submit("bloom-build", "--params", lab.path("params"), lab.train, lab.path("filters"))
+    lab.submit("bloom-test", "--params", lab.path("params"), lab.test, lab.path("filters"), lab.path("tested"))
+    filters = {int(row["key"]): row for row in json.loads(lab.run("filter", "info", "--json", lab.path("filters")))["filters"]}
+    tested = {int(key): (int(hits), int(rows)) for key, hits, rows in
+              (re.match(r"\((\d+), \((\d+), (\d+),", line).groups() for line in lab.parts(lab.path("tested")))}
+    rows, near = [], True
+    for key, _, m, k in own:
+        hits, asked = tested.get(key, (0, 0))
+        bits = filters[key]["expected_rate"]
+        near = near and abs(hits - asked * bits) <= 4 * math.sqrt(asked * bits * (1 - bits)) + 1
+        rows.append([key, m, k, hits, asked, hits / max(asked, 1), bits])
+    lab.table("stages", ("rating", "m, own p", "k, own p", "false positives", "tested", "rate", "from bits"), rows,
+              "The two stages joined: `bloom-build --params` takes what params saved, each rating with its own p.")
+    return sorted([key, row["n"], row["m"], row["k"]] for key, row in filters.items()) == own, near
+
+
 def run(lab):
     lab.found("s2", """The first stage counts the films of each rating: a mapper keeps a counter per rating and emits it once, the reducer
-        sums them and computes m and k. The ratings differ much in the number of their films; one size for all filters, that of the
-        largest, can waste space, so each filter is sized by its own number of elements.""")
+        sums them and computes m and k. The number of films can vary from rating to rating; one size for all filters, that of the
+        largest, can waste space, so each filter is sized by its own number of elements. The second stage fills the filters of these sizes.""")
     lab.command("glint submit params INPUT OUTPUT --p 0.01\n"
-                "glint submit params INPUT OUTPUT --p-file FILE      # lines KEY TAB P")
+                "glint submit params INPUT PARAMS --p-file FILE      # lines KEY TAB P\n"
+                "glint submit bloom-build --params PARAMS INPUT FILTERS; glint submit bloom-test --params PARAMS OTHERS FILTERS OUTPUT")
     sizes = {p: params(lab, "--p", p)[1] for p in PROBABILITIES}
     done, own = params(lab, "--p-file", write_own(lab, sizes[0.01]))
     rows = [[str(key), n, *(number for p in PROBABILITIES for number in sizes[p][i][2:]), m, k]
@@ -41,6 +62,7 @@ def run(lab):
                          f"{style}set title 'filter of each rating'\nset logscale y\nset ylabel 'kB'\nplot {bars}"],
                "The data's distribution over the ratings, as figure 2 of the paper draws its own, and the sizes that follow. A tenth of p "
                "costs 4.8 bits an id.")
+    taken, near = join_stages(lab, own)
     total, largest = sum(row[1] for row in rows), max(size[2] for size in sizes[0.01])
     bits = sum(size[2] for size in sizes[0.01])
     lab.plan("plan", "The stages, as `glint explain --format svg` draws them; figure 10 of the paper shows the lineage of this job in Spark.",
@@ -54,4 +76,8 @@ def run(lab):
               bits < len(rows) * largest)
     lab.check(all(m == math.ceil(-n * math.log(p) / math.log(2) ** 2) for p in PROBABILITIES
                   for _, n, m, _ in sizes[p]), "each m is that of the formula")
+    lab.claim("s2", "section 2.7", "the space is O(m l): m the largest size, l the number of ratings",
+              f"{bits / 8e3:,.0f} kB, at most {len(rows)} times {largest / 8e3:,.0f}", bits <= len(rows) * largest)
     lab.check(done.counter("map output records") < total / 100, "counts are combined before they move")
+    lab.check(taken, "the filters have the n, m and k that params saved")
+    lab.check(near, "each rate lies within 4 standard errors of the one that the filter's bits predict")
