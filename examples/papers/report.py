@@ -15,7 +15,7 @@ body { font: 15px/1.5 'DejaVu Sans', system-ui, sans-serif; max-width: 1120px; m
        color: #222; background: #fff; overflow-wrap: break-word }
 h1 { font-size: 26px; line-height: 1.2 } h3 { font-size: 15px; margin: 1.2rem 0 0.2rem } p { margin: 0.3rem 0 0.8rem }
 h2 { font-size: 20px; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem }
-.scroll { overflow-x: auto; margin: 0.8rem 0 0.3rem } table { border-collapse: collapse }
+.scroll { overflow-x: auto; margin: 0.8rem 0 0.3rem } table { border-collapse: separate; border-spacing: 0 }
 th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #e4e4e4; vertical-align: top; white-space: nowrap;
          text-align: right; font-variant-numeric: tabular-nums }
 th { border-bottom: 1px solid #888; vertical-align: bottom } td.word, th.word { text-align: left }
@@ -23,6 +23,10 @@ td.published, th.published { background: #f6f2e4 }
 .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: #fff; z-index: 1 }
 .scroll td.published:first-child, .scroll th.published:first-child { background: #f6f2e4 }
 .claims td { white-space: normal; min-width: 9rem } .claims td:first-child { min-width: 3.2rem }
+@media (max-width: 640px) { /* a claim's cells one below the other, so that its verdict is in sight */
+  .claims tr, .claims td { display: block } .claims tr:first-child { display: none }
+  .claims tr { border-bottom: 1px solid #ccc; padding: 0.4rem 0 } .claims td { border: 0; padding: 0 }
+  .claims td:nth-child(3)::before { content: 'measured: ' } }
 .panels { display: flex; flex-wrap: wrap; gap: 0.5rem; overflow-x: auto } .panels svg { flex: none }
 figure { margin: 1rem 0 } figcaption, .note { color: #555 } summary { cursor: pointer }
 code, pre { font-family: 'DejaVu Sans Mono', ui-monospace, monospace; font-size: 13.5px }

@@ -98,6 +98,11 @@ def run(lab):
         larger k, so each row that is tested carries more. A filter comes first in its group because the
         shuffle keeps the order of the map tasks and those of the filters are before those of the rows, which
         is what the secondary sort was for.""")
+    built = sum(int(line.split("\t")[1]) for line in lab.parts(lab.counts))
+    each = math.ceil(built / LINES) / lab.shape[0]
+    lab.claim("s0", "section 4", "15000 lines for each mapper make about 10 mappers for each node",
+              f"{built:,} rows make {each:g} mappers of the builder for each of {lab.shape[0]} executors", True if 8 <= each <= 13 else None,
+              "" if 8 <= each <= 13 else "the number of rows decides it, and of nodes")
     lab.check(same, "the road and the broadcast give the same counts")
     lab.check(elsewhere, "local[1], local[2], the cluster, merged filters, other splits and other partitions give the same counts")
     lab.check(near, "each rate lies within 4 standard errors of the one that the filter's bits predict")
