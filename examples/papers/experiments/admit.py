@@ -80,6 +80,9 @@ def run(lab):
                          f"title '{scheme}', '' skip {1 + i * len(sizes)} every ::0::{len(sizes) - 1} using 0:11 with lines lt {i + 1} dt 3 "
                          f"title 'from its bits'" for i, scheme in enumerate(SCHEMES)),
              "How many of the others are admitted, and what the bits of the filter predict.")
+    lab.plot("samples", "set xlabel 'strings'\nset ylabel 'strings of the sample'\nset logscale y\nset format y '%.0s%c'\nset xrange [-0.5:4.5]\nplot "
+             f"'{path}' skip 1 every ::0::{len(sizes) - 1} using 0:3:xtic(1) with linespoints ls 10 title 'paper', "
+             f"'' skip 1 every ::0::{len(sizes) - 1} using 0:4 with linespoints lt 1 title 'measured'", "The samples; that of 1M strings is the paper's slip.")
     drawn = draws(lab, *sizes[1])
     own, spread = rows[:len(sizes)], rows[len(sizes):]
     last = own[-1]

@@ -25,11 +25,15 @@ def run(lab):
     beside = [[f"{row['p']:.2f}", figure, row["deviation"], row["deviation by chance"], over_filters(keys, row["p"])]
               for row, figure in zip(rows, published)]
     assert [f"p={row[0]}" for row in beside] == [figure.row for figure in published]
-    lab.table("deviations", ("p", "paper: standard deviation", "over the samples, of the mean rate", "the same by chance alone",
+    deviations = lab.table("deviations", ("p", "paper: standard deviation", "over the samples, of the mean rate", "the same by chance alone",
                              "over the filters of a sample"), beside,
               f"{samples} samples, each another split of the rows.",
               why="the paper does not say over what its deviation is taken; ours are over samples and over filters, each named; "
                   f"and {lab.other_data}")
+    lab.plot("deviations", "set xlabel 'p'\nset ylabel 'standard deviation'\nset xrange [0.03:0.22]\nset xtics 0.05\nset yrange [0:*]\n"
+             f"plot '{deviations}' skip 1 using 1:2 with points ls 10 title 'paper', '' skip 1 using 1:3 with linespoints lt 1 title 'over samples', "
+             "'' skip 1 using 1:4 with lines lt 1 dt 3 title 'the same by chance', '' skip 1 using 1:5 with linespoints lt 2 title 'over filters'",
+             "The four deviations, beside both of ours.")
     path = lab.table("rates", list(rows[0]), [row.values() for row in rows],
                      f"Means over the keys, averaged over {samples} samples.")
     all_keys = lab.table("keys", list(keys[0]), [row.values() for row in keys], shown=0)

@@ -37,12 +37,18 @@ def run(lab):
                    for column in ("all reduce tasks", "reduces in occupied slots")]
         rows.append([str(reducers), *(cell for figure, time in zip(figures, times)
                                       for cell in (figure, time.median, time.low, time.high))])
-    lab.table("times", ("reducers", *(f"{what}, {column}" for what in ("all reduce tasks", "occupied slots")
+    path = lab.table("times", ("reducers", *(f"{what}, {column}" for what in ("all reduce tasks", "occupied slots")
                                       for column in ("paper ms", "measured ms", "lowest", "highest"))), rows,
               f"The reduce tasks that make the filters; {len(task[3])} runs of each, medians. A task's own time is measured where it runs; a slot "
               f"is occupied from the assignment of the task to its end. The cluster: {lab.shape_text}.",
               why="another machine, less data and no start of a JVM for each task; the paper does not say of which of its two jobs; its second figure is twice the first, so each of "
                   "its reduces occupied two slots, while one of our tasks takes one")
+    lab.panels("times", [
+        f"set title '{name}'\nset xlabel 'reducers'\nset ylabel 'time, of that with three'\nset xrange [2.5:4.5]\nset xtics 1\nset yrange [0:*]\n"
+        f"plot '{path}' skip 1 using 1:(${at}/{rows[0][at - 1].number}) with linespoints ls 10 title 'paper', "
+        f"'' skip 1 using 1:(${at + 1}/{rows[0][at]}):(${at + 2}/{rows[0][at]}):(${at + 3}/{rows[0][at]}) with yerrorlines lt 1 title 'measured'"
+        for name, at in (("all reduce tasks", 2), ("occupied slots", 6))],
+        "Each time is divided by that of three reducers, so that the paper's seconds and our milliseconds have one scale.")
     fewer = least_of(task[4], task[3])
     medians = {reducers: Timed(task[reducers]).median for reducers in REDUCERS}
     lab.measured(f"Three reduce tasks take {medians[3]:.1f} ms together, four {medians[4]:.1f} ms.")

@@ -39,14 +39,15 @@ def sizing(lab, n, raw, eight, ten):
     rows += [["10 M URLs, raw, GB", lab.paper("s4", "sizing", "10 M URLs of 100 bytes, raw"), None, raw * scale / 1e9]]
     rows += [[f"10 M URLs, {bits} bits each, MB", lab.paper("s4", "sizing", f"10 M URLs, {bits} bits each"), PAPER_N * bits / 8e6,
               row[11] * scale / 1e6] for bits, row in ((8, eight), (10, ten))]
-    lab.table("sizing", ("", "paper", "formula", "measured"), rows,
-              f"Measured with {n:,} URLs{'' if scale == 1 else ', scaled to 10 M'}; the formula of the rate is 0.6185^(m/n).",
-              why=f"our URLs have {raw / n:.0f} bytes with their line ends, the chapter's 100; its rates are rounded")
+    path = lab.table("sizing", ("", "paper", "formula", "measured"), rows,
+                     f"Measured with {n:,} URLs{'' if scale == 1 else ', scaled to 10 M'}; the formula of the rate is 0.6185^(m/n).",
+                     why=f"our URLs have {raw / n:.0f} bytes with their line ends, the chapter's 100; its rates are rounded")
     lab.table("program", ("", "paper", "measured"), [
         ["m", lab.paper("s4", "program", "m"), int(lab.paper("s4", "program", "m").number) * n // PAPER_N],
         ["k", lab.paper("s4", "program", "k"), 6],
         ["rate with the best k", lab.paper("s4", "sizing", "rate with the best k"), "see above"]],
         "The chapter's program: a filter of fixed size, whatever is put in.", why="under --quick the filter shrinks with the elements")
+    return path
 
 
 def run(lab):
@@ -67,13 +68,14 @@ def run(lab):
     eight, ten = rows[1], rows[2]
     with open(urls, "rb") as file:
         raw = sum(line.index(b"\t") + 1 for line in file)
-    sizing(lab, n, raw, eight, ten)
+    sizes = sizing(lab, n, raw, eight, ten)
     names = ", ".join(f'"{row[0].partition("-")[0]}\\n{row[5]:.0f}" {i}' for i, row in enumerate(rows))
     lab.plot("rates", "set style fill solid 0.8 border\nset boxwidth 0.22\nset yrange [0:*]\nset ylabel 'rate, %'\n"
              f"set xrange [-0.6:3.6]\nset xtics nomirror ({names})\nset grid noxtics\nset bmargin 5\n"
              "set xlabel 'scheme, bits per element' offset 0,-1\n"
              f"plot '{path}' skip 1 using ($0-0.12):($8*100) with boxes lt 1 title 'measured', "
-             f"'{path}' skip 1 using ($0+0.12):({BASE}**$6*100) with boxes lt 2 title '0.6185^(m/n)'", "The rate, beside the chapter's formula.")
+             f"'{path}' skip 1 using ($0+0.12):({BASE}**$6*100) with boxes lt 2 title '0.6185^(m/n)', "
+             f"'{sizes}' skip 1 every ::0::1 using ($0+1):2 with points ls 10 title 'paper'", "The rate, beside the chapter's formula.")
     lab.measured(f"""With 8 bits for each of {n:,} URLs the filter admits {100 * eight[7]:.2f} % of others, with 10 bits
         {100 * ten[7]:.2f} %. The chapter's own filter, 10 bits with k = 6, admits {100 * rows[0][7]:.2f} %: 7 would be the best k.
         It is made in {rows[0][13]:.2f} s from {rows[0][2]} splits, of {rows[0][13] * 1e9 / n:.0f} ns for each URL; with XXH3
