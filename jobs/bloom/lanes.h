@@ -236,25 +236,38 @@ LANES_FN void hash_lanes(enum bloom_scheme scheme, const struct bloom_set *set,
     }
 }
 
-/* Up to 16 rows from `first` on; returns how many. */
-LANES_FN uint32_t hash_group(enum bloom_scheme scheme, const struct bloom_set *set,
-                             const struct bloom_rows *rows, uint32_t first, bool absolute,
-                             uint32_t *out)
+LANES_FN void hash_group_under(enum bloom_scheme scheme, const struct bloom_set *set,
+                               const struct bloom_rows *rows, uint32_t first, bool absolute,
+                               uint32_t *out)
 {
+    for (uint32_t at = first; at < first + BLOOM_GROUP && at < rows->rows; at += LANES)
+        hash_lanes(scheme, set, rows, at, absolute, out + (at - first));
+}
+
+/* Up to 16 rows from `first` on; returns how many. Not inline: the callers would be 18 copies. */
+LANES_KERNEL __attribute__((noinline)) uint32_t hash_group(const struct bloom_set *set,
+                                                           const struct bloom_rows *rows,
+                                                           uint32_t first, bool absolute,
+                                                           uint32_t *out)
+{
+    switch (set->scheme) {
+    case BLOOM_SPARK: hash_group_under(BLOOM_SPARK, set, rows, first, absolute, out); break;
+    case BLOOM_HADOOP: hash_group_under(BLOOM_HADOOP, set, rows, first, absolute, out); break;
+    default:
+        assert(set->scheme == BLOOM_PLAIN);
+        hash_group_under(BLOOM_PLAIN, set, rows, first, absolute, out);
+    }
     uint32_t left = rows->rows - first;
-    for (uint32_t at = 0; at < BLOOM_GROUP && at < left; at += LANES)
-        hash_lanes(scheme, set, rows, first + at, absolute, out + at);
     return left < BLOOM_GROUP ? left : BLOOM_GROUP;
 }
 
-LANES_FN void add_k(enum bloom_scheme scheme, struct bloom_adder *adder,
-                    const struct bloom_rows *rows, uint32_t k)
+LANES_FN void add_k(struct bloom_adder *adder, const struct bloom_rows *rows, uint32_t k)
 {
     const struct bloom_set *set = adder->set;
     bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit a lane */
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
         struct bloom_hashed *group = adder_next(adder);
-        group->rows = hash_group(scheme, set, rows, first, absolute, group->index.narrow[0]);
+        group->rows = hash_group(set, rows, first, absolute, group->index.narrow[0]);
         for (uint32_t r = 0; r < BLOOM_GROUP; r++) group->base[r] = set->bits;
         for (uint32_t r = 0; !absolute && r < group->rows; r++)
             group->base[r] += set->table->slot[rows->filter[first + r]].offset;
@@ -263,45 +276,25 @@ LANES_FN void add_k(enum bloom_scheme scheme, struct bloom_adder *adder,
 }
 
 /* The usual numbers of hashes as constants, so that the loops over a row's bits unroll. */
-LANES_FN void add_under(enum bloom_scheme scheme, struct bloom_adder *adder,
-                        const struct bloom_rows *rows)
-{
-    switch (adder->set->k) {
-    case 4: add_k(scheme, adder, rows, 4); return;
-    case 5: add_k(scheme, adder, rows, 5); return;
-    case 7: add_k(scheme, adder, rows, 7); return;
-    case 10: add_k(scheme, adder, rows, 10); return;
-    default: add_k(scheme, adder, rows, adder->set->k);
-    }
-}
-
 LANES_KERNEL void lanes_add(struct bloom_adder *adder, const struct bloom_rows *rows)
 {
-    switch (adder->set->scheme) {
-    case BLOOM_SPARK: add_under(BLOOM_SPARK, adder, rows); return;
-    case BLOOM_HADOOP: add_under(BLOOM_HADOOP, adder, rows); return;
-    default: assert(adder->set->scheme == BLOOM_PLAIN); add_under(BLOOM_PLAIN, adder, rows);
-    }
-}
-
-LANES_FN void indexes_under(enum bloom_scheme scheme, const struct bloom_set *set,
-                            const struct bloom_rows *rows, uint32_t *out)
-{
-    uint32_t narrow[BLOOM_K_MAX * BLOOM_GROUP];
-    for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
-        uint32_t count = hash_group(scheme, set, rows, first, false, narrow);
-        for (uint32_t r = 0; r < count; r++)
-            for (uint32_t i = 0; i < set->k; i++) *out++ = narrow[i * BLOOM_GROUP + r];
+    switch (adder->set->k) {
+    case 4: add_k(adder, rows, 4); return;
+    case 5: add_k(adder, rows, 5); return;
+    case 7: add_k(adder, rows, 7); return;
+    case 10: add_k(adder, rows, 10); return;
+    default: add_k(adder, rows, adder->set->k);
     }
 }
 
 LANES_KERNEL void lanes_indexes(const struct bloom_set *set, const struct bloom_rows *rows,
                                 uint32_t *out_indexes)
 {
-    switch (set->scheme) {
-    case BLOOM_SPARK: indexes_under(BLOOM_SPARK, set, rows, out_indexes); return;
-    case BLOOM_HADOOP: indexes_under(BLOOM_HADOOP, set, rows, out_indexes); return;
-    default: assert(set->scheme == BLOOM_PLAIN); indexes_under(BLOOM_PLAIN, set, rows, out_indexes);
+    uint32_t narrow[BLOOM_K_MAX * BLOOM_GROUP];
+    for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
+        uint32_t count = hash_group(set, rows, first, false, narrow);
+        for (uint32_t r = 0; r < count; r++)
+            for (uint32_t i = 0; i < set->k; i++) *out_indexes++ = narrow[i * BLOOM_GROUP + r];
     }
 }
 
