@@ -181,16 +181,13 @@ static void value_done(struct fetch_request *r)
     uv_stop(&p.loop);
 }
 
-/* A block of a value is asked for, and 1000 bytes are announced of which the first one comes. */
-static struct fetch_request torn_value(uint32_t size)
+/* Requests `get` into memory of the caller. The server announces 1000 bytes and sends one. */
+static struct fetch_request torn(const struct get *get)
 {
     static uint8_t place[4096];
-    struct fetch_request r = {.executor = 1,
-                              .get = {.kind = GET_VALUE, .id = 5, .block = 0, .size = size},
-                              .into = place,
-                              .done = value_done};
+    struct fetch_request r = {.executor = 1, .get = *get, .into = place, .done = value_done};
     int64_t live = mem_live();
-    cr_assert(size <= sizeof place && plane_open(&p, false, 60000, 2000));
+    cr_assert(get->size <= sizeof place && plane_open(&p, false, 60000, 2000));
     p.servers[0].fault = PLANE_TEARS;
     p.fetcher.submit(p.fetcher.arg, &r);
     uv_run(&p.loop, UV_RUN_DEFAULT);
@@ -198,6 +195,11 @@ static struct fetch_request torn_value(uint32_t size)
     cr_expect(plane_close(&p));
     cr_expect_eq(mem_live(), live);
     return r;
+}
+
+static struct fetch_request torn_value(uint32_t size)
+{
+    return torn(&(struct get){.kind = GET_VALUE, .id = 5, .block = 0, .size = size});
 }
 
 Test(peers, a_packed_block_that_breaks_off_leaves_nothing, .timeout = 100)
@@ -208,4 +210,14 @@ Test(peers, a_packed_block_that_breaks_off_leaves_nothing, .timeout = 100)
 Test(peers, more_than_a_block_is_refused, .timeout = 100)
 {
     cr_expect_eq(torn_value(999).error.code, GLINT_E_PROTOCOL);
+}
+
+/* Only a block of a broadcast may be compressed and so be shorter. */
+Test(peers, response_of_another_length_is_refused, .timeout = 100)
+{
+    for (uint32_t size = 999; size <= 1001; size++) {
+        const struct get get = {.kind = GET_RESULT, .id = 1, .size = size};
+        int expected = size == 1000 ? GLINT_E_CONNECTION : GLINT_E_PROTOCOL;
+        cr_expect_eq(torn(&get).error.code, expected, "%u", size);
+    }
 }

@@ -1,5 +1,6 @@
 /* Whole shuffles against their oracle: every way to combine, types, orders, budgets so small that
  * everything spills, and so many maps that inputs are merged first. */
+#include "engine/shuffle/fold.h"
 #include "tests/unit/shuffle/harness.h"
 
 #include <criterion/criterion.h>
@@ -94,6 +95,21 @@ Test(shuffle, sums_of_integers)
 }
 
 /* The order of additions shows in the last bits. */
+Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
+{
+    for (int combine = COMBINE_NONE; combine <= COMBINE_CREATE; combine++)
+        for (int type = 0; type < 4; type++) {
+            struct shuffle_spec spec = {.value = type & 1 ? GLINT_TEXT : GLINT_I64,
+                                        .acc = type & 2 ? GLINT_F64 : GLINT_I64,
+                                        .fn = &fn_sum_i64,
+                                        .wide = {.combine = (enum combine)combine}};
+            bool reduces = combine == COMBINE_REDUCE || combine == COMBINE_FOLD;
+            cr_expect_eq(fold_has_columns(&spec), reduces && type == 0, "%d, %d", combine, type);
+            spec.fn = &fn_sum_i64_rows;
+            cr_expect_not(fold_has_columns(&spec));
+        }
+}
+
 Test(shuffle, sums_of_doubles)
 {
     struct shuffle_spec spec = {
