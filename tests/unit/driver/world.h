@@ -146,7 +146,7 @@ static void done(struct world *w, const struct task *t, const char *body, int64_
     say(w, t, m);
 }
 
-static void failed(struct world *w, const struct task *t, enum glint_code code, const char *cause)
+static inline void failed(struct world *w, const struct task *t, enum glint_code code, const char *cause)
 {
     struct message *m = message_create(MSG_FAILED);
     m->error = mem_zalloc(sizeof *m->error);

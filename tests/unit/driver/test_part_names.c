@@ -1,0 +1,45 @@
+/* The name of the file that a task of a saving job has written comes from the executor: one that
+ * is not the task's own fails the job, and nothing is published. */
+#include "tests/unit/driver/world.h"
+
+#include <unistd.h>
+
+static const char *part_name;
+
+static void answer(struct world *w, const struct task *t)
+{
+    done(w, t, part_name, 0);
+}
+
+static void expect_refused(const char *name)
+{
+    struct world w;
+    char dir[] = "/tmp/glint-part-names-XXXXXX";
+    cr_assert(mkdtemp(dir) != NULL && chdir(dir) == 0);
+    part_name = name;
+    world_open_logged(&w, answer, NULL);
+    cr_expect_eq(act(local_numbers(w.g, 1, 1), "out"), GLINT_E_PROTOCOL, "%s", name);
+    cr_expect_not_null(strstr(glint_error(w.g)->cause, "a task named a wrong part"), "%s: %s", name,
+                       glint_error(w.g)->cause);
+    world_close(&w);
+    cr_expect(chdir("/") == 0 && rmdir(dir) == 0, "%s: something is left", name);
+}
+
+Test(part_names, of_another_task_are_refused)
+{
+    static const char *const names[] = {"",
+                                        "part-00000",
+                                        "part-00001.attempt-1",
+                                        "art-00000.attempt-1",
+                                        ".attempt-1",
+                                        "../part-00000.attempt-1"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) expect_refused(names[i]);
+}
+
+/* No file system has names of 256 bytes. */
+Test(part_names, of_256_bytes_are_refused)
+{
+    char name[256 + 1] = "part-00000.attempt-";
+    memset(name + strlen(name), '1', 256 - strlen(name));
+    expect_refused(name);
+}
