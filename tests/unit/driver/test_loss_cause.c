@@ -1,0 +1,68 @@
+/* What the report of a lost executor says of its tasks. */
+#include "tests/unit/driver/world.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { TASKS = 2 };
+
+static void lose(struct world *w, uint32_t executor)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "its cable was cut");
+    w->lost[executor] = true;
+    driver_on_lost(w->driver, executor, LOSS_CONNECTION, &why);
+}
+
+static void done_then_lost(struct world *w, const struct task *t)
+{
+    if (w->lost[t->executor]) return;
+    done(w, t, "", 1);
+    if (w->answered == 1) lose(w, t->executor);
+}
+
+static void failed_then_lost(struct world *w, const struct task *t)
+{
+    if (w->lost[t->executor]) return;
+    if (w->answered > 1) {
+        done(w, t, "", 1);
+        return;
+    }
+    failed(w, t, GLINT_E_SYSTEM, "once");
+    lose(w, t->executor);
+}
+
+/* Whether the event log says which task the lost executor did last. */
+static bool last_task_is_named(void (*answer)(struct world *w, const struct task *t))
+{
+    struct world w;
+    char path[] = "/tmp/glint-loss-cause-XXXXXX", line[8192];
+    int file = mkstemp(path), lost = 0;
+    bool named = false;
+    cr_assert_geq(file, 0);
+    close(file);
+    world_open_logged(&w, answer, path);
+    cr_expect_eq(act(local_numbers(w.g, TASKS, TASKS), NULL), 0, "%s", glint_error(w.g)->cause);
+    world_close(&w);
+    FILE *log = fopen(path, "r");
+    cr_assert_not_null(log);
+    while (fgets(line, sizeof line, log) != NULL) {
+        if (strstr(line, "its cable was cut") == NULL) continue;
+        lost++;
+        named = named || strstr(line, "; the last task it did was ") != NULL;
+    }
+    fclose(log);
+    unlink(path);
+    cr_expect_geq(lost, 1);
+    return named;
+}
+
+Test(loss_cause, names_the_last_task_done)
+{
+    cr_expect(last_task_is_named(done_then_lost));
+}
+
+Test(loss_cause, does_not_name_a_task_that_failed)
+{
+    cr_expect_not(last_task_is_named(failed_then_lost));
+}
