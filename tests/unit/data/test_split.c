@@ -157,6 +157,10 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
         cr_assert(rows == (int64_t)lines || (i + 1 == splits.count && rows < (int64_t)lines));
         cr_assert(rows > 0 || (header && splits.count == 1));
     }
+    if (gzip && splits.count > 0) { /* to the checksum at its end */
+        const struct split *last = &splits.items[splits.count - 1];
+        cr_assert_eq(last->pieces[last->count - 1].length, SPLIT_TO_END);
+    }
     naive_lines(data, size, &wanted);
     if (header) line_list_drop_first(&wanted);
     cr_assert_eq(got.size, wanted.size);
