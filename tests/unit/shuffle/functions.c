@@ -43,6 +43,14 @@ static int list_merge(struct glint_task *task, void *state, struct glint_acc *ac
     return glint_acc_append(task, acc, text, n + 1);
 }
 
+static int text_list_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                           const union glint_value *value)
+{
+    (void)state;
+    int r = glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
+    return r == 0 ? glint_acc_append(task, acc, ",", 1) : r;
+}
+
 const struct glint_function fn_sum_i64 = {
     .name = "t.sum", .form = GLINT_REDUCE, .merge = add_i64, .merge_i64 = add_i64_columns};
 const struct glint_function fn_sum_i64_rows = {
@@ -57,3 +65,8 @@ const struct glint_function fn_list = {.name = "t.list",
                                        .create = list_merge,
                                        .merge = list_merge,
                                        .combine = concat};
+const struct glint_function fn_text_list = {.name = "t.text_list",
+                                            .form = GLINT_AGGREGATE,
+                                            .create = text_list_merge,
+                                            .merge = text_list_merge,
+                                            .combine = concat};

@@ -55,7 +55,8 @@ void make_records(struct records *out, const struct shape *shape, uint32_t maps,
     uint64_t seed = 7 + count + maps;
     for (uint64_t i = 0; i < count; i++) {
         uint8_t key_number[8], value_number[8];
-        uint64_t x = test_random(&seed) % shape->keys, y = test_random(&seed);
+        uint64_t x = test_random(&seed), y = test_random(&seed);
+        x = shape->keys > 0 ? x % shape->keys : i / 3;
         uint64_t size = shape->value_bytes > 0 ? y % (shape->value_bytes + 1) : 0;
         if (shape->large_each > 0 && y % shape->large_each == 0)
             size = shape->large_bytes / 2 + y % (shape->large_bytes / 2);
@@ -215,6 +216,7 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
         return;
     }
     cr_assert(buffer_append(acc, value.data, value.size));
+    if (spec->fn == &fn_text_list && raw) cr_assert(buffer_append(acc, ",", 1));
 }
 
 /* One key's values: items[0..n), of one or more maps. */

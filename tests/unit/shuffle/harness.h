@@ -25,7 +25,7 @@ void records_fini(struct records *r);
 
 struct shape {
     enum glint_type key, value;
-    uint64_t keys;        /* how many different ones, about */
+    uint64_t keys;        /* how many different ones, about; 0: ascending, three of each */
     uint64_t value_bytes; /* at most, for bytes */
     uint64_t large_each;  /* one in so many values is large; 0: none */
     uint64_t large_bytes;
@@ -50,6 +50,6 @@ void compare_records(const struct records *got, const struct records *expected, 
 
 /* Functions, all of which notice a wrong order of values where that can be noticed. */
 extern const struct glint_function fn_sum_i64, fn_sum_i64_rows, fn_sum_f64, fn_concat,
-    fn_concat_pieces, fn_list; /* fn_list: AGGREGATE and COMBINE, i64 or bytes to text */
+    fn_concat_pieces, fn_list, fn_text_list; /* lists: AGGREGATE and COMBINE, i64 or text to text */
 
 #endif

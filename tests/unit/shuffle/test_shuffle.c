@@ -94,7 +94,6 @@ Test(shuffle, sums_of_integers)
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0}, "row by row");
 }
 
-/* The order of additions shows in the last bits. */
 Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
 {
     for (int combine = COMBINE_NONE; combine <= COMBINE_CREATE; combine++)
@@ -110,6 +109,7 @@ Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
         }
 }
 
+/* The order of additions shows in the last bits. */
 Test(shuffle, sums_of_doubles)
 {
     struct shuffle_spec spec = {
@@ -155,6 +155,24 @@ Test(shuffle, folds_and_aggregates)
     check_all(spec, &list, "combine");
     spec.partitions = 2;
     check_spec(&spec, &list, 1, 20000, "combine, with more spills than one merge takes");
+}
+
+/* A large value is written as it is, in a run of its own though its key comes next in order: what
+ * was spilled before it are accumulators. */
+Test(shuffle, large_values_do_not_mix_with_accumulators)
+{
+    struct shuffle_spec spec = {.wide.combine = COMBINE_AGGREGATE,
+                                .wide.zero = {(const uint8_t *)"", 0},
+                                .map_side = true,
+                                .fn = &fn_text_list,
+                                .key = GLINT_I64,
+                                .value = GLINT_TEXT,
+                                .acc = GLINT_TEXT,
+                                .partitions = 1};
+    const struct shape list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20};
+    check_spec(&spec, &list, 1, 2000, "aggregate");
+    spec.wide.combine = COMBINE_CREATE;
+    check_spec(&spec, &list, 1, 2000, "combine");
 }
 
 Test(shuffle, passing_and_first)
