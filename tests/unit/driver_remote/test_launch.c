@@ -192,6 +192,20 @@ Test(launch, a_command_of_no_words)
     cr_expect_eq(error.code, GLINT_E_CONFIG);
 }
 
+Test(launch, too_long_a_word_is_refused)
+{
+    static char word[2 * PATH_MAX + 1];
+    const char *const command[] = {"/bin/true", word, NULL};
+    memset(word, 'x', sizeof word - 1);
+    cr_expect_null(launch(command));
+    cr_expect_eq(error.code, GLINT_E_CONFIG);
+    cr_expect_not_null(strstr(error.cause, "a word of launch_command is too long"), "%s",
+                       error.cause);
+    word[sizeof word - 2] = '\0'; /* the longest */
+    cr_assert_not_null(launch(command), "%s", error.cause);
+    uv_run(&loop, UV_RUN_DEFAULT);
+}
+
 Test(launch, own_executors_need_a_file)
 {
     cluster.launch = LAUNCH_LOCAL;

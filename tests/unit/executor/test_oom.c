@@ -63,6 +63,15 @@ Test(oom, the_root_of_a_container)
            {"/sys/fs/cgroup/memory.events", "oom_kill 1"});
 }
 
+/* The group's file cannot be named. */
+Test(oom, too_long_a_path_falls_back_to_the_root)
+{
+    static char line[4090] = "0::/";
+    memset(line + 4, 'a', sizeof line - 6);
+    line[sizeof line - 2] = '\n';
+    EXPECT(1, {"/proc/self/cgroup", line}, {"/sys/fs/cgroup/memory.events", "oom_kill 1"});
+}
+
 Test(oom, nobody_counts)
 {
     EXPECT(0, {NULL, NULL});
