@@ -25,6 +25,15 @@ static void answer_half(struct conn *c, const struct frame *f, struct glint_slic
     conn_close(c, false);
 }
 
+/* A whole DATA frame of eight bytes that was not asked for. Without TLS. */
+static void answer_stray(struct conn *c, const struct frame *f)
+{
+    uint8_t bytes[FRAME_HEADER_BYTES + 8] = {0};
+    uv_buf_t buf = uv_buf_init((char *)bytes, sizeof bytes);
+    frame_encode(&(struct frame){FRAME_DATA, 8, 0, f->request + 1000}, NULL, bytes);
+    if (uv_try_write((uv_stream_t *)&c->tcp, &buf, 1) != sizeof bytes) abort();
+}
+
 static int server_frame(void *arg, struct conn *c, const struct frame *f,
                         struct glint_slice payload, struct glint_error *error)
 {
@@ -39,6 +48,7 @@ static int server_frame(void *arg, struct conn *c, const struct frame *f,
         answer_half(c, f, payload);
         return 0;
     }
+    if (s->fault == PLANE_STRAY && number == s->fault_at) answer_stray(c, f);
     if (s->fault == PLANE_SILENT && number >= s->fault_at) return 0;
     return serve_on_get(s->serve, c, f, payload, error);
 }

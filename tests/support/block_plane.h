@@ -18,6 +18,7 @@ enum plane_fault {
     PLANE_CUTS_ONCE, /* the GET of number fault_at ends its connection */
     PLANE_CUTS,      /* likewise every later one */
     PLANE_TEARS,     /* from fault_at on an answer begins, and the connection ends in it */
+    PLANE_STRAY,     /* before the answer to fault_at comes DATA for a request that there is not */
     PLANE_SILENT,    /* from fault_at on nothing is answered */
 };
 

@@ -267,6 +267,18 @@ Test(input, many_bad_paths_are_counted)
     free(paths);
 }
 
+/* Behind one that does not fit, shorter ones are not shown either: those shown are the first. */
+Test(input, bad_paths_are_shown_up_to_the_first_that_does_not_fit)
+{
+    char paths[4200];
+    size_t n = (size_t)snprintf(paths, sizeof paths, "missing-0,");
+    memset(paths + n, 'x', 4000);
+    snprintf(paths + n + 4000, sizeof paths - n - 4000, ",missing-2");
+    cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
+    cr_expect_not_null(strstr(error.cause, "missing-0"), "%s", error.cause);
+    cr_expect_not_null(strstr(error.cause, "; and 2 more"), "%s", error.cause);
+}
+
 Test(input, ten_thousand_files, .timeout = 60)
 {
     cr_assert_eq(mkdir("many", 0777), 0);

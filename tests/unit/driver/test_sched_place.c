@@ -89,6 +89,24 @@ Test(sched_place, a_task_does_not_wait_for_the_place_where_its_input_is)
     sched_destroy(s);
 }
 
+/* An executor of as many slots as there may be, all of them busy, may still be the preferred one.
+ */
+Test(sched_place, a_task_is_queued_where_its_input_is)
+{
+    const uint32_t tasks = 4 * SLOTS_MAX + 1;
+    struct sched *s = sched_create(false);
+    struct sched_run run;
+    for (uint32_t i = 0; i < 2; i++) cr_assert(sched_add_executor(s, i, SLOTS_MAX, SLOTS_MAX));
+    add_chained(s, 0, tasks);
+    for (uint32_t i = 0; i < 2 * SLOTS_MAX; i++) cr_assert(sched_next(s, 0, &run));
+    for (uint32_t t = 0; t < tasks; t++)
+        if (sched_waits(s, 0, t)) sched_prefer(s, 0, t, 1);
+    run = next_of(s);
+    cr_expect_eq(run.executor, 1);
+    cr_expect(run.queued);
+    sched_destroy(s);
+}
+
 Test(sched_place, a_preferred_executor_that_is_lost_or_drains_holds_nobody)
 {
     struct sched *s = cluster_of(3, 4);

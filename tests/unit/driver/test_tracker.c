@@ -480,17 +480,24 @@ Test(tracker, without_memory_nothing_has_changed)
 /* Of a small value four times: to ask each other would take the executors longer. */
 Test(tracker, small_values_come_from_the_driver)
 {
-    struct tracker *t = tracker_create(2);
-    struct tracked out;
-    for (uint32_t e = 0; e < 6; e++) {
-        struct track in = {.want = 2};
-        cr_assert(tracker_on_track(t, e, &in, &out));
-        cr_assert_eq(out.count, 2);
-        for (uint32_t i = 0; i < 2; i++)
-            cr_expect_eq(out.blocks[i].from == TRACK_DRIVER, e < 4, "executor %u", e);
-        in = (struct track){.have_count = 2, .have = {out.blocks[0].block, out.blocks[1].block}};
-        cr_assert(tracker_on_track(t, e, &in, &out));
+    for (uint32_t blocks = 2; blocks <= 4; blocks += 2) {
+        struct tracker *t = tracker_create(blocks);
+        for (uint32_t e = 0; e < 6; e++) {
+            struct track in = {.want = 2};
+            struct tracked out;
+            for (uint32_t n = 0; n < blocks; n += 2) { /* two at a time */
+                cr_assert(tracker_on_track(t, e, &in, &out));
+                cr_assert_eq(out.count, 2);
+                for (uint32_t i = 0; i < 2; i++)
+                    cr_expect_eq(out.blocks[i].from == TRACK_DRIVER, e < 4, "executor %u", e);
+                in.have_count = 2;
+                in.have[0] = out.blocks[0].block;
+                in.have[1] = out.blocks[1].block;
+            }
+            in.want = 0;
+            cr_assert(tracker_on_track(t, e, &in, &out));
+        }
+        cr_expect_eq(tracker_driver_blocks(t), 4 * blocks);
+        tracker_destroy(t);
     }
-    cr_expect_eq(tracker_driver_blocks(t), 8);
-    tracker_destroy(t);
 }

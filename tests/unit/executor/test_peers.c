@@ -78,6 +78,17 @@ Test(peers, a_broken_connection_is_made_again, .timeout = 100)
     }
 }
 
+/* As it comes when a request was cancelled. */
+Test(peers, data_for_no_request_is_ignored, .timeout = 100)
+{
+    cr_assert(plane_open(&p, false, 60000, 30000));
+    p.servers[1].fault = PLANE_STRAY;
+    plane_start(&p, 2, 5, 0);
+    plane_run(&p);
+    cr_expect_eq(plane_right(&p), 2, "%s", p.slots[0].t.task.error.cause);
+    cr_expect(plane_close(&p));
+}
+
 static void expect_lost(uint32_t server, const char *words)
 {
     for (uint32_t i = 0; i < p.slot_count; i++) {
