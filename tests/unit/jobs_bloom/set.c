@@ -1,4 +1,5 @@
 /* Sets: creating, copying, uniting, and the blob that carries one. */
+#include "jobs/bloom/internal.h"
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -177,4 +178,15 @@ Test(set, each_lie_has_its_error)
     }
     free(blob);
     bloom_set_fini(&set);
+}
+
+/* Large areas are mapped, small ones are allocated: around one huge page of 2 MiB. */
+Test(set, areas_of_about_one_huge_page)
+{
+    for (uint64_t bytes = (2 << 20) - 1; bytes <= (2 << 20) + 1; bytes++) {
+        uint8_t *area = bloom_area_create(bytes);
+        cr_assert(area != NULL && area[0] == 0 && area[bytes - 1] == 0);
+        area[bytes - 1] = 1;
+        bloom_area_destroy(area, bytes);
+    }
 }
