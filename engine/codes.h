@@ -14,8 +14,8 @@
     X(102, UNKNOWN_OPTION,     64, 0, "unknown option")                                            \
     X(103, UNKNOWN_JOB,        64, 0, "unknown job")                                               \
     X(104, BAD_VALUE,          64, 0, "value out of range")                                        \
-    X(201, INPUT_MISSING,      66, 0, "input not found")                                           \
-    X(202, INPUT_DENIED,       77, 0, "input cannot be read")                                      \
+    X(201, INPUT_NOT_FOUND,      66, 0, "input not found")                                           \
+    X(202, INPUT_PERMISSION,       77, 0, "input cannot be read")                                      \
     X(203, INPUT_KIND,         66, 0, "input is not a regular file")                               \
     X(204, INPUT_CHANGED,      65, 0, "input changed while it was read")                           \
     X(205, INPUT_IO,           74, 1, "reading the input failed")                                  \
@@ -25,7 +25,7 @@
     X(209, MSGPACK_CORRUPT,    65, 0, "msgpack data is damaged")                                   \
     X(210, BAD_ROW,            65, 0, "bad row")                                                   \
     X(211, TOO_MANY_BAD_ROWS,  65, 0, "more bad rows than allowed")                                \
-    X(212, LOG_INVALID,        65, 0, "the event log is not valid")                                \
+    X(212, EVENT_LOG_INVALID,        65, 0, "the event log is not valid")                                \
     X(213, INPUT_FORMAT,       65, 0, "input is in a format that is not read")                     \
     X(301, OUTPUT_EXISTS,      73, 0, "output exists")                                             \
     X(302, OUTPUT_CREATE,      73, 0, "output cannot be created")                                  \
@@ -46,15 +46,15 @@
     X(601, WORK_DIR,           73, 0, "work directory cannot be used")                             \
     X(602, SPILL_IO,           74, 1, "spilling to disk failed")                                   \
     X(603, SPILL_FULL,         74, 1, "no space left for spilling")                                \
-    X(604, RUN_CORRUPT,        74, 1, "shuffle data is damaged")                                   \
+    X(604, SHUFFLE_CORRUPT,        74, 1, "shuffle data is damaged")                                   \
     X(605, SYSTEM,             71, 1, "a system resource is missing")                              \
     X(606, PROTOCOL,           70, 0, "malformed message")                                         \
     X(701, TIMEOUT,            75, 0, "the job ran out of time")                                   \
     X(702, INTERRUPTED,       130, 0, "interrupted")                                               \
     X(703, TERMINATED,        143, 0, "terminated")                                                \
-    X(704, CANCELED,            1, 0, "cancelled from outside")                                    \
+    X(704, CANCELLED,            1, 0, "cancelled from outside")                                    \
     X(801, COUNTS_INVALID,     65, 0, "the counts file is not valid")                              \
-    X(802, COUNT_MISSING,      65, 0, "a key has no count")                                        \
+    X(802, COUNT_NOT_FOUND,      65, 0, "a key has no count")                                        \
     X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
     X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
     X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")                           \
@@ -68,9 +68,9 @@
     X(907, NO_EXECUTORS,       69, 0, "no executor")                                               \
     X(908, EXECUTOR_LOST,       1, 1, "executor lost")                                             \
     X(909, FETCH_FAILED,        1, 1, "a map output cannot be fetched")                            \
-    X(910, TOO_MANY_LOSSES,     1, 0, "too many executors were lost")                              \
+    X(910, TOO_MANY_EXECUTOR_FAILURES,     1, 0, "too many executors were lost")                              \
     X(911, PATH_NOT_SHARED,    73, 0, "a path is not the same on every node")                      \
-    X(912, JOB_MISSING,        66, 0, "no such job runs")                                          \
+    X(912, JOB_NOT_FOUND,        66, 0, "no such job runs")                                          \
     X(913, NOT_PERMITTED,      77, 0, "not permitted with this secret")
 /* clang-format on */
 

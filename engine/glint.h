@@ -136,7 +136,7 @@ static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
     return (uint8_t *)acc->value.bytes.data;
 }
 
-enum glint_form {
+enum glint_function_kind {
     GLINT_MAP,       /* each emits exactly one record */
     GLINT_FLAT_MAP,  /* each emits any number; also mapPartitions (with `end`) and foreach (none) */
     GLINT_FILTER,    /* keep returns 1 or 0 */
@@ -145,7 +145,7 @@ enum glint_form {
     GLINT_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
 };
 
-struct glint_shape {
+struct glint_schema {
     enum glint_type key, value;
 };
 static_assert(GLINT_ANY == 0, "a shape of zeros takes everything");
@@ -156,9 +156,9 @@ static_assert(GLINT_ANY == 0, "a shape of zeros takes everything");
  * does not use is NULL. */
 struct glint_function {
     const char *name; /* "module.name", unique */
-    enum glint_form form;
-    struct glint_shape in;  /* ANY accepts every type; reduce and aggregate look at `value` only */
-    struct glint_shape out; /* SAME: as in; aggregate: `value` is the accumulator's type */
+    enum glint_function_kind kind;
+    struct glint_schema in;  /* ANY accepts every type; reduce and aggregate look at `value` only */
+    struct glint_schema out; /* SAME: as in; aggregate: `value` is the accumulator's type */
     uint32_t state_size;
     /* Once per task, before any record: decode arguments, prepare tables. */
     int (*open)(struct glint_task *task, void *state);
@@ -194,7 +194,7 @@ struct glint_function {
     /* REDUCE of bytes whose value may be cut: an accumulator that has reached this size is passed
      * on as a record of its own, so a key's value is a stream of pieces, in order, and the result
      * is grouped. 0: values are whole. */
-    uint64_t piece_bytes;
+    uint64_t chunk_bytes_max;
     /* Always called if open was, also after an error. */
     void (*close)(struct glint_task *task, void *state);
 };
@@ -216,15 +216,15 @@ int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, 
  * inside the batch at hand. `reason` is a string literal. */
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
 /* The same with a code of its own, and what the error shows instead of the row (NULL: the row). */
-int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                     const char *reason, const char *shown);
+int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                            const char *reason, const char *shown);
 /* An error about a row, never skipped: file:line, the reason, the row. `hint` may be NULL. */
 int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
                    const char *hint, const char *reason);
 /* A counter by name (an accumulator in Spark's words): its number for glint_count. Only the first
  * successful attempt of each task counts. Ask once, in open. */
 int glint_counter(struct glint_task *task, const char *name);
-void glint_count_add(struct glint_task *task, int counter, int64_t by);
+void glint_counter_add(struct glint_task *task, int counter, int64_t by);
 /* Memory of the task, freed with it. 64-byte aligned, READ_SLACK beyond its end. NULL: error set.
  */
 void *glint_scratch(struct glint_task *task, uint64_t size);
@@ -239,8 +239,8 @@ uint32_t glint_output_partition(const struct glint_task *task, enum glint_type t
 
 /* The two values of a msgpack array of two, as a join or a cogroup makes them; they lie in it.
  * False: it is no such array. */
-bool glint_pair(struct glint_slice pair, struct glint_slice *out_first,
-                struct glint_slice *out_second);
+bool glint_unpack_pair(struct glint_slice pair, struct glint_slice *out_first,
+                       struct glint_slice *out_second);
 /* A msgpack value as a cell of a type, NONE being nil; slices lie in it. False: it is of another
  * type. */
 bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out);
@@ -304,10 +304,11 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
 /* What saveAsMsgpackFile wrote; `shape` is checked against every record: i64 is an integer, f64 a
  * float, text a str, bytes a bin, msgpack any value, none nil. Paths as in textFile; no file is
  * cut, small ones share a partition. */
-struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape);
+struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
+                                     struct glint_schema schema);
 /* Records of this process, cut evenly into `partitions` (0: 1). Copied. Their shape must not be
  * (none, none). */
-struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
+struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
 
@@ -375,11 +376,11 @@ struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
 /* Of equal records one. Records of pairs are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
 /* Joins: records of equal keys from both sides, whose keys must be of one type. The value is the
- * msgpack array [left, right] (glint_pair, glint_unpack); nil stands for a side that has no record,
- * or no values. Of a key each left value meets each right one, in that order, as in Spark. The left
- * values stream by; the right ones are held, in memory up to a share of the slot's and beyond it on
- * disk: where sizes differ much, the smaller side belongs right. Differs from Spark: both sides are
- * always shuffled. */
+ * msgpack array [left, right] (glint_unpack_pair, glint_unpack); nil stands for a side that has no
+ * record, or no values. Of a key each left value meets each right one, in that order, as in Spark.
+ * The left values stream by; the right ones are held, in memory up to a share of the slot's and
+ * beyond it on disk: where sizes differ much, the smaller side belongs right. Differs from Spark:
+ * both sides are always shuffled. */
 struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right);
 /* And [left, nil] where a left value meets none. */
 struct glint_rdd *glint_left_outer_join(struct glint_rdd *left, struct glint_rdd *right);

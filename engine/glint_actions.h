@@ -9,7 +9,7 @@
  * after. */
 struct glint_rows {
     uint64_t count;
-    struct glint_shape shape;
+    struct glint_schema schema;
     uint8_t *data; /* the rest is the engine's */
     uint64_t *offsets;
     uint64_t size, capacity, size_capacity;

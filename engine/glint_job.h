@@ -7,9 +7,9 @@
 
 /* Positional arguments and options of a job, as the user gave them. */
 struct glint_job_option {
-    const char *name;   /* without the dashes */
-    const char *value;  /* placeholder in the help, NULL: a switch */
-    const char *preset; /* default, NULL: none */
+    const char *name;          /* without the dashes */
+    const char *value;         /* placeholder in the help, NULL: a switch */
+    const char *default_value; /* default, NULL: none */
     const char *help;
 };
 
@@ -43,10 +43,10 @@ uint64_t glint_slot_memory(const struct glint *g);
 
 struct glint_job {
     const char *name;
-    const char *summary;                    /* one line */
-    const char *help;                       /* more, may be NULL */
-    const char *const *positional;          /* names, upper case, ends with NULL */
-    uint32_t positional_min;                /* the last of them are enough; 0: all are wanted */
+    const char *summary;           /* one line */
+    const char *help;              /* more, may be NULL */
+    const char *const *positional; /* names, upper case, ends with NULL */
+    uint32_t positional_min;       /* the last of them are enough; 0: all are wanted */
     /* Positional arguments and options that name outputs; ends with NULL, or is NULL. Each is
      * reserved (glint_reserve_output) before the job runs. */
     const char *const *outputs;

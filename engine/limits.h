@@ -52,26 +52,27 @@
 #define NAME_BYTES_MAX        128u
 
 /* Between processes. */
-#define HELLO_BYTES_MAX         KIB
-#define CONTROL_FRAME_BYTES_MAX (16 * MIB)
-#define SMALL_FRAME_BYTES_MAX   (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
-#define GET_FRAME_BYTES_MAX     (2 * MIB)
-#define DATA_FRAME_BYTES_MAX    (8 * MIB)
-#define CONN_QUEUE_BYTES_MAX    (64 * MIB) /* control frames that wait to be sent */
-#define PENDING_MAX             256u       /* not open yet, of each class (net/pending.h) */
-#define RESULT_INLINE_BYTES_MAX (64 * KIB) /* a task's result beyond it is fetched, not sent */
-#define VALUE_INLINE_BYTES_MAX  (16 * KIB) /* a broadcast beyond it is fetched, not sent */
-#define VALUE_BLOCK_BYTES_MIN   MIB        /* of a broadcast: its size / 64, but no less */
-#define VALUE_EARLY_BYTES_MAX   (4 * MIB)  /* of a broadcast that all get as an action begins */
-#define VALUE_BLOCK_BYTES_MAX   (4 * MIB)
-#define PEERS_AHEAD_MAX         8u /* executors that one connects with before it fetches */
-#define FETCH_CHUNK_BYTES_MAX   (256 * KIB)
-#define FETCH_WINDOW_BYTES      (48 * MIB) /* of one task, and at most half a slot's memory */
-#define EXECUTORS_MAX           65536u     /* in the life of one job */
-#define STAGE_ATTEMPTS_MAX      4u         /* consecutive ones that failed to fetch */
-#define LOSSES_MAX              16u        /* of executors, in one job */
-#define AUTH_FAILURES_MAX       3u         /* failed handshakes in a row that end the attempts */
-#define CLOSE_MS                2000u
+#define HELLO_BYTES_MAX              KIB
+#define CONTROL_FRAME_BYTES_MAX      (16 * MIB)
+#define SMALL_FRAME_BYTES_MAX        (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
+#define GET_FRAME_BYTES_MAX          (2 * MIB)
+#define DATA_FRAME_BYTES_MAX         (8 * MIB)
+#define CONN_QUEUE_BYTES_MAX         (64 * MIB) /* control frames that wait to be sent */
+#define PENDING_MAX                  256u /* not open yet, of each class (net/pending_conns.h) */
+#define RESULT_INLINE_BYTES_MAX      (64 * KIB) /* a task's result beyond it is fetched, not sent */
+#define BROADCAST_INLINE_BYTES_MAX   (16 * KIB) /* a broadcast beyond it is fetched, not sent */
+#define BROADCAST_BLOCK_BYTES_MIN    MIB        /* of a broadcast: its size / 64, but no less */
+#define BROADCAST_PREFETCH_BYTES_MAX (4 * MIB)  /* of a broadcast that all get as an action begins \
+                                                 */
+#define BROADCAST_BLOCK_BYTES_MAX (4 * MIB)
+#define PEERS_PRECONNECT_MAX      8u /* executors that one connects with before it fetches */
+#define FETCH_CHUNK_BYTES_MAX     (256 * KIB)
+#define FETCH_WINDOW_BYTES        (48 * MIB) /* of one task, and at most half a slot's memory */
+#define EXECUTORS_MAX             65536u     /* in the life of one job */
+#define STAGE_ATTEMPTS_MAX        4u         /* consecutive ones that failed to fetch */
+#define EXECUTOR_FAILURES_MAX     16u        /* of executors, in one job */
+#define AUTH_FAILURES_MAX         3u         /* failed handshakes in a row that end the attempts */
+#define CLOSE_MS                  2000u
 
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");
 static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines is one batch at most");
@@ -89,7 +90,7 @@ static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
 static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
 static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
-static_assert(VALUE_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX,
+static_assert(BROADCAST_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX,
               "a block is one frame");
 static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");
 static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX, "a frame may wait");

@@ -4,14 +4,14 @@
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 
-struct count_state {
+struct count_keys_state {
     struct fields fields;
     int64_t ones[FIELDS_ROWS_MAX];
 };
 
 static int count_open(struct glint_task *task, void *state)
 {
-    struct count_state *s = state;
+    struct count_keys_state *s = state;
     for (uint32_t i = 0; i < FIELDS_ROWS_MAX; i++) s->ones[i] = 1;
     return fields_open(task, &s->fields, false);
 }
@@ -19,7 +19,7 @@ static int count_open(struct glint_task *task, void *state)
 static int count_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
-    struct count_state *s = state;
+    struct count_keys_state *s = state;
     struct glint_record record = {.value = {.i64 = 1}};
     struct glint_slice id;
     int r = fields_parse_row(&s->fields, task, in->value.bytes, &record.key, &id);
@@ -30,7 +30,7 @@ static int count_each(struct glint_task *task, void *state, const struct glint_r
 static int count_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                        struct glint_emitter *out)
 {
-    struct count_state *s = state;
+    struct count_keys_state *s = state;
     int r = fields_parse(&s->fields, task, in);
     if (r != 0) return r;
     struct glint_batch batch = {.rows = s->fields.rows,
@@ -43,8 +43,8 @@ static int count_batch(struct glint_task *task, void *state, const struct glint_
 
 #define COUNT_FUNCTION(name_, key_, batch_)                                                        \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_I64}, \
-        .state_size = sizeof(struct count_state), .open = count_open, .each = count_each,          \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_I64}, \
+        .state_size = sizeof(struct count_keys_state), .open = count_open, .each = count_each,     \
         .batch = batch_                                                                            \
     }
 

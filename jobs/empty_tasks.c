@@ -9,7 +9,7 @@ static int nothing_each(struct glint_task *task, void *state, const struct glint
 }
 
 static const struct glint_function nothing = {.name = "empty.nothing",
-                                              .form = GLINT_FLAT_MAP,
+                                              .kind = GLINT_FLAT_MAP,
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = nothing_each};
@@ -19,8 +19,8 @@ const struct glint_module empty_tasks_module = {"empty", functions};
 static int empty_run(struct glint *g, const struct glint_job_args *args)
 {
     uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);
-    struct glint_shape shape = {GLINT_NONE, GLINT_I64};
-    glint_foreach(glint_parallelize(g, shape, NULL, 0, tasks), "empty.nothing", NULL);
+    struct glint_schema schema = {GLINT_NONE, GLINT_I64};
+    glint_foreach(glint_parallelize(g, schema, NULL, 0, tasks), "empty.nothing", NULL);
     return glint_error(g)->code;
 }
 

@@ -43,7 +43,7 @@ static int differs_keep_batch(struct glint_task *task, void *state, const struct
 }
 
 static const struct glint_function differs = {.name = "split.differs",
-                                              .form = GLINT_FILTER,
+                                              .kind = GLINT_FILTER,
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .state_size = sizeof(struct differs_state),

@@ -17,7 +17,7 @@ extern const struct glint_module ops_module;
     X(gap_sample)                                                                                  \
     X(admit)                                                                                       \
     X(speedup)                                                                                     \
-    X(hadoop_road)                                                                                 \
+    X(hadoop_pipeline)                                                                             \
     X(join)                                                                                        \
     X(join_steps)                                                                                  \
     X(union)                                                                                       \

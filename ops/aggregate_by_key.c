@@ -7,20 +7,20 @@ extern const struct op op_aggregate_by_key;
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
                                          const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("aggregateByKey");
+    if (rdd == NULL) return rdd_fail_null("aggregateByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "aggregateByKey needs keys");
     struct rdd_spec spec = {.op = &op_aggregate_by_key,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = {rdd->shape.key, GLINT_ANY},
+                            .schema = {rdd->schema.key, GLINT_ANY},
                             .key_partitioned = true,
-                            .wide = {.combine = COMBINE_AGGREGATE}};
+                            .dependency = {.combine = COMBINE_AGGREGATE}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out == NULL) return NULL;
-    out->wide.zero = value_encode(rdd->g, out->shape.value, &zero);
+    out->dependency.zero = context_encode_value(rdd->g, out->schema.value, &zero);
     return context_failed(rdd->g) ? NULL : out;
 }
 
 const struct op op_aggregate_by_key = {
-    .name = "aggregateByKey", .kind = OP_WIDE, .forms = 1u << GLINT_AGGREGATE};
+    .name = "aggregateByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_AGGREGATE};

@@ -6,8 +6,11 @@ extern const struct op op_cogroup;
 
 struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right)
 {
-    struct sides_spec sides = {
-        .wide = &op_cogroup, .left = left, .right = right, .first = SIDE_LEFT, .grouped = true};
+    struct sides_spec sides = {.shuffle_op = &op_cogroup,
+                               .left = left,
+                               .right = right,
+                               .first = SIDE_LEFT,
+                               .grouped = true};
     return sides_rdd(&sides);
 }
 

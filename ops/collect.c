@@ -4,16 +4,16 @@
 #include <assert.h>
 
 struct collect_state {
-    struct rows_state rows; /* first */
+    struct result_rows_state rows; /* first */
     struct glint_task *task;
-    struct glint_shape shape;
+    struct glint_schema schema;
 };
 
 static int collect_open(void *state, const struct op_open *o)
 {
     struct collect_state *s = state;
     s->task = o->task;
-    s->shape = o->in;
+    s->schema = o->in;
     return 0;
 }
 
@@ -22,10 +22,10 @@ static enum flow collect_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct collect_state *s = state;
-    assert(batch->key.type == s->shape.key && batch->value.type == s->shape.value);
+    assert(batch->key.type == s->schema.key && batch->value.type == s->schema.value);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
-        if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;
+        if (!result_rows_append_limited(s->task, &s->rows.bytes, s->schema, &r)) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -35,48 +35,48 @@ const struct op op_collect = {.name = "collect",
                               .state_size = sizeof(struct collect_state),
                               .open = collect_open,
                               .push = collect_push,
-                              .close = rows_state_close,
-                              .result = rows_state_result};
+                              .close = result_rows_state_close,
+                              .result = result_rows_state_result};
 
 struct collecting {
     struct glint *g;
     struct glint_rows *rows;
 };
 
-static int collect_take(void *arg, uint32_t partition, struct glint_slice result)
+static int collect_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct collecting *c = arg;
-    return rows_take(c->g, c->rows, result);
+    return result_rows_add_partition(c->g, c->rows, result);
 }
 
 int glint_collect(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing("collect");
-    out->shape = rdd->shape;
+    if (rdd == NULL) return rdd_null_error("collect");
+    out->schema = rdd->schema;
     struct collecting c = {rdd->g, out};
-    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = collect_take, .arg = &c};
+    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = collect_on_result, .arg = &c};
     int r = action_run(&a);
     if (r != 0) glint_rows_free(out);
     return r;
 }
 
-struct each {
+struct each_collecting {
     struct glint_rdd *rdd;
     int (*row)(void *arg, const struct glint_record *record);
     void *arg;
 };
 
-static int each_take(void *arg, uint32_t partition, struct glint_slice result)
+static int each_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
-    const struct each *e = arg;
+    const struct each_collecting *e = arg;
     struct glint_record r;
     uint64_t at = 0;
-    while (rows_next(result, &at, e->rdd->shape, &r)) {
-        int answer = e->row(e->arg, &r);
-        if (answer != 0) return answer;
+    while (result_rows_next(result, &at, e->rdd->schema, &r)) {
+        int returned = e->row(e->arg, &r);
+        if (returned != 0) return returned;
     }
     if (at == result.size) return 0;
     return error_set(&e->rdd->g->error, GLINT_E_PROTOCOL, NULL, "a task's rows do not parse");
@@ -85,8 +85,8 @@ static int each_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg)
 {
-    if (rdd == NULL) return rdd_missing("collect");
-    struct each e = {rdd, row, arg};
-    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_take, .arg = &e};
+    if (rdd == NULL) return rdd_null_error("collect");
+    struct each_collecting e = {rdd, row, arg};
+    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_on_result, .arg = &e};
     return action_run(&a);
 }

@@ -6,15 +6,15 @@ extern const struct op op_combine_by_key;
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
                                        struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("combineByKey");
+    if (rdd == NULL) return rdd_fail_null("combineByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "combineByKey needs keys");
     struct rdd_spec spec = {.op = &op_combine_by_key,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = {rdd->shape.key, GLINT_ANY},
+                            .schema = {rdd->schema.key, GLINT_ANY},
                             .key_partitioned = true,
-                            .wide = {.combine = COMBINE_CREATE}};
+                            .dependency = {.combine = COMBINE_CREATE}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && out->fn->create == NULL)
         return rdd_fail(out, GLINT_E_PLAN_FUNCTION, "%s has no create", function);
@@ -22,4 +22,4 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
 }
 
 const struct op op_combine_by_key = {
-    .name = "combineByKey", .kind = OP_WIDE, .forms = 1u << GLINT_AGGREGATE};
+    .name = "combineByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_AGGREGATE};

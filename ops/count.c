@@ -40,14 +40,14 @@ struct counting {
     int64_t rows;
 };
 
-static int count_take(void *arg, uint32_t partition, struct glint_slice result)
+static int count_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     if (n == 0 || n != result.size || rows > (uint64_t)(INT64_MAX - c->rows))
-        return result_damaged(c->g, &op_count);
+        return result_set_malformed(c->g, &op_count);
     c->rows += (int64_t)rows;
     return 0;
 }
@@ -55,9 +55,9 @@ static int count_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_count(struct glint_rdd *rdd, int64_t *out)
 {
     *out = 0;
-    if (rdd == NULL) return rdd_missing("count");
+    if (rdd == NULL) return rdd_null_error("count");
     struct counting c = {rdd->g, 0};
-    struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_take, .arg = &c};
+    struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_on_result, .arg = &c};
     int r = action_run(&a);
     if (r == 0) *out = c.rows;
     return r;

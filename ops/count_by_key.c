@@ -26,13 +26,14 @@ static enum flow emit_ones(const struct ones_state *s, const struct glint_batch 
     return out->flow;
 }
 
-static enum flow keys_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow count_keys_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
 {
     return emit_ones(state, batch, &batch->key, out);
 }
 
-static enum flow values_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow count_values_push(void *state, const struct glint_batch *batch,
+                                   struct glint_emitter *out)
 {
     return emit_ones(state, batch, &batch->value, out);
 }
@@ -43,18 +44,18 @@ static enum flow values_push(void *state, const struct glint_batch *batch,
         .open = ones_open, .push = push_                                                           \
     }
 
-const struct op op_count_by_key = ONES_OP("countByKey", keys_push);
-const struct op op_count_by_value = ONES_OP("countByValue", values_push);
+const struct op op_count_by_key = ONES_OP("countByKey", count_keys_push);
+const struct op op_count_by_value = ONES_OP("countByValue", count_values_push);
 
 static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type key,
                     struct glint_rows *out)
 {
-    struct rdd_spec spec = {.op = op, .parents = {rdd}, .shape = {key, GLINT_I64}};
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .schema = {key, GLINT_I64}};
     struct glint_rdd *counts =
         glint_reduce_by_key(rdd_create(rdd->g, &spec), "glint.sum_i64", NULL);
     if (counts == NULL) return rdd->g->error.code;
     int r = glint_collect(counts, out);
-    if (r == 0) r = rows_sort(rdd->g, out);
+    if (r == 0) r = result_rows_sort(rdd->g, out);
     if (r != 0) glint_rows_free(out);
     return r;
 }
@@ -62,17 +63,17 @@ static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type 
 int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing("countByKey");
+    if (rdd == NULL) return rdd_null_error("countByKey");
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "countByKey needs keys");
-    return count_by(rdd, &op_count_by_key, rdd->shape.key, out);
+    return count_by(rdd, &op_count_by_key, rdd->schema.key, out);
 }
 
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing("countByValue");
+    if (rdd == NULL) return rdd_null_error("countByValue");
     if (rdd_is_pair(rdd))
         rdd_fail(rdd, GLINT_E_PLAN_TYPE,
                  "countByValue is for single elements: keys or values first");
-    return count_by(rdd, &op_count_by_value, rdd->shape.value, out);
+    return count_by(rdd, &op_count_by_value, rdd->schema.value, out);
 }

@@ -10,10 +10,10 @@ struct glint_rdd *glint_distinct(struct glint_rdd *rdd)
     if (packed == NULL) return NULL;
     struct rdd_spec spec = {.op = &op_distinct,
                             .parents = {packed},
-                            .shape = packed->shape,
-                            .wide = {.combine = COMBINE_FIRST}};
+                            .schema = packed->schema,
+                            .dependency = {.combine = COMBINE_FIRST}};
     struct glint_rdd *set = rdd_create(packed->g, &spec);
-    return record_key_unpack(set, rdd->shape, set);
+    return record_key_unpack(set, rdd->schema, set);
 }
 
 const struct op op_distinct = {.name = "distinct", .kind = OP_WIDE};

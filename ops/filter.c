@@ -1,23 +1,23 @@
 /* filter: keeps the records that a function wants. What is kept stays where it is: only the 32-bit
  * offsets of a batch move together. */
-#include "ops/compact.h"
 #include "ops/ops.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
 struct filter_state {
-    struct call call;
-    struct compact compact;
+    struct function_call call;
+    struct selection selection;
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
 static int filter_open(void *state, const struct op_open *o)
 {
     struct filter_state *s = state;
-    return call_open(&s->call, o->task, o->function, o->args);
+    return function_call_open(&s->call, o->task, o->function, o->args);
 }
 
-static int keep_failed(struct call *c, int returned)
+static int set_keep_error(struct function_call *c, int returned)
 {
     if (returned < 0) return returned;
     return error_set(&c->task->error, GLINT_E_FUNCTION_FAILED,
@@ -25,7 +25,7 @@ static int keep_failed(struct call *c, int returned)
                      "%s returned %d", c->fn->name, returned);
 }
 
-static int keep_rows(struct filter_state *s, const struct glint_batch *batch, uint32_t *count)
+static int select_rows(struct filter_state *s, const struct glint_batch *batch, uint32_t *count)
 {
     const struct glint_function *fn = s->call.fn;
     *count = 0;
@@ -34,7 +34,7 @@ static int keep_rows(struct filter_state *s, const struct glint_batch *batch, ui
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record record = glint_batch_record(batch, row);
         int keep = fn->keep(s->call.task, s->call.state, &record);
-        if (keep != 0 && keep != 1) return keep_failed(&s->call, keep);
+        if (keep != 0 && keep != 1) return set_keep_error(&s->call, keep);
         s->rows[*count] = (uint16_t)row;
         *count += keep != 0;
     }
@@ -46,22 +46,22 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
 {
     struct filter_state *s = state;
     uint32_t count;
-    int r = keep_rows(s, batch, &count);
-    if (r != 0) return call_flow(&s->call, r, out);
+    int r = select_rows(s, batch, &count);
+    if (r != 0) return function_call_result_to_flow(&s->call, r, out);
     assert(count <= batch->rows);
-    return compact_emit(&s->compact, batch, s->rows, count, out);
+    return selection_emit(&s->selection, batch, s->rows, count, out);
 }
 
 extern const struct op op_filter;
 
 struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("filter");
+    if (rdd == NULL) return rdd_fail_null("filter");
     struct rdd_spec spec = {.op = &op_filter,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .grouped = rdd->grouped,
                             .key_partitioned = rdd->key_partitioned};
     return rdd_create(rdd->g, &spec);
@@ -69,12 +69,12 @@ struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, stru
 
 static void filter_close(void *state)
 {
-    call_close(&((struct filter_state *)state)->call);
+    function_call_close(&((struct filter_state *)state)->call);
 }
 
 const struct op op_filter = {.name = "filter",
                              .kind = OP_NARROW,
-                             .forms = 1u << GLINT_FILTER,
+                             .function_kinds = 1u << GLINT_FILTER,
                              .state_size = sizeof(struct filter_state),
                              .open = filter_open,
                              .push = filter_push,

@@ -4,7 +4,7 @@
 static enum flow flat_map_push(void *state, const struct glint_batch *batch,
                                struct glint_emitter *out)
 {
-    return call_push(&((struct call_state *)state)->call, batch, out);
+    return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
 extern const struct op op_flat_map;
@@ -12,7 +12,7 @@ extern const struct op op_flat_map;
 struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
                                  struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("flatMap");
+    if (rdd == NULL) return rdd_fail_null("flatMap");
     struct rdd_spec spec = {
         .op = &op_flat_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
@@ -20,8 +20,8 @@ struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
 
 const struct op op_flat_map = {.name = "flatMap",
                                .kind = OP_NARROW,
-                               .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
-                               .state_size = sizeof(struct call_state),
-                               .open = call_op_open,
+                               .function_kinds = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
+                               .state_size = sizeof(struct function_op_state),
+                               .open = function_op_open,
                                .push = flat_map_push,
-                               .close = call_op_close};
+                               .close = function_op_close};

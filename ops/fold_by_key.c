@@ -6,20 +6,20 @@ extern const struct op op_fold_by_key;
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
                                     const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("foldByKey");
+    if (rdd == NULL) return rdd_fail_null("foldByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "foldByKey needs keys");
     struct rdd_spec spec = {.op = &op_fold_by_key,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .key_partitioned = true,
-                            .wide = {.combine = COMBINE_FOLD}};
+                            .dependency = {.combine = COMBINE_FOLD}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out == NULL) return NULL;
-    out->wide.zero = value_encode(rdd->g, rdd->shape.value, &zero);
+    out->dependency.zero = context_encode_value(rdd->g, rdd->schema.value, &zero);
     return context_failed(rdd->g) ? NULL : out;
 }
 
 const struct op op_fold_by_key = {
-    .name = "foldByKey", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};
+    .name = "foldByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};

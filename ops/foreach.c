@@ -4,11 +4,12 @@
 #include <assert.h>
 
 struct foreach_state {
-    struct call call;
-    struct glint_emitter nowhere;
+    struct function_call call;
+    struct glint_emitter no_output;
 };
 
-static enum flow refuse(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow refuse_batch(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out)
 {
     (void)batch, (void)out;
     const struct foreach_state *s = state;
@@ -17,7 +18,7 @@ static enum flow refuse(void *state, const struct glint_batch *batch, struct gli
     return FLOW_FAIL;
 }
 
-static enum glint_type resolve(enum glint_type declared, enum glint_type in)
+static enum glint_type resolve_type(enum glint_type declared, enum glint_type in)
 {
     return declared <= GLINT_SAME ? in : declared;
 }
@@ -25,11 +26,12 @@ static enum glint_type resolve(enum glint_type declared, enum glint_type in)
 static int foreach_open(void *state, const struct op_open *o)
 {
     struct foreach_state *s = state;
-    const struct glint_shape *out = &o->function->out;
-    struct glint_shape shape = {resolve(out->key, o->in.key), resolve(out->value, o->in.value)};
-    assert(o->function->form == GLINT_FLAT_MAP);
-    emitter_init(&s->nowhere, o->task, shape, refuse, s, NULL);
-    return call_open(&s->call, o->task, o->function, o->args);
+    const struct glint_schema *out = &o->function->out;
+    struct glint_schema schema = {resolve_type(out->key, o->in.key),
+                                  resolve_type(out->value, o->in.value)};
+    assert(o->function->kind == GLINT_FLAT_MAP);
+    emitter_init(&s->no_output, o->task, schema, refuse_batch, s, NULL);
+    return function_call_open(&s->call, o->task, o->function, o->args);
 }
 
 static enum flow foreach_push(void *state, const struct glint_batch *batch,
@@ -37,27 +39,28 @@ static enum flow foreach_push(void *state, const struct glint_batch *batch,
 {
     (void)out;
     struct foreach_state *s = state;
-    return call_push(&s->call, batch, &s->nowhere);
+    return function_call_batch(&s->call, batch, &s->no_output);
 }
 
 static enum flow foreach_finish(void *state, struct glint_emitter *out)
 {
     (void)out;
     struct foreach_state *s = state;
-    struct call *c = &s->call;
+    struct function_call *c = &s->call;
     if (c->fn->end == NULL) return FLOW_MORE;
-    enum flow flow = call_flow(c, c->fn->end(c->task, c->state, &s->nowhere), &s->nowhere);
-    return flow == FLOW_MORE ? emitter_flush(&s->nowhere) : flow;
+    enum flow flow = function_call_result_to_flow(c, c->fn->end(c->task, c->state, &s->no_output),
+                                                  &s->no_output);
+    return flow == FLOW_MORE ? emitter_flush(&s->no_output) : flow;
 }
 
 static void foreach_close(void *state)
 {
-    call_close(&((struct foreach_state *)state)->call);
+    function_call_close(&((struct foreach_state *)state)->call);
 }
 
 const struct op op_foreach = {.name = "foreach",
                               .kind = OP_ACTION,
-                              .forms = 1u << GLINT_FLAT_MAP,
+                              .function_kinds = 1u << GLINT_FLAT_MAP,
                               .state_size = sizeof(struct foreach_state),
                               .open = foreach_open,
                               .push = foreach_push,
@@ -66,11 +69,11 @@ const struct op op_foreach = {.name = "foreach",
 
 int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_missing("foreach");
+    if (rdd == NULL) return rdd_null_error("foreach");
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = &op_foreach, .rdd = rdd};
-    a.fn = action_function(rdd, &op_foreach, function);
+    a.fn = action_find_function(rdd, &op_foreach, function);
     if (a.fn == NULL) return g->error.code;
     a.args = args_encode(g, args);
     return action_run(&a);

@@ -73,7 +73,7 @@ static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
 }
 
 static const struct glint_function fn_sum_i64 = {.name = "glint.sum_i64",
-                                                 .form = GLINT_REDUCE,
+                                                 .kind = GLINT_REDUCE,
                                                  .in = {GLINT_ANY, GLINT_I64},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .merge = sum_i64,
@@ -81,13 +81,13 @@ static const struct glint_function fn_sum_i64 = {.name = "glint.sum_i64",
                                                  .repeat_i64 = sum_i64_repeat};
 
 static const struct glint_function fn_sum_f64 = {.name = "glint.sum_f64",
-                                                 .form = GLINT_REDUCE,
+                                                 .kind = GLINT_REDUCE,
                                                  .in = {GLINT_ANY, GLINT_F64},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .merge = sum_f64};
 
 static const struct glint_function fn_or_i64 = {.name = "glint.or_i64",
-                                                .form = GLINT_REDUCE,
+                                                .kind = GLINT_REDUCE,
                                                 .in = {GLINT_ANY, GLINT_I64},
                                                 .out = {GLINT_SAME, GLINT_SAME},
                                                 .merge = or_i64,
@@ -96,7 +96,7 @@ static const struct glint_function fn_or_i64 = {.name = "glint.or_i64",
 
 static const struct glint_function fn_count_unless_negative = {.name =
                                                                    "glint.count_unless_negative",
-                                                               .form = GLINT_REDUCE,
+                                                               .kind = GLINT_REDUCE,
                                                                .in = {GLINT_ANY, GLINT_I64},
                                                                .out = {GLINT_SAME, GLINT_SAME},
                                                                .merge = count_merge,

@@ -6,11 +6,11 @@ extern const struct op op_group_by_key;
 
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_none("groupByKey");
+    if (rdd == NULL) return rdd_fail_null("groupByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "groupByKey needs keys");
     struct rdd_spec spec = {.op = &op_group_by_key,
                             .parents = {rdd},
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .grouped = true,
                             .key_partitioned = true};
     return rdd_create(rdd->g, &spec);
@@ -19,7 +19,7 @@ struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
 struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
                                  struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("groupBy");
+    if (rdd == NULL) return rdd_fail_null("groupBy");
     return glint_group_by_key(glint_key_by(rdd, function, args));
 }
 

@@ -1,7 +1,7 @@
 /* intersection: the records that both sides have, each once. A side is a bit; the bits of equal
  * records are put together before the shuffle already, so what crosses it are different records. */
-#include "ops/compact.h"
 #include "ops/record_key.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
@@ -9,7 +9,7 @@ enum { IN_A = 1, IN_B = 2 };
 
 struct both_state {
     uint16_t rows[BATCH_ROWS_MAX];
-    struct compact_column key;
+    struct selection_column key;
 };
 
 static enum flow both_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
@@ -22,7 +22,7 @@ static enum flow both_push(void *state, const struct glint_batch *batch, struct 
         count += batch->value.i64[row] == (IN_A | IN_B);
     }
     struct glint_batch kept = {.rows = count,
-                               .key = compact_take(&s->key, &batch->key, s->rows, count),
+                               .key = selection_copy_column(&s->key, &batch->key, s->rows, count),
                                .value = {.type = GLINT_NONE}};
     glint_emit_batch(out, &kept);
     return out->flow;
@@ -36,13 +36,13 @@ const struct op op_intersection_both = {.name = "intersection.both",
 /* ---- The plan */
 
 const struct op op_intersection = {
-    .name = "intersection", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};
+    .name = "intersection", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
 
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b)
 {
     struct glint_rdd *marks = record_key_marks(&op_intersection, a, IN_A, b, IN_B, "glint.or_i64");
     if (marks == NULL) return NULL;
     struct rdd_spec spec = {
-        .op = &op_intersection_both, .parents = {marks}, .shape = {marks->shape.key, GLINT_NONE}};
-    return record_key_unpack(rdd_create(marks->g, &spec), a->shape, marks);
+        .op = &op_intersection_both, .parents = {marks}, .schema = {marks->schema.key, GLINT_NONE}};
+    return record_key_unpack(rdd_create(marks->g, &spec), a->schema, marks);
 }

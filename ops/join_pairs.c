@@ -1,4 +1,4 @@
-/* See join_pairs.h. The shuffle streams a key's right values first. They are held (ops/held.h);
+/* See join_pairs.h. The shuffle streams a key's right values first. They are held (ops/spool.h);
  * then each left value, as it comes, meets all of them, which gives Spark's order:
  *
  *     (l1, r1) (l1, r2) ... (l2, r1) (l2, r2) ...
@@ -9,10 +9,10 @@
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
-#include "ops/compact.h"
-#include "ops/held.h"
 #include "ops/msgpack_cell.h"
+#include "ops/selection.h"
 #include "ops/sides.h"
+#include "ops/spool.h"
 
 struct join_state {
     struct glint_task *task;
@@ -20,14 +20,14 @@ struct join_state {
     bool any_left;              /* in the group at hand */
     struct side_group group;
     union glint_value number; /* its key, where that is one */
-    struct held right;
+    struct spool right;
     /* The batch that goes out next. */
     uint32_t rows;
-    uint64_t weight; /* bytes of all its cells */
-    uint64_t key_at; /* where the group's key lies in `keys` */
-    bool key_there;  /* it does */
+    uint64_t weight;     /* bytes of all its cells */
+    uint64_t key_at;     /* where the group's key lies in `keys` */
+    bool key_is_written; /* it does */
     struct buffer keys, values;
-    struct compact_column key, value;
+    struct selection_column key, value;
 };
 
 static const uint8_t nil_byte = MSGPACK_NIL;
@@ -39,12 +39,12 @@ static int join_open(void *state, const struct op_open *o)
     struct unpacker u;
     s->task = o->task;
     s->group.type = o->in.key;
-    held_init(&s->right, o->task);
+    spool_init(&s->right, o->task);
     unpacker_init(&u, o->params);
     s->keep_left = unpack_u64(&u, 1) != 0;
     s->keep_right = unpack_u64(&u, 1) != 0;
-    bool sound = unpack_done(&u) && o->in.value == GLINT_MSGPACK && o->out.value == GLINT_MSGPACK &&
-                 o->in.key == o->out.key;
+    bool sound = unpack_is_complete(&u) && o->in.value == GLINT_MSGPACK &&
+                 o->out.value == GLINT_MSGPACK && o->in.key == o->out.key;
     unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a join's parameters do not parse");
@@ -52,8 +52,8 @@ static int join_open(void *state, const struct op_open *o)
 
 /* ---- The batch that goes out */
 
-static struct glint_column column(enum glint_type type, const struct compact_column *c,
-                                  const struct buffer *bytes, bool alone)
+static struct glint_column make_column(enum glint_type type, const struct selection_column *c,
+                                       const struct buffer *bytes, bool alone)
 {
     struct glint_column out = {.type = type};
     if (type == GLINT_I64) {
@@ -73,14 +73,14 @@ static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
 {
     bool alone = s->weight > BATCH_BYTES_MAX;
     struct glint_batch batch = {.rows = s->rows,
-                                .key = column(s->group.type, &s->key, &s->keys, alone),
-                                .value = column(GLINT_MSGPACK, &s->value, &s->values, alone)};
+                                .key = make_column(s->group.type, &s->key, &s->keys, alone),
+                                .value = make_column(GLINT_MSGPACK, &s->value, &s->values, alone)};
     assert(!alone || s->rows == 1);
     glint_emit_batch(out, &batch);
     s->rows = 0;
     s->weight = 0;
     s->keys.size = s->values.size = 0;
-    s->key_there = false;
+    s->key_is_written = false;
     return out->flow;
 }
 
@@ -93,10 +93,10 @@ static bool put_key(struct join_state *s)
     } else if (s->group.type == GLINT_F64) {
         s->key.f64[s->rows] = s->number.f64;
     } else {
-        if (!s->key_there) {
+        if (!s->key_is_written) {
             s->key_at = s->keys.size;
             if (!buffer_append(&s->keys, key->data, key->size)) return false;
-            s->key_there = true;
+            s->key_is_written = true;
         }
         s->key.start[s->rows] = (uint32_t)s->key_at;
         s->key.end[s->rows] = (uint32_t)(s->key_at + key->size);
@@ -140,30 +140,30 @@ static enum flow add_row(struct join_state *s, struct glint_slice left, struct g
 static enum flow add_rows(struct join_state *s, struct glint_slice left, struct glint_emitter *out)
 {
     struct glint_slice right;
-    int more = held_rewind(&s->right);
-    if (more == 0) more = held_next(&s->right, &right);
+    int more = spool_rewind(&s->right);
+    if (more == 0) more = spool_next(&s->right, &right);
     while (more > 0) {
         enum flow flow = add_row(s, left, right, out);
         if (flow != FLOW_MORE) return flow;
-        more = held_next(&s->right, &right);
+        more = spool_next(&s->right, &right);
     }
     return more < 0 ? FLOW_FAIL : out->flow;
 }
 
-static enum flow end_group(struct join_state *s, struct glint_emitter *out)
+static enum flow end_join_group(struct join_state *s, struct glint_emitter *out)
 {
     enum flow flow = out->flow;
     if (flow == FLOW_MORE && s->keep_right && !s->any_left && s->right.count > 0)
         flow = add_rows(s, nil, out);
-    held_clear(&s->right);
-    s->group.begun = s->any_left = s->key_there = false;
+    spool_clear(&s->right);
+    s->group.started = s->any_left = s->key_is_written = false;
     return flow;
 }
 
-static enum flow begin_group(struct join_state *s, struct glint_slice key,
-                             const union glint_value *number, struct glint_emitter *out)
+static enum flow begin_join_group(struct join_state *s, struct glint_slice key,
+                                  const union glint_value *number, struct glint_emitter *out)
 {
-    enum flow flow = end_group(s, out);
+    enum flow flow = end_join_group(s, out);
     if (flow != FLOW_MORE) return flow;
     s->number = *number;
     if (side_group_begin(&s->group, key)) return FLOW_MORE;
@@ -175,11 +175,11 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
                            struct glint_emitter *out)
 {
     if (side == SIDE_RIGHT && s->any_left) {
-        error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL,
+        error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                   "a shuffle gave the sides of a join in the wrong order");
         return FLOW_FAIL;
     }
-    if (side == SIDE_RIGHT) return held_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
+    if (side == SIDE_RIGHT) return spool_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
     s->any_left = true;
     if (s->right.count > 0) return add_rows(s, value, out);
     return s->keep_left ? add_row(s, value, nil, out) : FLOW_MORE;
@@ -194,8 +194,8 @@ static enum flow join_push(void *state, const struct glint_batch *batch, struct 
         struct glint_slice key = codec_encode(s->group.type, &r.key, scratch), value;
         enum side side;
         enum flow flow = FLOW_MORE;
-        if (sides_take(s->task, r.value.bytes, &side, &value) < 0) return FLOW_FAIL;
-        if (!side_group_has(&s->group, key)) flow = begin_group(s, key, &r.key, out);
+        if (sides_decode_value(s->task, r.value.bytes, &side, &value) < 0) return FLOW_FAIL;
+        if (!side_group_contains(&s->group, key)) flow = begin_join_group(s, key, &r.key, out);
         if (flow == FLOW_MORE) flow = add_value(s, side, value, out);
         if (flow != FLOW_MORE) return flow;
     }
@@ -205,14 +205,14 @@ static enum flow join_push(void *state, const struct glint_batch *batch, struct 
 static enum flow join_finish(void *state, struct glint_emitter *out)
 {
     struct join_state *s = state;
-    enum flow flow = end_group(s, out);
+    enum flow flow = end_join_group(s, out);
     return flow == FLOW_MORE && s->rows > 0 ? join_flush(s, out) : flow;
 }
 
 static void join_close(void *state)
 {
     struct join_state *s = state;
-    held_fini(&s->right);
+    spool_fini(&s->right);
     buffer_fini(&s->group.key);
     buffer_fini(&s->keys);
     buffer_fini(&s->values);
@@ -228,10 +228,11 @@ const struct op op_join_pairs = {.name = "join.pairs",
 
 /* ---- The plan */
 
-struct glint_rdd *join_rdd(const struct op *wide, struct glint_rdd *left, struct glint_rdd *right,
-                           bool keep_left, bool keep_right)
+struct glint_rdd *join_rdd(const struct op *shuffle_op, struct glint_rdd *left,
+                           struct glint_rdd *right, bool keep_left, bool keep_right)
 {
-    struct sides_spec sides = {.wide = wide, .left = left, .right = right, .first = SIDE_RIGHT};
+    struct sides_spec sides = {
+        .shuffle_op = shuffle_op, .left = left, .right = right, .first = SIDE_RIGHT};
     struct glint_rdd *groups = sides_rdd(&sides);
     if (groups == NULL) return NULL;
     struct packer p;
@@ -239,8 +240,10 @@ struct glint_rdd *join_rdd(const struct op *wide, struct glint_rdd *left, struct
     pack_array(&p, 2);
     pack_u64(&p, keep_left);
     pack_u64(&p, keep_right);
-    struct rdd_spec spec = {
-        .op = &op_join_pairs, .parents = {groups}, .shape = groups->shape, .key_partitioned = true};
+    struct rdd_spec spec = {.op = &op_join_pairs,
+                            .parents = {groups},
+                            .schema = groups->schema,
+                            .key_partitioned = true};
     struct glint_rdd *out = rdd_create_packed(groups->g, &spec, &p);
     if (out != NULL) out->shuffle = groups;
     return out;

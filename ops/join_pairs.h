@@ -6,7 +6,7 @@
 #include "ops/ops.h"
 
 /* The plan of a join whose shuffle is `wide`. */
-struct glint_rdd *join_rdd(const struct op *wide, struct glint_rdd *left, struct glint_rdd *right,
-                           bool keep_left, bool keep_right);
+struct glint_rdd *join_rdd(const struct op *shuffle_op, struct glint_rdd *left,
+                           struct glint_rdd *right, bool keep_left, bool keep_right);
 
 #endif

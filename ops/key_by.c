@@ -8,20 +8,20 @@ static enum flow key_by_push(void *state, const struct glint_batch *batch,
 {
     assert(batch->key.type == GLINT_NONE);
     out->keep_value = true;
-    return call_push(&((struct call_state *)state)->call, batch, out);
+    return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
 extern const struct op op_key_by;
 
 struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("keyBy");
+    if (rdd == NULL) return rdd_fail_null("keyBy");
     if (rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy: it has keys already");
     struct rdd_spec spec = {.op = &op_key_by,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = {GLINT_ANY, rdd->shape.value}};
+                            .schema = {GLINT_ANY, rdd->schema.value}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && !rdd_is_pair(out))
         return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no key", function);
@@ -30,8 +30,8 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, stru
 
 const struct op op_key_by = {.name = "keyBy",
                              .kind = OP_NARROW,
-                             .forms = 1u << GLINT_MAP,
-                             .state_size = sizeof(struct call_state),
-                             .open = call_op_open,
+                             .function_kinds = 1u << GLINT_MAP,
+                             .state_size = sizeof(struct function_op_state),
+                             .open = function_op_open,
                              .push = key_by_push,
-                             .close = call_op_close};
+                             .close = function_op_close};

@@ -13,14 +13,14 @@
 
 #define SAMPLE_SEED UINT64_C(0x676c696e74)
 
-static const struct glint_shape sample_shape = {GLINT_BYTES, GLINT_NONE};
+static const struct glint_schema sample_schema = {GLINT_BYTES, GLINT_NONE};
 
 struct sample_state {
     struct glint_task *task;
     enum glint_type type;
     uint32_t each;
     uint64_t seed, index;
-    struct keep keys;
+    struct record_pool keys;
 };
 
 static int sample_open(void *state, const struct op_open *o)
@@ -32,14 +32,14 @@ static int sample_open(void *state, const struct op_open *o)
     s->seed = hash_mix(SAMPLE_SEED ^ hash_mix(o->task->partition));
     unpacker_init(&u, o->params);
     s->each = (uint32_t)unpack_u64(&u, SAMPLE_KEYS_MAX);
-    bool sound = unpack_done(&u) && s->each > 0;
+    bool sound = unpack_is_complete(&u) && s->each > 0;
     unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a sample's size does not parse");
 }
 
 /* A number below `n`. */
-static uint64_t draw(const struct sample_state *s, uint64_t n)
+static uint64_t random_below(const struct sample_state *s, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)hash_mix(s->seed ^ s->index) * n) >> 64);
 }
@@ -50,14 +50,14 @@ static enum flow sample_push(void *state, const struct glint_batch *batch,
     (void)out;
     struct sample_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->index++) {
-        uint64_t place = s->index < s->each ? s->index : draw(s, s->index + 1);
+        uint64_t place = s->index < s->each ? s->index : random_below(s, s->index + 1);
         if (place >= s->each) continue;
         assert(place <= s->keys.count && s->keys.count <= s->each);
         uint8_t scratch[CODEC_NUMBER_BYTES];
         union glint_value v = glint_column_value(&batch->key, row);
         struct glint_slice key = codec_encode(s->type, &v, scratch);
         if (key.size > SAMPLE_KEY_BYTES) key.size = SAMPLE_KEY_BYTES;
-        if (keep_set(&s->keys, place, key, (struct glint_slice){NULL, 0})) continue;
+        if (record_pool_set(&s->keys, place, key, (struct glint_slice){NULL, 0})) continue;
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
@@ -71,15 +71,15 @@ static int sample_result(void *state, struct buffer *out)
     uint8_t varint[10];
     bool ok = buffer_append(out, varint, codec_put_varint(varint, s->index));
     for (uint64_t i = 0; ok && i < s->keys.count; i++) {
-        struct glint_slice key = keep_key(&s->keys, i);
-        ok = rows_append_bytes(out, sample_shape, key, key);
+        struct glint_slice key = record_pool_key(&s->keys, i);
+        ok = result_rows_append_bytes(out, sample_schema, key, key);
     }
     return ok ? 0 : error_no_memory(&s->task->error);
 }
 
 static void sample_close(void *state)
 {
-    keep_fini(&((struct sample_state *)state)->keys);
+    record_pool_fini(&((struct sample_state *)state)->keys);
 }
 
 const struct op op_key_sample = {.name = "sortByKey.sample",
@@ -108,7 +108,7 @@ static bool reserve_weight(struct key_sample *s)
     return true;
 }
 
-static int sample_take(void *arg, uint32_t partition, struct glint_slice result)
+static int sample_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct sampling *a = arg;
@@ -116,18 +116,18 @@ static int sample_take(void *arg, uint32_t partition, struct glint_slice result)
     uint64_t records, first = s->keys.count;
     struct glint_record r;
     uint64_t at = codec_get_varint(result.data, result.data + result.size, &records);
-    if (at == 0) return result_damaged(a->g, &op_key_sample);
-    while (rows_next(result, &at, sample_shape, &r))
+    if (at == 0) return result_set_malformed(a->g, &op_key_sample);
+    while (result_rows_next(result, &at, sample_schema, &r))
         if (!reserve_weight(s) ||
-            !keep_set(&s->keys, s->keys.count, r.key.bytes, (struct glint_slice){NULL, 0}))
+            !record_pool_set(&s->keys, s->keys.count, r.key.bytes, (struct glint_slice){NULL, 0}))
             return error_no_memory(&a->g->error);
     uint64_t kept = s->keys.count - first;
-    if (at != result.size || kept > records) return result_damaged(a->g, &op_key_sample);
+    if (at != result.size || kept > records) return result_set_malformed(a->g, &op_key_sample);
     for (uint64_t i = first; i < s->keys.count; i++) s->weights[i] = (double)records / (double)kept;
     return 0;
 }
 
-int key_sample_take(struct glint_rdd *rdd, uint32_t each, struct key_sample *out)
+int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_sample *out)
 {
     struct sampling s = {rdd->g, out};
     struct packer p;
@@ -139,7 +139,7 @@ int key_sample_take(struct glint_rdd *rdd, uint32_t each, struct key_sample *out
                        .rdd = rdd,
                        .params = {p.out.data, p.out.size},
                        .internal = true,
-                       .on_result = sample_take,
+                       .on_result = sample_on_result,
                        .arg = &s};
     int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
     packer_fini(&p);
@@ -148,21 +148,21 @@ int key_sample_take(struct glint_rdd *rdd, uint32_t each, struct key_sample *out
 
 static struct glint_slice key_at(const void *arg, uint64_t i)
 {
-    return keep_key(arg, i);
+    return record_pool_key(arg, i);
 }
 
 /* A bound stands where the weight so far reaches the next multiple of a part's weight; keys that
  * are as the last bound are passed over, as in Spark. */
-static uint32_t choose(const struct key_sample *s, const struct sort_entry *sorted,
-                       uint32_t partitions, struct glint_slice *bounds)
+static uint32_t choose_bounds(const struct key_sample *s, const struct sort_entry *sorted,
+                              uint32_t partitions, struct glint_slice *bounds)
 {
     double all = 0, so_far = 0;
     for (uint64_t i = 0; i < s->keys.count; i++) all += s->weights[i];
     double part = all / partitions, target = part;
     uint32_t count = 0;
     for (uint64_t i = 0; i < s->keys.count && count + 1 < partitions; i++) {
-        uint64_t at = sort_reference(&sorted[i]);
-        struct glint_slice key = keep_key(&s->keys, at);
+        uint64_t at = sort_entry_reference(&sorted[i]);
+        struct glint_slice key = record_pool_key(&s->keys, at);
         so_far += s->weights[at];
         if (so_far < target || (count > 0 && codec_compare(key, bounds[count - 1]) <= 0)) continue;
         bounds[count++] = key;
@@ -171,8 +171,8 @@ static uint32_t choose(const struct key_sample *s, const struct sort_entry *sort
     return count;
 }
 
-int key_sample_bounds(struct glint *g, const struct key_sample *s, uint32_t partitions,
-                      const struct glint_slice **out_bounds, uint32_t *out_count)
+int key_sample_choose_bounds(struct glint *g, const struct key_sample *s, uint32_t partitions,
+                             const struct glint_slice **out_bounds, uint32_t *out_count)
 {
     uint64_t n = s->keys.count;
     assert(partitions > 0);
@@ -183,13 +183,13 @@ int key_sample_bounds(struct glint *g, const struct key_sample *s, uint32_t part
         return error_no_memory(&g->error);
     }
     for (uint64_t i = 0; i < n; i++)
-        entries[i] =
-            (struct sort_entry){sort_prefix(keep_key(&s->keys, i), 0, false), sort_place(0, i)};
+        entries[i] = (struct sort_entry){sort_key_prefix(record_pool_key(&s->keys, i), 0, false),
+                                         sort_pack_reference(0, i)};
     sort_entries(entries, entries + n, n, false, key_at, &s->keys);
-    uint32_t count = choose(s, entries, partitions, bounds);
+    uint32_t count = choose_bounds(s, entries, partitions, bounds);
     mem_free(entries);
     for (uint32_t i = 0; i < count; i++) {
-        bounds[i] = context_copy(g, bounds[i]);
+        bounds[i] = context_copy_slice(g, bounds[i]);
         if (bounds[i].data == NULL) return g->error.code;
     }
     *out_bounds = bounds;
@@ -199,6 +199,6 @@ int key_sample_bounds(struct glint *g, const struct key_sample *s, uint32_t part
 
 void key_sample_fini(struct key_sample *s)
 {
-    keep_fini(&s->keys);
+    record_pool_fini(&s->keys);
     mem_free(s->weights);
 }

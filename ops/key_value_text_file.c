@@ -19,14 +19,15 @@ static int key_value_open(void *state, const struct op_open *o)
     s->task = o->task;
     unpacker_init(&u, o->params);
     s->separator = (uint8_t)unpack_u64(&u, UINT8_MAX);
-    const bool whole = unpack_done(&u);
+    const bool whole = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (whole) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "the separator does not parse");
 }
 
 /* Where the key ends; *value: where the value begins. */
-static uint64_t cut(const struct key_value_state *s, struct glint_slice line, uint64_t *value)
+static uint64_t split_at_separator(const struct key_value_state *s, struct glint_slice line,
+                                   uint64_t *value)
 {
     const uint8_t *at = line.size > 0 ? memchr(line.data, s->separator, line.size) : NULL;
     const uint64_t key = at != NULL ? (uint64_t)(at - line.data) : line.size;
@@ -39,8 +40,8 @@ static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
     const struct glint_column *line = &batch->value;
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t value;
-        s->key_end[row] =
-            line->start[row] + (uint32_t)cut(s, glint_column_slice(line, row), &value);
+        s->key_end[row] = line->start[row] +
+                          (uint32_t)split_at_separator(s, glint_column_slice(line, row), &value);
         s->value_start[row] = line->start[row] + (uint32_t)value;
         assert(s->key_end[row] <= s->value_start[row] && s->value_start[row] <= line->end[row]);
     }
@@ -53,7 +54,7 @@ static void cut_alone(struct key_value_state *s, struct glint_batch *batch)
 {
     uint64_t value;
     assert(batch->rows == 1);
-    batch->key.size = cut(s, glint_column_slice(&batch->value, 0), &value);
+    batch->key.size = split_at_separator(s, glint_column_slice(&batch->value, 0), &value);
     batch->value.base += value;
     batch->value.size -= value;
 }
@@ -76,7 +77,7 @@ static enum flow key_value_run(void *state, struct glint_slice split, struct gli
     struct key_value_state *s = state;
     assert(out->key.column.type == GLINT_TEXT && out->value.column.type == GLINT_TEXT);
     s->out = out;
-    return text_source_run(s->task, split, key_value_push, s);
+    return text_source_read_split(s->task, split, key_value_push, s);
 }
 
 extern const struct op op_key_value_text_file;
@@ -85,9 +86,9 @@ struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, 
 {
     const uint64_t byte = (uint8_t)separator;
     const struct file_source source = {.op = &op_key_value_text_file,
-                                       .shape = {GLINT_TEXT, GLINT_TEXT},
+                                       .schema = {GLINT_TEXT, GLINT_TEXT},
                                        .parameter = &byte,
-                                       .cut = text_source_cut};
+                                       .make_splits = text_source_make_splits};
     return file_source_create(g, paths, &source);
 }
 

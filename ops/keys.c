@@ -34,20 +34,20 @@ static struct glint_rdd *elements_rdd(struct glint_rdd *rdd, const struct op *op
                                       enum glint_type type)
 {
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
-    struct rdd_spec spec = {.op = op, .parents = {rdd}, .shape = {GLINT_NONE, type}};
+    struct rdd_spec spec = {.op = op, .parents = {rdd}, .schema = {GLINT_NONE, type}};
     return rdd_create(rdd->g, &spec);
 }
 
 struct glint_rdd *glint_keys(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_none("keys");
-    return elements_rdd(rdd, &op_keys, rdd->shape.key);
+    if (rdd == NULL) return rdd_fail_null("keys");
+    return elements_rdd(rdd, &op_keys, rdd->schema.key);
 }
 
 struct glint_rdd *glint_values(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_none("values");
-    return elements_rdd(rdd, &op_values, rdd->shape.value);
+    if (rdd == NULL) return rdd_fail_null("values");
+    return elements_rdd(rdd, &op_values, rdd->schema.value);
 }
 
 const struct op op_keys = {.name = "keys", .kind = OP_NARROW, .push = keys_push};

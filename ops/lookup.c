@@ -8,11 +8,11 @@
 #include <assert.h>
 
 struct lookup_state {
-    struct rows_state rows; /* first */
+    struct result_rows_state rows; /* first */
     struct glint_task *task;
     enum glint_type key_type;
-    struct glint_shape out; /* (none, value) */
-    struct glint_slice key; /* in byte form */
+    struct glint_schema out; /* (none, value) */
+    struct glint_slice key;  /* in byte form */
 };
 
 static int lookup_open(void *state, const struct op_open *o)
@@ -21,10 +21,10 @@ static int lookup_open(void *state, const struct op_open *o)
     struct unpacker u;
     s->task = o->task;
     s->key_type = o->in.key;
-    s->out = (struct glint_shape){GLINT_NONE, o->in.value};
+    s->out = (struct glint_schema){GLINT_NONE, o->in.value};
     unpacker_init(&u, o->params);
     s->key = unpack_bytes(&u); /* points into the parameters */
-    bool done = unpack_done(&u);
+    bool done = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (done) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "lookup: parameters do not parse");
@@ -42,7 +42,7 @@ static enum flow lookup_push(void *state, const struct glint_batch *batch,
         struct glint_slice bytes = codec_encode(s->key_type, &key, scratch);
         if (bytes.size != s->key.size || codec_compare(bytes, s->key) != 0) continue;
         struct glint_record r = {.value = glint_column_value(&batch->value, row)};
-        if (!rows_gather(s->task, &s->rows.bytes, s->out, &r)) return FLOW_FAIL;
+        if (!result_rows_append_limited(s->task, &s->rows.bytes, s->out, &r)) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -52,46 +52,46 @@ const struct op op_lookup = {.name = "lookup",
                              .state_size = sizeof(struct lookup_state),
                              .open = lookup_open,
                              .push = lookup_push,
-                             .close = rows_state_close,
-                             .result = rows_state_result};
+                             .close = result_rows_state_close,
+                             .result = result_rows_state_result};
 
-struct looking {
+struct lookup_collecting {
     struct glint *g;
     struct glint_rows *rows;
 };
 
-static int lookup_take(void *arg, uint32_t partition, struct glint_slice result)
+static int lookup_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
-    struct looking *l = arg;
-    return rows_take(l->g, l->rows, result);
+    struct lookup_collecting *l = arg;
+    return result_rows_add_partition(l->g, l->rows, result);
 }
 
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing("lookup");
+    if (rdd == NULL) return rdd_null_error("lookup");
     struct glint *g = rdd->g;
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "lookup needs keys");
-    uint32_t partitions = rdd_partitions(rdd);
+    uint32_t partitions = rdd_partition_count(rdd);
     if (context_failed(g)) return g->error.code;
-    out->shape = (struct glint_shape){GLINT_NONE, rdd->shape.value};
+    out->schema = (struct glint_schema){GLINT_NONE, rdd->schema.value};
     uint8_t scratch[CODEC_NUMBER_BYTES];
-    struct glint_slice bytes = codec_encode(rdd->shape.key, &key, scratch);
+    struct glint_slice bytes = codec_encode(rdd->schema.key, &key, scratch);
     struct packer p;
     packer_init(&p);
     pack_array(&p, 1);
     pack_bytes(&p, bytes);
-    struct looking l = {g, out};
+    struct lookup_collecting l = {g, out};
     struct action a = {.op = &op_lookup,
                        .rdd = rdd,
                        .params = {p.out.data, p.out.size},
-                       .on_result = lookup_take,
+                       .on_result = lookup_on_result,
                        .arg = &l};
     uint32_t home = 0;
     if (rdd->key_partitioned && partitions > 0) {
         assert(partitions == rdd->partitions);
-        home = hash_range(hash_partition(bytes.data, bytes.size), partitions);
+        home = hash_to_range(hash_partition(bytes.data, bytes.size), partitions);
         a.partitions = &home;
         a.partition_count = 1;
     }

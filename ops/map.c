@@ -3,22 +3,22 @@
 
 static enum flow map_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
-    return call_push(&((struct call_state *)state)->call, batch, out);
+    return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
 extern const struct op op_map;
 
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("map");
+    if (rdd == NULL) return rdd_fail_null("map");
     struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
 
 const struct op op_map = {.name = "map",
                           .kind = OP_NARROW,
-                          .forms = 1u << GLINT_MAP,
-                          .state_size = sizeof(struct call_state),
-                          .open = call_op_open,
+                          .function_kinds = 1u << GLINT_MAP,
+                          .state_size = sizeof(struct function_op_state),
+                          .open = function_op_open,
                           .push = map_push,
-                          .close = call_op_close};
+                          .close = function_op_close};

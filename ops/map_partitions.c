@@ -5,14 +5,14 @@
 static enum flow partitions_push(void *state, const struct glint_batch *batch,
                                  struct glint_emitter *out)
 {
-    return call_push(&((struct call_state *)state)->call, batch, out);
+    return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
 static enum flow partitions_finish(void *state, struct glint_emitter *out)
 {
-    struct call *c = &((struct call_state *)state)->call;
+    struct function_call *c = &((struct function_op_state *)state)->call;
     if (c->fn->end == NULL) return out->flow;
-    return call_flow(c, c->fn->end(c->task, c->state, out), out);
+    return function_call_result_to_flow(c, c->fn->end(c->task, c->state, out), out);
 }
 
 extern const struct op op_map_partitions, op_map_partitions_with_index;
@@ -20,7 +20,7 @@ extern const struct op op_map_partitions, op_map_partitions_with_index;
 static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *op,
                                         const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none(op->name);
+    if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
@@ -39,9 +39,10 @@ struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const c
 
 #define PARTITIONS_OP(op_name)                                                                     \
     {                                                                                              \
-        .name = op_name, .kind = OP_NARROW, .forms = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,       \
-        .state_size = sizeof(struct call_state), .open = call_op_open, .push = partitions_push,    \
-        .finish = partitions_finish, .close = call_op_close                                        \
+        .name = op_name, .kind = OP_NARROW,                                                        \
+        .function_kinds = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,                                  \
+        .state_size = sizeof(struct function_op_state), .open = function_op_open,                  \
+        .push = partitions_push, .finish = partitions_finish, .close = function_op_close           \
     }
 
 const struct op op_map_partitions = PARTITIONS_OP("mapPartitions");

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 struct values_state {
-    struct call call;
+    struct function_call call;
     bool in_group;
     enum glint_type key_type;
     struct buffer key; /* of the group at hand, in byte form */
@@ -16,12 +16,12 @@ static int values_open(void *state, const struct op_open *o)
 {
     struct values_state *s = state;
     s->key_type = o->in.key;
-    return call_open(&s->call, o->task, o->function, o->args);
+    return function_call_open(&s->call, o->task, o->function, o->args);
 }
 
 static enum flow end_group(struct values_state *s, struct glint_emitter *out)
 {
-    struct call *c = &s->call;
+    struct function_call *c = &s->call;
     union glint_value key;
     assert(c->opened);
     if (!s->in_group) return out->flow;
@@ -29,7 +29,8 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
     bool fits = codec_decode(s->key_type, (struct glint_slice){s->key.data, s->key.size}, &key);
     if (!fits) return FLOW_FAIL;
     out->in = NULL;
-    enum flow flow = call_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
+    enum flow flow =
+        function_call_result_to_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
     /* What was emitted may point into the function's state: it goes before the next group begins.
      */
     return flow == FLOW_MORE ? emitter_flush(out) : flow;
@@ -47,7 +48,8 @@ static enum flow begin_group(struct values_state *s, const union glint_value *ke
         return FLOW_FAIL;
     }
     s->in_group = true;
-    return call_flow(&s->call, s->call.fn->begin_group(s->call.task, s->call.state, key), out);
+    return function_call_result_to_flow(
+        &s->call, s->call.fn->begin_group(s->call.task, s->call.state, key), out);
 }
 
 static enum flow group_push(struct values_state *s, const struct glint_batch *batch,
@@ -61,19 +63,20 @@ static enum flow group_push(struct values_state *s, const struct glint_batch *ba
         if (!s->in_group || codec_compare(key, (struct glint_slice){s->key.data, s->key.size}) != 0)
             flow = begin_group(s, &r.key, key, out);
         if (flow == FLOW_MORE)
-            flow = call_flow(&s->call, s->call.fn->each(s->call.task, s->call.state, &r, out), out);
+            flow = function_call_result_to_flow(
+                &s->call, s->call.fn->each(s->call.task, s->call.state, &r, out), out);
         if (flow != FLOW_MORE) return flow;
     }
     return FLOW_MORE;
 }
 
-static enum flow values_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow map_values_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
 {
     struct values_state *s = state;
-    if (s->call.fn->form == GLINT_GROUP) return group_push(s, batch, out);
+    if (s->call.fn->kind == GLINT_GROUP) return group_push(s, batch, out);
     out->keep_key = true;
-    return call_push(&s->call, batch, out);
+    return function_call_batch(&s->call, batch, out);
 }
 
 static enum flow values_finish(void *state, struct glint_emitter *out)
@@ -84,7 +87,7 @@ static enum flow values_finish(void *state, struct glint_emitter *out)
 static void values_close(void *state)
 {
     struct values_state *s = state;
-    call_close(&s->call);
+    function_call_close(&s->call);
     buffer_fini(&s->key);
 }
 
@@ -93,16 +96,16 @@ extern const struct op op_map_values, op_flat_map_values;
 static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
                                     const char *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none(op->name);
+    if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = {rdd->shape.key, GLINT_ANY},
+                            .schema = {rdd->schema.key, GLINT_ANY},
                             .key_partitioned = rdd->key_partitioned};
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
-    if (out != NULL && out->fn->form == GLINT_GROUP && !rdd->grouped)
+    if (out != NULL && out->fn->kind == GLINT_GROUP && !rdd->grouped)
         return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s wants groups: groupByKey first", function);
     return out;
 }
@@ -119,10 +122,10 @@ struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *funct
     return values_rdd(rdd, &op_flat_map_values, function, args);
 }
 
-#define VALUES_OP(op_name, op_forms)                                                               \
+#define VALUES_OP(op_name, op_kinds)                                                               \
     {                                                                                              \
-        .name = op_name, .kind = OP_NARROW, .forms = op_forms,                                     \
-        .state_size = sizeof(struct values_state), .open = values_open, .push = values_push,       \
+        .name = op_name, .kind = OP_NARROW, .function_kinds = op_kinds,                            \
+        .state_size = sizeof(struct values_state), .open = values_open, .push = map_values_push,   \
         .finish = values_finish, .close = values_close                                             \
     }
 

@@ -1,4 +1,5 @@
-/* See msgpack_cell.h. And how functions take apart what joins make: glint_pair, glint_unpack. */
+/* See msgpack_cell.h. And how functions take apart what joins make: glint_unpack_pair,
+ * glint_unpack. */
 #include "ops/msgpack_cell.h"
 
 bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct glint_slice bytes)
@@ -9,7 +10,7 @@ bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct gl
                   "a value of %llu bytes; the limit of msgpack is %llu",
                   (unsigned long long)bytes.size, (unsigned long long)VALUE_BYTES_MAX);
     else if (type == GLINT_MSGPACK &&
-             (!scan_msgpack(bytes.data, bytes.size, &size) || size != bytes.size))
+             (!msgpack_validate(bytes.data, bytes.size, &size) || size != bytes.size))
         error_set(&task->error, GLINT_E_FUNCTION_FAILED, NULL,
                   "a cell of %llu bytes has the type msgpack and is not exactly one msgpack value",
                   (unsigned long long)bytes.size);
@@ -18,29 +19,31 @@ bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct gl
     return false;
 }
 
-bool msgpack_cell_decode(enum glint_type type, const struct scan_head *h, const uint8_t *p,
+bool msgpack_cell_decode(enum glint_type type, const struct msgpack_head *h, const uint8_t *p,
                          union glint_value *out)
 {
     assert(type >= GLINT_NONE && type < GLINT_MSGPACK);
     switch (type) {
-    case GLINT_NONE: return h->kind == SCAN_NIL;
+    case GLINT_NONE: return h->kind == MSGPACK_KIND_NIL;
     case GLINT_I64:
         out->i64 = h->i64;
-        return h->kind == SCAN_INT || (h->kind == SCAN_UINT && h->u64 <= INT64_MAX);
-    case GLINT_F64: out->f64 = h->f64; return h->kind == SCAN_FLOAT;
+        return h->kind == MSGPACK_KIND_INT || (h->kind == MSGPACK_KIND_UINT && h->u64 <= INT64_MAX);
+    case GLINT_F64: out->f64 = h->f64; return h->kind == MSGPACK_KIND_FLOAT;
     default: out->bytes = (struct glint_slice){p + h->head_size, h->size};
     }
-    return h->kind == (type == GLINT_TEXT ? SCAN_STR : SCAN_BIN);
+    return h->kind == (type == GLINT_TEXT ? MSGPACK_KIND_STR : MSGPACK_KIND_BIN);
 }
 
-bool glint_pair(struct glint_slice pair, struct glint_slice *out_first,
-                struct glint_slice *out_second)
+bool glint_unpack_pair(struct glint_slice pair, struct glint_slice *out_first,
+                       struct glint_slice *out_second)
 {
-    struct scan_head h;
+    struct msgpack_head h;
     uint64_t size;
-    if (!scan_head(pair.data, pair.size, &h) || h.kind != SCAN_ARRAY || h.count != 2) return false;
+    if (!msgpack_read_head(pair.data, pair.size, &h) || h.kind != MSGPACK_KIND_ARRAY ||
+        h.count != 2)
+        return false;
     const uint8_t *at = pair.data + h.head_size, *end = pair.data + pair.size;
-    if (!scan_msgpack(at, (uint64_t)(end - at), &size) || size == (uint64_t)(end - at))
+    if (!msgpack_validate(at, (uint64_t)(end - at), &size) || size == (uint64_t)(end - at))
         return false;
     *out_first = (struct glint_slice){at, size};
     *out_second = (struct glint_slice){at + size, (uint64_t)(end - at) - size};
@@ -49,12 +52,12 @@ bool glint_pair(struct glint_slice pair, struct glint_slice *out_first,
 
 bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out)
 {
-    struct scan_head h;
+    struct msgpack_head h;
     if (type == GLINT_MSGPACK) {
         out->bytes = msgpack;
         return msgpack.size > 0;
     }
-    if (type < GLINT_NONE || !scan_head(msgpack.data, msgpack.size, &h) ||
+    if (type < GLINT_NONE || !msgpack_read_head(msgpack.data, msgpack.size, &h) ||
         !msgpack_cell_decode(type, &h, msgpack.data, out))
         return false;
     bool bytes = type == GLINT_TEXT || type == GLINT_BYTES;

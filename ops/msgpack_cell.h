@@ -3,7 +3,7 @@
 #ifndef GLINT_OPS_MSGPACK_CELL_H
 #define GLINT_OPS_MSGPACK_CELL_H
 
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 #include "engine/data/task.h"
 
 #include <assert.h>
@@ -78,7 +78,7 @@ bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct gl
 
 /* The cell whose head was read at `p`, its bytes where they lie. False: it is of another type; NONE
  * is nil. Not for cells of type msgpack. */
-bool msgpack_cell_decode(enum glint_type type, const struct scan_head *h, const uint8_t *p,
+bool msgpack_cell_decode(enum glint_type type, const struct msgpack_head *h, const uint8_t *p,
                          union glint_value *out);
 
 #endif

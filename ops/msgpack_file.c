@@ -7,28 +7,29 @@
  *
  *     window   [ done | rows of the batch at hand | cut record | ...free... ]
  *                     first                       at           fill    capacity */
-#include "engine/data/source.h"
-#include "ops/compact.h"
+#include "engine/data/input_stream.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
+#include "ops/selection.h"
 
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
 
 struct msgpack_state {
     struct glint_task *task;
-    struct glint_shape shape;
-    struct source source;
+    struct glint_schema schema;
+    struct input_stream source;
     uint8_t *window;
     uint64_t first, at, fill, capacity;
     uint32_t rows; /* of the batch at hand */
-    struct compact_column key, value;
+    struct selection_column key, value;
 };
 
 static const char *const kind_names[] = {
-    [SCAN_NIL] = "nil",        [SCAN_BOOL] = "a boolean", [SCAN_UINT] = "an integer",
-    [SCAN_INT] = "an integer", [SCAN_FLOAT] = "a float",  [SCAN_STR] = "a str",
-    [SCAN_BIN] = "a bin",      [SCAN_EXT] = "an ext",     [SCAN_ARRAY] = "an array",
-    [SCAN_MAP] = "a map",
+    [MSGPACK_KIND_NIL] = "nil",         [MSGPACK_KIND_BOOL] = "a boolean",
+    [MSGPACK_KIND_UINT] = "an integer", [MSGPACK_KIND_INT] = "an integer",
+    [MSGPACK_KIND_FLOAT] = "a float",   [MSGPACK_KIND_STR] = "a str",
+    [MSGPACK_KIND_BIN] = "a bin",       [MSGPACK_KIND_EXT] = "an ext",
+    [MSGPACK_KIND_ARRAY] = "an array",  [MSGPACK_KIND_MAP] = "a map",
 };
 
 static const char *const wanted_names[] = {
@@ -38,8 +39,8 @@ static const char *const wanted_names[] = {
 };
 
 /* An error about the byte at `p`, which lies in the window. */
-static enum scan_result corrupt(struct msgpack_state *s, const uint8_t *p, const char *wanted,
-                                const char *found)
+static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const uint8_t *p,
+                                                 const char *wanted, const char *found)
 {
     const uint64_t behind = s->fill - (uint64_t)(p - s->window);
     assert(p >= s->window && behind <= s->fill && behind <= s->source.at);
@@ -49,57 +50,62 @@ static enum scan_result corrupt(struct msgpack_state *s, const uint8_t *p, const
         "%s, byte %llu: %s%s%s%s", s->source.piece->path,
         (unsigned long long)(s->source.at - behind), found != NULL ? "expected " : "", wanted,
         found != NULL ? ", found " : "", found != NULL ? found : "");
-    return SCAN_BAD;
+    return MSGPACK_INVALID;
 }
 
 /* ---- Decoding */
 
 /* A value that cannot be taken apart yet: cut short, or no msgpack at all. */
-static enum scan_result explain(struct msgpack_state *s, const uint8_t *p, uint64_t left,
-                                uint64_t *size)
+static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uint8_t *p,
+                                              uint64_t left, uint64_t *size)
 {
-    enum scan_result r = scan_prefix(p, left, size);
-    return r == SCAN_BAD ? corrupt(s, p, "this is no msgpack, or it is nested too deep", NULL) : r;
+    enum msgpack_validity r = msgpack_validate_prefix(p, left, size);
+    return r == MSGPACK_INVALID
+               ? set_msgpack_corrupt(s, p, "this is no msgpack, or it is nested too deep", NULL)
+               : r;
 }
 
 /* One cell in the `left` bytes at `p`. *size: what it takes, or takes at least. */
-static enum scan_result cell_read(struct msgpack_state *s, enum glint_type type, const uint8_t *p,
-                                  uint64_t left, union glint_value *out, uint64_t *size)
+static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type type,
+                                       const uint8_t *p, uint64_t left, union glint_value *out,
+                                       uint64_t *size)
 {
-    struct scan_head h;
+    struct msgpack_head h;
     if (type == GLINT_MSGPACK) {
-        enum scan_result r = explain(s, p, left, size);
+        enum msgpack_validity r = check_incomplete(s, p, left, size);
         out->bytes = (struct glint_slice){p, *size};
         return r;
     }
-    if (!scan_head(p, left, &h)) return explain(s, p, left, size);
+    if (!msgpack_read_head(p, left, &h)) return check_incomplete(s, p, left, size);
     if (!msgpack_cell_decode(type, &h, p, out)) {
-        const bool unsigned_only = h.kind == SCAN_UINT && h.u64 > INT64_MAX;
-        return corrupt(s, p, wanted_names[type],
-                       unsigned_only ? "an integer without" : kind_names[h.kind]);
+        const bool unsigned_only = h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX;
+        return set_msgpack_corrupt(s, p, wanted_names[type],
+                                   unsigned_only ? "an integer without" : kind_names[h.kind]);
     }
     *size = h.head_size + (type == GLINT_TEXT || type == GLINT_BYTES ? h.size : 0);
-    return SCAN_OK;
+    return MSGPACK_COMPLETE;
 }
 
-static enum scan_result record_read(struct msgpack_state *s, struct glint_record *out,
-                                    uint64_t *size)
+static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_record *out,
+                                         uint64_t *size)
 {
     const uint8_t *p = s->window + s->at, *end = s->window + s->fill;
     uint64_t key_size = 0, value_size = 0;
-    if (s->shape.key == GLINT_NONE)
-        return cell_read(s, s->shape.value, p, s->fill - s->at, &out->value, size);
-    struct scan_head pair;
-    if (!scan_head(p, s->fill - s->at, &pair)) return explain(s, p, s->fill - s->at, size);
-    if (pair.kind != SCAN_ARRAY || pair.count != 2)
-        return corrupt(s, p, "an array of key and value",
-                       pair.kind == SCAN_ARRAY ? "an array of another size"
-                                               : kind_names[pair.kind]);
+    if (s->schema.key == GLINT_NONE)
+        return read_cell(s, s->schema.value, p, s->fill - s->at, &out->value, size);
+    struct msgpack_head pair;
+    if (!msgpack_read_head(p, s->fill - s->at, &pair))
+        return check_incomplete(s, p, s->fill - s->at, size);
+    if (pair.kind != MSGPACK_KIND_ARRAY || pair.count != 2)
+        return set_msgpack_corrupt(s, p, "an array of key and value",
+                                   pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size"
+                                                                   : kind_names[pair.kind]);
     p += pair.head_size;
-    enum scan_result r = cell_read(s, s->shape.key, p, (uint64_t)(end - p), &out->key, &key_size);
-    if (r == SCAN_OK) {
+    enum msgpack_validity r =
+        read_cell(s, s->schema.key, p, (uint64_t)(end - p), &out->key, &key_size);
+    if (r == MSGPACK_COMPLETE) {
         p += key_size;
-        r = cell_read(s, s->shape.value, p, (uint64_t)(end - p), &out->value, &value_size);
+        r = read_cell(s, s->schema.value, p, (uint64_t)(end - p), &out->value, &value_size);
     }
     *size = pair.head_size + key_size + value_size;
     return r;
@@ -128,10 +134,10 @@ static int make_room(struct msgpack_state *s, uint64_t wanted)
 }
 
 /* The record at hand does not end in its file. If the file has changed, that is why. */
-static int truncated(struct msgpack_state *s)
+static int set_file_truncated(struct msgpack_state *s)
 {
-    if (source_check(&s->source) == 0)
-        corrupt(s, s->window + s->at, "the file ends inside a record", NULL);
+    if (input_stream_check_unchanged(&s->source) == 0)
+        set_msgpack_corrupt(s, s->window + s->at, "the file ends inside a record", NULL);
     return s->task->error.code;
 }
 
@@ -141,13 +147,13 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
     const struct split_piece *piece = s->source.piece;
     const uint64_t have = s->fill - s->at;
     assert(needed > have);
-    if (task_cancelled(s->task))
+    if (task_is_cancelled(s->task))
         return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
-    if (s->source.ended) return truncated(s);
+    if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
     if (!piece->gzip) {
         const uint64_t most = have + (piece->file_size - s->source.at);
-        if (needed > most) return truncated(s);
+        if (needed > most) return set_file_truncated(s);
         if (wanted < needed) wanted = needed;
         if (wanted > most) wanted = most;
     }
@@ -157,7 +163,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
                          (unsigned long long)needed, (unsigned long long)RECORD_BYTES_MAX);
     int r = make_room(s, wanted);
     if (r < 0) return r;
-    const int64_t n = source_read(&s->source, s->window + s->fill, wanted - s->fill);
+    const int64_t n = input_stream_read(&s->source, s->window + s->fill, wanted - s->fill);
     if (n < 0) return (int)n;
     s->fill += (uint64_t)n;
     return 0;
@@ -171,7 +177,7 @@ static bool is_bytes(enum glint_type type)
 }
 
 static struct glint_column column_make(const struct msgpack_state *s, enum glint_type type,
-                                       const struct compact_column *c)
+                                       const struct selection_column *c)
 {
     struct glint_column column = {.type = type};
     if (type == GLINT_I64) {
@@ -190,8 +196,8 @@ static struct glint_column column_make(const struct msgpack_state *s, enum glint
 static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
 {
     struct glint_batch batch = {.rows = s->rows,
-                                .key = column_make(s, s->shape.key, &s->key),
-                                .value = column_make(s, s->shape.value, &s->value)};
+                                .key = column_make(s, s->schema.key, &s->key),
+                                .value = column_make(s, s->schema.value, &s->value)};
     assert(s->first <= s->at && s->at <= s->fill && s->rows <= BATCH_ROWS_MAX);
     s->task->counters.values[COUNT_ROWS_READ] += s->rows;
     glint_emit_batch(out, &batch);
@@ -201,7 +207,7 @@ static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
 }
 
 static void column_add(const struct msgpack_state *s, enum glint_type type,
-                       struct compact_column *c, const union glint_value *v)
+                       struct selection_column *c, const union glint_value *v)
 {
     if (type == GLINT_I64) {
         c->i64[s->rows] = v->i64;
@@ -225,7 +231,7 @@ static enum flow add_record(struct msgpack_state *s, const struct glint_record *
                             struct glint_emitter *out)
 {
     const bool large =
-        cell_is_large(s->shape.key, &r->key) || cell_is_large(s->shape.value, &r->value);
+        cell_is_large(s->schema.key, &r->key) || cell_is_large(s->schema.value, &r->value);
     if (large || s->rows == BATCH_ROWS_MAX || s->at + size - s->first > BATCH_BYTES_MAX) {
         if (push_rows(s, out) != FLOW_MORE) return out->flow;
     }
@@ -234,8 +240,8 @@ static enum flow add_record(struct msgpack_state *s, const struct glint_record *
         glint_emit(out, r);
         s->first = s->at + size;
     } else {
-        column_add(s, s->shape.key, &s->key, &r->key);
-        column_add(s, s->shape.value, &s->value, &r->value);
+        column_add(s, s->schema.key, &s->key, &r->key);
+        column_add(s, s->schema.value, &s->value, &r->value);
         s->rows++;
     }
     s->at += size;
@@ -249,10 +255,10 @@ static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out
     while (flow == FLOW_MORE && (s->at < s->fill || !s->source.ended)) {
         struct glint_record record;
         uint64_t size = 0;
-        enum scan_result found = record_read(s, &record, &size);
-        if (found == SCAN_OK)
+        enum msgpack_validity found = read_record(s, &record, &size);
+        if (found == MSGPACK_COMPLETE)
             flow = add_record(s, &record, size, out);
-        else if (found == SCAN_BAD)
+        else if (found == MSGPACK_INVALID)
             flow = FLOW_FAIL;
         else if ((flow = push_rows(s, out)) == FLOW_MORE)
             flow = fill_window(s, size) < 0 ? FLOW_FAIL : FLOW_MORE;
@@ -263,13 +269,13 @@ static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out
 static enum flow read_file(struct msgpack_state *s, const struct split_piece *piece,
                            struct glint_emitter *out)
 {
-    int r = source_open(&s->source, s->task->env, piece, 0, &s->task->error);
+    int r = input_stream_open(&s->source, s->task->env, piece, 0, &s->task->error);
     s->first = s->at = s->fill = 0;
     enum flow flow = r == 0 ? read_records(s, out) : FLOW_FAIL;
-    if (flow == FLOW_MORE && source_check(&s->source) < 0) flow = FLOW_FAIL;
+    if (flow == FLOW_MORE && input_stream_check_unchanged(&s->source) < 0) flow = FLOW_FAIL;
     if (flow != FLOW_FAIL)
-        s->task->counters.values[COUNT_BYTES_READ] += (int64_t)source_disk_offset(&s->source);
-    source_close(&s->source);
+        s->task->counters.values[COUNT_BYTES_READ] += (int64_t)input_stream_disk_offset(&s->source);
+    input_stream_close(&s->source);
     return flow;
 }
 
@@ -277,7 +283,7 @@ static int msgpack_open(void *state, const struct op_open *o)
 {
     struct msgpack_state *s = state;
     s->task = o->task;
-    s->shape = o->out;
+    s->schema = o->out;
     s->capacity = READ_BLOCK_BYTES;
     s->window = mem_alloc(s->capacity);
     return s->window != NULL ? 0 : error_no_memory(&s->task->error);
@@ -301,27 +307,29 @@ static void msgpack_close(void *state)
 
 /* ---- The driver's half */
 
-static int msgpack_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    int r = splits_make_files(rdd->source, split_bytes, &splits, &rdd->g->error);
-    if (r == 0) r = text_source_add(rdd, &splits);
+    int r = splits_make_by_files(rdd->source, split_bytes, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;
 }
 
 extern const struct op op_msgpack_file;
 
-struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_shape shape)
+struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_schema schema)
 {
-    if (!shape_is_real(shape)) {
+    if (!schema_is_concrete(schema)) {
         error_set(&g->error, GLINT_E_PLAN_TYPE,
                   "this is a fault of the job's plan, not of its input",
                   "msgpackFile: its shape names a type that no column has");
         return NULL;
     }
-    const struct file_source source = {
-        .op = &op_msgpack_file, .shape = shape, .binary = true, .cut = msgpack_cut};
+    const struct file_source source = {.op = &op_msgpack_file,
+                                       .schema = schema,
+                                       .binary = true,
+                                       .make_splits = msgpack_make_splits};
     return file_source_create(g, paths, &source);
 }
 

@@ -5,18 +5,18 @@
 
 #include <assert.h>
 
-static int n_line_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
-    rdd->estimated = rdd_unrun(rdd);
-    if (rdd->estimated) return text_source_cut(rdd, split_bytes);
+    rdd->estimated = rdd_is_explain_only(rdd);
+    if (rdd->estimated) return text_source_make_splits(rdd, split_bytes);
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
     struct unpacker u;
     unpacker_init(&u, rdd->params);
     const uint64_t lines = unpack_u64(&u, UINT64_MAX);
     unpacker_fini(&u);
     assert(lines > 0);
-    int r = splits_make_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
-    if (r == 0) r = text_source_add(rdd, &splits);
+    int r = splits_make_by_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;
 }
@@ -30,14 +30,14 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
         return NULL;
     }
     const struct file_source source = {.op = &op_n_line_text_file,
-                                       .shape = {GLINT_NONE, GLINT_TEXT},
+                                       .schema = {GLINT_NONE, GLINT_TEXT},
                                        .parameter = &lines,
-                                       .cut = n_line_cut};
+                                       .make_splits = n_line_make_splits};
     return file_source_create(g, paths, &source);
 }
 
 const struct op op_n_line_text_file = {.name = "nLineTextFile",
                                        .kind = OP_SOURCE,
-                                       .state_size = sizeof(struct lines_state),
+                                       .state_size = sizeof(struct text_source_state),
                                        .open = text_source_open,
-                                       .run = text_source_run_lines};
+                                       .run = text_source_emit_lines};

@@ -1,19 +1,19 @@
 /* parallelize: records of the driver's process. Each split carries its records, as rows
- * (ops/rows.c). */
+ * (ops/result_rows.c). */
 #include "ops/ops.h"
 
 #include <assert.h>
 
 struct parallelize_state {
     struct glint_task *task;
-    struct glint_shape shape;
+    struct glint_schema schema;
 };
 
 static int parallelize_open(void *state, const struct op_open *o)
 {
     struct parallelize_state *s = state;
     s->task = o->task;
-    s->shape = o->out;
+    s->schema = o->out;
     return 0;
 }
 
@@ -22,7 +22,7 @@ static enum flow parallelize_run(void *state, struct glint_slice split, struct g
     struct parallelize_state *s = state;
     struct glint_record record;
     uint64_t at = 0;
-    while (out->flow == FLOW_MORE && rows_next(split, &at, s->shape, &record)) {
+    while (out->flow == FLOW_MORE && result_rows_next(split, &at, s->schema, &record)) {
         s->task->counters.values[COUNT_ROWS_READ]++;
         glint_emit(out, &record);
     }
@@ -39,7 +39,8 @@ static bool add_split(struct glint_rdd *rdd, const struct glint_record *records,
 {
     struct buffer rows = {NULL, 0, 0};
     bool ok = true;
-    for (uint64_t i = first; ok && i < end; i++) ok = rows_append(&rows, rdd->shape, &records[i]);
+    for (uint64_t i = first; ok && i < end; i++)
+        ok = result_rows_append(&rows, rdd->schema, &records[i]);
     if (!ok) error_no_memory(&rdd->g->error);
     ok = ok && rdd_add_split(rdd, (struct glint_slice){rows.data, rows.size}) != NULL;
     buffer_fini(&rows);
@@ -48,18 +49,18 @@ static bool add_split(struct glint_rdd *rdd, const struct glint_record *records,
 
 extern const struct op op_parallelize;
 
-struct glint_rdd *glint_parallelize(struct glint *g, struct glint_shape shape,
+struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions)
 {
     assert(records != NULL || count == 0);
-    if (!shape_is_real(shape) || (shape.key == GLINT_NONE && shape.value == GLINT_NONE)) {
+    if (!schema_is_concrete(schema) || (schema.key == GLINT_NONE && schema.value == GLINT_NONE)) {
         error_set(&g->error, GLINT_E_PLAN_TYPE,
                   "this is a fault of the job's plan, not of its input",
                   "parallelize: its shape names no type, or one that no column has");
         return NULL;
     }
-    struct rdd_spec spec = {.op = &op_parallelize, .shape = shape};
+    struct rdd_spec spec = {.op = &op_parallelize, .schema = schema};
     struct glint_rdd *rdd = rdd_create(g, &spec);
     if (rdd == NULL) return NULL;
     if (partitions > PARTITIONS_MAX)

@@ -5,27 +5,27 @@
  * here depends on the rows themselves or on who works on them. */
 #include "engine/base/hash.h"
 #include "engine/data/pack.h"
-#include "ops/compact.h"
 #include "ops/ops.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define LOT_STEP                                                                                   \
+#define SPLITMIX_STEP                                                                              \
     0x9e3779b97f4a7c15u /* splitmix64's: lots of one partition are one such sequence               \
                          */
 
 /* Lots from `first` on, `count` of them; a count of 2^64 does not fit and is `all`. */
-struct range {
+struct random_range {
     uint64_t first, count;
     bool all;
 };
 
 struct split_state {
-    struct range range;
+    struct random_range range;
     uint64_t next; /* the next row's lot before mixing */
-    struct compact compact;
+    struct selection selection;
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
@@ -38,7 +38,7 @@ static int split_open(void *state, const struct op_open *o)
     s->range.first = unpack_u64(&u, UINT64_MAX);
     s->range.count = unpack_u64(&u, UINT64_MAX);
     s->range.all = unpack_u64(&u, 1) != 0;
-    const bool whole = unpack_done(&u);
+    const bool whole = unpack_is_complete(&u);
     unpacker_fini(&u);
     s->next = hash_mix(hash_mix(seed) + o->task->partition);
     if (whole) return 0;
@@ -52,7 +52,7 @@ static uint32_t choose_rows(struct split_state *s, uint32_t rows)
     uint64_t next = s->next;
     uint32_t count = 0;
     assert(rows <= BATCH_ROWS_MAX);
-    for (uint32_t row = 0; row < rows; row++, next += LOT_STEP) {
+    for (uint32_t row = 0; row < rows; row++, next += SPLITMIX_STEP) {
         s->rows[count] = (uint16_t)row;
         count += hash_mix(next) - first < size;
     }
@@ -69,7 +69,7 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
         return out->flow;
     }
     const uint32_t count = choose_rows(s, batch->rows);
-    return compact_emit(&s->compact, batch, s->rows, count, out);
+    return selection_emit(&s->selection, batch, s->rows, count, out);
 }
 
 /* ---- The number of the child instead of its rows */
@@ -92,7 +92,7 @@ static int key_open(void *state, const struct op_open *o)
     s->bounds = fits ? task_alloc(o->task, sizeof *s->bounds * (bounds.count + 1)) : NULL;
     while (s->bounds != NULL && s->bound_count < bounds.count)
         s->bounds[s->bound_count++] = unpack_u64(&bounds, UINT64_MAX);
-    const bool whole = fits && unpack_done(&bounds) && unpack_done(&u);
+    const bool whole = fits && unpack_is_complete(&bounds) && unpack_is_complete(&u);
     unpacker_fini(&u);
     if (s->bounds == NULL || whole) return o->task->error.code;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
@@ -104,10 +104,10 @@ static enum flow key_push(void *state, const struct glint_batch *batch, struct g
     struct key_state *s = state;
     assert(batch->rows <= BATCH_ROWS_MAX && batch->key.type == GLINT_NONE);
     uint64_t next = s->next;
-    for (uint32_t row = 0; row < batch->rows; row++, next += LOT_STEP) {
-        const uint64_t lot = hash_mix(next);
+    for (uint32_t row = 0; row < batch->rows; row++, next += SPLITMIX_STEP) {
+        const uint64_t random = hash_mix(next);
         int64_t child = 0;
-        for (uint32_t i = 0; i < s->bound_count; i++) child += lot >= s->bounds[i];
+        for (uint32_t i = 0; i < s->bound_count; i++) child += random >= s->bounds[i];
         s->keys[row] = child;
     }
     s->next = next;
@@ -120,7 +120,7 @@ static enum flow key_push(void *state, const struct glint_batch *batch, struct g
 /* ---- The driver's half */
 
 /* The place among all lots that `share` of them lie before; false: before 1, which has none. */
-static bool lots_before(double share, uint64_t *out)
+static bool random_bound(double share, uint64_t *out)
 {
     *out = 0;
     if (share >= 1) return false;
@@ -129,20 +129,20 @@ static bool lots_before(double share, uint64_t *out)
 }
 
 /* The lots from share `from` up to share `to`. */
-static struct range range_make(double from, double to)
+static struct random_range range_make(double from, double to)
 {
     assert(from >= 0 && from <= to && to <= 1);
-    struct range r = {.count = 0};
+    struct random_range r = {.count = 0};
     uint64_t end;
-    if (!lots_before(from, &r.first)) return r;
-    const bool ends = lots_before(to, &end);
+    if (!random_bound(from, &r.first)) return r;
+    const bool ends = random_bound(to, &end);
     r.count = end - r.first; /* to the very end: wraps to what is left */
     r.all = !ends && r.first == 0;
     return r;
 }
 
 static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, uint64_t seed,
-                                   struct range range)
+                                   struct random_range range)
 {
     struct packer p;
     packer_init(&p);
@@ -153,7 +153,7 @@ static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, u
     pack_u64(&p, range.all);
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .grouped = rdd->grouped,
                             .key_partitioned = rdd->key_partitioned};
     return rdd_create_packed(rdd->g, &spec, &p);
@@ -163,7 +163,7 @@ extern const struct op op_random_split, op_key_by_random_split, op_sample;
 
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed)
 {
-    if (rdd == NULL) return rdd_none("sample");
+    if (rdd == NULL) return rdd_fail_null("sample");
     if (!(fraction >= 0 && fraction <= 1)) {
         error_set(&rdd->g->error, GLINT_E_BAD_VALUE, "a fraction is a number from 0 to 1",
                   "sample: a fraction of %g", fraction);
@@ -188,7 +188,7 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
 {
     for (uint32_t i = 0; i < count; i++) out[i] = NULL;
     if (rdd == NULL) {
-        rdd_missing("randomSplit");
+        rdd_null_error("randomSplit");
         return;
     }
     const double sum = weights_sum(rdd->g, weights, count, "randomSplit");
@@ -207,7 +207,7 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
 struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double *weights,
                                             uint32_t count, uint64_t seed)
 {
-    if (rdd == NULL) return rdd_none("keyByRandomSplit");
+    if (rdd == NULL) return rdd_fail_null("keyByRandomSplit");
     const double sum = weights_sum(rdd->g, weights, count, "keyByRandomSplit");
     if (sum < 0) return NULL;
     if (rdd_is_pair(rdd))
@@ -217,7 +217,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     double before = 0;
     for (uint32_t i = 0; i + 1 < count; i++) {
         before += weights[i];
-        bounds += lots_before(before / sum, &bound);
+        bounds += random_bound(before / sum, &bound);
     }
     struct packer p;
     packer_init(&p);
@@ -227,11 +227,11 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     before = 0;
     for (uint32_t i = 0; i < bounds; i++) {
         before += weights[i];
-        lots_before(before / sum, &bound);
+        random_bound(before / sum, &bound);
         pack_u64(&p, bound);
     }
     const struct rdd_spec spec = {
-        .op = &op_key_by_random_split, .parents = {rdd}, .shape = {GLINT_I64, rdd->shape.value}};
+        .op = &op_key_by_random_split, .parents = {rdd}, .schema = {GLINT_I64, rdd->schema.value}};
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 

@@ -14,9 +14,9 @@ static bool is_bytes(enum glint_type type)
 }
 
 /* What is the key of the shuffle as it stands: the other column is empty. */
-static bool is_single(struct glint_shape shape)
+static bool is_single(struct glint_schema schema)
 {
-    return shape.key == GLINT_NONE || shape.value == GLINT_NONE;
+    return schema.key == GLINT_NONE || schema.value == GLINT_NONE;
 }
 
 /* ---- Before the shuffle */
@@ -24,7 +24,7 @@ static bool is_single(struct glint_shape shape)
 struct pack_state {
     struct glint_task *task;
     char name[NAME_BYTES_MAX]; /* of the operator, for errors */
-    struct glint_shape in;
+    struct glint_schema in;
     struct glint_column value; /* of every batch: nothing, or the mark */
     uint32_t rows;
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -41,7 +41,7 @@ static int pack_open(void *state, const struct op_open *o)
     unpacker_init(&u, o->params);
     unpack_text(&u, s->name, sizeof s->name);
     int64_t mark = unpack_i64(&u);
-    bool sound = unpack_done(&u) && o->out.value == (mark == 0 ? GLINT_NONE : GLINT_I64);
+    bool sound = unpack_is_complete(&u) && o->out.value == (mark == 0 ? GLINT_NONE : GLINT_I64);
     unpacker_fini(&u);
     if (!sound) return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a mark does not parse");
     for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) s->marks[i] = mark;
@@ -140,7 +140,7 @@ struct unpack_column {
 
 struct unpack_state {
     struct glint_task *task;
-    struct glint_shape out;
+    struct glint_schema out;
     struct unpack_column key, value;
 };
 
@@ -184,8 +184,8 @@ static bool unpack_row(struct unpack_state *s, const struct glint_column *packed
            unpack_cell(&s->value, s->out.value, row, value, packed);
 }
 
-static struct glint_column unpacked(const struct unpack_column *c, enum glint_type type,
-                                    const struct glint_column *packed)
+static struct glint_column make_unpacked_column(const struct unpack_column *c, enum glint_type type,
+                                                const struct glint_column *packed)
 {
     struct glint_column out = {.type = type};
     if (type == GLINT_I64) {
@@ -208,12 +208,13 @@ static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *
     assert(packed->size <= UINT32_MAX); /* KEY_BYTES_MAX, or a batch */
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (unpack_row(s, packed, row)) continue;
-        error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL, "a record as a key does not parse");
+        error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                  "a record as a key does not parse");
         return FLOW_FAIL;
     }
     struct glint_batch pairs = {.rows = batch->rows,
-                                .key = unpacked(&s->key, s->out.key, packed),
-                                .value = unpacked(&s->value, s->out.value, packed)};
+                                .key = make_unpacked_column(&s->key, s->out.key, packed),
+                                .value = make_unpacked_column(&s->value, s->out.value, packed)};
     glint_emit_batch(out, &pairs);
     return out->flow;
 }
@@ -240,53 +241,53 @@ const struct op op_record_unpack = {.name = "record.unpack",
 
 /* ---- The plan */
 
-static struct glint_shape packed_shape(struct glint_shape shape, int64_t mark)
+static struct glint_schema packed_schema(struct glint_schema schema, int64_t mark)
 {
-    enum glint_type key = shape.key == GLINT_NONE ? shape.value : shape.key;
-    if (!is_single(shape)) key = GLINT_BYTES;
-    return (struct glint_shape){key, mark == 0 ? GLINT_NONE : GLINT_I64};
+    enum glint_type key = schema.key == GLINT_NONE ? schema.value : schema.key;
+    if (!is_single(schema)) key = GLINT_BYTES;
+    return (struct glint_schema){key, mark == 0 ? GLINT_NONE : GLINT_I64};
 }
 
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark)
 {
-    if (rdd == NULL) return rdd_none(name);
+    if (rdd == NULL) return rdd_fail_null(name);
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2);
     pack_text(&p, name);
     pack_i64(&p, mark);
     struct rdd_spec spec = {
-        .op = &op_record_pack, .parents = {rdd}, .shape = packed_shape(rdd->shape, mark)};
+        .op = &op_record_pack, .parents = {rdd}, .schema = packed_schema(rdd->schema, mark)};
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 
-struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_shape shape,
+struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schema schema,
                                     struct glint_rdd *shuffle)
 {
     if (packed == NULL) return NULL;
-    assert(shuffle->op->kind == OP_WIDE && packed->shape.value == GLINT_NONE);
-    struct rdd_spec spec = {.op = &op_record_unpack, .parents = {packed}, .shape = shape};
+    assert(shuffle->op->kind == OP_WIDE && packed->schema.value == GLINT_NONE);
+    struct rdd_spec spec = {.op = &op_record_unpack, .parents = {packed}, .schema = schema};
     struct glint_rdd *out = rdd_create(packed->g, &spec);
     if (out != NULL) out->shuffle = shuffle;
     return out;
 }
 
-struct glint_rdd *record_key_marks(const struct op *wide, struct glint_rdd *a, int64_t a_mark,
+struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
                                    struct glint_rdd *b, int64_t b_mark, const char *function)
 {
-    if (a == NULL || b == NULL) return rdd_none(wide->name);
-    if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
-        return rdd_fail(a, GLINT_E_PLAN_TYPE, "%s of (%s, %s) and (%s, %s)", wide->name,
-                        codec_type_name(a->shape.key), codec_type_name(a->shape.value),
-                        codec_type_name(b->shape.key), codec_type_name(b->shape.value));
+    if (a == NULL || b == NULL) return rdd_fail_null(shuffle_op->name);
+    if (a->schema.key != b->schema.key || a->schema.value != b->schema.value)
+        return rdd_fail(a, GLINT_E_PLAN_TYPE, "%s of (%s, %s) and (%s, %s)", shuffle_op->name,
+                        codec_type_name(a->schema.key), codec_type_name(a->schema.value),
+                        codec_type_name(b->schema.key), codec_type_name(b->schema.value));
     assert(a_mark != 0 && b_mark != 0);
-    struct glint_rdd *both =
-        glint_union(record_key_pack(a, wide->name, a_mark), record_key_pack(b, wide->name, b_mark));
+    struct glint_rdd *both = glint_union(record_key_pack(a, shuffle_op->name, a_mark),
+                                         record_key_pack(b, shuffle_op->name, b_mark));
     if (both == NULL) return NULL;
-    struct rdd_spec spec = {.op = wide,
+    struct rdd_spec spec = {.op = shuffle_op,
                             .parents = {both},
                             .function = function,
-                            .shape = both->shape,
-                            .wide = {.combine = COMBINE_REDUCE}};
+                            .schema = both->schema,
+                            .dependency = {.combine = COMBINE_REDUCE}};
     return rdd_create(both->g, &spec);
 }

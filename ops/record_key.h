@@ -15,12 +15,12 @@
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark);
 /* Records of `shape` again, from their keys and no values; the partitions are those that `shuffle`
  * makes. */
-struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_shape shape,
+struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schema schema,
                                     struct glint_rdd *shuffle);
 /* Two RDDs of one shape, the records of `a` marked by one number, those of `b` by another; a REDUCE
  * function by name merges the marks of equal records, before and behind the shuffle `wide`. NULL:
  * an error is set, also if the shapes differ. */
-struct glint_rdd *record_key_marks(const struct op *wide, struct glint_rdd *a, int64_t a_mark,
+struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
                                    struct glint_rdd *b, int64_t b_mark, const char *function);
 
 #endif

@@ -7,13 +7,13 @@
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/plan/driver_task.h"
-#include "engine/shuffle/fold.h"
+#include "engine/shuffle/aggregator.h"
 #include "ops/ops.h"
 
 #include <assert.h>
 
 struct reduce_state {
-    struct call call;
+    struct function_call call;
     struct shuffle_spec spec;
     struct combiner combiner;
 };
@@ -25,35 +25,36 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
     int r = 0;
     bool sound = unpacker_init(&u, params);
     if (sound && u.count > 0) {
-        s->spec.wide.zero = unpack_bytes(&u); /* points into the parameters, which stay */
-        sound = unpack_done(&u);
+        s->spec.dependency.zero = unpack_bytes(&u); /* points into the parameters, which stay */
+        sound = unpack_is_complete(&u);
     }
     if (!sound)
         r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "a zero value does not parse");
     if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
-    if (r == 0 && u.count > 0) r = combiner_add(&s->combiner, s->spec.wide.zero, false);
+    if (r == 0 && u.count > 0) r = combiner_add_value(&s->combiner, s->spec.dependency.zero, false);
     unpacker_fini(&u);
     return r;
 }
 
 static enum glint_type accumulator_type(const struct glint_function *fn, enum glint_type value)
 {
-    bool same = fn->form == GLINT_REDUCE || fn->out.value <= GLINT_SAME;
+    bool same = fn->kind == GLINT_REDUCE || fn->out.value <= GLINT_SAME;
     return same ? value : fn->out.value;
 }
 
 static int reduce_open(void *state, const struct op_open *o)
 {
     struct reduce_state *s = state;
-    int r = call_open(&s->call, o->task, o->function, o->args);
+    int r = function_call_open(&s->call, o->task, o->function, o->args);
     if (r < 0) return r;
-    bool aggregate = o->function->form == GLINT_AGGREGATE;
-    s->spec = (struct shuffle_spec){.partitions = 1,
-                                    .wide.combine = aggregate ? COMBINE_AGGREGATE : COMBINE_REDUCE,
-                                    .fn = o->function,
-                                    .key = GLINT_NONE,
-                                    .value = o->in.value,
-                                    .acc = accumulator_type(o->function, o->in.value)};
+    bool aggregate = o->function->kind == GLINT_AGGREGATE;
+    s->spec =
+        (struct shuffle_spec){.partitions = 1,
+                              .dependency.combine = aggregate ? COMBINE_AGGREGATE : COMBINE_REDUCE,
+                              .fn = o->function,
+                              .key = GLINT_NONE,
+                              .value = o->in.value,
+                              .acc = accumulator_type(o->function, o->in.value)};
     return start_from_zero(s, o->params);
 }
 
@@ -62,12 +63,12 @@ static void push_column(struct combiner *c, const int64_t *values, uint32_t rows
 {
     static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is one accumulator */
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
-    if (!c->begun) {
+    if (!c->started) {
         c->acc.value.i64 = *values++;
-        c->begun = true;
+        c->started = true;
         rows--;
     }
-    if (rows > 0) c->fold.spec->fn->merge_i64(&c->acc.value.i64, slots, values, rows);
+    if (rows > 0) c->aggregator.spec->fn->merge_i64(&c->acc.value.i64, slots, values, rows);
 }
 
 static enum flow reduce_push(void *state, const struct glint_batch *batch,
@@ -76,15 +77,15 @@ static enum flow reduce_push(void *state, const struct glint_batch *batch,
     (void)out;
     struct reduce_state *s = state;
     struct combiner *c = &s->combiner;
-    if (fold_has_columns(&s->spec)) {
+    if (aggregator_merges_columns(&s->spec)) {
         push_column(c, batch->value.i64, batch->rows);
         return FLOW_MORE;
     }
     for (uint32_t row = 0; row < batch->rows; row++) {
         union glint_value value = glint_column_value(&batch->value, row);
-        int r = c->begun ? fold_merge(&c->fold, &c->acc, &value, true)
-                         : fold_start(&c->fold, &c->acc, &value, true);
-        c->begun = true;
+        int r = c->started ? aggregator_merge_value(&c->aggregator, &c->acc, &value, true)
+                           : aggregator_init_value(&c->aggregator, &c->acc, &value, true);
+        c->started = true;
         if (r < 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
@@ -96,11 +97,12 @@ static int reduce_result(void *state, struct buffer *out)
     struct reduce_state *s = state;
     struct glint_slice value;
     assert(s->call.opened);
-    if (!s->combiner.begun) return 0;
-    int r = combiner_take(&s->combiner, false, &value);
+    if (!s->combiner.started) return 0;
+    int r = combiner_finish_value(&s->combiner, false, &value);
     if (r < 0) return r;
-    struct glint_shape shape = {GLINT_NONE, s->spec.acc};
-    if (!rows_append_bytes(out, shape, value, value)) return error_no_memory(&s->call.task->error);
+    struct glint_schema schema = {GLINT_NONE, s->spec.acc};
+    if (!result_rows_append_bytes(out, schema, value, value))
+        return error_no_memory(&s->call.task->error);
     return 0;
 }
 
@@ -108,12 +110,12 @@ static void reduce_close(void *state)
 {
     struct reduce_state *s = state;
     combiner_fini(&s->combiner);
-    call_close(&s->call);
+    function_call_close(&s->call);
 }
 
-#define REDUCE_OP(op_name, op_forms)                                                               \
+#define REDUCE_OP(op_name, op_kinds)                                                               \
     {                                                                                              \
-        .name = op_name, .kind = OP_ACTION, .forms = op_forms,                                     \
+        .name = op_name, .kind = OP_ACTION, .function_kinds = op_kinds,                            \
         .state_size = sizeof(struct reduce_state), .open = reduce_open, .push = reduce_push,       \
         .close = reduce_close, .result = reduce_result                                             \
     }
@@ -131,28 +133,29 @@ struct reducing {
     struct reduce_state state;
 };
 
-static int reduce_take(void *arg, uint32_t partition, struct glint_slice result)
+static int reduce_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct reducing *d = arg;
     struct glint_record part;
-    struct glint_shape shape = {GLINT_NONE, d->state.spec.acc};
+    struct glint_schema schema = {GLINT_NONE, d->state.spec.acc};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     uint64_t at = 0;
     if (result.size == 0) return 0;
-    if (!rows_next(result, &at, shape, &part) || at != result.size)
-        return result_damaged(d->rdd->g, d->op);
-    int r =
-        combiner_add(&d->state.combiner, codec_encode(shape.value, &part.value, scratch), false);
+    if (!result_rows_next(result, &at, schema, &part) || at != result.size)
+        return result_set_malformed(d->rdd->g, d->op);
+    int r = combiner_add_value(&d->state.combiner, codec_encode(schema.value, &part.value, scratch),
+                               false);
     return r;
 }
 
 static int reduce_finish(struct reducing *d, struct glint_rows *out)
 {
     struct buffer row = {NULL, 0, 0};
-    out->shape = (struct glint_shape){GLINT_NONE, d->state.spec.acc};
+    out->schema = (struct glint_schema){GLINT_NONE, d->state.spec.acc};
     int r = reduce_result(&d->state, &row);
-    if (r == 0) r = rows_take(d->rdd->g, out, (struct glint_slice){row.data, row.size});
+    if (r == 0)
+        r = result_rows_add_partition(d->rdd->g, out, (struct glint_slice){row.data, row.size});
     buffer_fini(&row);
     return r;
 }
@@ -164,12 +167,12 @@ static int reduce_run(const struct action *action, struct glint_rows *out)
     struct op_open o = {.function = action->fn,
                         .args = action->args,
                         .params = action->params,
-                        .in = action->rdd->shape};
+                        .in = action->rdd->schema};
     struct action a = *action;
     driver_task_init(&d.task, g);
     o.task = &d.task.task;
     assert(a.on_result == NULL && a.fn != NULL);
-    a.on_result = reduce_take;
+    a.on_result = reduce_on_result;
     a.arg = &d;
     int r = reduce_open(&d.state, &o);
     if (r == 0) r = action_run(&a);
@@ -185,11 +188,11 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
                          const char *function, struct glint_args *args, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing(op->name);
+    if (rdd == NULL) return rdd_null_error(op->name);
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = op, .rdd = rdd};
-    a.fn = action_function(rdd, op, function);
+    a.fn = action_find_function(rdd, op, function);
     if (a.fn == NULL) return g->error.code;
     a.args = args_encode(g, args);
     struct packer p;
@@ -197,7 +200,7 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
     packer_init(&p);
     pack_array(&p, zero != NULL);
     if (zero != NULL)
-        pack_bytes(&p, codec_encode(accumulator_type(a.fn, rdd->shape.value), zero, scratch));
+        pack_bytes(&p, codec_encode(accumulator_type(a.fn, rdd->schema.value), zero, scratch));
     a.params = (struct glint_slice){p.out.data, p.out.size};
     if (p.failed) error_no_memory(&g->error);
     int r = context_failed(g) ? g->error.code : reduce_run(&a, out);
@@ -209,7 +212,7 @@ int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args 
                  struct glint_rows *out)
 {
     int r = reduce_values(rdd, &op_reduce, NULL, function, args, out);
-    return r == 0 && out->count == 0 ? rows_none(rdd->g, out, "reduce") : r;
+    return r == 0 && out->count == 0 ? result_rows_fail_empty(rdd->g, out, "reduce") : r;
 }
 
 int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,

@@ -6,19 +6,19 @@ extern const struct op op_reduce_by_key;
 struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *function,
                                       struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_none("reduceByKey");
+    if (rdd == NULL) return rdd_fail_null("reduceByKey");
     struct rdd_spec spec = {.op = &op_reduce_by_key,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .key_partitioned = true,
-                            .wide = {.combine = COMBINE_REDUCE}};
+                            .dependency = {.combine = COMBINE_REDUCE}};
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "reduceByKey needs keys");
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
-    if (out != NULL) out->grouped = out->fn->piece_bytes > 0;
+    if (out != NULL) out->grouped = out->fn->chunk_bytes_max > 0;
     return out;
 }
 
 const struct op op_reduce_by_key = {
-    .name = "reduceByKey", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};
+    .name = "reduceByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};

@@ -6,11 +6,11 @@ extern const struct op op_repartition;
 
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return rdd_none("repartition");
+    if (rdd == NULL) return rdd_fail_null("repartition");
     struct rdd_spec spec = {.op = &op_repartition,
                             .parents = {rdd},
-                            .shape = rdd->shape,
-                            .wide = {.partitioner = PARTITION_SPREAD}};
+                            .schema = rdd->schema,
+                            .dependency = {.partitioner = PARTITION_SPREAD}};
     return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
 }
 

@@ -8,13 +8,13 @@ struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd 
                                                                uint32_t partitions, bool ascending)
 {
     const struct op *op = &op_repartition_and_sort_within_partitions;
-    if (rdd == NULL) return rdd_none("repartitionAndSortWithinPartitions");
+    if (rdd == NULL) return rdd_fail_null("repartitionAndSortWithinPartitions");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .key_partitioned = true,
-                            .wide = {.descending = !ascending}};
+                            .dependency = {.descending = !ascending}};
     return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
 }
 

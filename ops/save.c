@@ -13,7 +13,7 @@
 
 static bool save_path(const struct save *s, char *out, size_t capacity)
 {
-    return text_format(out, capacity, "%s/%s", s->folder, s->name);
+    return text_format(out, capacity, "%s/%s", s->dir, s->name);
 }
 
 static int save_write(void *arg, const void *data, uint64_t size)
@@ -31,7 +31,7 @@ static int save_write(void *arg, const void *data, uint64_t size)
 static bool save_flush(struct save *s)
 {
     int r = s->buffer.size == 0 ? 0
-            : s->gzip != NULL   ? gzip_writer_add(s->gzip, s->buffer.data, s->buffer.size)
+            : s->gzip != NULL   ? gzip_writer_write(s->gzip, s->buffer.data, s->buffer.size)
                                 : save_write(s, s->buffer.data, s->buffer.size);
     s->buffer.size = 0;
     return r == 0;
@@ -41,23 +41,24 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output, const ch
 {
     char path[PATH_MAX];
     s->task = o->task;
-    s->shape = o->in;
+    s->schema = o->in;
     s->file = -1;
     if (output >= o->output_count)
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage lacks an output");
-    s->folder = o->outputs[output];
+    s->dir = o->outputs[output];
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
                             suffix, o->task->attempt) &&
                 save_path(s, path, sizeof path);
-    assert(s->folder != NULL && s->folder[0] != '\0');
+    assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)
         return error_set(&s->task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
-                         "%s is too long", s->folder);
+                         "%s is too long", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
         return error_no_memory(&s->task->error);
-    int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_PUBLIC);
-    if (file < 0) return error_set_unseen(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
+    int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_CREATE_PUBLIC);
+    if (file < 0)
+        return error_set_shared_path(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
     s->file = file;
     return 0;
 }
@@ -71,7 +72,7 @@ bool save_reserve(struct save *s, uint64_t size)
     return false;
 }
 
-bool save_bytes(struct save *s, struct glint_slice bytes)
+bool save_write_bytes(struct save *s, struct glint_slice bytes)
 {
     if (bytes.size <= SAVE_BUFFER_BYTES / 4) {
         if (!save_reserve(s, bytes.size)) return false;
@@ -80,7 +81,7 @@ bool save_bytes(struct save *s, struct glint_slice bytes)
         return true;
     }
     if (!save_flush(s)) return false;
-    int r = s->gzip != NULL ? gzip_writer_add(s->gzip, bytes.data, bytes.size)
+    int r = s->gzip != NULL ? gzip_writer_write(s->gzip, bytes.data, bytes.size)
                             : save_write(s, bytes.data, bytes.size);
     return r == 0;
 }

@@ -11,17 +11,17 @@ static bool is_bytes(enum glint_type type)
 }
 
 /* A cell of any size. */
-static bool push_cell(struct save *s, enum glint_type type, const union glint_value *v)
+static bool write_msgpack_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
     if (!save_reserve(s, MSGPACK_HEAD_BYTES_MAX)) return false;
     uint8_t *end = msgpack_put_head(s->buffer.data + s->buffer.size, type, v);
     s->buffer.size = (uint64_t)(end - s->buffer.data);
-    return !is_bytes(type) || save_bytes(s, v->bytes);
+    return !is_bytes(type) || save_write_bytes(s, v->bytes);
 }
 
 /* A cell for which there is room; its bytes are copied by 32 where they are few, since both sides
  * have slack. */
-static uint8_t *put_cell(uint8_t *out, enum glint_type type, const union glint_value *v)
+static uint8_t *put_small_cell(uint8_t *out, enum glint_type type, const union glint_value *v)
 {
     out = msgpack_put_head(out, type, v);
     if (!is_bytes(type)) return out;
@@ -32,9 +32,9 @@ static uint8_t *put_cell(uint8_t *out, enum glint_type type, const union glint_v
     return out + v->bytes.size;
 }
 
-static bool push_record(struct save *s, const struct glint_record *r)
+static bool write_msgpack_record(struct save *s, const struct glint_record *r)
 {
-    const enum glint_type key = s->shape.key, value = s->shape.value;
+    const enum glint_type key = s->schema.key, value = s->schema.value;
     const uint64_t key_size = is_bytes(key) ? r->key.bytes.size : 0;
     const uint64_t value_size = is_bytes(value) ? r->value.bytes.size : 0;
     if (is_bytes(key) && !msgpack_cell_check(s->task, key, r->key.bytes)) return false;
@@ -45,45 +45,46 @@ static bool push_record(struct save *s, const struct glint_record *r)
     uint8_t *out = s->buffer.data + s->buffer.size;
     if (key != GLINT_NONE) *out++ = MSGPACK_PAIR;
     if (small) {
-        if (key != GLINT_NONE) out = put_cell(out, key, &r->key);
-        out = put_cell(out, value, &r->value);
+        if (key != GLINT_NONE) out = put_small_cell(out, key, &r->key);
+        out = put_small_cell(out, value, &r->value);
     }
     s->buffer.size = (uint64_t)(out - s->buffer.data);
     if (small) return true;
-    return (key == GLINT_NONE || push_cell(s, key, &r->key)) && push_cell(s, value, &r->value);
+    return (key == GLINT_NONE || write_msgpack_cell(s, key, &r->key)) &&
+           write_msgpack_cell(s, value, &r->value);
 }
 
-static int msgpack_open(void *state, const struct op_open *o)
+static int save_msgpack_open(void *state, const struct op_open *o)
 {
     return save_open(state, o, 0, "");
 }
 
-static enum flow msgpack_push(void *state, const struct glint_batch *batch,
-                              struct glint_emitter *out)
+static enum flow save_msgpack_push(void *state, const struct glint_batch *batch,
+                                   struct glint_emitter *out)
 {
     (void)out;
     struct save *s = state;
-    assert(batch->key.type == s->shape.key && batch->value.type == s->shape.value);
+    assert(batch->key.type == s->schema.key && batch->value.type == s->schema.value);
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
-        if (!push_record(s, &r)) return FLOW_FAIL;
+        if (!write_msgpack_record(s, &r)) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
 
-static enum flow msgpack_finish(void *state, struct glint_emitter *out)
+static enum flow save_msgpack_finish(void *state, struct glint_emitter *out)
 {
     (void)out;
     return save_finish(state);
 }
 
-static int msgpack_result(void *state, struct buffer *out)
+static int save_msgpack_result(void *state, struct buffer *out)
 {
     return save_result(state, out);
 }
 
-static void msgpack_close(void *state)
+static void save_msgpack_close(void *state)
 {
     save_close(state);
 }
@@ -92,7 +93,7 @@ extern const struct op op_save_as_msgpack_file;
 
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
-    if (rdd == NULL) return rdd_missing("saveAsMsgpackFile");
+    if (rdd == NULL) return rdd_null_error("saveAsMsgpackFile");
     struct action a = {
         .op = &op_save_as_msgpack_file, .rdd = rdd, .outputs = &path, .output_count = 1};
     return action_run(&a);
@@ -101,8 +102,8 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 const struct op op_save_as_msgpack_file = {.name = "saveAsMsgpackFile",
                                            .kind = OP_ACTION,
                                            .state_size = sizeof(struct save),
-                                           .open = msgpack_open,
-                                           .push = msgpack_push,
-                                           .finish = msgpack_finish,
-                                           .close = msgpack_close,
-                                           .result = msgpack_result};
+                                           .open = save_msgpack_open,
+                                           .push = save_msgpack_push,
+                                           .finish = save_msgpack_finish,
+                                           .close = save_msgpack_close,
+                                           .result = save_msgpack_result};

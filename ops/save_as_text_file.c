@@ -22,7 +22,7 @@ static bool is_text(enum glint_type t)
 
 /* Lines as they are: copied 32 bytes at a time where they are short, since both sides have slack.
  */
-static bool push_lines(struct save *s, const struct glint_batch *batch)
+static bool write_lines(struct save *s, const struct glint_batch *batch)
 {
     const struct glint_column *c = &batch->value;
     uint64_t size = batch->rows;
@@ -45,9 +45,9 @@ static bool push_lines(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
-static bool push_cell(struct save *s, enum glint_type type, const union glint_value *v)
+static bool write_text_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
-    if (is_text(type)) return save_bytes(s, v->bytes);
+    if (is_text(type)) return save_write_bytes(s, v->bytes);
     if (type == GLINT_I64 || type == GLINT_F64) {
         return save_reserve(s, 64) && codec_print(type, v, &s->buffer);
     }
@@ -56,28 +56,29 @@ static bool push_cell(struct save *s, enum glint_type type, const union glint_va
     return false;
 }
 
-static bool push_byte(struct save *s, char byte)
+static bool write_byte(struct save *s, char byte)
 {
     if (!save_reserve(s, 1)) return false;
     s->buffer.data[s->buffer.size++] = (uint8_t)byte;
     return true;
 }
 
-static bool push_record(struct save *s, const struct glint_record *r)
+static bool write_text_record(struct save *s, const struct glint_record *r)
 {
-    if (s->shape.key != GLINT_NONE && (!push_cell(s, s->shape.key, &r->key) || !push_byte(s, '\t')))
+    if (s->schema.key != GLINT_NONE &&
+        (!write_text_cell(s, s->schema.key, &r->key) || !write_byte(s, '\t')))
         return false;
-    return push_cell(s, s->shape.value, &r->value) && push_byte(s, '\n');
+    return write_text_cell(s, s->schema.value, &r->value) && write_byte(s, '\n');
 }
 
-bool save_text(struct save *s, const struct glint_batch *batch)
+bool save_write_lines(struct save *s, const struct glint_batch *batch)
 {
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    if (s->shape.key == GLINT_NONE && is_text(s->shape.value) && batch->value.start != NULL)
-        return push_lines(s, batch);
+    if (s->schema.key == GLINT_NONE && is_text(s->schema.value) && batch->value.start != NULL)
+        return write_lines(s, batch);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
-        if (!push_record(s, &r)) return false;
+        if (!write_text_record(s, &r)) return false;
     }
     return true;
 }
@@ -85,7 +86,7 @@ bool save_text(struct save *s, const struct glint_batch *batch)
 static enum flow text_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     (void)out;
-    return save_text(state, batch) ? FLOW_MORE : FLOW_FAIL;
+    return save_write_lines(state, batch) ? FLOW_MORE : FLOW_FAIL;
 }
 
 static enum flow text_finish(void *state, struct glint_emitter *out)
@@ -115,7 +116,7 @@ const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip
 
 static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
-    if (rdd == NULL) return rdd_missing(op->name);
+    if (rdd == NULL) return rdd_null_error(op->name);
     struct action a = {.op = op, .rdd = rdd, .outputs = &path, .output_count = 1};
     return action_run(&a);
 }

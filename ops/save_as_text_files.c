@@ -2,8 +2,8 @@
  * its output and its value the line. The rows of a batch are first sorted by output, by number
  * alone, so each output is written in batches, as by saveAsTextFile. The task writes one attempt
  * file per output, all of one name, which is its result: the driver keeps all of them or none. */
-#include "ops/compact.h"
 #include "ops/ops.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
@@ -11,7 +11,7 @@ struct text_files {
     struct glint_task *task;
     uint32_t count, opened;
     struct save *outputs;
-    struct compact_column lines;
+    struct selection_column lines;
     uint32_t first[ACTION_OUTPUTS_MAX + 1]; /* in `rows`: where the rows of each output begin */
     uint16_t rows[BATCH_ROWS_MAX];
 };
@@ -29,7 +29,7 @@ static int files_open(void *state, const struct op_open *o)
         struct save *output = &s->outputs[s->opened];
         *output = (struct save){.task = o->task};
         r = save_open(output, o, s->opened++, "");
-        output->shape.key = GLINT_NONE;
+        output->schema.key = GLINT_NONE;
     }
     return r;
 }
@@ -73,8 +73,9 @@ static enum flow files_push(void *state, const struct glint_batch *batch, struct
     for (uint32_t i = 0; i < s->count; i++) {
         lines.rows = s->first[i + 1] - s->first[i];
         if (lines.rows == 0) continue;
-        lines.value = compact_take(&s->lines, &batch->value, s->rows + s->first[i], lines.rows);
-        if (!save_text(&s->outputs[i], &lines)) return FLOW_FAIL;
+        lines.value =
+            selection_copy_column(&s->lines, &batch->value, s->rows + s->first[i], lines.rows);
+        if (!save_write_lines(&s->outputs[i], &lines)) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -110,10 +111,10 @@ extern const struct op op_save_as_text_files;
 
 int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count)
 {
-    if (rdd == NULL) return rdd_missing("saveAsTextFiles");
+    if (rdd == NULL) return rdd_null_error("saveAsTextFiles");
     struct glint_error *error = &rdd->g->error;
     const char *hint = "this is a fault of the job's plan, not of its input";
-    if (rdd->shape.key != GLINT_I64)
+    if (rdd->schema.key != GLINT_I64)
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "saveAsTextFiles: the key is the number of the output, an i64");
     if (count == 0 || count > ACTION_OUTPUTS_MAX)

@@ -25,7 +25,7 @@ static int side_open(void *state, const struct op_open *o)
     unpacker_init(&u, o->params);
     s->side = (uint8_t)unpack_u64(&u, SIDE_RIGHT);
     bool keys_only = unpack_u64(&u, 1) != 0;
-    bool sound = unpack_done(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
+    bool sound = unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
     unpacker_fini(&u);
     s->type = keys_only ? GLINT_NONE : o->in.value;
     if (sound) return 0;
@@ -72,7 +72,7 @@ static bool is_bytes(enum glint_type type)
 }
 
 /* Writes one value; there is room. */
-static void put_value(struct side_state *s, const union glint_value *v)
+static void put_side_value(struct side_state *s, const union glint_value *v)
 {
     uint8_t *out = s->bytes.data + s->bytes.size;
     s->start[s->rows] = (uint32_t)s->bytes.size;
@@ -105,7 +105,7 @@ static enum flow side_push(void *state, const struct glint_batch *batch, struct 
             error_no_memory(&s->task->error);
             return FLOW_FAIL;
         }
-        put_value(s, &v);
+        put_side_value(s, &v);
     }
     return side_flush(s, batch, batch->rows, out);
 }
@@ -124,32 +124,32 @@ const struct op op_side = {.name = "side",
 
 /* ---- Behind the shuffle */
 
-int sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
-               struct glint_slice *out_value)
+int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum side *out_side,
+                       struct glint_slice *out_value)
 {
     if (pair.size <= SIDE_HEAD_BYTES || pair.data[0] != MSGPACK_PAIR || pair.data[1] > SIDE_RIGHT)
-        return error_set(&task->error, GLINT_E_RUN_CORRUPT, NULL,
+        return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                          "a record of two sides does not parse");
     *out_side = (enum side)pair.data[1];
     *out_value = (struct glint_slice){pair.data + SIDE_HEAD_BYTES, pair.size - SIDE_HEAD_BYTES};
     return 0;
 }
 
-bool side_group_has(const struct side_group *g, struct glint_slice key)
+bool side_group_contains(const struct side_group *g, struct glint_slice key)
 {
-    return g->begun && key.size == g->key.size && bytes_equal(key.data, g->key.data, key.size);
+    return g->started && key.size == g->key.size && bytes_equal(key.data, g->key.data, key.size);
 }
 
 bool side_group_begin(struct side_group *g, struct glint_slice key)
 {
     g->key.size = 0;
-    g->begun = true;
+    g->started = true;
     return buffer_append(&g->key, key.data, key.size);
 }
 
 /* ---- The plan */
 
-static struct glint_rdd *side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
+static struct glint_rdd *make_side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
 {
     if (rdd == NULL) return NULL;
     struct packer p;
@@ -158,29 +158,29 @@ static struct glint_rdd *side_rdd(struct glint_rdd *rdd, enum side side, bool ke
     pack_u64(&p, side);
     pack_u64(&p, keys_only);
     struct rdd_spec spec = {
-        .op = &op_side, .parents = {rdd}, .shape = {rdd->shape.key, GLINT_MSGPACK}};
+        .op = &op_side, .parents = {rdd}, .schema = {rdd->schema.key, GLINT_MSGPACK}};
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 
 struct glint_rdd *sides_rdd(const struct sides_spec *spec)
 {
     struct glint_rdd *left = spec->left, *right = spec->right;
-    const char *name = spec->wide->name;
-    if (left == NULL || right == NULL) return rdd_none(name);
+    const char *name = spec->shuffle_op->name;
+    if (left == NULL || right == NULL) return rdd_fail_null(name);
     if (!rdd_is_pair(left)) return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s needs keys", name);
     if (!rdd_is_pair(right)) return rdd_fail(right, GLINT_E_PLAN_TYPE, "%s needs keys", name);
-    if (left->shape.key != right->shape.key)
+    if (left->schema.key != right->schema.key)
         return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s", name,
-                        codec_type_name(left->shape.key), codec_type_name(right->shape.key));
-    left = side_rdd(left, SIDE_LEFT, false);
-    right = side_rdd(right, SIDE_RIGHT, spec->keys_only);
+                        codec_type_name(left->schema.key), codec_type_name(right->schema.key));
+    left = make_side_rdd(left, SIDE_LEFT, false);
+    right = make_side_rdd(right, SIDE_RIGHT, spec->keys_only);
     bool left_first = spec->first == SIDE_LEFT;
     struct glint_rdd *both = glint_union(left_first ? left : right, left_first ? right : left);
     if (both == NULL) return NULL;
-    struct rdd_spec wide = {.op = spec->wide,
-                            .parents = {both},
-                            .shape = both->shape,
-                            .grouped = spec->grouped,
-                            .key_partitioned = true};
-    return rdd_create(both->g, &wide);
+    struct rdd_spec shuffle = {.op = spec->shuffle_op,
+                               .parents = {both},
+                               .schema = both->schema,
+                               .grouped = spec->grouped,
+                               .key_partitioned = true};
+    return rdd_create(both->g, &shuffle);
 }

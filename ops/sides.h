@@ -15,7 +15,7 @@
 enum side { SIDE_LEFT, SIDE_RIGHT };
 
 struct sides_spec {
-    const struct op *wide; /* the shuffle; gives its name to errors */
+    const struct op *shuffle_op; /* the shuffle; gives its name to errors */
     struct glint_rdd *left, *right;
     enum side first; /* whose values come first in each group */
     bool keys_only;  /* the right side's values are not needed: they become nil */
@@ -27,17 +27,17 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec);
 
 /* Takes [side, value] apart; *out_value is msgpack that lies in it. 0, or a negative code with the
  * task's error set, since a shuffle gave something else. */
-int sides_take(struct glint_task *task, struct glint_slice pair, enum side *out_side,
-               struct glint_slice *out_value);
+int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum side *out_side,
+                       struct glint_slice *out_value);
 
 /* The key of the group that streams by. Zeros before the first. */
 struct side_group {
     enum glint_type type;
-    bool begun;
+    bool started;
     struct buffer key; /* in byte form */
 };
 /* Whether row `row` belongs to the group at hand. */
-bool side_group_has(const struct side_group *g, struct glint_slice key);
+bool side_group_contains(const struct side_group *g, struct glint_slice key);
 /* The group of this key begins. False without memory. */
 bool side_group_begin(struct side_group *g, struct glint_slice key);
 

@@ -22,13 +22,13 @@ static uint32_t keys_of_each(uint32_t partitions, uint32_t maps)
 static int sort_prepare(struct glint_rdd *rdd)
 {
     struct glint_rdd *in = rdd->parents[0];
-    assert(rdd->counted && in->counted && rdd->wide.partitioner == PARTITION_RANGE);
+    assert(rdd->counted && in->counted && rdd->dependency.partitioner == PARTITION_RANGE);
     if (rdd->partitions <= 1 || in->partitions == 0) return 0;
     struct key_sample s = {.weights = NULL};
-    int r = key_sample_take(in, keys_of_each(rdd->partitions, in->partitions), &s);
+    int r = key_sample_collect(in, keys_of_each(rdd->partitions, in->partitions), &s);
     if (r == 0)
-        r = key_sample_bounds(rdd->g, &s, rdd->partitions, &rdd->wide.bounds,
-                              &rdd->wide.bound_count);
+        r = key_sample_choose_bounds(rdd->g, &s, rdd->partitions, &rdd->dependency.bounds,
+                                     &rdd->dependency.bound_count);
     key_sample_fini(&s);
     return r;
 }
@@ -37,12 +37,13 @@ extern const struct op op_sort_by_key;
 
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 {
-    if (rdd == NULL) return rdd_none("sortByKey");
+    if (rdd == NULL) return rdd_fail_null("sortByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sortByKey needs keys");
-    struct rdd_spec spec = {.op = &op_sort_by_key,
-                            .parents = {rdd},
-                            .shape = rdd->shape,
-                            .wide = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
+    struct rdd_spec spec = {
+        .op = &op_sort_by_key,
+        .parents = {rdd},
+        .schema = rdd->schema,
+        .dependency = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = sort_prepare;
     return out;
@@ -51,7 +52,7 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
                                 struct glint_args *args, bool ascending)
 {
-    if (rdd == NULL) return rdd_none("sortBy");
+    if (rdd == NULL) return rdd_fail_null("sortBy");
     struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(rdd, function, args), ascending);
     struct glint_rdd *out = glint_values(sorted);
     if (out != NULL) out->shuffle = sorted;

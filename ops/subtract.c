@@ -1,7 +1,7 @@
 /* subtract: the records that the other side has not, as often as they were. Equal records become a
  * count, before the shuffle already, and one of the other side makes it less than 0 for good. */
-#include "ops/compact.h"
 #include "ops/record_key.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
@@ -9,14 +9,14 @@ struct left_state {
     uint32_t rows; /* gathered, not yet pushed */
     uint64_t weight;
     uint16_t row[BATCH_ROWS_MAX];
-    struct compact_column key;
+    struct selection_column key;
 };
 
 static enum flow left_flush(struct left_state *s, const struct glint_batch *batch,
                             struct glint_emitter *out)
 {
     struct glint_batch left = {.rows = s->rows,
-                               .key = compact_take(&s->key, &batch->key, s->row, s->rows),
+                               .key = selection_copy_column(&s->key, &batch->key, s->row, s->rows),
                                .value = {.type = GLINT_NONE}};
     glint_emit_batch(out, &left);
     s->rows = 0;
@@ -49,7 +49,8 @@ const struct op op_subtract_left = {.name = "subtract.left",
 
 /* ---- The plan */
 
-const struct op op_subtract = {.name = "subtract", .kind = OP_WIDE, .forms = 1u << GLINT_REDUCE};
+const struct op op_subtract = {
+    .name = "subtract", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
 
 struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
 {
@@ -57,6 +58,6 @@ struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
         record_key_marks(&op_subtract, rdd, 1, other, -1, "glint.count_unless_negative");
     if (counts == NULL) return NULL;
     struct rdd_spec spec = {
-        .op = &op_subtract_left, .parents = {counts}, .shape = {counts->shape.key, GLINT_NONE}};
-    return record_key_unpack(rdd_create(counts->g, &spec), rdd->shape, counts);
+        .op = &op_subtract_left, .parents = {counts}, .schema = {counts->schema.key, GLINT_NONE}};
+    return record_key_unpack(rdd_create(counts->g, &spec), rdd->schema, counts);
 }

@@ -3,7 +3,7 @@
 #include "ops/sides.h"
 
 #include "engine/data/codec.h"
-#include "ops/compact.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
@@ -14,8 +14,8 @@ struct subtract_state {
     bool dropped, kept;      /* what the group at hand has had: a right value, only left ones */
     struct glint_slice last; /* bytes of the last value that was put */
     uint16_t rows[BATCH_ROWS_MAX];
-    struct compact_column value; /* by row of the batch at hand */
-    struct compact compact;
+    struct selection_column value; /* by row of the batch at hand */
+    struct selection selection;
 };
 
 static int subtract_open(void *state, const struct op_open *o)
@@ -28,17 +28,18 @@ static int subtract_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "subtractByKey has other types");
 }
 
-static int corrupt(struct subtract_state *s, const char *what)
+static int set_subtract_corrupt(struct subtract_state *s, const char *what)
 {
-    return error_set(&s->task->error, GLINT_E_RUN_CORRUPT, NULL, "subtractByKey: %s", what);
+    return error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL, "subtractByKey: %s", what);
 }
 
 /* The cell of row `row`, back in its own type; bytes stay where they are. */
-static int put_value(struct subtract_state *s, const struct glint_column *in, uint32_t row,
-                     struct glint_slice msgpack)
+static int put_subtract_value(struct subtract_state *s, const struct glint_column *in, uint32_t row,
+                              struct glint_slice msgpack)
 {
     union glint_value v = {.i64 = 0};
-    if (!glint_unpack(msgpack, s->type, &v)) return corrupt(s, "a value is of another type");
+    if (!glint_unpack(msgpack, s->type, &v))
+        return set_subtract_corrupt(s, "a value is of another type");
     if (s->type == GLINT_I64) {
         s->value.i64[row] = v.i64;
     } else if (s->type == GLINT_F64) {
@@ -52,23 +53,24 @@ static int put_value(struct subtract_state *s, const struct glint_column *in, ui
 }
 
 /* 1: the row is kept, its value put; 0: not; negative: the task's error is set. */
-static int take_row(struct subtract_state *s, const struct glint_batch *batch, uint32_t row)
+static int keep_row(struct subtract_state *s, const struct glint_batch *batch, uint32_t row)
 {
     struct glint_record r = glint_batch_record(batch, row);
     uint8_t scratch[CODEC_NUMBER_BYTES];
     struct glint_slice key = codec_encode(s->group.type, &r.key, scratch), value;
     enum side side;
-    int e = sides_take(s->task, r.value.bytes, &side, &value);
+    int e = sides_decode_value(s->task, r.value.bytes, &side, &value);
     if (e < 0) return e;
-    if (!side_group_has(&s->group, key)) {
+    if (!side_group_contains(&s->group, key)) {
         s->kept = s->dropped = false;
         if (!side_group_begin(&s->group, key)) return error_no_memory(&s->task->error);
     }
-    if (side == SIDE_RIGHT && s->kept) return corrupt(s, "the sides came in the wrong order");
+    if (side == SIDE_RIGHT && s->kept)
+        return set_subtract_corrupt(s, "the sides came in the wrong order");
     s->dropped = s->dropped || side == SIDE_RIGHT;
     s->kept = !s->dropped;
     if (s->dropped) return 0;
-    e = put_value(s, &batch->value, row, value);
+    e = put_subtract_value(s, &batch->value, row, value);
     return e < 0 ? e : 1;
 }
 
@@ -100,14 +102,14 @@ static enum flow subtract_push(void *state, const struct glint_batch *batch,
     uint32_t count = 0;
     assert(batch->rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < batch->rows; row++) {
-        int keep = take_row(s, batch, row);
+        int keep = keep_row(s, batch, row);
         if (keep < 0) return FLOW_FAIL;
         if (keep > 0) s->rows[count++] = (uint16_t)row;
     }
     if (count == 0) return FLOW_MORE;
     struct glint_batch values = {
         .rows = batch->rows, .key = batch->key, .value = value_column(s, &batch->value)};
-    return compact_emit(&s->compact, &values, s->rows, count, out);
+    return selection_emit(&s->selection, &values, s->rows, count, out);
 }
 
 static void subtract_close(void *state)
@@ -128,7 +130,7 @@ const struct op op_subtract_by_key = {.name = "subtractByKey", .kind = OP_WIDE};
 
 struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other)
 {
-    struct sides_spec sides = {.wide = &op_subtract_by_key,
+    struct sides_spec sides = {.shuffle_op = &op_subtract_by_key,
                                .left = rdd,
                                .right = other,
                                .first = SIDE_RIGHT,
@@ -137,7 +139,7 @@ struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd 
     if (groups == NULL) return NULL;
     struct rdd_spec spec = {.op = &op_subtract_by_key_left,
                             .parents = {groups},
-                            .shape = rdd->shape,
+                            .schema = rdd->schema,
                             .key_partitioned = true};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->shuffle = groups;

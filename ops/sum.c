@@ -66,13 +66,13 @@ struct summing {
     union glint_value sum;
 };
 
-static int sum_take(void *arg, uint32_t partition, struct glint_slice result)
+static int sum_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct summing *s = arg;
     union glint_value v;
-    enum glint_type type = s->rdd->shape.value;
-    if (!codec_decode(type, result, &v)) return result_damaged(s->rdd->g, &op_sum);
+    enum glint_type type = s->rdd->schema.value;
+    if (!codec_decode(type, result, &v)) return result_set_malformed(s->rdd->g, &op_sum);
     sum_add(type, &s->sum, &v);
     return 0;
 }
@@ -80,13 +80,13 @@ static int sum_take(void *arg, uint32_t partition, struct glint_slice result)
 int glint_sum(struct glint_rdd *rdd, union glint_value *out)
 {
     *out = (union glint_value){.i64 = 0};
-    if (rdd == NULL) return rdd_missing("sum");
-    enum glint_type type = rdd->shape.value;
+    if (rdd == NULL) return rdd_null_error("sum");
+    enum glint_type type = rdd->schema.value;
     if (type != GLINT_I64 && type != GLINT_F64)
         rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sum needs numbers, its values are %s",
                  codec_type_name(type));
     struct summing s = {rdd, *out};
-    struct action a = {.op = &op_sum, .rdd = rdd, .on_result = sum_take, .arg = &s};
+    struct action a = {.op = &op_sum, .rdd = rdd, .on_result = sum_on_result, .arg = &s};
     int r = action_run(&a);
     if (r == 0) *out = s.sum;
     return r;

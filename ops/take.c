@@ -11,9 +11,9 @@
 #define SCALE_UP 4u /* Spark's spark.rdd.limit.scaleUpFactor */
 
 struct take_state {
-    struct rows_state rows; /* first */
+    struct result_rows_state rows; /* first */
     struct glint_task *task;
-    struct glint_shape shape;
+    struct glint_schema schema;
     uint64_t left;
 };
 
@@ -22,10 +22,10 @@ static int take_open(void *state, const struct op_open *o)
     struct take_state *s = state;
     struct unpacker u;
     s->task = o->task;
-    s->shape = o->in;
+    s->schema = o->in;
     unpacker_init(&u, o->params);
     s->left = unpack_u64(&u, UINT64_MAX);
-    bool done = unpack_done(&u);
+    bool done = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (done) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "take: parameters do not parse");
@@ -38,7 +38,7 @@ static enum flow take_push(void *state, const struct glint_batch *batch, struct 
     assert(s->left > 0); /* nobody pushes after FLOW_STOP */
     for (uint32_t row = 0; row < batch->rows && s->left > 0; row++, s->left--) {
         struct glint_record r = glint_batch_record(batch, row);
-        if (!rows_gather(s->task, &s->rows.bytes, s->shape, &r)) return FLOW_FAIL;
+        if (!result_rows_append_limited(s->task, &s->rows.bytes, s->schema, &r)) return FLOW_FAIL;
     }
     return s->left > 0 ? FLOW_MORE : FLOW_STOP;
 }
@@ -48,8 +48,8 @@ const struct op op_take = {.name = "take",
                            .state_size = sizeof(struct take_state),
                            .open = take_open,
                            .push = take_push,
-                           .close = rows_state_close,
-                           .result = rows_state_result};
+                           .close = result_rows_state_close,
+                           .result = result_rows_state_result};
 
 struct taking {
     struct glint *g;
@@ -57,31 +57,31 @@ struct taking {
     uint64_t want;
 };
 
-static int take_some(void *arg, uint32_t partition, struct glint_slice result)
+static int take_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct taking *t = arg;
     struct glint_record r;
     uint64_t at = 0, left = t->want - t->rows->count;
-    while (left > 0 && rows_next(result, &at, t->rows->shape, &r)) left--;
-    if (left > 0 && at < result.size) return result_damaged(t->g, &op_take);
-    return rows_take(t->g, t->rows, (struct glint_slice){result.data, at});
+    while (left > 0 && result_rows_next(result, &at, t->rows->schema, &r)) left--;
+    if (left > 0 && at < result.size) return result_set_malformed(t->g, &op_take);
+    return result_rows_add_partition(t->g, t->rows, (struct glint_slice){result.data, at});
 }
 
-static uint32_t next_round(uint32_t scanned, uint32_t all, uint64_t found, uint64_t want)
+static uint32_t next_scan_size(uint32_t scanned, uint32_t all, uint64_t found, uint64_t want)
 {
     assert(scanned < all && found < want);
     if (scanned == 0) return 1;
-    uint64_t round = (uint64_t)scanned * SCALE_UP;
+    uint64_t next = (uint64_t)scanned * SCALE_UP;
     if (found > 0) {
         double promised = 1.5 * (double)(want - found) * scanned / (double)found;
-        if (promised < (double)round) round = (uint64_t)promised + 1;
+        if (promised < (double)next) next = (uint64_t)promised + 1;
     }
-    return round < all - scanned ? (uint32_t)round : all - scanned;
+    return next < all - scanned ? (uint32_t)next : all - scanned;
 }
 
-static int run_round(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
-                     uint32_t count)
+static int run_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
+                    uint32_t count)
 {
     struct packer p;
     packer_init(&p);
@@ -92,7 +92,7 @@ static int run_round(struct glint_rdd *rdd, struct taking *t, const uint32_t *pa
                        .params = {p.out.data, p.out.size},
                        .partitions = partitions,
                        .partition_count = count,
-                       .on_result = take_some,
+                       .on_result = take_on_result,
                        .arg = t};
     int r = p.failed ? error_no_memory(&t->g->error) : action_run(&a);
     packer_fini(&p);
@@ -102,9 +102,9 @@ static int run_round(struct glint_rdd *rdd, struct taking *t, const uint32_t *pa
 int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
-    if (rdd == NULL) return rdd_missing("take");
-    out->shape = rdd->shape;
-    uint32_t all = rdd_partitions(rdd);
+    if (rdd == NULL) return rdd_null_error("take");
+    out->schema = rdd->schema;
+    uint32_t all = rdd_partition_count(rdd);
     if (context_failed(rdd->g)) return rdd->g->error.code;
     uint32_t *partitions = mem_alloc(sizeof *partitions * all);
     if (partitions == NULL) return error_no_memory(&rdd->g->error);
@@ -112,10 +112,10 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
     struct taking t = {rdd->g, out, count};
     int r = 0;
     for (uint32_t scanned = 0; r == 0 && scanned < all && out->count < count;) {
-        uint32_t n = next_round(scanned, all, out->count, count);
-        r = run_round(rdd, &t, partitions + scanned, n);
+        uint32_t n = next_scan_size(scanned, all, out->count, count);
+        r = run_scan(rdd, &t, partitions + scanned, n);
         scanned += n;
-        if (rdd_unrun(rdd)) break; /* how many rounds follow is not known */
+        if (rdd_is_explain_only(rdd)) break; /* how many rounds follow is not known */
     }
     mem_free(partitions);
     if (r != 0) glint_rows_free(out);
@@ -125,7 +125,7 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
 int glint_first(struct glint_rdd *rdd, struct glint_rows *out)
 {
     int r = glint_take(rdd, 1, out);
-    return r == 0 && out->count == 0 ? rows_none(rdd->g, out, "first") : r;
+    return r == 0 && out->count == 0 ? result_rows_fail_empty(rdd->g, out, "first") : r;
 }
 
 int glint_is_empty(struct glint_rdd *rdd, bool *out)

@@ -5,13 +5,14 @@ extern const struct op op_text_file;
 
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths)
 {
-    const struct file_source source = {
-        .op = &op_text_file, .shape = {GLINT_NONE, GLINT_TEXT}, .cut = text_source_cut};
+    const struct file_source source = {.op = &op_text_file,
+                                       .schema = {GLINT_NONE, GLINT_TEXT},
+                                       .make_splits = text_source_make_splits};
     return file_source_create(g, paths, &source);
 }
 
 const struct op op_text_file = {.name = "textFile",
                                 .kind = OP_SOURCE,
-                                .state_size = sizeof(struct lines_state),
+                                .state_size = sizeof(struct text_source_state),
                                 .open = text_source_open,
-                                .run = text_source_run_lines};
+                                .run = text_source_emit_lines};

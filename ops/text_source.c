@@ -1,7 +1,7 @@
 /* What all sources of text lines share: listing the input when the plan is built, cutting it into
  * splits when partitions are counted, reading a split on the executor. */
 #include "engine/data/input.h"
-#include "engine/data/lines.h"
+#include "engine/data/line_reader.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "ops/ops.h"
@@ -19,14 +19,14 @@ static void list_free(void *source)
 struct glint_rdd *file_source_create(struct glint *g, const char *paths,
                                      const struct file_source *source)
 {
-    assert(source->op->kind == OP_SOURCE && source->op->run != NULL && source->cut != NULL);
+    assert(source->op->kind == OP_SOURCE && source->op->run != NULL && source->make_splits != NULL);
     if (context_failed(g)) return NULL;
     struct input_list *list = mem_zalloc(sizeof *list);
     if (list == NULL) {
         error_no_memory(&g->error);
         return NULL;
     }
-    const struct rdd_spec spec = {.op = source->op, .shape = source->shape};
+    const struct rdd_spec spec = {.op = source->op, .schema = source->schema};
     struct packer p;
     packer_init(&p);
     if (source->parameter != NULL) {
@@ -34,9 +34,9 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         pack_u64(&p, *source->parameter);
     }
     list->saved = g->saved;
-    if (input_list_make(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
-                        &g->error) == GLINT_E_INPUT_MISSING)
-        context_hint_saved(g, paths);
+    if (input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
+                           &g->error) == GLINT_E_INPUT_NOT_FOUND)
+        context_hint_saved_output(g, paths);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
         list_free(list);
@@ -48,11 +48,11 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     rdd->unsized = list->unwritten_count > 0;
     for (uint32_t i = 0; i < list->unwritten_count; i++)
         rdd->unwritten_parts += list->unwritten[i]->parts;
-    rdd->cut = source->cut;
+    rdd->make_splits = source->make_splits;
     return rdd;
 }
 
-int text_source_add(struct glint_rdd *rdd, const struct splits *splits)
+int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits)
 {
     struct buffer wire = {NULL, 0, 0};
     struct glint_error *error = &rdd->g->error;
@@ -67,28 +67,30 @@ int text_source_add(struct glint_rdd *rdd, const struct splits *splits)
     return error->code;
 }
 
-int text_source_cut(struct glint_rdd *rdd, uint64_t split_bytes)
+int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    int r = splits_make(rdd->source, split_bytes, &splits, &rdd->g->error);
-    if (r == 0) r = text_source_add(rdd, &splits);
+    int r = splits_make_by_bytes(rdd->source, split_bytes, &splits, &rdd->g->error);
+    if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;
 }
 
-enum flow text_source_run(struct glint_task *task, struct glint_slice split,
-                          enum flow (*push)(void *arg, const struct glint_batch *lines), void *arg)
+enum flow text_source_read_split(struct glint_task *task, struct glint_slice split,
+                                 enum flow (*push)(void *arg, const struct glint_batch *lines),
+                                 void *arg)
 {
     struct split s;
-    struct lines lines;
+    struct line_reader lines;
     struct glint_batch batch;
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
-    int r = lines_open(&lines, task, &s);
+    int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
     if (r == 0) {
-        while (flow == FLOW_MORE && (r = lines_next(&lines, &batch)) > 0) flow = push(arg, &batch);
+        while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
+            flow = push(arg, &batch);
     }
-    lines_close(&lines);
+    line_reader_close(&lines);
     return r < 0 ? FLOW_FAIL : flow;
 }
 
@@ -101,13 +103,14 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     while (first < list->count && list->files[first].size == 0) first++;
     if (first == list->count) return none;
     uint8_t line[FIRST_LINE_BYTES];
-    const uint64_t size = lines_first(lines->g->config.env, &list->files[first], line, sizeof line);
-    return context_copy(lines->g, (struct glint_slice){line, size});
+    const uint64_t size =
+        read_first_line(lines->g->config.env, &list->files[first], line, sizeof line);
+    return context_copy_slice(lines->g, (struct glint_slice){line, size});
 }
 
 struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 {
-    if (lines == NULL) return rdd_none("withHeader");
+    if (lines == NULL) return rdd_fail_null("withHeader");
     struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
     if (list == NULL || list->content != INPUT_TEXT || lines->counted)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
@@ -118,7 +121,7 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 
 struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
 {
-    if (source == NULL) return rdd_none("asSideFile");
+    if (source == NULL) return rdd_fail_null("asSideFile");
     if (source->source_free != list_free)
         return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "a side file is a source of files");
     source->side = !source->unsized; /* what a step would have saved cannot be read */
@@ -127,18 +130,19 @@ struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
 
 int text_source_open(void *state, const struct op_open *o)
 {
-    ((struct lines_state *)state)->task = o->task;
+    ((struct text_source_state *)state)->task = o->task;
     return 0;
 }
 
-static enum flow push_lines(void *arg, const struct glint_batch *lines)
+static enum flow emit_lines(void *arg, const struct glint_batch *lines)
 {
     struct glint_emitter *out = arg;
     glint_emit_batch(out, lines);
     return out->flow;
 }
 
-enum flow text_source_run_lines(void *state, struct glint_slice split, struct glint_emitter *out)
+enum flow text_source_emit_lines(void *state, struct glint_slice split, struct glint_emitter *out)
 {
-    return text_source_run(((struct lines_state *)state)->task, split, push_lines, out);
+    return text_source_read_split(((struct text_source_state *)state)->task, split, emit_lines,
+                                  out);
 }

@@ -7,13 +7,15 @@ extern const struct op op_union;
 
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b)
 {
-    if (a == NULL || b == NULL) return rdd_none("union");
-    if (a->shape.key != b->shape.key || a->shape.value != b->shape.value)
+    if (a == NULL || b == NULL) return rdd_fail_null("union");
+    if (a->schema.key != b->schema.key || a->schema.value != b->schema.value)
         return rdd_fail(a, GLINT_E_PLAN_TYPE, "union of (%s, %s) and (%s, %s)",
-                        codec_type_name(a->shape.key), codec_type_name(a->shape.value),
-                        codec_type_name(b->shape.key), codec_type_name(b->shape.value));
-    struct rdd_spec spec = {
-        .op = &op_union, .parents = {a, b}, .shape = a->shape, .grouped = a->grouped && b->grouped};
+                        codec_type_name(a->schema.key), codec_type_name(a->schema.value),
+                        codec_type_name(b->schema.key), codec_type_name(b->schema.value));
+    struct rdd_spec spec = {.op = &op_union,
+                            .parents = {a, b},
+                            .schema = a->schema,
+                            .grouped = a->grouped && b->grouped};
     return rdd_create(a->g, &spec);
 }
 

@@ -1,7 +1,7 @@
 /* zipWithIndex: each element becomes (element, index). Where a partition's indexes begin is known
  * once the partitions before it are counted, which an action of its own does when an action first
  * needs it; the last partition is not counted, and a single one not either. */
-#include "engine/base/little.h"
+#include "engine/base/endian.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
@@ -21,9 +21,9 @@ static int zip_open(void *state, const struct op_open *o)
     struct unpacker u;
     unpacker_init(&u, o->params);
     struct glint_slice firsts = unpack_bytes(&u);
-    bool sound = unpack_done(&u) && firsts.size / INDEX_BYTES > o->task->partition &&
+    bool sound = unpack_is_complete(&u) && firsts.size / INDEX_BYTES > o->task->partition &&
                  o->out.key == o->in.value;
-    if (sound) s->next = (int64_t)little_get64(firsts.data + INDEX_BYTES * o->task->partition);
+    if (sound) s->next = (int64_t)get_le64(firsts.data + INDEX_BYTES * o->task->partition);
     unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "zipWithIndex: no first index");
@@ -58,15 +58,15 @@ struct counting {
     uint64_t rows;   /* so far */
 };
 
-static int zip_take(void *arg, uint32_t partition, struct glint_slice result)
+static int zip_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     struct counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
-        return result_damaged(c->g, &op_count);
+        return result_set_malformed(c->g, &op_count);
     c->rows += rows;
-    little_put64(c->firsts + INDEX_BYTES * ((uint64_t)partition + 1), c->rows);
+    put_le64(c->firsts + INDEX_BYTES * ((uint64_t)partition + 1), c->rows);
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int count_partitions(struct glint_rdd *in, struct counting *c)
                        .partitions = partitions,
                        .partition_count = count,
                        .internal = true,
-                       .on_result = zip_take,
+                       .on_result = zip_on_result,
                        .arg = c};
     int r = action_run(&a);
     mem_free(partitions);
@@ -102,7 +102,7 @@ static int zip_prepare(struct glint_rdd *rdd)
         packer_init(&p);
         pack_array(&p, 1);
         pack_bytes(&p, (struct glint_slice){c.firsts, size});
-        rdd->params = context_copy(g, (struct glint_slice){p.out.data, p.out.size});
+        rdd->params = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});
         r = p.failed ? error_no_memory(&g->error) : g->error.code;
         packer_fini(&p);
     }
@@ -112,11 +112,11 @@ static int zip_prepare(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_none("zipWithIndex");
+    if (rdd == NULL) return rdd_fail_null("zipWithIndex");
     if (rdd_is_pair(rdd))
         return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements, these are pairs");
     struct rdd_spec spec = {
-        .op = &op_zip_with_index, .parents = {rdd}, .shape = {rdd->shape.value, GLINT_I64}};
+        .op = &op_zip_with_index, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = zip_prepare;
     return out;

@@ -3,7 +3,7 @@
  * called, so a thread that runs tasks calls it before. */
 #include "engine/base/crash.h"
 
-#include "engine/base/leftovers.h"
+#include "engine/base/exit_dirs.h"
 #include "engine/base/utf8.h"
 
 #include <assert.h>
@@ -26,12 +26,12 @@
 static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static const char *job;
-static void (*to)(const char *text, size_t size);
+static void (*report_sink)(const char *text, size_t size);
 static atomic_bool crashed, loaded;
 static char report[sizeof(struct crash_text) + BACKTRACE_MAX];
 
 static _Thread_local struct {
-    void (*describe)(void *arg, struct crash_text *out);
+    void (*describe_crash)(void *arg, struct crash_text *out);
     void *arg;
     void *stack;
     bool reporting;
@@ -39,28 +39,28 @@ static _Thread_local struct {
 
 /* ---- Text */
 
-static void add_bytes(struct crash_text *t, const void *bytes, size_t size)
+static void append_bytes(struct crash_text *t, const void *bytes, size_t size)
 {
     if (size > sizeof t->text - t->size) size = sizeof t->text - t->size;
     memcpy(t->text + t->size, bytes, size);
     t->size += size;
 }
 
-/* As print_safe: the path of an input may hold any bytes. */
-void crash_add(struct crash_text *t, const char *text)
+/* As print_escaped: the path of an input may hold any bytes. */
+void crash_text_append(struct crash_text *t, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
     const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
-    for (unsigned size; p < end; p += size > 0 ? size : 1) {
-        size = utf8_shown_size(p, (uint64_t)(end - p));
+    for (unsigned size; p<end; p += size> 0 ? size : 1) {
+        size = utf8_printable_size(p, (uint64_t)(end - p));
         if (size > 0)
-            add_bytes(t, p, size);
+            append_bytes(t, p, size);
         else
-            add_bytes(t, (const char[]){'\\', 'x', digits[*p >> 4], digits[*p & 15]}, 4);
+            append_bytes(t, (const char[]){'\\', 'x', digits[*p >> 4], digits[*p & 15]}, 4);
     }
 }
 
-static void add_number(struct crash_text *t, uint64_t number, unsigned base)
+static void append_number(struct crash_text *t, uint64_t number, unsigned base)
 {
     char digits[20], one[2] = "";
     unsigned count = 0;
@@ -68,38 +68,38 @@ static void add_number(struct crash_text *t, uint64_t number, unsigned base)
     while ((number /= base) > 0);
     while (count > 0) {
         one[0] = digits[--count];
-        crash_add(t, one);
+        crash_text_append(t, one);
     }
 }
 
-void crash_add_u64(struct crash_text *t, uint64_t number)
+void crash_text_append_u64(struct crash_text *t, uint64_t number)
 {
-    add_number(t, number, 10);
+    append_number(t, number, 10);
 }
 
-static void describe(int number, const siginfo_t *info, struct crash_text *out)
+static void describe_crash(int number, const siginfo_t *info, struct crash_text *out)
 {
     const char *name = sigdescr_np(number);
-    crash_add(out, job);
-    crash_add(out, " crashed: signal ");
-    crash_add_u64(out, (uint64_t)number);
-    crash_add(out, " (");
-    crash_add(out, name != NULL ? name : "unknown");
-    crash_add(out, ")");
+    crash_text_append(out, job);
+    crash_text_append(out, " crashed: signal ");
+    crash_text_append_u64(out, (uint64_t)number);
+    crash_text_append(out, " (");
+    crash_text_append(out, name != NULL ? name : "unknown");
+    crash_text_append(out, ")");
     if (info->si_code == SI_USER) {
-        crash_add(out, " from process ");
-        crash_add_u64(out, (uint64_t)info->si_pid);
+        crash_text_append(out, " from process ");
+        crash_text_append_u64(out, (uint64_t)info->si_pid);
         return;
     }
     if (number == SIGSEGV || number == SIGBUS) {
-        crash_add(out, " at address 0x");
-        add_number(out, (uint64_t)(uintptr_t)info->si_addr, 16);
+        crash_text_append(out, " at address 0x");
+        append_number(out, (uint64_t)(uintptr_t)info->si_addr, 16);
     }
-    crash_add(out, ", ");
-    if (self.describe != NULL)
-        self.describe(self.arg, out);
+    crash_text_append(out, ", ");
+    if (self.describe_crash != NULL)
+        self.describe_crash(self.arg, out);
     else
-        crash_add(out, "not in a task");
+        crash_text_append(out, "not in a task");
 }
 
 /* Through a pipe, since its lines can be had in a file only. How many bytes. */
@@ -111,13 +111,13 @@ static size_t add_backtrace(char *out, size_t capacity)
     if (count <= FRAMES_OURS || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return 0;
     backtrace_symbols_fd(frames + FRAMES_OURS, count - FRAMES_OURS, ends[1]);
     close(ends[1]);
-    for (ssize_t n = 1; n > 0 && size < capacity; size += n > 0 ? (size_t)n : 0)
+    for (ssize_t n = 1; n > 0 && size<capacity; size += n> 0 ? (size_t)n : 0)
         n = read(ends[0], out + size, capacity - size);
     close(ends[0]);
     return size;
 }
 
-static void to_standard_error(const char *text, size_t size)
+static void write_to_stderr(const char *text, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(STDERR_FILENO, text, size);
@@ -130,7 +130,7 @@ static void to_standard_error(const char *text, size_t size)
 /* ---- The handler */
 
 /* Once the handler returns. */
-static void die(int number)
+static void raise_default_signal(int number)
 {
     signal(number, SIG_DFL);
     raise(number);
@@ -142,19 +142,19 @@ static void on_crash(int number, siginfo_t *info, void *context)
     (void)context;
     if (atomic_exchange(&crashed, true)) {
         while (!self.reporting) pause(); /* another thread reports */
-        die(number);
+        raise_default_signal(number);
         return;
     }
     self.reporting = true;
     signal(SIGALRM, SIG_DFL);
     alarm(REPORT_S);
-    describe(number, info, &line);
+    describe_crash(number, info, &line);
     line.size -= line.size == sizeof line.text;
     line.text[line.size++] = '\n';
     memcpy(report, line.text, line.size);
-    to(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
-    leftovers_remove();
-    die(number);
+    report_sink(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
+    exit_dirs_remove_all();
+    raise_default_signal(number);
 }
 
 /* ---- The beginning */
@@ -167,13 +167,13 @@ static void load_backtrace(void)
     atomic_store(&loaded, true);
 }
 
-void crash_start(const char *name, void (*report_to)(const char *text, size_t size))
+void crash_handler_install(const char *name, void (*report_to)(const char *text, size_t size))
 {
     struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction before;
     assert(name != NULL && job == NULL);
     job = name;
-    to = report_to != NULL ? report_to : to_standard_error;
+    report_sink = report_to != NULL ? report_to : write_to_stderr;
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_DFL) continue;
@@ -182,7 +182,7 @@ void crash_start(const char *name, void (*report_to)(const char *text, size_t si
     }
 }
 
-static void begin_stack(void)
+static void install_signal_stack(void)
 {
     stack_t before, stack = {.ss_size = STACK_BYTES};
     if (sigaltstack(NULL, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
@@ -195,20 +195,21 @@ static void begin_stack(void)
         munmap(stack.ss_sp, STACK_BYTES);
 }
 
-void crash_thread_begin(void (*describe_thread)(void *arg, struct crash_text *out), void *arg)
+void crash_handler_enter_thread(void (*describe_thread)(void *arg, struct crash_text *out),
+                                void *arg)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     assert(self.stack == NULL);
     if (job != NULL && describe_thread != NULL) pthread_once(&once, load_backtrace);
-    self.describe = describe_thread;
+    self.describe_crash = describe_thread;
     self.arg = arg;
-    begin_stack();
+    install_signal_stack();
 }
 
-void crash_thread_end(void)
+void crash_handler_leave_thread(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
-    self.describe = NULL;
+    self.describe_crash = NULL;
     if (self.stack == NULL) return;
     sigaltstack(&none, NULL);
     munmap(self.stack, STACK_BYTES);

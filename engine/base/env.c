@@ -23,9 +23,9 @@ int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint6
     return (int64_t)done;
 }
 
-int env_sync_entries(struct env *env, int folder)
+int env_sync_dir(struct env *env, int dir)
 {
-    int r = env->sync_folder(env, folder);
+    int r = env->sync_dir(env, dir);
     return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
 }
 
@@ -42,8 +42,8 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size)
     return 0;
 }
 
-int env_list(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
-             void *arg)
+int env_list_dir(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
+                 void *arg)
 {
     int dir = env->open(env, ENV_CWD, path, ENV_DIR);
     if (dir < 0) return dir;
@@ -52,27 +52,27 @@ int env_list(struct env *env, const char *path, int (*entry)(void *arg, const ch
     return r;
 }
 
-static bool is_same(const struct env_stat *a, const struct env_stat *b)
+static bool is_same_inode(const struct env_stat *a, const struct env_stat *b)
 {
     return a->device == b->device && a->inode == b->inode;
 }
 
 /* By .. and not by the path's own components, which may be links. */
-bool env_is_within(struct env *env, const char *path, const struct env_stat *outer)
+bool env_path_is_within(struct env *env, const char *path, const struct env_stat *outer)
 {
     char at[PATH_MAX];
     struct env_stat here, above;
     bool known = text_format(at, sizeof at, "%s", path) && env->stat(env, at, &here) == 0;
-    while (known && !is_same(&here, outer)) {
+    while (known && !is_same_inode(&here, outer)) {
         size_t used = strlen(at);
         known = text_format(at + used, sizeof at - used, "/..") &&
-                env->stat(env, at, &above) == 0 && !is_same(&here, &above);
+                env->stat(env, at, &above) == 0 && !is_same_inode(&here, &above);
         here = above;
     }
     return known;
 }
 
-bool env_is_same_name(struct env *env, const char *a, const char *b)
+bool env_paths_are_same(struct env *env, const char *a, const char *b)
 {
     char directory_a[PATH_MAX], directory_b[PATH_MAX], name_a[PATH_MAX], name_b[PATH_MAX];
     struct env_stat above_a, above_b;
@@ -80,7 +80,7 @@ bool env_is_same_name(struct env *env, const char *a, const char *b)
            path_split(b, directory_b, name_b, PATH_MAX) && strcmp(name_a, name_b) == 0 &&
            (strcmp(directory_a, directory_b) == 0 ||
             (env->stat(env, directory_a, &above_a) == 0 &&
-             env->stat(env, directory_b, &above_b) == 0 && is_same(&above_a, &above_b)));
+             env->stat(env, directory_b, &above_b) == 0 && is_same_inode(&above_a, &above_b)));
 }
 
 struct remove_context {
@@ -89,7 +89,7 @@ struct remove_context {
     unsigned depth;
 };
 
-static int remove_entry(void *arg, const char *name)
+static int remove_dir_entry(void *arg, const char *name)
 {
     const struct remove_context *c = arg;
     if (c->depth > 0) return env_remove_tree(c->env, c->dir, name, c->depth - 1);
@@ -99,8 +99,8 @@ static int remove_entry(void *arg, const char *name)
 
 static int remove_directory(struct env *env, int dir, const char *name, unsigned depth)
 {
-    struct remove_context c = {env, env->open(env, dir, name, ENV_DIR_OWN), depth};
-    int emptied = c.dir < 0 ? c.dir : env->list(env, c.dir, remove_entry, &c);
+    struct remove_context c = {env, env->open(env, dir, name, ENV_DIR_NOFOLLOW), depth};
+    int emptied = c.dir < 0 ? c.dir : env->list(env, c.dir, remove_dir_entry, &c);
     if (c.dir >= 0) env->close(env, c.dir);
     int r = env->remove(env, dir, name, true); /* also if it cannot be listed: it may be empty */
     return r != 0 && emptied != 0 ? emptied : r;

@@ -57,13 +57,13 @@ static int real_open(struct env *env, int dir, const char *name, enum env_open_m
         mode_t mode;
     } how[] = {
         [ENV_READ] = {O_RDONLY | O_NONBLOCK, 0},
-        [ENV_OWN] = {O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0},
+        [ENV_READ_NOFOLLOW] = {O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0},
         [ENV_CREATE] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600},
         [ENV_APPEND] = {O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOFOLLOW, 0600},
-        [ENV_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
+        [ENV_CREATE_PUBLIC] = {O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666},
         [ENV_LOCK] = {O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0},
         [ENV_DIR] = {O_RDONLY | O_DIRECTORY, 0},
-        [ENV_DIR_OWN] = {O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0},
+        [ENV_DIR_NOFOLLOW] = {O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0},
         [ENV_SEARCH] = {O_PATH | O_DIRECTORY | O_NOFOLLOW, 0},
     };
     assert((size_t)mode < sizeof how / sizeof how[0]);
@@ -101,15 +101,15 @@ static int real_sync_file(struct env *env, int file)
     return fdatasync(file) == 0 ? 0 : -errno;
 }
 
-static int real_sync_folder(struct env *env, int folder)
+static int real_sync_dir(struct env *env, int dir)
 {
     (void)env;
-    return fsync(folder) == 0 ? 0 : -errno;
+    return fsync(dir) == 0 ? 0 : -errno;
 }
 
 static void stat_convert(const struct stat *s, struct env_stat *out)
 {
-    out->kind = S_ISREG(s->st_mode) ? ENV_FILE : S_ISDIR(s->st_mode) ? ENV_FOLDER : ENV_OTHER;
+    out->kind = S_ISREG(s->st_mode) ? ENV_FILE : S_ISDIR(s->st_mode) ? ENV_DIRECTORY : ENV_OTHER;
     out->size = (uint64_t)s->st_size;
     out->mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
     out->device = (uint64_t)s->st_dev;
@@ -171,30 +171,30 @@ static int real_stat_name(struct env *env, int dir, const char *name, struct env
     return 0;
 }
 
-static int real_make_folder(struct env *env, int dir, const char *name, bool only_owner)
+static int real_make_dir(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
     return mkdirat(dir, name, only_owner ? 0700 : 0777) == 0 ? 0 : -errno;
 }
 
-static int real_remove(struct env *env, int dir, const char *name, bool folder)
+static int real_remove(struct env *env, int dir, const char *name, bool is_dir)
 {
     (void)env;
-    return unlinkat(dir, name, folder ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
+    return unlinkat(dir, name, is_dir ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
 }
 
-int env_rename_reserved(int from_dir, const char *from, int to_dir, const char *to)
+int env_rename_noreplace_emulated(int from_dir, const char *from, int to_dir, const char *to)
 {
     struct stat s;
     if (fstatat(from_dir, from, &s, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
-    bool folder = S_ISDIR(s.st_mode);
-    int file = folder ? mkdirat(to_dir, to, 0700)
+    bool is_dir = S_ISDIR(s.st_mode);
+    int file = is_dir ? mkdirat(to_dir, to, 0700)
                       : openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) return -errno;
-    if (!folder) close(file);
+    if (!is_dir) close(file);
     if (renameat(from_dir, from, to_dir, to) == 0) return 0;
     int error = errno;
-    unlinkat(to_dir, to, folder ? AT_REMOVEDIR : 0);
+    unlinkat(to_dir, to, is_dir ? AT_REMOVEDIR : 0);
     return -error;
 }
 
@@ -202,18 +202,19 @@ static int real_rename(struct env *env, int from_dir, const char *from, int to_d
                        enum env_rename_mode mode)
 {
     (void)env;
-    static const unsigned flags[] = {[ENV_RENAME_NEW] = RENAME_NOREPLACE,
+    static const unsigned flags[] = {[ENV_RENAME_NOREPLACE] = RENAME_NOREPLACE,
                                      [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
                                      [ENV_RENAME_REPLACE] = 0};
     assert((size_t)mode < sizeof flags / sizeof flags[0]);
     if (renameat2(from_dir, from, to_dir, to, flags[mode]) == 0) return 0;
     bool unable = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-    return unable && mode == ENV_RENAME_NEW ? env_rename_reserved(from_dir, from, to_dir, to)
-                                            : -errno;
+    return unable && mode == ENV_RENAME_NOREPLACE
+               ? env_rename_noreplace_emulated(from_dir, from, to_dir, to)
+               : -errno;
 }
 
 /* A descriptor of its own, which closedir closes; the position is that of `dir`. */
-static DIR *list_begin(int dir)
+static DIR *open_dir_stream(int dir)
 {
     int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);
     DIR *d = own >= 0 ? fdopendir(own) : NULL;
@@ -230,12 +231,12 @@ static DIR *list_begin(int dir)
 static int real_list(struct env *env, int dir, int (*entry)(void *arg, const char *name), void *arg)
 {
     (void)env;
-    DIR *folder = list_begin(dir);
-    if (folder == NULL) return -errno;
+    DIR *stream = open_dir_stream(dir);
+    if (stream == NULL) return -errno;
     int result = 0;
     while (result == 0) {
         errno = 0;
-        const struct dirent *d = readdir(folder);
+        const struct dirent *d = readdir(stream);
         if (d == NULL) {
             result = -errno;
             break;
@@ -243,7 +244,7 @@ static int real_list(struct env *env, int dir, int (*entry)(void *arg, const cha
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
         result = entry(arg, d->d_name);
     }
-    closedir(folder);
+    closedir(stream);
     return result;
 }
 
@@ -265,12 +266,12 @@ struct env *env_real(void)
         .write = real_write,
         .close = real_close,
         .sync_file = real_sync_file,
-        .sync_folder = real_sync_folder,
+        .sync_dir = real_sync_dir,
         .stat_open = real_stat_open,
         .stat = real_stat,
         .read_link = real_read_link,
         .stat_name = real_stat_name,
-        .make_folder = real_make_folder,
+        .make_dir = real_make_dir,
         .remove = real_remove,
         .rename = real_rename,
         .list = real_list,

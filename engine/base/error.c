@@ -19,7 +19,7 @@ static const struct code_row rows[] = {
 #undef ROW
 };
 
-static const struct code_row *code_find(enum glint_code code)
+static const struct code_row *find_code_row(enum glint_code code)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].code == code) return &rows[i];
@@ -28,39 +28,39 @@ static const struct code_row *code_find(enum glint_code code)
 
 const char *glint_code_text(enum glint_code code)
 {
-    const struct code_row *row = code_find(code);
+    const struct code_row *row = find_code_row(code);
     return row != NULL ? row->text : "no error";
 }
 
 int glint_code_exit_status(enum glint_code code)
 {
-    const struct code_row *row = code_find(code);
+    const struct code_row *row = find_code_row(code);
     return row != NULL ? row->exit : code == GLINT_OK ? 0 : 70;
 }
 
-bool error_may_retry(enum glint_code code)
+bool error_is_retryable(enum glint_code code)
 {
-    const struct code_row *row = code_find(code);
+    const struct code_row *row = find_code_row(code);
     return row != NULL && row->retry;
 }
 
-bool error_known(enum glint_code code)
+bool error_is_known(enum glint_code code)
 {
-    return code_find(code) != NULL;
+    return find_code_row(code) != NULL;
 }
 
 const char *error_name(enum glint_code code)
 {
-    const struct code_row *row = code_find(code);
+    const struct code_row *row = find_code_row(code);
     return row != NULL ? row->name : "OK";
 }
 
-int error_set_v(struct glint_error *e, enum glint_code code, const char *hint, const char *cause,
-                va_list args)
+int error_set_va(struct glint_error *e, enum glint_code code, const char *hint, const char *cause,
+                 va_list args)
 {
     assert(code < 0);
     if (e->code != GLINT_OK) return e->code;
-    assert(code_find(code) != NULL);
+    assert(find_code_row(code) != NULL);
     e->code = code;
     vsnprintf(e->cause, sizeof e->cause, cause, args);
     e->effect[0] = '\0';
@@ -72,7 +72,7 @@ int error_set(struct glint_error *e, enum glint_code code, const char *hint, con
 {
     va_list args;
     va_start(args, cause);
-    int r = error_set_v(e, code, hint, cause, args);
+    int r = error_set_va(e, code, hint, cause, args);
     va_end(args);
     return r;
 }
@@ -83,7 +83,7 @@ int error_no_memory(struct glint_error *e)
                      "the system gave no more memory");
 }
 
-int error_set_system(struct glint_error *e, enum glint_code code, int error, const char *verb,
+int error_set_system(struct glint_error *e, enum glint_code code, int error, const char *operation,
                      const char *path)
 {
     assert(error < 0);
@@ -92,16 +92,16 @@ int error_set_system(struct glint_error *e, enum glint_code code, int error, con
     if (error == -ENOMEM) return error_no_memory(e);
     if (error == -EMFILE || error == -ENFILE)
         return error_set(e, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
-                         "cannot %s %s: %s", verb, path, text);
+                         "cannot %s %s: %s", operation, path, text);
     if (error == -ENOSPC || error == -EDQUOT) {
         bool spill = code == GLINT_E_SPILL_IO || code == GLINT_E_WORK_DIR;
         return error_set(e, spill ? GLINT_E_SPILL_FULL : GLINT_E_OUTPUT_FULL,
                          spill ? "free space there, or name another folder: --work-dir, or "
                                  "work_dir in the cluster's file"
                                : "free space there, or name another output",
-                         "cannot %s %s: %s", verb, path, text);
+                         "cannot %s %s: %s", operation, path, text);
     }
-    return error_set(e, code, NULL, "cannot %s %s: %s", verb, path, text);
+    return error_set(e, code, NULL, "cannot %s %s: %s", operation, path, text);
 }
 
 int error_set_write(struct glint_error *e, enum glint_code code, int error, const char *path,
@@ -117,11 +117,11 @@ int error_set_write(struct glint_error *e, enum glint_code code, int error, cons
     return e->code;
 }
 
-int error_set_unseen(struct glint_error *e, enum glint_code code, int error, const char *verb,
-                     const char *path)
+int error_set_shared_path(struct glint_error *e, enum glint_code code, int error,
+                          const char *operation, const char *path)
 {
     if (e->code != GLINT_OK) return e->code;
-    error_set_system(e, code, error, verb, path);
+    error_set_system(e, code, error, operation, path);
     if (error == -ENOENT || error == -ENOTDIR)
         snprintf(e->hint, sizeof e->hint, "%s",
                  "somebody has removed it, or this node does not see it: inputs and outputs of a "

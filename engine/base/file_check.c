@@ -23,26 +23,26 @@ struct path_walk {
     struct glint_error *error;
 };
 
-static void step_into(struct path_walk *w, int dir)
+static void enter_directory(struct path_walk *w, int dir)
 {
     if (w->dir >= 0) w->env->close(w->env, w->dir);
     w->dir = dir;
 }
 
-static void drop_bytes(struct path_walk *w, size_t size)
+static void drop_path_prefix(struct path_walk *w, size_t size)
 {
     assert(size <= strlen(w->rest));
     memmove(w->rest, w->rest + size, strlen(w->rest + size) + 1);
 }
 
 /* Cuts the first name off the rest; *out_last: nothing is behind it. */
-static int take_name(struct path_walk *w, char name[NAME_MAX + 1], bool *out_last)
+static int next_path_component(struct path_walk *w, char name[NAME_MAX + 1], bool *out_last)
 {
     if (w->rest[0] == '/') {
         int root = w->env->open(w->env, ENV_CWD, "/", ENV_SEARCH);
         if (root < 0) return root;
-        step_into(w, root);
-        drop_bytes(w, strspn(w->rest, "/"));
+        enter_directory(w, root);
+        drop_path_prefix(w, strspn(w->rest, "/"));
     }
     size_t size = strcspn(w->rest, "/");
     if (size > NAME_MAX) return -ENAMETOOLONG;
@@ -50,7 +50,7 @@ static int take_name(struct path_walk *w, char name[NAME_MAX + 1], bool *out_las
     bool fits = size > 0 ? text_format(name, NAME_MAX + 1, "%.*s", (int)size, w->rest)
                          : text_format(name, NAME_MAX + 1, ".");
     assert(fits);
-    drop_bytes(w, size + strspn(w->rest + size, "/"));
+    drop_path_prefix(w, size + strspn(w->rest + size, "/"));
     return 0;
 }
 
@@ -79,12 +79,12 @@ static int walk_to_file(struct path_walk *w)
     char name[NAME_MAX + 1];
     bool last;
     for (;;) {
-        int r = take_name(w, name, &last);
+        int r = next_path_component(w, name, &last);
         if (r != 0) return r;
-        int file = w->env->open(w->env, w->dir, name, last ? ENV_OWN : ENV_SEARCH);
+        int file = w->env->open(w->env, w->dir, name, last ? ENV_READ_NOFOLLOW : ENV_SEARCH);
         if (file >= 0 && last) return file;
         if (file >= 0) {
-            step_into(w, file);
+            enter_directory(w, file);
             continue;
         }
         if (file != -ELOOP && file != -ENOTDIR) return file;
@@ -93,25 +93,25 @@ static int walk_to_file(struct path_walk *w)
     }
 }
 
-static int open_by_links(struct env *env, const char *path, enum glint_code code,
-                         struct glint_error *error)
+static int open_checking_links(struct env *env, const char *path, enum glint_code code,
+                               struct glint_error *error)
 {
     struct path_walk w = {.env = env, .dir = ENV_CWD, .path = path, .code = code, .error = error};
     if (path[0] == '\0') return -ENOENT;
     if (!text_format(w.rest, sizeof w.rest, "%s", path)) return -ENAMETOOLONG;
     int file = walk_to_file(&w);
-    step_into(&w, -1);
+    enter_directory(&w, -1);
     return file;
 }
 
 /* ---- The file */
 
 /* NULL: it can be used. */
-static const char *what_is_wrong(const struct env_stat *s, enum file_use use)
+static const char *find_file_problem(const struct env_stat *s, enum file_use use)
 {
     bool owned = s->mine || (use != FILE_LOG && s->owner == 0);
     uint32_t closed = s->owner == 0 ? 037 : 077; /* of a secret */
-    if (s->kind == ENV_FOLDER) return "it is a folder, not a file";
+    if (s->kind == ENV_DIRECTORY) return "it is a folder, not a file";
     if (s->kind != ENV_FILE) return "it is a pipe or a device, not a file";
     if (!owned) return "it belongs to another user";
     if (use == FILE_LOG && s->links != 1) return "it has a second name (a hard link)";
@@ -121,8 +121,8 @@ static const char *what_is_wrong(const struct env_stat *s, enum file_use use)
 }
 
 /* -EPERM. */
-static int refuse_file(const char *path, const char *wrong, const struct env_stat *s,
-                       enum file_use use, enum glint_code code, struct glint_error *error)
+static int set_file_refused(const char *path, const char *wrong, const struct env_stat *s,
+                            enum file_use use, enum glint_code code, struct glint_error *error)
 {
     char mode[32] = "";
     bool by_mode = s->kind == ENV_FILE && (s->mine || s->owner == 0);
@@ -153,14 +153,15 @@ int file_open_checked(struct env *env, const char *path, enum file_use use, enum
 {
     bool log = use == FILE_LOG;
     int file = log ? env->open(env, ENV_CWD, path, ENV_APPEND)
-                   : open_by_links(env, path, code, error);
+                   : open_checking_links(env, path, code, error);
     *out_stat = (struct env_stat){.kind = ENV_OTHER};
-    if (log && file == -ELOOP) return refuse_file(path, "it is a link", out_stat, use, code, error);
+    if (log && file == -ELOOP)
+        return set_file_refused(path, "it is a link", out_stat, use, code, error);
     int r = file < 0 ? file : env->stat_open(env, file, out_stat);
-    const char *wrong = r == 0 || r == -ENXIO ? what_is_wrong(out_stat, use) : NULL;
+    const char *wrong = r == 0 || r == -ENXIO ? find_file_problem(out_stat, use) : NULL;
     if (r >= 0 && wrong == NULL) return file;
     if (file >= 0) env->close(env, file);
-    if (wrong != NULL) return refuse_file(path, wrong, out_stat, use, code, error);
+    if (wrong != NULL) return set_file_refused(path, wrong, out_stat, use, code, error);
     error_set_system(error, code, r, log ? "write the log" : "open", path);
     return r;
 }

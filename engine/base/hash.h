@@ -16,7 +16,7 @@ static inline uint64_t hash_partition(const void *key, uint64_t size)
 }
 
 /* For tables inside a process; the seed is random, so no input can be made to collide. */
-static inline uint64_t hash_table(const void *key, uint64_t size, uint64_t seed)
+static inline uint64_t hash_seeded(const void *key, uint64_t size, uint64_t seed)
 {
     return XXH3_64bits_withSeed(key, size, seed);
 }
@@ -27,7 +27,7 @@ static inline uint64_t hash_checksum(const void *data, uint64_t size)
 }
 
 /* A number in [0, n) from a hash, without division: the high half of the product. */
-static inline uint32_t hash_range(uint64_t hash, uint32_t n)
+static inline uint32_t hash_to_range(uint64_t hash, uint32_t n)
 {
     assert(n > 0);
     return (uint32_t)(((unsigned __int128)hash * n) >> 64);

@@ -18,12 +18,12 @@ struct json {
 };
 
 /* '{' or '[', and '}' or ']'. */
-void json_open(struct json *j, char bracket);
-void json_close(struct json *j, char bracket);
+void json_begin(struct json *j, char bracket);
+void json_end(struct json *j, char bracket);
 /* The name of the next value; inside objects only. */
-void json_name(struct json *j, const char *name);
+void json_key(struct json *j, const char *name);
 void json_text(struct json *j, const void *data, uint64_t size);
-void json_chars(struct json *j, const char *text); /* NULL: null */
+void json_cstring(struct json *j, const char *text); /* NULL: null */
 /* A number; beyond 2^53, where readers lose digits, the same digits as a string. */
 void json_i64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);

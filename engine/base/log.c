@@ -23,7 +23,7 @@
 #define KIND_TEXT_MAX  160
 #define NS_PER_SECOND  UINT64_C(1000000000)
 
-struct kind {
+struct repeat_counter {
     uint64_t hash, second; /* of the monotonic clock */
     uint32_t count;        /* in that second */
     enum log_level level;
@@ -36,7 +36,7 @@ struct logger {
     bool json;
     uint64_t bytes_max; /* of the file; 0: no bound */
     char executor[EXECUTOR_MAX];
-    struct kind kinds[KINDS_MAX];
+    struct repeat_counter kinds[KINDS_MAX];
 };
 static struct logger logger = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,23 +44,23 @@ static const char *const levels[] = {
     [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_ERROR] = "error"};
 static_assert(sizeof(struct glint_error) + 512 < LINE_BYTES_MAX, "an error is one line");
 
-struct line {
+struct log_record {
     enum log_level level;
     const struct log_ids *ids;
     enum glint_code code; /* OK: none */
     const char *text;
 };
 
-struct line_buffer {
+struct log_line_buffer {
     char text[LINE_BYTES_MAX];
     size_t size; /* without the NUL */
 };
 
-static void append(struct line_buffer *b, const char *format, ...)
+static void append_format(struct log_line_buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* What does not fit is cut, but for the byte of the new line. */
-static void append(struct line_buffer *b, const char *format, ...)
+static void append_format(struct log_line_buffer *b, const char *format, ...)
 {
     size_t room = sizeof b->text - 1 - b->size;
     va_list args;
@@ -71,62 +71,63 @@ static void append(struct line_buffer *b, const char *format, ...)
     assert(b->size < sizeof b->text - 1);
 }
 
-static void line_text(const struct line *l, const char *executor, const char *when,
-                      struct line_buffer *out)
+static void format_text_line(const struct log_record *l, const char *executor, const char *when,
+                             struct log_line_buffer *out)
 {
     const struct log_ids *ids = l->ids;
-    append(out, "%s %s", when, levels[l->level]);
-    if (executor[0] != '\0') append(out, " executor=%s", executor);
-    if (ids->peer != NULL) append(out, " peer=%s", ids->peer);
-    if (ids->job != 0) append(out, " job=%016llx", (unsigned long long)ids->job);
+    append_format(out, "%s %s", when, levels[l->level]);
+    if (executor[0] != '\0') append_format(out, " executor=%s", executor);
+    if (ids->peer != NULL) append_format(out, " peer=%s", ids->peer);
+    if (ids->job != 0) append_format(out, " job=%016llx", (unsigned long long)ids->job);
     if (ids->has_task)
-        append(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task, ids->attempt);
-    append(out, ": ");
-    if (l->code != GLINT_OK) append(out, "E%04d ", -l->code);
-    append(out, "%s", l->text);
-    text_make_shown(out->text);
+        append_format(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task, ids->attempt);
+    append_format(out, ": ");
+    if (l->code != GLINT_OK) append_format(out, "E%04d ", -l->code);
+    append_format(out, "%s", l->text);
+    text_make_printable(out->text);
     out->size = strlen(out->text);
     out->text[out->size++] = '\n';
 }
 
-static void line_json(const struct line *l, const char *executor, const char *when, struct json *j)
+static void format_json_line(const struct log_record *l, const char *executor, const char *when,
+                             struct json *j)
 {
     const struct log_ids *ids = l->ids;
     char hex[TEXT_NUMBER_MAX];
-    json_open(j, '{');
-    json_name(j, "time");
-    json_chars(j, when);
-    json_name(j, "level");
-    json_chars(j, levels[l->level]);
+    json_begin(j, '{');
+    json_key(j, "time");
+    json_cstring(j, when);
+    json_key(j, "level");
+    json_cstring(j, levels[l->level]);
     if (executor[0] != '\0') {
-        json_name(j, "executor");
-        json_chars(j, executor);
+        json_key(j, "executor");
+        json_cstring(j, executor);
     }
     if (ids->peer != NULL) {
-        json_name(j, "peer");
-        json_chars(j, ids->peer);
+        json_key(j, "peer");
+        json_cstring(j, ids->peer);
     }
     if (ids->job != 0) {
         text_format(hex, sizeof hex, "%016llx", (unsigned long long)ids->job);
-        json_name(j, "job");
-        json_chars(j, hex);
+        json_key(j, "job");
+        json_cstring(j, hex);
     }
     if (ids->has_task) {
-        json_name(j, "stage");
+        json_key(j, "stage");
         json_u64(j, ids->stage);
-        json_name(j, "task");
+        json_key(j, "task");
         json_u64(j, ids->task);
-        json_name(j, "attempt");
+        json_key(j, "attempt");
         json_u64(j, ids->attempt);
     }
     if (l->code != GLINT_OK) {
         text_format(hex, sizeof hex, "E%04d", -l->code);
-        json_name(j, "code");
-        json_chars(j, hex);
+        json_key(j, "code");
+        json_cstring(j, hex);
     }
-    json_name(j, "message");
-    json_chars(j, l->text);
-    json_close(j, '}');
+    json_key(j, "message");
+    json_cstring(j, l->text);
+    json_end(j, '}');
 }
 
 /* With the lock. Several processes write to one file, so the file is asked. */
@@ -138,22 +139,22 @@ static bool is_full(struct env *env)
 }
 
 /* With the lock. A line that cannot be written is lost: there is nobody to tell. */
-static void line_write(const struct line *l)
+static void write_log_line(const struct log_record *l)
 {
     static const char lost[] = "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n";
     struct env *env = logger.env != NULL ? logger.env : env_real();
     const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
     char when[64];
     if (is_full(env)) return;
-    text_time(when, env->wall_ns(env));
+    text_format_time(when, env->wall_ns(env));
     if (!logger.json) {
-        struct line_buffer text = {.size = 0};
-        line_text(l, executor, when, &text);
+        struct log_line_buffer text = {.size = 0};
+        format_text_line(l, executor, when, &text);
         (void)env_write_all(env, STANDARD_ERROR, text.text, text.size);
         return;
     }
     struct json j = {.failed = false};
-    line_json(l, executor, when, &j);
+    format_json_line(l, executor, when, &j);
     if (!j.failed && buffer_append(&j.out, "\n", 1))
         (void)env_write_all(env, STANDARD_ERROR, j.out.data, j.out.size);
     else
@@ -162,49 +163,49 @@ static void line_write(const struct line *l)
 }
 
 /* With the lock: says what of a kind was not written in its second. */
-static void kind_end(struct kind *k)
+static void report_repeats(struct repeat_counter *k)
 {
     static const struct log_ids none;
     char text[KIND_TEXT_MAX + 64];
     if (k->count > LOG_REPEATS_MAX) {
         text_format(text, sizeof text, "%u more lines in that second like: %s",
                     k->count - LOG_REPEATS_MAX, k->text);
-        line_write(&(struct line){.level = k->level, .ids = &none, .text = text});
+        write_log_line(&(struct log_record){.level = k->level, .ids = &none, .text = text});
     }
     k->count = 0;
 }
 
-static void kinds_end(uint64_t before_second)
+static void report_repeats_before(uint64_t before_second)
 {
     for (unsigned i = 0; i < KINDS_MAX; i++)
         if (logger.kinds[i].count > 0 && logger.kinds[i].second < before_second)
-            kind_end(&logger.kinds[i]);
+            report_repeats(&logger.kinds[i]);
 }
 
-static void line_log(const struct line *l, uint64_t hash)
+static void log_limited(const struct log_record *l, uint64_t hash)
 {
     static const struct log_ids none;
-    struct line line = *l;
+    struct log_record line = *l;
     if (line.ids == NULL) line.ids = &none;
     pthread_mutex_lock(&logger.lock);
     struct env *env = logger.env != NULL ? logger.env : env_real();
     uint64_t second = env->now_ns(env) / NS_PER_SECOND;
-    kinds_end(second);
-    struct kind *k = &logger.kinds[hash % KINDS_MAX];
+    report_repeats_before(second);
+    struct repeat_counter *k = &logger.kinds[hash % KINDS_MAX];
     if (k->hash != hash || k->second != second) {
-        kind_end(k);
+        report_repeats(k);
         k->hash = hash;
         k->second = second;
         k->level = line.level;
     }
     if (++k->count <= LOG_REPEATS_MAX)
-        line_write(&line);
+        write_log_line(&line);
     else
         text_format(k->text, sizeof k->text, "%s", line.text);
     pthread_mutex_unlock(&logger.lock);
 }
 
-void log_start(struct env *env, bool json, const char *executor)
+void log_configure(struct env *env, bool json, const char *executor)
 {
     pthread_mutex_lock(&logger.lock);
     logger.env = env;
@@ -215,17 +216,17 @@ void log_start(struct env *env, bool json, const char *executor)
     pthread_mutex_unlock(&logger.lock);
 }
 
-void log_bound(uint64_t bytes)
+void log_limit_bytes(uint64_t bytes)
 {
     pthread_mutex_lock(&logger.lock);
     logger.bytes_max = bytes;
     pthread_mutex_unlock(&logger.lock);
 }
 
-void log_end(void)
+void log_flush_repeats(void)
 {
     pthread_mutex_lock(&logger.lock);
-    kinds_end(UINT64_MAX);
+    report_repeats_before(UINT64_MAX);
     pthread_mutex_unlock(&logger.lock);
 }
 
@@ -237,8 +238,8 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *forma
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    line_log(&(struct line){.level = level, .ids = ids, .text = text},
-             hash_table(format, strlen(format), (uint64_t)level));
+    log_limited(&(struct log_record){.level = level, .ids = ids, .text = text},
+                hash_seeded(format, strlen(format), (uint64_t)level));
 }
 
 void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e)
@@ -247,6 +248,6 @@ void log_error(enum log_level level, const struct log_ids *ids, const struct gli
     char text[sizeof *e + 16];
     text_format(text, sizeof text, "%s%s%s%s%s%s", e->cause, e->effect[0] != '\0' ? "; " : "",
                 e->effect, e->hint[0] != '\0' ? " (" : "", e->hint, e->hint[0] != '\0' ? ")" : "");
-    line_log(&(struct line){.level = level, .ids = ids, .code = e->code, .text = text},
-             hash_table(&e->code, sizeof e->code, (uint64_t)level));
+    log_limited(&(struct log_record){.level = level, .ids = ids, .code = e->code, .text = text},
+                hash_seeded(&e->code, sizeof e->code, (uint64_t)level));
 }

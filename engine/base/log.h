@@ -28,14 +28,14 @@ struct log_ids {
 #define LOG_REPEATS_MAX 10u
 
 /* Before it, lines are text and have no executor. `executor` is copied; NULL: none. */
-void log_start(struct env *env, bool json, const char *executor);
+void log_configure(struct env *env, bool json, const char *executor);
 /* Of a process whose standard error is a file that must not grow for ever: at `bytes` it gets no
- * more lines. After log_start; 0: no bound. */
-void log_bound(uint64_t bytes);
+ * more lines. After log_configure; 0: no bound. */
+void log_limit_bytes(uint64_t bytes);
 void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes the counts that are due; at the end of the process. */
-void log_end(void);
+void log_flush_repeats(void);
 /* Code, cause and hint of an error in one line. */
 void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e);
 

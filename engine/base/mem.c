@@ -32,7 +32,7 @@ void mem_fail_at(int64_t n, bool from_then_on)
     atomic_store(&fail_countdown, n);
 }
 
-int64_t mem_live(void)
+int64_t mem_live_blocks(void)
 {
     return atomic_load(&live_blocks);
 }
@@ -40,7 +40,7 @@ int64_t mem_live(void)
 #define LARGE_BLOCK_BYTES (4 * MIB)
 #define PAGE_BYTES        ((uint64_t)65536) /* the largest that a kernel has, on arm64 */
 
-void mem_keep_freed(void)
+void mem_set_malloc_thresholds(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* what is larger goes back at once */
     mallopt(M_TRIM_THRESHOLD, 32 * MIB);
@@ -92,7 +92,7 @@ void mem_free(void *block)
     free(block);
 }
 
-char *mem_text(const char *text)
+char *mem_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = mem_alloc(size);
@@ -131,7 +131,7 @@ static struct arena_block *arena_add_block(struct arena *a, uint64_t size)
     return b;
 }
 
-static void *arena_take(struct arena *a, uint64_t size, uint64_t align)
+static void *arena_alloc_align(struct arena *a, uint64_t size, uint64_t align)
 {
     if (size > BLOCK_BYTES_MAX) return NULL;
     for (struct arena_block *b = a->current; b != NULL; b = b->next) {
@@ -152,12 +152,13 @@ static void *arena_take(struct arena *a, uint64_t size, uint64_t align)
 
 void *arena_alloc(struct arena *a, uint64_t size)
 {
-    return arena_take(a, size, 16);
+    return arena_alloc_align(a, size, 16);
 }
 
 void *arena_alloc_aligned(struct arena *a, uint64_t size)
 {
-    return size <= BLOCK_BYTES_MAX - READ_SLACK ? arena_take(a, size + READ_SLACK, 64) : NULL;
+    return size <= BLOCK_BYTES_MAX - READ_SLACK ? arena_alloc_align(a, size + READ_SLACK, 64)
+                                                : NULL;
 }
 
 void arena_reset(struct arena *a, uint64_t keep)

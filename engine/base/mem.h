@@ -17,12 +17,12 @@ void *mem_zalloc(uint64_t size);
  * filled from front to back: large ones are in huge pages, a fault for each 2 MiB. */
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 void mem_free(void *block);
-char *mem_text(const char *text);
+char *mem_strdup(const char *text);
 /* For the process that owns main: the C library keeps what is freed for the next task instead of
  * handing it to the system, which would have to clear it again. Once, at the start. */
-void mem_keep_freed(void);
+void mem_set_malloc_thresholds(void);
 /* Blocks in use: for tests that look for leaks. */
-int64_t mem_live(void);
+int64_t mem_live_blocks(void);
 /* The n-th allocation from now on fails (1: the next), once, or from then on. 0: none. Tests only.
  */
 void mem_fail_at(int64_t n, bool from_then_on);

@@ -19,7 +19,7 @@ static size_t scheme_size(const char *text)
     return letter && strncmp(text + size, "://", 3) == 0 ? size : 0;
 }
 
-const char *path_local(const char *text)
+const char *path_from_file_url(const char *text)
 {
     const size_t scheme = sizeof FILE_SCHEME - 1;
     if (strncasecmp(text, FILE_SCHEME, scheme) != 0) return text;
@@ -33,11 +33,11 @@ const char *path_local(const char *text)
     return here ? slash : text;
 }
 
-const char *path_explain(const char *text, char *hint)
+const char *path_explain_missing(const char *text, char *hint)
 {
     const size_t scheme = scheme_size(text);
     const bool file = strncasecmp(text, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0;
-    if (file && path_local(text) == text) {
+    if (file && path_from_file_url(text) == text) {
         text_format(hint, PATH_HINT_BYTES, "a file URL is file:/// and the rest of the path");
         return "a file URL without an absolute path of this host";
     }

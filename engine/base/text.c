@@ -24,7 +24,7 @@ bool text_format(char *out, size_t capacity, const char *format, ...)
     return n >= 0 && (size_t)n < capacity;
 }
 
-size_t text_i64(char *out, int64_t value)
+size_t text_format_i64(char *out, int64_t value)
 {
     char digits[24];
     size_t n = 0, length = 0;
@@ -46,7 +46,7 @@ struct decimal {
 };
 
 /* Text of the form d.ddde+xx, taken apart. */
-static void decimal_read(const char *text, struct decimal *out)
+static void decimal_parse(const char *text, struct decimal *out)
 {
     const char *e = strchr(text, 'e');
     assert(e != NULL && e - text < (ptrdiff_t)sizeof out->digits);
@@ -60,7 +60,7 @@ static void decimal_read(const char *text, struct decimal *out)
 /* The next decimal upwards of the same length: only a power of two can need it, whose neighbour
  * below is nearer than the one above, so that the nearest decimal may miss where the next one does
  * not. */
-static bool decimal_up(char *text, double value)
+static bool decimal_round_up(char *text, double value)
 {
     int exponent;
     if (frexp(value, &exponent) != 0.5) return false;
@@ -81,12 +81,12 @@ static void decimal_shortest(double value, struct decimal *out)
      * but doubles below DBL_MIN have fewer bits. */
     for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, value);
-        if (strtod(text, NULL) == value || (precision < 16 && decimal_up(text, value))) break;
+        if (strtod(text, NULL) == value || (precision < 16 && decimal_round_up(text, value))) break;
     }
-    decimal_read(text, out);
+    decimal_parse(text, out);
 }
 
-static size_t put_plain(char *out, const struct decimal *d)
+static size_t format_plain_decimal(char *out, const struct decimal *d)
 {
     size_t n = 0;
     if (d->exponent <= 0) {
@@ -105,7 +105,8 @@ static size_t put_plain(char *out, const struct decimal *d)
     return n;
 }
 
-static size_t put_special(char *out, double value, const char *infinity, const char *nan_text)
+static size_t format_special_value(char *out, double value, const char *infinity,
+                                   const char *nan_text)
 {
     if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", nan_text);
     if (isinf(value))
@@ -113,15 +114,15 @@ static size_t put_special(char *out, double value, const char *infinity, const c
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s0.0", signbit(value) ? "-" : "");
 }
 
-size_t text_f64(char *out, double value)
+size_t text_format_f64(char *out, double value)
 {
-    if (!isfinite(value) || value == 0) return put_special(out, value, "inf", "nan");
+    if (!isfinite(value) || value == 0) return format_special_value(out, value, "inf", "nan");
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;
     if (value < 0) out[n++] = '-';
     if (d.exponent > -4 && d.exponent <= 16) {
-        n += put_plain(out + n, &d);
+        n += format_plain_decimal(out + n, &d);
     } else {
         out[n++] = d.digits[0];
         if (d.count > 1) out[n++] = '.';
@@ -133,15 +134,15 @@ size_t text_f64(char *out, double value)
     return n;
 }
 
-size_t text_f64_java(char *out, double value)
+size_t text_format_f64_java(char *out, double value)
 {
-    if (!isfinite(value) || value == 0) return put_special(out, value, "Infinity", "NaN");
+    if (!isfinite(value) || value == 0) return format_special_value(out, value, "Infinity", "NaN");
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;
     if (value < 0) out[n++] = '-';
     if (d.exponent > -3 && d.exponent <= 7) {
-        n += put_plain(out + n, &d);
+        n += format_plain_decimal(out + n, &d);
     } else {
         out[n++] = d.digits[0];
         out[n++] = '.';
@@ -208,7 +209,7 @@ bool text_parse_bytes(const char *text, uint64_t *out)
     return false;
 }
 
-size_t text_bytes(char *out, uint64_t bytes)
+size_t text_format_bytes(char *out, uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     unsigned unit = 0;
@@ -221,26 +222,26 @@ size_t text_bytes(char *out, uint64_t bytes)
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%.*f %s", decimals, value, units[unit]);
 }
 
-bool text_is_shown(const char *text)
+bool text_is_printable(const char *text)
 {
     const uint8_t *at = (const uint8_t *)text, *end = at + strlen(text);
     for (unsigned n; at < end; at += n)
-        if ((n = utf8_shown_size(at, (uint64_t)(end - at))) == 0) return false;
+        if ((n = utf8_printable_size(at, (uint64_t)(end - at))) == 0) return false;
     return true;
 }
 
-void text_make_shown(char *text)
+void text_make_printable(char *text)
 {
     uint8_t *at = (uint8_t *)text, *end = at + strlen(text);
     for (unsigned n; at < end; at += n)
-        if ((n = utf8_shown_size(at, (uint64_t)(end - at))) == 0) {
+        if ((n = utf8_printable_size(at, (uint64_t)(end - at))) == 0) {
             *at = *at == '\n' || *at == '\t' ? ' ' : '?';
             n = 1;
         }
-    assert(text_is_shown(text));
+    assert(text_is_printable(text));
 }
 
-size_t text_time(char *out, int64_t wall_ns)
+size_t text_format_time(char *out, int64_t wall_ns)
 {
     int64_t ms = wall_ns / 1000000 - (wall_ns % 1000000 < 0);
     int64_t seconds = ms / 1000 - (ms % 1000 < 0);

@@ -45,7 +45,7 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
                      "cannot start a thread: %s", strerror(failed));
 }
 
-static void schedule(uint32_t policy, uint64_t slice_ns)
+static void set_scheduling_policy(uint32_t policy, uint64_t slice_ns)
 {
     static_assert(sizeof(struct scheduling) == 48, "SCHED_ATTR_SIZE_VER0");
     struct scheduling as = {.size = sizeof as,
@@ -55,45 +55,45 @@ static void schedule(uint32_t policy, uint64_t slice_ns)
     syscall(SYS_sched_setattr, 0, &as, 0u);
 }
 
-void thread_go_last(void)
+void thread_set_batch_policy(void)
 {
-    schedule(SCHED_BATCH, SLICE_NS);
+    set_scheduling_policy(SCHED_BATCH, SLICE_NS);
 }
 
-void thread_step_back(void)
+void thread_lower_priority(void)
 {
-    schedule(SCHED_BATCH, 0);
+    set_scheduling_policy(SCHED_BATCH, 0);
     sched_yield();
 }
 
-void thread_step_forth(void)
+void thread_restore_priority(void)
 {
-    schedule(SCHED_OTHER, 0);
+    set_scheduling_policy(SCHED_OTHER, 0);
 }
 
-int bell_open(struct bell *b, struct glint_error *error)
+int pipe_semaphore_open(struct pipe_semaphore *b, struct glint_error *error)
 {
     if (pipe2(b->ends, O_CLOEXEC) == 0) return 0;
     return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                      "cannot make a pipe: %s", strerror(errno));
 }
 
-void bell_ring(const struct bell *b)
+void pipe_semaphore_post(const struct pipe_semaphore *b)
 {
     ssize_t n;
     while ((n = write(b->ends[1], "", 1)) < 0 && errno == EINTR) continue;
     assert(n == 1);
 }
 
-void bell_wait(const struct bell *b)
+void pipe_semaphore_wait(const struct pipe_semaphore *b)
 {
     ssize_t n;
-    char ring;
-    while ((n = read(b->ends[0], &ring, 1)) < 0 && errno == EINTR) continue;
+    char byte;
+    while ((n = read(b->ends[0], &byte, 1)) < 0 && errno == EINTR) continue;
     assert(n == 1);
 }
 
-void bell_close(struct bell *b)
+void pipe_semaphore_close(struct pipe_semaphore *b)
 {
     close(b->ends[0]);
     close(b->ends[1]);

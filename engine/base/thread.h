@@ -13,24 +13,24 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
 /* For the calling thread, which computes beside others that hand it its work: it waits its turn
  * when it is woken, and they need not wait for its time slice to end. Its niceness stays as it is.
  * A hint to the system: where that does not take it, things are only slower. */
-void thread_go_last(void);
+void thread_set_batch_policy(void);
 /* Likewise for one whom nobody waits for just now: others that can run go first, once, and it takes
  * no processor from them when it is woken; until it steps forth, to SCHED_OTHER. */
-void thread_step_back(void);
-void thread_step_forth(void);
+void thread_lower_priority(void);
+void thread_restore_priority(void);
 
 /* Where threads wait for work, each until it is rung for. A pipe and no condition variable: to the
  * system, who writes into a pipe is about to sleep, so that the thread that is woken may take the
  * processor of the one that wakes it, instead of its own of before, where another may compute. */
-struct bell {
+struct pipe_semaphore {
     int ends[2];
 };
 /* 0, or SYSTEM. */
-int bell_open(struct bell *b, struct glint_error *error);
+int pipe_semaphore_open(struct pipe_semaphore *b, struct glint_error *error);
 /* One thread that waits, or the next that will, goes on. At most 4,096 rings without a wait. */
-void bell_ring(const struct bell *b);
-void bell_wait(const struct bell *b);
+void pipe_semaphore_post(const struct pipe_semaphore *b);
+void pipe_semaphore_wait(const struct pipe_semaphore *b);
 /* Nobody waits any more. */
-void bell_close(struct bell *b);
+void pipe_semaphore_close(struct pipe_semaphore *b);
 
 #endif

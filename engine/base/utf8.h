@@ -42,7 +42,7 @@ static inline bool utf8_is_control(uint32_t code)
 }
 
 /* As utf8_size, but 0 for controls, too: whatever prints text of unknown origin asks this. */
-static inline unsigned utf8_shown_size(const uint8_t *p, uint64_t left)
+static inline unsigned utf8_printable_size(const uint8_t *p, uint64_t left)
 {
     unsigned size = utf8_size(p, left);
     return size > 0 && !utf8_is_control(utf8_code(p, size)) ? size : 0;

@@ -6,9 +6,9 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/cli/nearest.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/print.h"
-#include "engine/cli/verbs.h"
+#include "engine/cli/suggest.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -22,97 +22,98 @@
 
 const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters per key, and more.";
 
-void cli_verbs(const struct cli_program *program, const struct cli_verb **out)
+void cli_commands(const struct cli_program *program, const struct cli_command **out)
 {
-    static const struct cli_verb *const first[] = {&verb_submit, &verb_explain, &verb_executor,
-                                                   &verb_status, &verb_cancel,  &verb_history,
-                                                   NULL};
-    static const struct cli_verb *const last[] = {&verb_config, &verb_secret, &verb_version,
-                                                  &verb_help, NULL};
-    const struct cli_verb *const *const lists[] = {first, program->verbs, last};
+    static const struct cli_command *const first[] = {
+        &cmd_submit, &cmd_explain, &cmd_executor, &cmd_status, &cmd_cancel, &cmd_history, NULL};
+    static const struct cli_command *const last[] = {&cmd_config, &cmd_secret, &cmd_version,
+                                                     &cmd_help, NULL};
+    const struct cli_command *const *const lists[] = {first, program->commands, last};
     uint32_t n = 0;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         for (uint32_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++) {
-            assert(n < CLI_VERBS_MAX);
+            assert(n < CLI_COMMANDS_MAX);
             out[n++] = lists[i][j];
         }
     }
     out[n] = NULL;
 }
 
-static int print_verbs(const char *command, const char *about, const struct cli_verb *const *verbs)
+static int print_commands(const char *prefix, const char *about,
+                          const struct cli_command *const *commands)
 {
-    printf("Usage: %s VERB [ARGUMENT...] [OPTION...]\n%s\n\n", command, about);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    printf("\nMore about one of them: %s VERB --help\n", command);
+    printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", prefix, about);
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\nMore about one of them: %s COMMAND --help\n", prefix);
     return cli_flush_stdout(0);
 }
 
-static void join_names(char *out, size_t capacity, const struct cli_verb *const *verbs,
-                       const char *between)
+static void join_names(char *out, size_t capacity, const struct cli_command *const *commands,
+                       const char *separator)
 {
-    for (uint32_t i = 0; verbs[i] != NULL; i++) {
+    for (uint32_t i = 0; commands[i] != NULL; i++) {
         size_t used = strlen(out);
-        bool fits =
-            text_format(out + used, capacity - used, "%s%s", i > 0 ? between : "", verbs[i]->name);
+        bool fits = text_format(out + used, capacity - used, "%s%s", i > 0 ? separator : "",
+                                commands[i]->name);
         assert(fits);
     }
 }
 
-static int unknown_verb(const struct cli_program *program, const char *command,
-                        const struct cli_verb *const *verbs, const char *name)
+static int unknown_command(const struct cli_program *program, const char *prefix,
+                           const struct cli_command *const *commands, const char *name)
 {
     char hint[512] = "one of: ";
     bool option = name[0] == '-', job = false;
-    for (uint32_t i = 0; strcmp(command, program->name) == 0 && program->jobs[i] != NULL; i++)
+    for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
         job = job || strcmp(program->jobs[i]->name, name) == 0;
-    struct nearest nearest;
-    nearest_init(&nearest, name);
-    for (uint32_t i = 0; verbs[i] != NULL; i++) nearest_offer(&nearest, verbs[i]->name);
+    struct suggest suggest;
+    suggest_init(&suggest, name);
+    for (uint32_t i = 0; commands[i] != NULL; i++) suggest_offer(&suggest, commands[i]->name);
     if (option)
-        text_format(hint, sizeof hint, "options follow a verb; see %s --help", command);
+        text_format(hint, sizeof hint, "options follow a verb; see %s --help", prefix);
     else if (job)
-        text_format(hint, sizeof hint, "it is a job: %s submit %s", command, name);
-    else if (nearest.name != NULL)
-        text_format(hint, sizeof hint, "did you mean %s?", nearest.name);
+        text_format(hint, sizeof hint, "it is a job: %s submit %s", prefix, name);
+    else if (suggest.name != NULL)
+        text_format(hint, sizeof hint, "did you mean %s?", suggest.name);
     else
-        join_names(hint, sizeof hint, verbs, ", ");
+        join_names(hint, sizeof hint, commands, ", ");
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
-              command, option ? "option" : "verb", name);
+              prefix, option ? "option" : "verb", name);
     return cli_fail(&error);
 }
 
-static int no_verb(const char *command, const struct cli_verb *const *verbs)
+static int missing_command(const char *prefix, const struct cli_command *const *commands)
 {
     char hint[512] = "one of: ";
-    join_names(hint, sizeof hint, verbs, ", ");
+    join_names(hint, sizeof hint, commands, ", ");
     struct glint_error error = {.code = GLINT_OK};
-    error_set(&error, GLINT_E_USAGE, hint, "usage: %s VERB [ARGUMENT...] [OPTION...]", command);
+    error_set(&error, GLINT_E_USAGE, hint, "usage: %s COMMAND [ARGUMENT...] [OPTION...]", prefix);
     return cli_fail(&error);
 }
 
-int cli_dispatch(const struct cli_program *program, const char *command, const char *about,
-                 const struct cli_verb *const *verbs, int argc, char **argv)
+int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,
+                 const struct cli_command *const *commands, int argc, char **argv)
 {
-    assert(argc >= 1 && verbs[0] != NULL);
-    if (argc == 1) return no_verb(command, verbs);
+    assert(argc >= 1 && commands[0] != NULL);
+    if (argc == 1) return missing_command(prefix, commands);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return print_verbs(command, about, verbs);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        if (strcmp(verbs[i]->name, argv[1]) == 0) return verbs[i]->run(program, argc - 1, argv + 1);
-    return unknown_verb(program, command, verbs, argv[1]);
+        return print_commands(prefix, about, commands);
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        if (strcmp(commands[i]->name, argv[1]) == 0)
+            return commands[i]->run(program, argc - 1, argv + 1);
+    return unknown_command(program, prefix, commands, argv[1]);
 }
 
 /* A closed stream is held by /dev/null, opened for reading: input ends at once, output fails. */
-static void hold_standard_streams(void)
+static void sanitize_stdfds(void)
 {
     struct env *env = env_real();
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
-        int held = env->open(env, ENV_CWD, "/dev/null", ENV_READ);
-        assert(held < 0 || held == file);
+        int opened = env->open(env, ENV_CWD, "/dev/null", ENV_READ);
+        assert(opened < 0 || opened == file);
     }
 }
 
@@ -131,20 +132,20 @@ static bool stack_is_enough(struct glint_error *error)
 int cli_main(const struct cli_program *program, int argc, char **argv)
 {
     struct glint_error error = {.code = GLINT_OK};
-    const struct cli_verb *verbs[CLI_VERBS_MAX + 1];
+    const struct cli_command *commands[CLI_COMMANDS_MAX + 1];
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
-    hold_standard_streams();
+    sanitize_stdfds();
     if (!stack_is_enough(&error)) return cli_fail(&error);
-    mem_keep_freed();
+    mem_set_malloc_thresholds();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
-    cli_verbs(program, verbs);
+    cli_commands(program, commands);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         static char version[] = "version";
         char *words[] = {version, NULL};
-        return verb_version.run(program, 1, words);
+        return cmd_version.run(program, 1, words);
     }
     static char name[] = "glint";
     char *none[] = {name, NULL};
-    return cli_dispatch(program, program->name, cli_about, verbs, argc > 0 ? argc : 1,
+    return cli_dispatch(program, program->name, cli_about, commands, argc > 0 ? argc : 1,
                         argc > 0 ? argv : none);
 }

@@ -12,7 +12,7 @@ struct op;
 struct cli_program;
 
 /* One verb. `argv[0]` is its name and argv[argc] is NULL, as in main. Answers an exit status. */
-struct cli_verb {
+struct cli_command {
     const char *name;
     const char *summary; /* one line, lower case, no full stop */
     const char *usage;   /* what follows the name: "info|query|export PATH..." */
@@ -25,7 +25,7 @@ struct cli_program {
     const struct glint_job *const *jobs;
     const struct op *const *ops;
     const struct glint_module *const *modules;
-    const struct cli_verb *const *verbs; /* beside submit, explain, version and help */
+    const struct cli_command *const *commands; /* beside submit, explain, version and help */
 };
 
 /* The whole process: makes standard streams safe, runs the verb, flushes standard output. Answers
@@ -34,7 +34,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /* A verb that has verbs of its own: runs the one named by argv[1], or prints their list for --help.
  * `command` is what stands before the name in usage lines: "glint filter". */
-int cli_dispatch(const struct cli_program *program, const char *command, const char *about,
-                 const struct cli_verb *const *verbs, int argc, char **argv);
+int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,
+                 const struct cli_command *const *commands, int argc, char **argv);
 
 #endif

@@ -26,8 +26,8 @@ static struct toml_place place_of(const struct cluster_file *f, uint32_t executo
     return f->executor_places[executor];
 }
 
-void cluster_file_blame(const struct cluster_file *f, const char *id, const char *key,
-                        struct glint_error *error)
+void cluster_file_add_position(const struct cluster_file *f, const char *id, const char *key,
+                               struct glint_error *error)
 {
     char cause[sizeof error->cause];
     assert(error->code != GLINT_OK);
@@ -46,12 +46,12 @@ static bool check_heartbeat(const struct cluster_file *f, struct glint_error *er
 {
     static const char *const names[] = {"heartbeat", "suspect", "dead"};
     const struct liveness_limits *l = &f->cluster.heartbeat;
-    const uint64_t values[] = {l->beat_ns, l->suspect_ns, l->dead_ns};
+    const uint64_t values[] = {l->heartbeat_ns, l->suspect_ns, l->dead_ns};
     for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
         if (values[i] < values[i + 1]) continue;
         struct toml_place at = origin_of(f, names[i + 1])->at;
         if (at.line == 0) at = origin_of(f, names[i])->at;
-        return cluster_file_refuse(
+        return cluster_file_error(
             f, at, error, "set all three, in the file or as --heartbeat, --suspect and --dead",
             "heartbeat, suspect and dead must ascend: %s is %llu ms, %s is "
             "%llu ms",
@@ -69,21 +69,22 @@ static bool same_host(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
-static bool check_twice(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
+static bool check_duplicates(const struct cluster_file *f, uint32_t executor,
+                             struct glint_error *error)
 {
     const struct cluster_executor *e = &f->cluster.executors[executor];
     for (uint32_t i = 0; i < executor; i++) {
         const struct cluster_executor *other = &f->cluster.executors[i];
         uint32_t line = place_of(f, i, "id").line;
         if (strcmp(e->id, other->id) == 0)
-            return cluster_file_refuse(f, place_of(f, executor, "id"), error,
-                                       "give each executor an id of its own",
-                                       "id %s has been given in line %u", e->id, line);
+            return cluster_file_error(f, place_of(f, executor, "id"), error,
+                                      "give each executor an id of its own",
+                                      "id %s has been given in line %u", e->id, line);
         if (e->port == other->port && same_host(e->host, other->host))
-            return cluster_file_refuse(f, place_of(f, executor, "port"), error,
-                                       "give each executor of a host a port of its own",
-                                       "%s and %s have one address, %s port %u", other->id, e->id,
-                                       e->host, e->port);
+            return cluster_file_error(f, place_of(f, executor, "port"), error,
+                                      "give each executor of a host a port of its own",
+                                      "%s and %s have one address, %s port %u", other->id, e->id,
+                                      e->host, e->port);
     }
     return true;
 }
@@ -102,7 +103,7 @@ bool cluster_may_listen(const struct cluster *c, const char *host)
     return c->secret_file != NULL || c->insecure_plaintext || host_is_loopback(host);
 }
 
-const char cluster_secret_fixes[] =
+const char cluster_secret_hint[] =
     "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n"
     "2. or, where all who reach the ports may run code as you, insecure_plaintext = true";
 
@@ -112,12 +113,12 @@ static bool check_host(const struct cluster_file *f, uint32_t executor, struct g
     const struct cluster_executor *e = &c->executors[executor];
     struct toml_place at = place_of(f, executor, "host");
     if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
-        return cluster_file_refuse(f, at, error, "name the address that others reach it by",
-                                   "host %s is every address, and nobody can dial it", e->host);
+        return cluster_file_error(f, at, error, "name the address that others reach it by",
+                                  "host %s is every address, and nobody can dial it", e->host);
     if (cluster_may_listen(c, e->host)) return true;
-    return cluster_file_refuse(f, at, error, cluster_secret_fixes,
-                               "executor %s would listen on %s, but no secret_file is configured",
-                               e->id, e->host);
+    return cluster_file_error(f, at, error, cluster_secret_hint,
+                              "executor %s would listen on %s, but no secret_file is configured",
+                              e->id, e->host);
 }
 
 static bool check_executor(const struct cluster_file *f, uint32_t executor,
@@ -126,16 +127,16 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
     const struct cluster *c = &f->cluster;
     const struct cluster_executor *e = &c->executors[executor];
     if (e->slots < c->drivers_max)
-        return cluster_file_refuse(
+        return cluster_file_error(
             f, place_of(f, executor, "slots"), error, "raise slots, or lower drivers_max",
             "executor %s has %u slots for drivers_max = %u", e->id, e->slots, c->drivers_max);
     if (e->memory_bytes / e->slots < SLOT_MEMORY_BYTES_MIN)
-        return cluster_file_refuse(f, place_of(f, executor, "memory"), error,
-                                   "raise memory, or lower slots",
-                                   "executor %s has less than 16 MiB of memory for each of its %u "
-                                   "slots",
-                                   e->id, e->slots);
-    return check_host(f, executor, error) && check_twice(f, executor, error);
+        return cluster_file_error(f, place_of(f, executor, "memory"), error,
+                                  "raise memory, or lower slots",
+                                  "executor %s has less than 16 MiB of memory for each of its %u "
+                                  "slots",
+                                  e->id, e->slots);
+    return check_host(f, executor, error) && check_duplicates(f, executor, error);
 }
 
 /* ssh joins its words with spaces and gives them to a shell on the other side, which would run what
@@ -144,13 +145,13 @@ static bool check_launch_path(const struct cluster_file *f, struct glint_error *
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
     const struct cluster *c = &f->cluster;
-    bool asked = false;
+    bool uses_config = false;
     if (c->launch != LAUNCH_SSH || c->path == NULL) return true;
     for (uint32_t i = 0; c->launch_command[i] != NULL; i++)
-        asked = asked || strstr(c->launch_command[i], "{config}") != NULL;
+        uses_config = uses_config || strstr(c->launch_command[i], "{config}") != NULL;
     size_t sound = strspn(c->path, safe);
-    if (!asked || c->path[sound] == '\0') return true;
-    return cluster_file_refuse(
+    if (!uses_config || c->path[sound] == '\0') return true;
+    return cluster_file_error(
         f, origin_of(f, "launch")->at, error,
         "move the file to a path of letters, digits and _ . / - on every node, or write the path "
         "into launch_command instead of {config}, quoted for the shell on the other side",
@@ -172,7 +173,7 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
                         sizeof secret_from);
     cluster_origin_text(f, &cluster_keys[plaintext - f->origins], plaintext, plaintext_from,
                         sizeof plaintext_from);
-    return cluster_file_refuse(
+    return cluster_file_error(
         f, plaintext->at.line > 0 ? plaintext->at : secret->at, error,
         "take insecure_plaintext away to use the secret, or secret_file to do without TLS",
         "secret_file (%s) and insecure_plaintext (%s) exclude each other", secret_from,
@@ -185,9 +186,9 @@ static bool check_ports(const struct cluster_file *f, struct glint_error *error)
     const struct cluster *c = &f->cluster;
     uint32_t count = c->ports.last - c->ports.first + 1u;
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
-    return cluster_file_refuse(f, origin_of(f, "ports")->at, error,
-                               "widen ports, or lower drivers_max",
-                               "ports are %u, for drivers_max = %u", count, c->drivers_max);
+    return cluster_file_error(f, origin_of(f, "ports")->at, error,
+                              "widen ports, or lower drivers_max",
+                              "ports are %u, for drivers_max = %u", count, c->drivers_max);
 }
 
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
@@ -196,13 +197,13 @@ bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint
     if (!check_heartbeat(f, error) || !check_secret(f, error) || !check_ports(f, error))
         return false;
     if (c->executor_count == 0 && f->name != NULL && !listens)
-        return cluster_file_refuse(f, (struct toml_place){1, 1}, error,
-                                   "add an [[executor]] with id and port; example: docs/cluster.md",
-                                   "the file names no executor");
+        return cluster_file_error(f, (struct toml_place){1, 1}, error,
+                                  "add an [[executor]] with id and port; example: docs/cluster.md",
+                                  "the file names no executor");
     if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
-        return cluster_file_refuse(f, origin_of(f, "launch")->at, error, "set log_dir",
-                                   "executors that are launched need a folder for their logs, and "
-                                   "neither XDG_STATE_HOME nor HOME is set");
+        return cluster_file_error(f, origin_of(f, "launch")->at, error, "set log_dir",
+                                  "executors that are launched need a folder for their logs, and "
+                                  "neither XDG_STATE_HOME nor HOME is set");
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (!check_executor(f, i, error)) return false;
     return check_launch_path(f, error);

@@ -4,7 +4,7 @@
 
 #include "engine/base/file_check.h"
 #include "engine/base/text.h"
-#include "engine/cli/nearest.h"
+#include "engine/cli/suggest.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,18 +19,18 @@
 static const char missing_hint[] =
     "--cluster FILE or the variable GLINT_CLUSTER names it; its keys: docs/cluster.md";
 
-struct reader {
+struct cluster_file_reader {
     struct cluster_file *file;
     struct env *env;
     const struct cluster_source *source;
     struct glint_error *error;
     enum glint_code code; /* of what the layer that is being read gets wrong */
     const char *cwd;
-    const char *folder; /* of the file */
+    const char *dir; /* of the file */
 };
 
-bool cluster_file_refuse(const struct cluster_file *file, struct toml_place at,
-                         struct glint_error *error, const char *hint, const char *cause, ...)
+bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
+                        struct glint_error *error, const char *hint, const char *cause, ...)
 {
     char text[CAUSE_MAX];
     va_list args;
@@ -45,7 +45,7 @@ bool cluster_file_refuse(const struct cluster_file *file, struct toml_place at,
     return false;
 }
 
-static bool no_memory(struct reader *r)
+static bool no_memory(struct cluster_file_reader *r)
 {
     error_no_memory(r->error);
     return false;
@@ -62,52 +62,52 @@ static void value_text(const struct toml_value *value, char *out, size_t capacit
     switch (value->kind) {
     case TOML_TEXT: text_format(out, capacity, "\"%.64s\"", value->text); break;
     case TOML_INTEGER: text_format(out, capacity, "%lld", (long long)value->integer); break;
-    case TOML_BOOL: text_format(out, capacity, "%s", value->truth ? "true" : "false"); break;
+    case TOML_BOOL: text_format(out, capacity, "%s", value->boolean ? "true" : "false"); break;
     default: text_format(out, capacity, "%s", kinds[value->kind]); break;
     }
 }
 
 /* `name`: of what holds the value where that is no file. */
-static bool set_value(struct reader *r, const struct cluster_key *key,
-                      const struct toml_value *value, const char *name, const char *folder,
+static bool set_value(struct cluster_file_reader *r, const struct cluster_key *key,
+                      const struct toml_value *value, const char *name, const char *dir,
                       void *target)
 {
-    switch (key_set(key, value, folder, &r->file->memory, target)) {
+    switch (key_set(key, value, dir, &r->file->memory, target)) {
     case KEY_SET: return true;
     case KEY_NO_MEMORY: return no_memory(r);
     case KEY_REFUSED: break;
     }
     char wanted[256], found[80];
-    key_wanted(key, wanted, sizeof wanted);
+    key_expected(key, wanted, sizeof wanted);
     value_text(value, found, sizeof found);
     if (name == NULL)
-        return cluster_file_refuse(r->file, value->at, r->error, key->help,
-                                   "%s is %s; it must be %s", key->name, found, wanted);
+        return cluster_file_error(r->file, value->at, r->error, key->help,
+                                  "%s is %s; it must be %s", key->name, found, wanted);
     error_set(r->error, r->code, key->help, "%s is %s; it must be %s", name, found, wanted);
     return false;
 }
 
-static bool set_from_text(struct reader *r, const struct cluster_key *key, const char *text,
-                          const char *name, void *target)
+static bool set_from_text(struct cluster_file_reader *r, const struct cluster_key *key,
+                          const char *text, const char *name, void *target)
 {
     struct toml_value value;
-    if (!key_text_value(key, text, &r->file->memory, &value)) return no_memory(r);
+    if (!key_value_from_text(key, text, &r->file->memory, &value)) return no_memory(r);
     return set_value(r, key, &value, name, r->cwd, target);
 }
 
-static bool set_presets(struct reader *r, const struct cluster_key *keys, uint32_t count,
-                        void *target)
+static bool set_defaults(struct cluster_file_reader *r, const struct cluster_key *keys,
+                         uint32_t count, void *target)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (keys[i].preset != NULL &&
-            !set_from_text(r, &keys[i], keys[i].preset, keys[i].name, target))
+        if (keys[i].default_value != NULL &&
+            !set_from_text(r, &keys[i], keys[i].default_value, keys[i].name, target))
             return false;
     return true;
 }
 
 /* ---- The file */
 
-static bool find_folder(struct reader *r, const char *name)
+static bool find_directory(struct cluster_file_reader *r, const char *name)
 {
     struct cluster_file *f = r->file;
     char *cwd = arena_alloc(&f->memory, PATH_BYTES_MAX);
@@ -120,20 +120,20 @@ static bool find_folder(struct reader *r, const char *name)
     }
     if (name == NULL) return true;
     size_t size = strlen(r->cwd) + strlen(name) + 2;
-    char *path = arena_alloc(&f->memory, size), *folder = arena_alloc(&f->memory, size);
-    if (path == NULL || folder == NULL) return no_memory(r);
+    char *path = arena_alloc(&f->memory, size), *dir = arena_alloc(&f->memory, size);
+    if (path == NULL || dir == NULL) return no_memory(r);
     bool absolute = name[0] == '/';
     text_format(path, size, "%s%s%s", absolute ? "" : r->cwd, absolute ? "" : "/", name);
     int length = (int)(strrchr(path, '/') - path);
-    text_format(folder, size, "%.*s", length, path);
+    text_format(dir, size, "%.*s", length, path);
     f->name = name;
     f->cluster.path = path;
-    r->folder = folder;
+    r->dir = dir;
     return true;
 }
 
 /* The whole file, in the arena; one byte more than may be there is read to see that there is. */
-static bool load(struct reader *r, uint8_t **out_data, uint64_t *out_size)
+static bool load_file(struct cluster_file_reader *r, uint8_t **out_data, uint64_t *out_size)
 {
     const char *name = r->file->name;
     struct toml_place nowhere = {0, 0};
@@ -144,7 +144,7 @@ static bool load(struct reader *r, uint8_t **out_data, uint64_t *out_size)
     int64_t size = 0;
     uint8_t *data = NULL;
     if (stat.size > TOML_BYTES_MAX) {
-        cluster_file_refuse(r->file, nowhere, r->error, missing_hint, "it is larger than 1 MiB");
+        cluster_file_error(r->file, nowhere, r->error, missing_hint, "it is larger than 1 MiB");
     } else if ((data = arena_alloc(&r->file->memory, stat.size + 1)) == NULL) {
         no_memory(r);
     } else {
@@ -165,62 +165,64 @@ static const struct cluster_key *find_key(const struct cluster_key *keys, uint32
     return NULL;
 }
 
-static bool unknown_key(struct reader *r, const struct toml_value *value, bool in_executor)
+static bool unknown_key(struct cluster_file_reader *r, const struct toml_value *value,
+                        bool in_executor)
 {
     const struct cluster_key *keys = in_executor ? cluster_executor_keys : cluster_keys;
     uint32_t count = in_executor ? CLUSTER_EXECUTOR_KEYS : CLUSTER_KEYS;
-    struct nearest nearest;
+    struct suggest suggest;
     char hint[160];
-    nearest_init(&nearest, value->key);
-    for (uint32_t i = 0; i < count; i++) nearest_offer(&nearest, keys[i].name);
-    if (!in_executor) nearest_offer(&nearest, "executor");
+    suggest_init(&suggest, value->key);
+    for (uint32_t i = 0; i < count; i++) suggest_offer(&suggest, keys[i].name);
+    if (!in_executor) suggest_offer(&suggest, "executor");
     if (find_key(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "%s stands before the first [[executor]]", value->key);
     else if (find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "%s stands in an [[executor]]", value->key);
-    else if (nearest.name != NULL)
-        text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", nearest.name);
+    else if (suggest.name != NULL)
+        text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
     else
         text_format(hint, sizeof hint, "all keys: docs/cluster.md, or glint config show");
-    return cluster_file_refuse(r->file, value->key_at, r->error, hint, "there is no key %.64s%s",
-                               value->key, in_executor ? " in [[executor]]" : "");
+    return cluster_file_error(r->file, value->key_at, r->error, hint, "there is no key %.64s%s",
+                              value->key, in_executor ? " in [[executor]]" : "");
 }
 
-static bool set_executor(struct reader *r, const struct toml_value *table, uint32_t index)
+static bool set_executor(struct cluster_file_reader *r, const struct toml_value *table,
+                         uint32_t index)
 {
     struct cluster_executor *executor = &r->file->cluster.executors[index];
     struct cluster_origin *origins = r->file->executor_origins[index];
-    if (!set_presets(r, cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, executor)) return false;
+    if (!set_defaults(r, cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, executor)) return false;
     for (uint32_t i = 0; i < table->count; i++) {
         const struct toml_value *value = &table->items[i];
         const struct cluster_key *key =
             find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key);
         if (key == NULL) return unknown_key(r, value, true);
-        if (!set_value(r, key, value, NULL, r->folder, executor)) return false;
+        if (!set_value(r, key, value, NULL, r->dir, executor)) return false;
         origins[key - cluster_executor_keys] = (struct cluster_origin){FROM_FILE, value->at};
     }
     for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++) {
         const struct cluster_key *key = &cluster_executor_keys[i];
-        bool needed = key->preset == NULL && key->absent == NULL;
+        bool needed = key->default_value == NULL && key->absent == NULL;
         if (needed && origins[i].from == FROM_DEFAULT)
-            return cluster_file_refuse(r->file, table->at, r->error, key->help,
-                                       "an [[executor]] has no %s", key->name);
+            return cluster_file_error(r->file, table->at, r->error, key->help,
+                                      "an [[executor]] has no %s", key->name);
     }
     return true;
 }
 
-static bool set_executors(struct reader *r, const struct toml_value *list)
+static bool set_executors(struct cluster_file_reader *r, const struct toml_value *list)
 {
     static const char hint[] = "write [[executor]], with two brackets, once for each executor";
     struct cluster_file *f = r->file;
     uint32_t count = list->count;
     if (list->kind != TOML_ARRAY)
-        return cluster_file_refuse(f, list->key_at, r->error, hint,
-                                   "executor must be a list of tables");
+        return cluster_file_error(f, list->key_at, r->error, hint,
+                                  "executor must be a list of tables");
     if (count > CLUSTER_EXECUTORS_MAX)
-        return cluster_file_refuse(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
-                                   "several clusters can share a machine, on other ports",
-                                   "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
+        return cluster_file_error(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
+                                  "several clusters can share a machine, on other ports",
+                                  "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
     uint64_t slots = (uint64_t)count + 1; /* none must not be an allocation of nothing */
     f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
     f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
@@ -232,8 +234,8 @@ static bool set_executors(struct reader *r, const struct toml_value *list)
     for (uint32_t i = 0; i < count; i++) {
         const struct toml_value *table = &list->items[i];
         if (table->kind != TOML_TABLE)
-            return cluster_file_refuse(f, table->at, r->error, hint,
-                                       "executor must be a list of tables");
+            return cluster_file_error(f, table->at, r->error, hint,
+                                      "executor must be a list of tables");
         f->executor_places[i] = table->at;
         if (!set_executor(r, table, i)) return false;
         f->cluster.executor_count = i + 1;
@@ -241,18 +243,18 @@ static bool set_executors(struct reader *r, const struct toml_value *list)
     return true;
 }
 
-static bool read_file(struct reader *r)
+static bool read_file(struct cluster_file_reader *r)
 {
     struct toml_failure failure;
     struct toml_value table;
     uint8_t *data;
     uint64_t size;
-    if (!load(r, &data, &size)) return false;
+    if (!load_file(r, &data, &size)) return false;
     if (!toml_read(&r->file->memory, data, size, &table, &failure)) {
         if (failure.no_memory) return no_memory(r);
-        return cluster_file_refuse(r->file, failure.at, r->error,
-                                   "the format is TOML (toml.io); an example: docs/cluster.md",
-                                   "%s", failure.reason);
+        return cluster_file_error(r->file, failure.at, r->error,
+                                  "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
+                                  failure.reason);
     }
     assert(table.kind == TOML_TABLE);
     for (uint32_t i = 0; i < table.count; i++) {
@@ -264,7 +266,7 @@ static bool read_file(struct reader *r)
         else if (key == NULL)
             sound = unknown_key(r, value, false);
         else
-            sound = set_value(r, key, value, NULL, r->folder, &r->file->cluster);
+            sound = set_value(r, key, value, NULL, r->dir, &r->file->cluster);
         if (!sound) return false;
         if (key != NULL)
             r->file->origins[key - cluster_keys] = (struct cluster_origin){FROM_FILE, value->at};
@@ -274,11 +276,11 @@ static bool read_file(struct reader *r)
 
 /* ---- What wins over the file */
 
-static bool read_environment(struct reader *r)
+static bool read_environment(struct cluster_file_reader *r)
 {
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
         char name[64];
-        key_variable(&cluster_keys[i], name, sizeof name);
+        key_env_name(&cluster_keys[i], name, sizeof name);
         const char *text = cluster_keys[i].flag != NULL ? getenv(name) : NULL;
         if (text == NULL || text[0] == '\0') continue;
         if (!set_from_text(r, &cluster_keys[i], text, name, &r->file->cluster)) return false;
@@ -288,10 +290,11 @@ static bool read_environment(struct reader *r)
 }
 
 /* An executor that is started reads the same file, and takes what options said from there. */
-static bool keep_variable(struct reader *r, const struct cluster_flag *flag, const char **out)
+static bool add_launch_variable(struct cluster_file_reader *r, const struct cluster_flag *flag,
+                                const char **out)
 {
     char name[64];
-    key_variable(flag->key, name, sizeof name);
+    key_env_name(flag->key, name, sizeof name);
     size_t size = strlen(name) + strlen(flag->text) + 2;
     char *text = arena_alloc(&r->file->memory, size);
     if (text == NULL) return no_memory(r);
@@ -300,7 +303,7 @@ static bool keep_variable(struct reader *r, const struct cluster_flag *flag, con
     return true;
 }
 
-static bool read_flags(struct reader *r)
+static bool read_flags(struct cluster_file_reader *r)
 {
     r->code = GLINT_E_BAD_VALUE;
     uint64_t size = (r->source->flag_count + 1) * sizeof(char *);
@@ -314,7 +317,7 @@ static bool read_flags(struct reader *r)
         assert(flag->key->flag != NULL && flag->key >= cluster_keys);
         text_format(name, sizeof name, "--%s", flag->key->flag);
         if (!set_from_text(r, flag->key, flag->text, name, &r->file->cluster)) return false;
-        if (!keep_variable(r, flag, &variables[i])) return false;
+        if (!add_launch_variable(r, flag, &variables[i])) return false;
         assert(flag->key < cluster_keys + CLUSTER_KEYS);
         r->file->origins[flag->key - cluster_keys] = (struct cluster_origin){.from = FROM_FLAG};
     }
@@ -334,7 +337,7 @@ static uint32_t derive_slots(const struct cluster *c, const struct cluster_execu
 }
 
 /* What has no preset because it follows from something else. */
-static bool derive(struct reader *r)
+static bool derive_defaults(struct cluster_file_reader *r)
 {
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -355,15 +358,15 @@ static bool derive(struct reader *r)
 int cluster_file_read(struct cluster_file *out, struct env *env,
                       const struct cluster_source *source, struct glint_error *error)
 {
-    struct reader r = {.file = out, .env = env, .source = source, .error = error};
+    struct cluster_file_reader r = {.file = out, .env = env, .source = source, .error = error};
     r.code = GLINT_E_CONFIG;
     const char *name = source->path != NULL ? source->path : getenv("GLINT_CLUSTER");
     if (name != NULL && name[0] == '\0' && source->path == NULL) name = NULL;
     *out = (struct cluster_file){.name = NULL};
-    bool sound = find_folder(&r, name) &&
-                 set_presets(&r, cluster_keys, CLUSTER_KEYS, &out->cluster) &&
+    bool sound = find_directory(&r, name) &&
+                 set_defaults(&r, cluster_keys, CLUSTER_KEYS, &out->cluster) &&
                  (name == NULL || read_file(&r)) && read_environment(&r) && read_flags(&r) &&
-                 derive(&r) && cluster_file_check(out, source->listens, error);
+                 derive_defaults(&r) && cluster_file_check(out, source->listens, error);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
 }
@@ -386,7 +389,7 @@ void cluster_origin_text(const struct cluster_file *file, const struct cluster_k
         text_format(out, capacity, "%s:%u", file->name, origin->at.line);
         break;
     case FROM_ENVIRONMENT:
-        key_variable(key, variable, sizeof variable);
+        key_env_name(key, variable, sizeof variable);
         text_format(out, capacity, "environment %s", variable);
         break;
     case FROM_FLAG: text_format(out, capacity, "flag --%s", key->flag); break;

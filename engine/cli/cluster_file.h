@@ -53,16 +53,16 @@ void cluster_origin_text(const struct cluster_file *file, const struct cluster_k
 /* Only with a secret, or without any safety, may a port be open to others. */
 bool cluster_may_listen(const struct cluster *c, const char *host);
 /* What to do about an address that others reach, without a secret. */
-extern const char cluster_secret_fixes[];
+extern const char cluster_secret_hint[];
 /* What must hold between values (cluster_check.c); used by cluster_file_read. */
 bool cluster_file_check(const struct cluster_file *file, bool listens, struct glint_error *error);
 /* Puts the place of an executor's key in the file before the cause: what the system said about it.
  */
-void cluster_file_blame(const struct cluster_file *file, const char *id, const char *key,
-                        struct glint_error *error);
+void cluster_file_add_position(const struct cluster_file *file, const char *id, const char *key,
+                               struct glint_error *error);
 /* Refuses what stands at `at` of the file: CONFIG with file, line and column before the cause. */
-bool cluster_file_refuse(const struct cluster_file *file, struct toml_place at,
-                         struct glint_error *error, const char *hint, const char *cause, ...)
+bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
+                        struct glint_error *error, const char *hint, const char *cause, ...)
     __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -30,10 +30,10 @@ struct cluster_key {
     const char *name;
     const char *flag; /* of the command line; NULL: it stands in the file only */
     enum key_kind kind;
-    const char *preset; /* as the environment would give it; NULL: none */
-    const char *absent; /* with no preset: what it is then; NULL: it must be there */
-    uint64_t min, max;  /* of counts, bytes and times, in the field's unit */
-    const char *unit;   /* of counts */
+    const char *default_value; /* as the environment would give it; NULL: none */
+    const char *absent;        /* with no preset: what it is then; NULL: it must be there */
+    uint64_t min, max;         /* of counts, bytes and times, in the field's unit */
+    const char *unit;          /* of counts */
     const char *help;
     size_t offset, size; /* in struct cluster, or in struct cluster_executor */
 };
@@ -46,20 +46,20 @@ extern const struct cluster_key cluster_executor_keys[CLUSTER_EXECUTOR_KEYS]; /*
 /* "text", "whole number", "time": as a person reads it. */
 const char *key_kind_name(enum key_kind kind);
 /* What a value of this key must be: "a time from 10ms to 1h, as in \"5s\" or \"200ms\"". */
-void key_wanted(const struct cluster_key *key, char *out, size_t capacity);
+void key_expected(const struct cluster_key *key, char *out, size_t capacity);
 /* Its range: "10ms to 1h"; empty where it has none. */
 void key_range(const struct cluster_key *key, char *out, size_t capacity);
 /* GLINT_HEARTBEAT */
-void key_variable(const struct cluster_key *key, char *out, size_t capacity);
+void key_env_name(const struct cluster_key *key, char *out, size_t capacity);
 
-enum key_set { KEY_SET, KEY_REFUSED, KEY_NO_MEMORY };
+enum key_set_result { KEY_SET, KEY_REFUSED, KEY_NO_MEMORY };
 /* Writes the key's field of `target`. `folder`: what relative paths start from. */
-enum key_set key_set(const struct cluster_key *key, const struct toml_value *value,
-                     const char *folder, struct arena *memory, void *target);
+enum key_set_result key_set(const struct cluster_key *key, const struct toml_value *value,
+                            const char *dir, struct arena *memory, void *target);
 /* The value of a text that is no TOML: an option's, the environment's, a preset. What does not fit
  * becomes a text, which key_set refuses. False without memory. */
-bool key_text_value(const struct cluster_key *key, const char *text, struct arena *memory,
-                    struct toml_value *out);
+bool key_value_from_text(const struct cluster_key *key, const char *text, struct arena *memory,
+                         struct toml_value *out);
 /* The field of `target` as text, in the form that the environment would give it; false: there is
  * none, or no memory. */
 bool key_print(const struct cluster_key *key, const void *target, struct buffer *out);

@@ -76,7 +76,7 @@ void key_range(const struct cluster_key *key, char *out, size_t capacity)
     text_format(out, capacity, "%s to %s", min, max);
 }
 
-void key_wanted(const struct cluster_key *key, char *out, size_t capacity)
+void key_expected(const struct cluster_key *key, char *out, size_t capacity)
 {
     char range[2 * TEXT_NUMBER_MAX + 8];
     key_range(key, range, sizeof range);
@@ -92,8 +92,10 @@ void key_wanted(const struct cluster_key *key, char *out, size_t capacity)
     case KEY_BOOL: text_format(out, capacity, "true or false"); break;
     case KEY_COUNT: text_format(out, capacity, "a whole number, %s", range); break;
     case KEY_PORTS:
-        text_format(out, capacity, "the first and the last of at most %d ports, as in "
-                    "\"7500-7599\"", PORTS_MAX);
+        text_format(out, capacity,
+                    "the first and the last of at most %d ports, as in "
+                    "\"7500-7599\"",
+                    PORTS_MAX);
         break;
     case KEY_BYTES:
         text_format(out, capacity, "bytes, %s, as in \"512M\" or \"1.5G\"", range);
@@ -111,7 +113,7 @@ void key_wanted(const struct cluster_key *key, char *out, size_t capacity)
     }
 }
 
-void key_variable(const struct cluster_key *key, char *out, size_t capacity)
+void key_env_name(const struct cluster_key *key, char *out, size_t capacity)
 {
     bool fits = text_format(out, capacity, "GLINT_%s", key->name);
     assert(fits);
@@ -164,15 +166,15 @@ static bool is_host(const char *text)
     return true;
 }
 
-static enum key_set set_path(const struct cluster_key *key, const char *text, const char *folder,
-                             struct arena *memory, void *target)
+static enum key_set_result set_path(const struct cluster_key *key, const char *text,
+                                    const char *dir, struct arena *memory, void *target)
 {
     if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_REFUSED;
     bool absolute = text[0] == '/';
-    size_t size = strlen(folder) + strlen(text) + 2;
+    size_t size = strlen(dir) + strlen(text) + 2;
     char *path = arena_alloc(memory, size);
     if (path == NULL) return KEY_NO_MEMORY;
-    text_format(path, size, "%s%s%s", absolute ? "" : folder, absolute ? "" : "/", text);
+    text_format(path, size, "%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text);
     put_text(key, target, path);
     return KEY_SET;
 }
@@ -190,8 +192,8 @@ static bool is_template(const char *word)
     return true;
 }
 
-static enum key_set set_words(const struct cluster_key *key, const struct toml_value *value,
-                              struct arena *memory, void *target)
+static enum key_set_result set_words(const struct cluster_key *key, const struct toml_value *value,
+                                     struct arena *memory, void *target)
 {
     if (value->kind != TOML_ARRAY || value->count < 1 || value->count > WORDS_MAX)
         return KEY_REFUSED;
@@ -208,8 +210,8 @@ static enum key_set set_words(const struct cluster_key *key, const struct toml_v
     return KEY_SET;
 }
 
-static enum key_set set_number(const struct cluster_key *key, bool sound, uint64_t value,
-                               void *target)
+static enum key_set_result set_number(const struct cluster_key *key, bool sound, uint64_t value,
+                                      void *target)
 {
     assert(key->max > 0);
     if (!sound || value < key->min || value > key->max) return KEY_REFUSED;
@@ -217,7 +219,7 @@ static enum key_set set_number(const struct cluster_key *key, bool sound, uint64
     return KEY_SET;
 }
 
-static enum key_set set_launch(const struct cluster_key *key, const char *text, void *target)
+static enum key_set_result set_launch(const struct cluster_key *key, const char *text, void *target)
 {
     for (size_t i = 0; launches[i] != NULL; i++) {
         if (strcmp(launches[i], text) != 0) continue;
@@ -228,7 +230,7 @@ static enum key_set set_launch(const struct cluster_key *key, const char *text, 
 }
 
 /* FIRST-LAST */
-static enum key_set set_ports(const struct cluster_key *key, const char *text, void *target)
+static enum key_set_result set_ports(const struct cluster_key *key, const char *text, void *target)
 {
     const char *dash = strchr(text, '-');
     int64_t first, last;
@@ -243,8 +245,8 @@ static enum key_set set_ports(const struct cluster_key *key, const char *text, v
     return KEY_SET;
 }
 
-static enum key_set set_text(const struct cluster_key *key, const char *text, const char *folder,
-                             struct arena *memory, void *target)
+static enum key_set_result set_text(const struct cluster_key *key, const char *text,
+                                    const char *dir, struct arena *memory, void *target)
 {
     uint64_t number = 0;
     bool sound;
@@ -254,7 +256,7 @@ static enum key_set set_text(const struct cluster_key *key, const char *text, co
         if (key->kind == KEY_NAME ? !is_name(text) : !is_host(text)) return KEY_REFUSED;
         put_text(key, target, text);
         return KEY_SET;
-    case KEY_PATH: return set_path(key, text, folder, memory, target);
+    case KEY_PATH: return set_path(key, text, dir, memory, target);
     case KEY_LAUNCH: return set_launch(key, text, target);
     case KEY_PORTS: return set_ports(key, text, target);
     case KEY_BYTES:
@@ -262,24 +264,24 @@ static enum key_set set_text(const struct cluster_key *key, const char *text, co
         return set_number(key, sound, number, target);
     case KEY_TIME_MS:
     case KEY_TIME_NS:
-        sound = settings_duration(text, &number);
+        sound = settings_parse_duration(text, &number);
         if (key->kind == KEY_TIME_MS) number /= NS_OF_MS;
         return set_number(key, sound, number, target);
     default: return KEY_REFUSED;
     }
 }
 
-enum key_set key_set(const struct cluster_key *key, const struct toml_value *value,
-                     const char *folder, struct arena *memory, void *target)
+enum key_set_result key_set(const struct cluster_key *key, const struct toml_value *value,
+                            const char *dir, struct arena *memory, void *target)
 {
     if (key->kind == KEY_WORDS) return set_words(key, value, memory, target);
-    if (value->kind == TOML_TEXT) return set_text(key, value->text, folder, memory, target);
+    if (value->kind == TOML_TEXT) return set_text(key, value->text, dir, memory, target);
     bool number = key->kind == KEY_COUNT || key->kind == KEY_BYTES;
     if (value->kind == TOML_INTEGER && number)
         return set_number(key, value->integer >= 0, (uint64_t)value->integer, target);
     if (value->kind != TOML_BOOL || key->kind != KEY_BOOL) return KEY_REFUSED;
     assert(key->size == sizeof(bool));
-    *(bool *)((char *)target + key->offset) = value->truth;
+    *(bool *)((char *)target + key->offset) = value->boolean;
     return KEY_SET;
 }
 
@@ -299,14 +301,14 @@ static bool words_value(const char *text, struct arena *memory, struct toml_valu
     return !failure.no_memory;
 }
 
-bool key_text_value(const struct cluster_key *key, const char *text, struct arena *memory,
-                    struct toml_value *out)
+bool key_value_from_text(const struct cluster_key *key, const char *text, struct arena *memory,
+                         struct toml_value *out)
 {
-    bool truth = strcmp(text, "true") == 0;
+    bool boolean = strcmp(text, "true") == 0;
     *out = (struct toml_value){.kind = TOML_TEXT, .text = text};
     if (key->kind == KEY_WORDS) return words_value(text, memory, out);
-    if (key->kind == KEY_BOOL && (truth || strcmp(text, "false") == 0))
-        *out = (struct toml_value){.kind = TOML_BOOL, .truth = truth};
+    if (key->kind == KEY_BOOL && (boolean || strcmp(text, "false") == 0))
+        *out = (struct toml_value){.kind = TOML_BOOL, .boolean = boolean};
     int64_t number;
     if (key->kind == KEY_COUNT && text_parse_i64((const uint8_t *)text, strlen(text), &number))
         *out = (struct toml_value){.kind = TOML_INTEGER, .integer = number};

@@ -17,7 +17,7 @@ static bool is_event(const json_t *o, const char *event)
     return strcmp(history_text(o, "event"), event) == 0;
 }
 
-static uint32_t number(const json_t *o, const char *name)
+static uint32_t event_u32(const json_t *o, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(o, name));
     assert(value >= 0 && value <= UINT32_MAX); /* checked with its line */
@@ -41,7 +41,7 @@ static int64_t counter_value(const json_t *value)
 }
 
 /* `list` with room for one more element of `size` bytes; NULL: no memory, and it stays. */
-static void *with_room(void *list, uint64_t count, uint64_t *capacity, uint64_t size)
+static void *grow_list(void *list, uint64_t count, uint64_t *capacity, uint64_t size)
 {
     if (count < *capacity) return list;
     uint64_t wanted = *capacity > 0 ? 2 * *capacity : 16;
@@ -50,10 +50,10 @@ static void *with_room(void *list, uint64_t count, uint64_t *capacity, uint64_t 
     return grown;
 }
 
-static struct history_executor *executor_of(struct history *h, const json_t *o,
-                                            struct glint_error *error)
+static struct history_executor *find_or_add_executor(struct history *h, const json_t *o,
+                                                     struct glint_error *error)
 {
-    uint32_t n = number(o, "executor");
+    uint32_t n = event_u32(o, "executor");
     if (n >= h->executor_count) {
         uint64_t old = h->executor_count * sizeof *h->executors;
         uint64_t count = n + 1 + n / 2;
@@ -71,17 +71,19 @@ static struct history_executor *executor_of(struct history *h, const json_t *o,
 
 /* The newest stages are looked at first. A stage whose beginning was left out appears with its
  * first task. */
-static struct history_stage *stage_of(struct history *h, const json_t *o, struct glint_error *error)
+static struct history_stage *find_or_add_stage(struct history *h, const json_t *o,
+                                               struct glint_error *error)
 {
-    uint32_t n = number(o, "stage");
+    uint32_t n = event_u32(o, "stage");
     for (uint32_t i = h->stage_count; i > 0; i--)
         if (h->stages[i - 1].number == n) return &h->stages[i - 1];
     if (h->stage_count == HISTORY_STAGES_MAX) {
-        error_set(error, GLINT_E_LOG_INVALID, NULL, "more than %u stages", HISTORY_STAGES_MAX);
+        error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u stages",
+                  HISTORY_STAGES_MAX);
         return NULL;
     }
     struct history_stage *grown =
-        with_room(h->stages, h->stage_count, &h->stage_capacity, sizeof *h->stages);
+        grow_list(h->stages, h->stage_count, &h->stage_capacity, sizeof *h->stages);
     if (grown == NULL) {
         error_no_memory(error);
         return NULL;
@@ -98,13 +100,13 @@ static int add_counter(struct history_stage *s, const char *name, int64_t value,
     while (i < s->counter_count && strcmp(s->counters[i].name, name) != 0) i++;
     if (i == s->counter_count) {
         if (i == COUNTERS_MAX)
-            return error_set(error, GLINT_E_LOG_INVALID, NULL, "more than %u counters",
+            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
                              COUNTERS_MAX);
         uint64_t size = sizeof *s->counters;
         struct history_counter *grown = mem_grow(s->counters, i * size, (i + 1) * size);
         if (grown == NULL) return error_no_memory(error);
         s->counters = grown;
-        s->counters[i] = (struct history_counter){mem_text(name), 0};
+        s->counters[i] = (struct history_counter){mem_strdup(name), 0};
         if (s->counters[i].name == NULL) return error_no_memory(error);
         s->counter_count++;
     }
@@ -114,7 +116,7 @@ static int add_counter(struct history_stage *s, const char *name, int64_t value,
 
 static int add_done(struct history_stage *s, const json_t *o, struct glint_error *error)
 {
-    double *grown = with_room(s->task_ms, s->task_count, &s->task_capacity, sizeof *s->task_ms);
+    double *grown = grow_list(s->task_ms, s->task_count, &s->task_capacity, sizeof *s->task_ms);
     if (grown == NULL) return error_no_memory(error);
     s->task_ms = grown;
     s->task_ms[s->task_count++] = json_number_value(json_object_get(o, "run_ms"));
@@ -131,8 +133,8 @@ static int add_done(struct history_stage *s, const json_t *o, struct glint_error
 
 static int on_task(struct history *h, const json_t *o, struct glint_error *error)
 {
-    struct history_stage *s = stage_of(h, o, error);
-    struct history_executor *e = s != NULL ? executor_of(h, o, error) : NULL;
+    struct history_stage *s = find_or_add_stage(h, o, error);
+    struct history_executor *e = s != NULL ? find_or_add_executor(h, o, error) : NULL;
     if (e == NULL) return error->code;
     const char *outcome = history_text(o, "outcome");
     e->tasks++;
@@ -152,7 +154,7 @@ static int on_task(struct history *h, const json_t *o, struct glint_error *error
 
 static int on_executor(struct history *h, const json_t *o, struct glint_error *error)
 {
-    struct history_executor *e = executor_of(h, o, error);
+    struct history_executor *e = find_or_add_executor(h, o, error);
     if (e == NULL) return error->code;
     *(strcmp(history_text(o, "state"), "joined") == 0 ? &e->joined : &e->last) = o;
     return 0;
@@ -160,9 +162,9 @@ static int on_executor(struct history *h, const json_t *o, struct glint_error *e
 
 static int on_stage(struct history *h, const json_t *o, struct glint_error *error)
 {
-    struct history_stage *s = stage_of(h, o, error);
+    struct history_stage *s = find_or_add_stage(h, o, error);
     if (s == NULL) return error->code;
-    if (is_event(o, "stage") && s->begun == NULL) s->begun = o; /* it may be run again */
+    if (is_event(o, "stage") && s->started == NULL) s->started = o; /* it may be run again */
     if (is_event(o, "stage_end")) s->ended = o;
     s->retries += is_event(o, "retry");
     return 0;
@@ -174,12 +176,12 @@ static int on_event(void *arg, json_t *o, struct glint_error *error)
     struct history *h = arg;
     h->last_ms = json_number_value(json_object_get(o, "ms"));
     if ((h->job == NULL) != is_event(o, "job"))
-        return error_set(error, GLINT_E_LOG_INVALID, NULL,
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                          h->job == NULL ? "a log begins with its job" : "a second job begins here");
     if (h->end != NULL)
-        return error_set(error, GLINT_E_LOG_INVALID, NULL, "something follows the job's end");
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "something follows the job's end");
     if (is_event(o, "task")) return on_task(h, o, error);
-    if (json_array_append(h->kept, o) != 0) return error_no_memory(error);
+    if (json_array_append(h->events, o) != 0) return error_no_memory(error);
     if (is_event(o, "job")) h->job = o;
     if (is_event(o, "job_end")) h->end = o;
     if (is_event(o, "full")) h->full = true;
@@ -196,13 +198,13 @@ static int compare_ms(const void *a, const void *b)
 
 int history_read(struct history *h, struct env *env, const char *path, struct glint_error *error)
 {
-    *h = (struct history){.kept = NULL};
+    *h = (struct history){.events = NULL};
     history_lines_init();
-    h->kept = json_array();
-    if (h->kept == NULL) return error_no_memory(error);
-    int r = history_lines(env, path, on_event, h, &h->torn, error);
+    h->events = json_array();
+    if (h->events == NULL) return error_no_memory(error);
+    int r = history_read_lines(env, path, on_event, h, &h->torn, error);
     if (r == 0 && h->job == NULL)
-        r = error_set(error, GLINT_E_LOG_INVALID, NULL, "%s:1: no job is in this log", path);
+        r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: no job is in this log", path);
     for (uint32_t i = 0; r == 0 && i < h->stage_count; i++) {
         struct history_stage *s = &h->stages[i];
         if (s->task_count > 0) qsort(s->task_ms, s->task_count, sizeof *s->task_ms, compare_ms);
@@ -220,8 +222,8 @@ void history_fini(struct history *h)
     }
     mem_free(h->stages);
     mem_free(h->executors);
-    json_decref(h->kept);
-    *h = (struct history){.kept = NULL};
+    json_decref(h->events);
+    *h = (struct history){.events = NULL};
 }
 
 double history_quantile(const struct history_stage *s, double q)

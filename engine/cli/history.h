@@ -27,7 +27,7 @@ struct history_counter {
 
 struct history_stage {
     uint32_t number;
-    const json_t *begun, *ended; /* kept; NULL: not in the log */
+    const json_t *started, *ended; /* kept; NULL: not in the log */
     uint32_t done, failed, killed, lost, speculative, retries;
     /* Of attempts that ended well, sorted once read. */
     double *task_ms;
@@ -37,7 +37,7 @@ struct history_stage {
 };
 
 struct history {
-    json_t *kept;                       /* all events but tasks, in order */
+    json_t *events;                     /* all events but tasks, in order */
     const json_t *job, *end;            /* kept; end NULL: the log was cut off */
     bool torn;                          /* the last line was not whole, and was passed over */
     bool full;                          /* the log reached its bound */
@@ -49,8 +49,8 @@ struct history {
     uint64_t stage_capacity;
 };
 
-/* 0, INPUT_..., or LOG_INVALID with file:line, NO_MEMORY; history_fini in any case. Sets jansson's
- * allocator to mem_*. */
+/* 0, INPUT_..., or EVENT_LOG_INVALID with file:line, NO_MEMORY; history_fini in any case. Sets
+ * jansson's allocator to mem_*. */
 int history_read(struct history *h, struct env *env, const char *path, struct glint_error *error);
 void history_fini(struct history *h);
 

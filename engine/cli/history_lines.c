@@ -14,7 +14,7 @@
 #define READ_BYTES (64 * KIB)
 #define FIELDS_MAX 12u
 
-enum kind {
+enum field_kind {
     KIND_NONE,
     KIND_U32,
     KIND_EXECUTOR, /* below EXECUTORS_MAX */
@@ -30,13 +30,13 @@ enum kind {
     KIND_OBJECT,
 };
 
-static const struct event_form {
+static const struct event_schema {
     const char *name;
     struct field {
         const char *name;
-        enum kind kind;
+        enum field_kind kind;
     } fields[FIELDS_MAX];
-} forms[] = {
+} event_schemas[] = {
     {"job",
      {{"id", KIND_TEXT},
       {"name", KIND_TEXT},
@@ -87,7 +87,7 @@ static const struct event_form {
  * that. One thread reads a log. */
 static bool out_of_memory;
 
-static void *allocate(size_t size)
+static void *json_allocate(size_t size)
 {
     void *block = mem_alloc(size);
     if (block == NULL) out_of_memory = true;
@@ -96,7 +96,7 @@ static void *allocate(size_t size)
 
 void history_lines_init(void)
 {
-    json_set_alloc_funcs(allocate, mem_free);
+    json_set_alloc_funcs(json_allocate, mem_free);
 }
 
 static bool is_whole_number(const json_t *v)
@@ -150,7 +150,7 @@ static bool is_list(const json_t *v, bool of_texts)
     return true;
 }
 
-static bool is_of_kind(json_t *v, enum kind kind)
+static bool is_of_kind(json_t *v, enum field_kind kind)
 {
     switch (kind) {
     case KIND_NONE: return true;
@@ -170,33 +170,35 @@ static bool is_of_kind(json_t *v, enum kind kind)
     return false;
 }
 
-static int check(json_t *o, struct glint_error *error)
+static int check_event(json_t *o, struct glint_error *error)
 {
     const json_t *schema = json_object_get(o, "schema");
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!json_is_integer(schema) || event == NULL)
-        return error_set(error, GLINT_E_LOG_INVALID, NULL, "this is no event of an event log");
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
+                         "this is no event of an event log");
     if (json_integer_value(schema) != EVENT_LOG_SCHEMA)
-        return error_set(error, GLINT_E_LOG_INVALID, "read it with the version that wrote it",
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, "read it with the version that wrote it",
                          "schema %lld, this version reads %d",
                          (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
     if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
-        return error_set(error, GLINT_E_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
-    const struct event_form *form = NULL;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-        if (strcmp(forms[i].name, event) == 0) form = &forms[i];
-    for (uint32_t i = 0; form != NULL && i < FIELDS_MAX && form->fields[i].name != NULL; i++) {
-        const struct field *f = &form->fields[i];
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
+    const struct event_schema *expected = NULL;
+    for (size_t i = 0; i < sizeof event_schemas / sizeof event_schemas[0]; i++)
+        if (strcmp(event_schemas[i].name, event) == 0) expected = &event_schemas[i];
+    for (uint32_t i = 0; expected != NULL && i < FIELDS_MAX && expected->fields[i].name != NULL;
+         i++) {
+        const struct field *f = &expected->fields[i];
         json_t *value = json_object_get(o, f->name);
         if (value == NULL && f->kind == KIND_TEXTS_NEW) continue;
         if (value == NULL || !is_of_kind(value, f->kind))
-            return error_set(error, GLINT_E_LOG_INVALID, NULL,
+            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                              "\"%s\" of a \"%s\" is missing or of another type", f->name, event);
     }
     return 0;
 }
 
-struct reader {
+struct event_log_reader {
     const char *path;
     uint64_t number; /* of the line at hand, from 1 */
     int (*line)(void *arg, json_t *o, struct glint_error *error);
@@ -204,7 +206,7 @@ struct reader {
     struct glint_error *error;
 };
 
-static int fail_at(const struct reader *r, const struct glint_error *why)
+static int fail_at(const struct event_log_reader *r, const struct glint_error *why)
 {
     const char *hint = why->hint[0] != '\0' ? why->hint : NULL;
     if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(r->error);
@@ -212,7 +214,7 @@ static int fail_at(const struct reader *r, const struct glint_error *why)
                      (unsigned long long)r->number, why->cause);
 }
 
-static int parse(struct reader *r, const uint8_t *data, uint64_t size)
+static int parse_line(struct event_log_reader *r, const uint8_t *data, uint64_t size)
 {
     json_error_t wrong;
     struct glint_error why = {.code = GLINT_OK};
@@ -221,23 +223,23 @@ static int parse(struct reader *r, const uint8_t *data, uint64_t size)
     if (o == NULL && out_of_memory)
         error_no_memory(&why);
     else if (o == NULL)
-        error_set(&why, GLINT_E_LOG_INVALID, NULL, "%s", wrong.text);
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
     else if (!json_is_object(o))
-        error_set(&why, GLINT_E_LOG_INVALID, NULL, "this is no event of an event log");
-    else if (check(o, &why) == 0)
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "this is no event of an event log");
+    else if (check_event(o, &why) == 0)
         r->line(r->arg, o, &why);
     json_decref(o);
     return why.code == GLINT_OK ? 0 : fail_at(r, &why);
 }
 
 /* All whole lines of the buffer; the rest moves to its beginning. */
-static int parse_lines(struct reader *r, struct buffer *b)
+static int parse_lines(struct event_log_reader *r, struct buffer *b)
 {
     const uint8_t *at = b->data, *end = b->data + b->size, *found;
     int code = 0;
     while (code == 0 && at < end && (found = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         r->number++;
-        code = parse(r, at, (uint64_t)(found - at));
+        code = parse_line(r, at, (uint64_t)(found - at));
         at = found + 1;
     }
     b->size = (uint64_t)(end - at);
@@ -245,7 +247,7 @@ static int parse_lines(struct reader *r, struct buffer *b)
     if (code != 0 || b->size <= EVENT_LOG_LINE_BYTES_MAX) return code;
     r->number++;
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_LOG_INVALID, NULL, "a line of more than %llu bytes",
+    error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "a line of more than %llu bytes",
               (unsigned long long)EVENT_LOG_LINE_BYTES_MAX);
     return fail_at(r, &why);
 }
@@ -255,9 +257,9 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
     struct env_stat st;
     int file = env->open(env, ENV_CWD, path, ENV_READ);
     if (file == -ENOENT)
-        return error_set(error, GLINT_E_INPUT_MISSING, NULL, "%s does not exist", path);
+        return error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s does not exist", path);
     if (file == -EACCES || file == -EPERM)
-        return error_set_system(error, GLINT_E_INPUT_DENIED, file, "open", path);
+        return error_set_system(error, GLINT_E_INPUT_PERMISSION, file, "open", path);
     if (file < 0) return error_set_system(error, GLINT_E_INPUT_IO, file, "open", path);
     int r = env->stat_open(env, file, &st);
     if (r < 0)
@@ -271,11 +273,11 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
     return r;
 }
 
-int history_lines(struct env *env, const char *path,
-                  int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
-                  bool *out_torn, struct glint_error *error)
+int history_read_lines(struct env *env, const char *path,
+                       int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
+                       bool *out_torn, struct glint_error *error)
 {
-    struct reader r = {.path = path, .line = line, .arg = arg, .error = error};
+    struct event_log_reader r = {.path = path, .line = line, .arg = arg, .error = error};
     struct buffer b = {NULL, 0, 0};
     int file = -1, code = open_file(env, path, &file, error);
     uint64_t offset = 0;

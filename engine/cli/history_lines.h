@@ -12,10 +12,10 @@
 /* jansson's memory comes from mem_*: once, before any of its calls. */
 void history_lines_init(void);
 /* Calls `line` for each; what it keeps it must json_incref. It answers 0, or a code with *error
- * set, whose cause then gets the file and line in front. 0, INPUT_..., LOG_INVALID or NO_MEMORY.
- * *out_torn: behind the last line end there was more, which was passed over. */
-int history_lines(struct env *env, const char *path,
-                  int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
-                  bool *out_torn, struct glint_error *error);
+ * set, whose cause then gets the file and line in front. 0, INPUT_..., EVENT_LOG_INVALID or
+ * NO_MEMORY. *out_torn: behind the last line end there was more, which was passed over. */
+int history_read_lines(struct env *env, const char *path,
+                       int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
+                       bool *out_torn, struct glint_error *error);
 
 #endif

@@ -15,9 +15,9 @@
 #define REAL_DIGITS DBL_DIG
 
 /* "?": the log does not say. */
-static void put(FILE *out, const char *text)
+static void print_text(FILE *out, const char *text)
 {
-    print_safe(out, text[0] != '\0' ? text : "?", " ");
+    print_escaped(out, text[0] != '\0' ? text : "?", " ");
 }
 
 static double ms_of(const json_t *event)
@@ -25,22 +25,22 @@ static double ms_of(const json_t *event)
     return json_number_value(json_object_get(event, "ms"));
 }
 
-static const char *plural(uint32_t n)
+static const char *plural_suffix(uint32_t n)
 {
     return n == 1 ? "" : "s";
 }
 
 /* "E0908 executor lost: e1 died". Nothing where there is no error. */
-static void print_why(FILE *out, const char *before, const json_t *event)
+static void print_error_of(FILE *out, const char *before, const json_t *event)
 {
     const json_t *why = json_object_get(event, "error");
     if (!json_is_object(why)) return;
     fputs(before, out);
-    put(out, history_text(why, "code"));
+    print_text(out, history_text(why, "code"));
     fputc(' ', out);
-    put(out, history_text(why, "text"));
+    print_text(out, history_text(why, "text"));
     fputs(": ", out);
-    put(out, history_text(why, "cause"));
+    print_text(out, history_text(why, "cause"));
 }
 
 static uint64_t u64_of(const json_t *event, const char *name)
@@ -50,22 +50,22 @@ static uint64_t u64_of(const json_t *event, const char *name)
 }
 
 /* As the summary of the job counts them. Of a log that is full, the last line knows them. */
-struct totals {
+struct history_totals {
     uint64_t stages, stages_skipped, tasks, retries, attempts;
 };
 
-static struct totals totals_of(const struct history *h)
+static struct history_totals totals_of(const struct history *h)
 {
-    struct totals t = {.stages = h->stage_count};
+    struct history_totals t = {.stages = h->stage_count};
     size_t at;
     json_t *o;
     for (uint32_t i = 0; i < h->stage_count; i++) {
         const struct history_stage *s = &h->stages[i];
-        t.tasks += u64_of(s->begun, "tasks");
+        t.tasks += u64_of(s->started, "tasks");
         t.retries += s->retries;
         t.attempts += (uint64_t)s->done + s->failed + s->killed + s->lost;
     }
-    json_array_foreach(h->kept, at, o)
+    json_array_foreach(h->events, at, o)
     {
         t.stages_skipped += json_array_size(json_object_get(o, "skipped"));
     }
@@ -77,7 +77,7 @@ static struct totals totals_of(const struct history *h)
     return t;
 }
 
-static void print_totals(FILE *out, const struct totals *t)
+static void print_totals(FILE *out, const struct history_totals *t)
 {
     fprintf(out, "%llu stage%s", (unsigned long long)t->stages, t->stages == 1 ? "" : "s");
     if (t->stages_skipped > 0)
@@ -89,16 +89,16 @@ static void print_totals(FILE *out, const struct totals *t)
 
 static void print_job(FILE *out, const struct history *h)
 {
-    const struct totals totals = totals_of(h);
-    put(out, history_text(h->job, "name"));
+    const struct history_totals totals = totals_of(h);
+    print_text(out, history_text(h->job, "name"));
     fputs(", job ", out);
-    put(out, history_text(h->job, "id"));
+    print_text(out, history_text(h->job, "id"));
     fputs(" on ", out);
-    put(out, history_text(h->job, "master"));
+    print_text(out, history_text(h->job, "master"));
     fputs(", version ", out);
-    put(out, history_text(h->job, "version"));
+    print_text(out, history_text(h->job, "version"));
     fputs(", begun ", out);
-    put(out, history_text(h->job, "time"));
+    print_text(out, history_text(h->job, "time"));
     fputs("\n  ", out);
     bool failed = json_is_object(json_object_get(h->end, "error"));
     fputs(h->end == NULL ? "no end yet: the job runs, or was killed; its last event came"
@@ -108,7 +108,7 @@ static void print_job(FILE *out, const struct history *h)
     fprintf(out, " after %.3f s; ", (h->end != NULL ? ms_of(h->end) : h->last_ms) / 1000);
     print_totals(out, &totals);
     if (failed) {
-        print_why(out, "  ", h->end);
+        print_error_of(out, "  ", h->end);
         fputc('\n', out);
     }
     if (h->torn) fputs("  the last line is not whole and was passed over\n", out);
@@ -121,18 +121,18 @@ static void print_executors(FILE *out, const struct history *h)
         const struct history_executor *e = &h->executors[i];
         if (e->joined == NULL && e->last == NULL && e->tasks == 0) continue;
         fprintf(out, "executor %u: ", i);
-        put(out, history_text(e->joined, "name"));
+        print_text(out, history_text(e->joined, "name"));
         fputs(" at ", out);
-        put(out, history_text(e->joined, "host"));
+        print_text(out, history_text(e->joined, "host"));
         fprintf(out, ", %lld slot%s, joined at %.3f s; %u attempt%s, %u failed\n",
                 (long long)json_integer_value(json_object_get(e->joined, "slots")),
-                plural((uint32_t)json_integer_value(json_object_get(e->joined, "slots"))),
-                ms_of(e->joined) / 1000, e->tasks, plural(e->tasks), e->failed);
+                plural_suffix((uint32_t)json_integer_value(json_object_get(e->joined, "slots"))),
+                ms_of(e->joined) / 1000, e->tasks, plural_suffix(e->tasks), e->failed);
         if (e->last == NULL) continue;
         fputs("  ", out);
-        put(out, history_text(e->last, "state"));
+        print_text(out, history_text(e->last, "state"));
         fprintf(out, " at %.3f s", ms_of(e->last) / 1000);
-        print_why(out, ": ", e->last);
+        print_error_of(out, ": ", e->last);
         fputc('\n', out);
     }
 }
@@ -144,11 +144,11 @@ static void print_counters(FILE *out, const struct history_stage *s)
         const struct history_counter *c = &s->counters[i];
         if (c->value == 0) continue;
         fputs(first ? "  " : ", ", out);
-        put(out, c->name);
+        print_text(out, c->name);
         fprintf(out, " %lld", (long long)c->value);
         if (strstr(c->name, "bytes") != NULL && c->value >= (int64_t)KIB) {
             char size[TEXT_NUMBER_MAX];
-            text_bytes(size, (uint64_t)c->value);
+            text_format_bytes(size, (uint64_t)c->value);
             fprintf(out, " (%s)", size);
         }
         first = false;
@@ -160,13 +160,13 @@ static void print_action(FILE *out, const json_t *o)
 {
     const json_t *skipped = json_object_get(o, "skipped");
     fprintf(out, "action %llu: ", (unsigned long long)u64_of(o, "action"));
-    put(out, history_text(o, "name"));
+    print_text(out, history_text(o, "name"));
     const json_t *outputs = json_object_get(o, "outputs");
     if (history_text(o, "output")[0] != '\0') fputs(" -> ", out);
-    print_safe(out, history_text(o, "output"), " ");
+    print_escaped(out, history_text(o, "output"), " ");
     for (size_t i = 1; i < json_array_size(outputs); i++) {
         fputs(", ", out);
-        print_safe(out, json_string_value(json_array_get(outputs, i)), " ");
+        print_escaped(out, json_string_value(json_array_get(outputs, i)), " ");
     }
     for (size_t i = 0; i < json_array_size(skipped); i++)
         fprintf(out, "%s %lld", i == 0 ? ", skips stage" : ",",
@@ -176,15 +176,16 @@ static void print_action(FILE *out, const json_t *o)
 
 static void print_stage(FILE *out, const struct history_stage *s)
 {
-    const json_t *parents = json_object_get(s->begun, "parents");
+    const json_t *parents = json_object_get(s->started, "parents");
     fprintf(out, "stage %u: ", s->number);
-    put(out, history_text(s->begun, "name"));
+    print_text(out, history_text(s->started, "name"));
     for (size_t i = 0; i < json_array_size(parents); i++)
         fprintf(out, "%s %lld", i == 0 ? ", after" : ",",
                 (long long)json_integer_value(json_array_get(parents, i)));
     fprintf(out, "\n  %lld task%s, %u done",
-            (long long)json_integer_value(json_object_get(s->begun, "tasks")),
-            plural((uint32_t)json_integer_value(json_object_get(s->begun, "tasks"))), s->done);
+            (long long)json_integer_value(json_object_get(s->started, "tasks")),
+            plural_suffix((uint32_t)json_integer_value(json_object_get(s->started, "tasks"))),
+            s->done);
     const struct {
         uint32_t count;
         const char *text;
@@ -194,11 +195,11 @@ static void print_stage(FILE *out, const struct history_stage *s)
                 {s->speculative, "speculative"}};
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
         if (rest[i].count > 0) fprintf(out, ", %u %s", rest[i].count, rest[i].text);
-    if (s->begun != NULL && s->ended != NULL)
-        fprintf(out, "; %.3f s to %.3f s", ms_of(s->begun) / 1000, ms_of(s->ended) / 1000);
+    if (s->started != NULL && s->ended != NULL)
+        fprintf(out, "; %.3f s to %.3f s", ms_of(s->started) / 1000, ms_of(s->ended) / 1000);
     else
         fputs("; not ended", out);
-    print_why(out, "; ", s->ended);
+    print_error_of(out, "; ", s->ended);
     fputc('\n', out);
     if (s->task_count > 0)
         fprintf(out,
@@ -219,17 +220,17 @@ static void print_actions(FILE *out, const struct history *h)
 {
     size_t i;
     json_t *o;
-    json_array_foreach(h->kept, i, o)
+    json_array_foreach(h->events, i, o)
     {
         if (is_event(o, "action")) print_action(out, o);
     }
 }
 
-static void print_rest(FILE *out, const struct history *h)
+static void print_retries_and_notes(FILE *out, const struct history *h)
 {
     size_t i;
     json_t *o;
-    json_array_foreach(h->kept, i, o)
+    json_array_foreach(h->events, i, o)
     {
         if (is_event(o, "retry")) {
             fprintf(out, "retry at %.3f s: stage %lld task %lld attempt %lld on executor %lld",
@@ -237,11 +238,11 @@ static void print_rest(FILE *out, const struct history *h)
                     (long long)json_integer_value(json_object_get(o, "task")),
                     (long long)json_integer_value(json_object_get(o, "attempt")),
                     (long long)json_integer_value(json_object_get(o, "executor")));
-            print_why(out, ": ", o);
+            print_error_of(out, ": ", o);
             fputc('\n', out);
         } else if (is_event(o, "note") || is_event(o, "output")) {
             fputs(is_event(o, "note") ? "note: " : "-> ", out);
-            put(out, history_text(o, is_event(o, "note") ? "text" : "path"));
+            print_text(out, history_text(o, is_event(o, "note") ? "text" : "path"));
             fputc('\n', out);
         }
     }
@@ -254,13 +255,13 @@ void history_print(FILE *out, const struct history *h)
     print_executors(out, h);
     print_actions(out, h);
     for (uint32_t i = 0; i < h->stage_count; i++) print_stage(out, &h->stages[i]);
-    print_rest(out, h);
+    print_retries_and_notes(out, h);
 }
 
 /* ---- JSON. json_*_set_new take NULL as a failure and answer -1, so `failed` is all that needs to
  * be looked at. */
 
-static bool set(json_t *o, const char *name, json_t *value)
+static bool add_field(json_t *o, const char *name, json_t *value)
 {
     return json_object_set_new(o, name, value) == 0;
 }
@@ -269,7 +270,7 @@ static json_t *counter_json(int64_t value)
 {
     char text[TEXT_NUMBER_MAX];
     if (value >= -EXACT_MAX && value <= EXACT_MAX) return json_integer(value);
-    text_i64(text, value);
+    text_format_i64(text, value);
     return json_string(text);
 }
 
@@ -281,19 +282,21 @@ static json_t *stage_json(const struct history_stage *s)
         double q;
     } quantiles[] = {{"min_ms", 0},    {"p25_ms", 0.25}, {"median_ms", 0.5},
                      {"p75_ms", 0.75}, {"p95_ms", 0.95}, {"max_ms", 1}};
-    json_t *o = s->begun != NULL ? json_copy((json_t *)s->begun) : json_object();
+    json_t *o = s->started != NULL ? json_copy((json_t *)s->started) : json_object();
     json_t *counters = json_object();
-    bool ok = set(o, "stage", json_integer(s->number)) && set(o, "done", json_integer(s->done)) &&
-              set(o, "failed", json_integer(s->failed)) && set(o, "lost", json_integer(s->lost)) &&
-              set(o, "killed", json_integer(s->killed)) &&
-              set(o, "speculative", json_integer(s->speculative)) &&
-              set(o, "retries", json_integer(s->retries)) &&
-              set(o, "ended_ms", s->ended != NULL ? json_real(ms_of(s->ended)) : json_null());
+    bool ok = add_field(o, "stage", json_integer(s->number)) &&
+              add_field(o, "done", json_integer(s->done)) &&
+              add_field(o, "failed", json_integer(s->failed)) &&
+              add_field(o, "lost", json_integer(s->lost)) &&
+              add_field(o, "killed", json_integer(s->killed)) &&
+              add_field(o, "speculative", json_integer(s->speculative)) &&
+              add_field(o, "retries", json_integer(s->retries)) &&
+              add_field(o, "ended_ms", s->ended != NULL ? json_real(ms_of(s->ended)) : json_null());
     for (size_t i = 0; s->task_count > 0 && i < sizeof quantiles / sizeof quantiles[0]; i++)
-        ok = ok && set(o, quantiles[i].name, json_real(history_quantile(s, quantiles[i].q)));
-    if (s->task_count > 0) ok = ok && set(o, "skew", json_real(history_skew(s)));
+        ok = ok && add_field(o, quantiles[i].name, json_real(history_quantile(s, quantiles[i].q)));
+    if (s->task_count > 0) ok = ok && add_field(o, "skew", json_real(history_skew(s)));
     for (uint32_t i = 0; i < s->counter_count; i++)
-        ok = ok && set(counters, s->counters[i].name, counter_json(s->counters[i].value));
+        ok = ok && add_field(counters, s->counters[i].name, counter_json(s->counters[i].value));
     if (ok && json_object_set(o, "counters", counters) == 0) {
         json_decref(counters);
         return o;
@@ -306,22 +309,22 @@ static json_t *stage_json(const struct history_stage *s)
 static json_t *executor_json(const struct history_executor *e, uint32_t number)
 {
     json_t *o = e->joined != NULL ? json_copy((json_t *)e->joined) : json_object();
-    bool ok = set(o, "executor", json_integer(number)) &&
-              set(o, "attempts", json_integer(e->tasks)) &&
-              set(o, "failed", json_integer(e->failed)) &&
-              set(o, "last", e->last != NULL ? json_incref((json_t *)e->last) : json_null());
+    bool ok = add_field(o, "executor", json_integer(number)) &&
+              add_field(o, "attempts", json_integer(e->tasks)) &&
+              add_field(o, "failed", json_integer(e->failed)) &&
+              add_field(o, "last", e->last != NULL ? json_incref((json_t *)e->last) : json_null());
     if (ok) return o;
     json_decref(o);
     return NULL;
 }
 
 /* All kept events of one kind. */
-static json_t *list_json(const struct history *h, const char *event)
+static json_t *events_json(const struct history *h, const char *event)
 {
     size_t i;
     json_t *o, *list = json_array();
     bool ok = list != NULL;
-    json_array_foreach(h->kept, i, o)
+    json_array_foreach(h->events, i, o)
     {
         if (is_event(o, event)) ok = ok && json_array_append(list, o) == 0;
     }
@@ -330,7 +333,7 @@ static json_t *list_json(const struct history *h, const char *event)
     return NULL;
 }
 
-static json_t *lists_json(const struct history *h, bool executors)
+static json_t *entries_json(const struct history *h, bool executors)
 {
     json_t *list = json_array();
     bool ok = list != NULL;
@@ -353,7 +356,7 @@ static const char *status_of(const struct history *h)
 }
 
 /* jansson escapes only C0. All other controls are inside texts, so they can be escaped here. */
-static void put_json(FILE *out, const char *text)
+static void print_json_text(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
     for (unsigned size; p < end; p += size) {
@@ -370,25 +373,30 @@ static void put_json(FILE *out, const char *text)
 bool history_print_json(FILE *out, const struct history *h)
 {
     json_t *o = json_object();
-    const struct totals totals = totals_of(h);
+    const struct history_totals totals = totals_of(h);
     assert(h->job != NULL);
-    bool ok = set(o, "schema", json_integer(1)) && set(o, "status", json_string(status_of(h))) &&
-              set(o, "job", json_incref((json_t *)h->job)) &&
-              set(o, "end", h->end != NULL ? json_incref((json_t *)h->end) : json_null()) &&
-              set(o, "stage_count", json_integer((json_int_t)totals.stages)) &&
-              set(o, "stages_skipped", json_integer((json_int_t)totals.stages_skipped)) &&
-              set(o, "tasks", json_integer((json_int_t)totals.tasks)) &&
-              set(o, "attempts", json_integer((json_int_t)totals.attempts)) &&
-              set(o, "retry_count", json_integer((json_int_t)totals.retries)) &&
-              set(o, "last_ms", json_real(h->last_ms)) && set(o, "torn", json_boolean(h->torn)) &&
-              set(o, "full", json_boolean(h->full)) && set(o, "executors", lists_json(h, true)) &&
-              set(o, "stages", lists_json(h, false)) && set(o, "actions", list_json(h, "action")) &&
-              set(o, "retries", list_json(h, "retry")) &&
-              set(o, "outputs", list_json(h, "output")) && set(o, "notes", list_json(h, "note"));
+    bool ok = add_field(o, "schema", json_integer(1)) &&
+              add_field(o, "status", json_string(status_of(h))) &&
+              add_field(o, "job", json_incref((json_t *)h->job)) &&
+              add_field(o, "end", h->end != NULL ? json_incref((json_t *)h->end) : json_null()) &&
+              add_field(o, "stage_count", json_integer((json_int_t)totals.stages)) &&
+              add_field(o, "stages_skipped", json_integer((json_int_t)totals.stages_skipped)) &&
+              add_field(o, "tasks", json_integer((json_int_t)totals.tasks)) &&
+              add_field(o, "attempts", json_integer((json_int_t)totals.attempts)) &&
+              add_field(o, "retry_count", json_integer((json_int_t)totals.retries)) &&
+              add_field(o, "last_ms", json_real(h->last_ms)) &&
+              add_field(o, "torn", json_boolean(h->torn)) &&
+              add_field(o, "full", json_boolean(h->full)) &&
+              add_field(o, "executors", entries_json(h, true)) &&
+              add_field(o, "stages", entries_json(h, false)) &&
+              add_field(o, "actions", events_json(h, "action")) &&
+              add_field(o, "retries", events_json(h, "retry")) &&
+              add_field(o, "outputs", events_json(h, "output")) &&
+              add_field(o, "notes", events_json(h, "note"));
     char *text = ok ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
     json_decref(o);
     if (text == NULL) return false;
-    put_json(out, text);
+    print_json_text(out, text);
     fputc('\n', out);
     mem_free(text);
     return true;

@@ -10,7 +10,7 @@
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
                                  char **argv, int *out_at, struct glint_error *error);
 /* The whole verb; `command` is "glint submit" or "glint explain". Answers the exit status. */
-int job_run(const struct cli_program *program, const char *command, bool explain, int argc,
-            char **argv);
+int job_command_run(const struct cli_program *program, const char *command, bool explain, int argc,
+                    char **argv);
 
 #endif

@@ -9,7 +9,7 @@
 const char *glint_job_option(const struct glint_job_args *args, const char *name)
 {
     const struct cli_line *line = args->options;
-    assert(cli_table_find(line->syntax->own, name, strlen(name)) != NULL);
+    assert(cli_option_find(line->syntax->own, name, strlen(name)) != NULL);
     return cli_line_option(line, name);
 }
 

@@ -2,8 +2,8 @@
  * words only for the job that has a ratio. So options before the job's name are looked up in every
  * job's table; once the job is known, the line is parsed again by that job's own rules. */
 #include "engine/cli/job.h"
-#include "engine/cli/nearest.h"
 #include "engine/cli/settings.h"
+#include "engine/cli/suggest.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,16 +12,16 @@
 static const struct glint_job_option *find_anywhere(const struct cli_program *program,
                                                     const char *name, size_t size)
 {
-    const struct glint_job_option *row = cli_table_find(settings_options, name, size);
+    const struct glint_job_option *row = cli_option_find(settings_options, name, size);
     for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
-        row = cli_table_find(program->jobs[i]->options, name, size);
+        row = cli_option_find(program->jobs[i]->options, name, size);
     return row;
 }
 
-static void offer_table(struct nearest *nearest, const struct glint_job_option *table)
+static void offer_table(struct suggest *suggest, const struct glint_job_option *table)
 {
     for (; table != NULL && table->name != NULL; table++)
-        if (table->help != NULL) nearest_offer(nearest, table->name);
+        if (table->help != NULL) suggest_offer(suggest, table->name);
 }
 
 static void unknown_option(const struct cli_program *program, const char *command, const char *name,
@@ -30,26 +30,26 @@ static void unknown_option(const struct cli_program *program, const char *comman
     char text[128], option[sizeof text + 2];
     snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text), name);
     snprintf(option, sizeof option, "--%s", text);
-    struct nearest nearest;
-    nearest_init(&nearest, text);
-    offer_table(&nearest, settings_options);
+    struct suggest suggest;
+    suggest_init(&suggest, text);
+    offer_table(&suggest, settings_options);
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
-        offer_table(&nearest, program->jobs[i]->options);
-    cli_unknown_option(error, command, option, nearest.name);
+        offer_table(&suggest, program->jobs[i]->options);
+    cli_unknown_option(error, command, option, suggest.name);
 }
 
 static const struct glint_job *find_name(const struct cli_program *program, const char *command,
                                          const char *name, struct glint_error *error)
 {
-    struct nearest nearest;
-    nearest_init(&nearest, name);
+    struct suggest suggest;
+    suggest_init(&suggest, name);
     for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
         if (strcmp(program->jobs[i]->name, name) == 0) return program->jobs[i];
-        nearest_offer(&nearest, program->jobs[i]->name);
+        suggest_offer(&suggest, program->jobs[i]->name);
     }
     char hint[128];
-    if (nearest.name != NULL)
-        snprintf(hint, sizeof hint, "did you mean %s?  all jobs: %s --help", nearest.name, command);
+    if (suggest.name != NULL)
+        snprintf(hint, sizeof hint, "did you mean %s?  all jobs: %s --help", suggest.name, command);
     else
         snprintf(hint, sizeof hint, "all jobs: %s --help", command);
     error_set(error, GLINT_E_UNKNOWN_JOB, hint, "there is no job %s", name);

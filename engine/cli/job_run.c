@@ -29,18 +29,18 @@ struct job_syntax {
     char command[SYNTAX_TEXT_MAX], arguments[SYNTAX_TEXT_MAX];
 };
 
-struct run {
+struct job_command {
     const struct glint_job *job;
     bool explain;
     struct settings settings;
     struct progress_view progress;
     struct plan_graph graph; /* with --format dot and svg */
-    struct buffer notes; /* with --json: lines that wait for the object */
+    struct buffer notes;     /* with --json: lines that wait for the object */
     bool notes_failed;
     int stdout_kept; /* the descriptor while it is diverted; -1: it is where it was */
 };
 
-static void describe(struct job_syntax *out, const struct glint_job *job, const char *command)
+static void describe_job(struct job_syntax *out, const struct glint_job *job, const char *command)
 {
     uint32_t n = 0;
     bool fits = text_format(out->command, sizeof out->command, "%s %s", command, job->name);
@@ -53,17 +53,17 @@ static void describe(struct job_syntax *out, const struct glint_job *job, const 
     }
     assert(fits);
     for (const struct glint_job_option *row = job->options; row != NULL && row->name != NULL; row++)
-        assert(cli_table_find(settings_options, row->name, strlen(row->name)) == NULL);
-    out->syntax = (struct cli_syntax){.command = out->command,
-                                      .summary = job->summary,
-                                      .help = job->help,
-                                      .arguments = out->arguments,
-                                      .arguments_min =
-                                          job->positional_min > 0 ? job->positional_min : n,
-                                      .arguments_max = n,
-                                      .own = job->options,
-                                      .common = settings_options,
-                                      .common_title = "Options of every job:"};
+        assert(cli_option_find(settings_options, row->name, strlen(row->name)) == NULL);
+    out->syntax =
+        (struct cli_syntax){.command = out->command,
+                            .summary = job->summary,
+                            .help = job->help,
+                            .arguments = out->arguments,
+                            .arguments_min = job->positional_min > 0 ? job->positional_min : n,
+                            .arguments_max = n,
+                            .own = job->options,
+                            .common = settings_options,
+                            .common_title = "Options of every job:"};
 }
 
 /* The help of submit and explain themselves. */
@@ -95,7 +95,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
 }
 
 /* Standard output is for one thing alone, a JSON object or a drawing. */
-static bool wants_stdout(const struct run *run)
+static bool wants_stdout(const struct job_command *run)
 {
     return run->settings.json || run->settings.format != PLAN_TEXT;
 }
@@ -104,7 +104,7 @@ static bool wants_stdout(const struct run *run)
  * warnings also with --quiet. */
 static void on_note(void *arg, const char *line)
 {
-    struct run *run = arg;
+    struct job_command *run = arg;
     if (run->settings.json) {
         if (!buffer_append(&run->notes, line, strlen(line) + 1)) run->notes_failed = true;
         return;
@@ -114,13 +114,13 @@ static void on_note(void *arg, const char *line)
     const bool plan = run->explain && run->settings.format == PLAN_TEXT;
     if (!plan && run->settings.quiet && !warning) return;
     FILE *out = plan ? stdout : stderr;
-    print_safe(out, line, "");
+    print_escaped(out, line, "");
     fputc('\n', out);
 }
 
 /* Where standard output is for one thing alone, what the job prints there goes to standard error. A
  * standard output that is closed is found out when that thing is written. */
-static int stdout_divert(struct run *run, struct glint_error *error)
+static int stdout_divert(struct job_command *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
     if (!wants_stdout(run)) return 0;
@@ -134,7 +134,7 @@ static int stdout_divert(struct run *run, struct glint_error *error)
     return 0;
 }
 
-static void stdout_restore(struct run *run)
+static void stdout_restore(struct job_command *run)
 {
     if (run->stdout_kept < 0) return;
     fflush(stdout);
@@ -143,7 +143,7 @@ static void stdout_restore(struct run *run)
 }
 
 /* What status and cancel call it. */
-static void print_begin(const struct run *run, const struct glint *g)
+static void print_job_started(const struct job_command *run, const struct glint *g)
 {
     const struct cluster *cluster = run->settings.config.cluster;
     if (cluster == NULL || run->explain || run->settings.quiet || run->settings.json) return;
@@ -151,7 +151,7 @@ static void print_begin(const struct run *run, const struct glint *g)
             cluster->name);
 }
 
-static void print_graph(const struct run *run, struct glint_error *error)
+static void print_graph(const struct job_command *run, struct glint_error *error)
 {
     const char *title = run->job->name;
     bool printed = !run->graph.failed;
@@ -162,14 +162,15 @@ static void print_graph(const struct run *run, struct glint_error *error)
     if (!printed) error_no_memory(error);
 }
 
-static void report(struct run *run, const struct glint_summary *summary, struct glint_error *error)
+static void report_result(struct job_command *run, const struct glint_summary *summary,
+                          struct glint_error *error)
 {
     struct summary_report r = {run->job->name, error, summary, &run->notes};
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
     if (run->settings.format != PLAN_TEXT && error->code == GLINT_OK) print_graph(run, error);
     if (error->code != GLINT_OK)
-        print_error(stderr, error, print_color_on(run->settings.color));
+        print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
         summary_print(stderr, &r, run->settings.verbose);
     if (!run->settings.json || summary_print_json(stdout, &r)) return;
@@ -202,7 +203,7 @@ static int reserve_outputs(struct glint *g, const struct glint_job *job,
     return r;
 }
 
-static int run_in_context(struct run *run, const struct cli_program *program,
+static int run_in_context(struct job_command *run, const struct cli_program *program,
                           const struct cli_line *line)
 {
     struct glint_config *config = &run->settings.config;
@@ -218,8 +219,8 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     config->plan_arg = &run->graph;
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
-    crash_start(run->job->name, NULL);
-    crash_thread_begin(NULL, NULL);
+    crash_handler_install(run->job->name, NULL);
+    crash_handler_enter_thread(NULL, NULL);
     signals_start(
         "may be left: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
         "the next job there removes them");
@@ -231,10 +232,10 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
         signals_watch(g, config->timeout_ns);
-        print_begin(run, g);
+        print_job_started(run, g);
         int returned = reserve_outputs(g, run->job, &args);
         if (returned == 0) returned = run->job->run(g, &args);
-        signals_returned();
+        signals_job_returned();
         if (returned != 0) /* unless an error is set */
             glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",
                         "the job %s returned %d without an error", run->job->name, returned);
@@ -244,7 +245,7 @@ static int run_in_context(struct run *run, const struct cli_program *program,
         glint_summarize(g, &summary);
     }
     stdout_restore(run);
-    report(run, &summary, &error);
+    report_result(run, &summary, &error);
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);
     buffer_fini(&run->notes);
@@ -254,12 +255,12 @@ static int run_in_context(struct run *run, const struct cli_program *program,
     return status;
 }
 
-int job_run(const struct cli_program *program, const char *command, bool explain, int argc,
-            char **argv)
+int job_command_run(const struct cli_program *program, const char *command, bool explain, int argc,
+                    char **argv)
 {
     int at = 0, status = 0;
     struct glint_error error = {.code = GLINT_OK};
-    struct run run = {.explain = explain};
+    struct job_command run = {.explain = explain};
     struct job_syntax described;
     struct cli_line line;
     run.job = job_find(program, command, argc, argv, &at, &error);
@@ -274,8 +275,8 @@ int job_run(const struct cli_program *program, const char *command, bool explain
     for (int i = 0; i < argc; i++)
         if (i != at) words[count++] = argv[i];
     words[count] = NULL;
-    describe(&described, run.job, command);
-    if (cli_line_open(&line, &described.syntax, count, words, &status)) {
+    describe_job(&described, run.job, command);
+    if (cli_line_parse_or_report(&line, &described.syntax, count, words, &status)) {
         bool sound = settings_read(&run.settings, &line, &error);
         if (sound && !explain && run.settings.format != PLAN_TEXT) {
             error_set(&error, GLINT_E_USAGE, NULL, "--format is of glint explain");

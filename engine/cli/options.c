@@ -3,8 +3,8 @@
 #include "engine/cli/options.h"
 
 #include "engine/base/mem.h"
-#include "engine/cli/nearest.h"
 #include "engine/cli/print.h"
+#include "engine/cli/suggest.h"
 
 #include <argp.h>
 #include <assert.h>
@@ -43,8 +43,8 @@ const struct glint_job_option *cli_syntax_row(const struct cli_syntax *s, uint32
     return n == own + common ? &help_row : NULL;
 }
 
-const struct glint_job_option *cli_table_find(const struct glint_job_option *table,
-                                              const char *name, size_t size)
+const struct glint_job_option *cli_option_find(const struct glint_job_option *table,
+                                               const char *name, size_t size)
 {
     for (const struct glint_job_option *row = table; row != NULL && row->name != NULL; row++)
         if (strlen(row->name) == size && memcmp(row->name, name, size) == 0) return row;
@@ -54,8 +54,8 @@ const struct glint_job_option *cli_table_find(const struct glint_job_option *tab
 static const struct glint_job_option *find_long(const struct cli_syntax *s, const char *name,
                                                 size_t size)
 {
-    const struct glint_job_option *row = cli_table_find(s->own, name, size);
-    if (row == NULL) row = cli_table_find(s->common, name, size);
+    const struct glint_job_option *row = cli_option_find(s->own, name, size);
+    if (row == NULL) row = cli_option_find(s->common, name, size);
     bool help = size == strlen(help_row.name) && memcmp(name, help_row.name, size) == 0;
     return row == NULL && help ? &help_row : row;
 }
@@ -69,11 +69,11 @@ static const struct glint_job_option *find_letter(const struct cli_syntax *s, ch
 }
 
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
-                        const char *nearest)
+                        const char *suggest)
 {
     char hint[128];
-    if (nearest != NULL)
-        snprintf(hint, sizeof hint, "did you mean --%s?  all options: %s --help", nearest, command);
+    if (suggest != NULL)
+        snprintf(hint, sizeof hint, "did you mean --%s?  all options: %s --help", suggest, command);
     else
         snprintf(hint, sizeof hint, "all options: %s --help", command);
     error_set(error, GLINT_E_UNKNOWN_OPTION, hint, "%s has no option %s", command, option);
@@ -82,12 +82,12 @@ void cli_unknown_option(struct glint_error *error, const char *command, const ch
 static void unknown_option(const struct cli_syntax *s, const char *option, const char *name,
                            struct glint_error *error)
 {
-    struct nearest nearest;
+    struct suggest suggest;
     const struct glint_job_option *row;
-    nearest_init(&nearest, name);
+    suggest_init(&suggest, name);
     for (uint32_t n = 0; (row = cli_syntax_row(s, n)) != NULL; n++)
-        if (row->help != NULL) nearest_offer(&nearest, row->name);
-    cli_unknown_option(error, s->command, option, nearest.name);
+        if (row->help != NULL) suggest_offer(&suggest, row->name);
+    cli_unknown_option(error, s->command, option, suggest.name);
 }
 
 /* --name or --name=value. *takes_next: the value is the next word. */
@@ -181,11 +181,11 @@ static bool make_options(const struct cli_syntax *s, struct argp_option *out, st
                                     .group = n < own      ? 1
                                              : n < shared ? 2
                                                           : 3};
-        if (texts != NULL && row->help != NULL && row->preset != NULL) {
-            size_t size = strlen(row->help) + strlen(row->preset) + 16;
+        if (texts != NULL && row->help != NULL && row->default_value != NULL) {
+            size_t size = strlen(row->help) + strlen(row->default_value) + 16;
             char *text = arena_alloc(texts, size);
             if (text == NULL) return false;
-            snprintf(text, size, "%s (default: %s)", row->help, row->preset);
+            snprintf(text, size, "%s (default: %s)", row->help, row->default_value);
             out->doc = text;
         }
         out++;
@@ -248,8 +248,8 @@ void cli_line_fini(struct cli_line *line)
     line->argument_count = 0;
 }
 
-bool cli_line_open(struct cli_line *line, const struct cli_syntax *syntax, int argc, char **argv,
-                   int *status)
+bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
+                              char **argv, int *status)
 {
     struct glint_error error = {.code = GLINT_OK};
     bool parsed = cli_line_parse(line, syntax, argc, argv, &error);
@@ -260,7 +260,7 @@ bool cli_line_open(struct cli_line *line, const struct cli_syntax *syntax, int a
     return false;
 }
 
-static uint32_t row_named(const struct cli_line *line, const char *name)
+static uint32_t find_row(const struct cli_line *line, const char *name)
 {
     const struct glint_job_option *row;
     for (uint32_t n = 0; (row = cli_syntax_row(line->syntax, n)) != NULL; n++)
@@ -269,18 +269,19 @@ static uint32_t row_named(const struct cli_line *line, const char *name)
     return 0;
 }
 
-bool cli_line_given(const struct cli_line *line, const char *name)
+bool cli_line_has(const struct cli_line *line, const char *name)
 {
-    return line->values[row_named(line, name)] != NULL;
+    return line->values[find_row(line, name)] != NULL;
 }
 
 const char *cli_line_option(const struct cli_line *line, const char *name)
 {
-    uint32_t n = row_named(line, name);
-    return line->values[n] != NULL ? line->values[n] : cli_syntax_row(line->syntax, n)->preset;
+    uint32_t n = find_row(line, name);
+    return line->values[n] != NULL ? line->values[n]
+                                   : cli_syntax_row(line->syntax, n)->default_value;
 }
 
-bool cli_line_switch(const struct cli_line *line, const char *name)
+bool cli_line_flag(const struct cli_line *line, const char *name)
 {
     return cli_line_option(line, name) != NULL;
 }

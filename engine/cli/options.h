@@ -44,24 +44,24 @@ void cli_line_fini(struct cli_line *line);
 
 /* cli_line_parse for verbs: prints errors, and the help where it is asked for. False: the verb is
  * over, with *status, and needs no cli_line_fini. */
-bool cli_line_open(struct cli_line *line, const struct cli_syntax *syntax, int argc, char **argv,
-                   int *status);
+bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
+                              char **argv, int *status);
 
 /* What was given, or the preset, or NULL. The name must be in one of the tables. */
 const char *cli_line_option(const struct cli_line *line, const char *name);
 /* Was it given, on this line? A preset does not count. */
-bool cli_line_given(const struct cli_line *line, const char *name);
-bool cli_line_switch(const struct cli_line *line, const char *name);
+bool cli_line_has(const struct cli_line *line, const char *name);
+bool cli_line_flag(const struct cli_line *line, const char *name);
 
 /* The n-th row over all tables; NULL behind the last. */
 const struct glint_job_option *cli_syntax_row(const struct cli_syntax *syntax, uint32_t n);
 /* The row of that name in a table (may be NULL), of which `size` bytes count; NULL: none. */
-const struct glint_job_option *cli_table_find(const struct glint_job_option *table,
-                                              const char *name, size_t size);
+const struct glint_job_option *cli_option_find(const struct glint_job_option *table,
+                                               const char *name, size_t size);
 /* Prints usage and options on standard output; false without memory. */
 bool cli_syntax_help(const struct cli_syntax *syntax);
 /* The error for an option that is in no table; `nearest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
-                        const char *nearest);
+                        const char *suggest);
 
 #endif

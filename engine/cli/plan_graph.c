@@ -66,7 +66,7 @@ static void print_quoted(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text;
     for (uint64_t left = strlen(text); left > 0;) {
-        const unsigned size = utf8_shown_size(p, left), step = size > 0 ? size : 1;
+        const unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
         if (size == 0)
             fprintf(out, "\\\\x%02x", *p);
         else if (*p == '"' || *p == '\\')

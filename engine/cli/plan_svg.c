@@ -13,8 +13,7 @@ enum { CHAR = 8, LINE = 18, STEP = 26, STEP_GAP = 16, PAD = 14, STAGE_GAP = 28, 
 /* Attributes, and no style sheet: a page with several drawings would have one for all. */
 #define LINES "#24506e"
 #define BOLD  " class=\"title\" font-weight=\"bold\""
-#define ARROW                                                                                      \
-    " fill=\"none\" stroke=\"" LINES "\" stroke-width=\"1.5\" marker-end=\"url(#head)\""
+#define ARROW " fill=\"none\" stroke=\"" LINES "\" stroke-width=\"1.5\" marker-end=\"url(#head)\""
 
 struct box {
     uint32_t column;
@@ -27,14 +26,14 @@ struct drawing {
     uint64_t width, height;
 };
 
-static uint64_t characters(const char *text)
+static uint64_t count_characters(const char *text)
 {
     uint64_t n = 0;
     for (const char *p = text; *p != '\0'; p++) n += ((uint8_t)*p & 0xc0) != 0x80;
     return n;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -50,18 +49,18 @@ static void size_of(const struct plan_stage *stage, char *out, size_t capacity)
                 stage->input);
 }
 
-static void measure(const struct drawing *d, uint32_t at)
+static void measure_stage(const struct drawing *d, uint32_t at)
 {
     const struct plan_stage *stage = &d->graph->stages[at];
     struct box *box = &d->boxes[at];
     char text[512];
     title_of(stage, text, sizeof text);
-    uint64_t longest = characters(text);
+    uint64_t longest = count_characters(text);
     size_of(stage, text, sizeof text);
-    longest = larger(longest, characters(text));
-    if (stage->action != NULL) longest = larger(longest, characters(stage->action));
+    longest = max_u64(longest, count_characters(text));
+    if (stage->action != NULL) longest = max_u64(longest, count_characters(stage->action));
     for (uint32_t i = 0; i < stage->step_count; i++)
-        longest = larger(longest, characters(stage->steps[i].text) + 2);
+        longest = max_u64(longest, count_characters(stage->steps[i].text) + 2);
     box->width = longest * CHAR + 2 * PAD;
     box->head = PAD + (stage->action != NULL ? 3 : 2) * LINE;
     box->height = box->head + stage->step_count * (STEP + STEP_GAP) - STEP_GAP + 2 * PAD;
@@ -74,7 +73,7 @@ static uint32_t column_after(const struct drawing *d, uint32_t at, uint32_t numb
     return d->boxes[from].column + 1;
 }
 
-static void arrange(struct drawing *d)
+static void layout_stages(struct drawing *d)
 {
     const struct plan_graph *graph = d->graph;
     uint32_t columns = 0;
@@ -84,7 +83,7 @@ static void arrange(struct drawing *d)
         for (uint32_t j = 0; j < stage->step_count; j++)
             for (uint32_t k = 0; k < stage->steps[j].read_count; k++)
                 column = column_after(d, i, stage->steps[j].reads[k], column);
-        measure(d, i);
+        measure_stage(d, i);
         d->boxes[i].column = column;
         if (column >= columns) columns = column + 1;
     }
@@ -97,13 +96,13 @@ static void arrange(struct drawing *d)
             box->x = x;
             box->y = y;
             y += box->height + STAGE_GAP;
-            widest = larger(widest, box->width);
+            widest = max_u64(widest, box->width);
         }
-        d->height = larger(d->height, y - STAGE_GAP + PAD);
+        d->height = max_u64(d->height, y - STAGE_GAP + PAD);
         x += widest + COLUMN_GAP;
     }
     d->width = x - (columns > 0 ? COLUMN_GAP : 0) + PAD;
-    d->height = larger(d->height, PAD + 2 * LINE);
+    d->height = max_u64(d->height, PAD + 2 * LINE);
 }
 
 static uint64_t step_y(const struct box *box, uint32_t step)
@@ -116,7 +115,7 @@ static void print_text(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text;
     for (uint64_t left = strlen(text); left > 0;) {
-        const unsigned size = utf8_shown_size(p, left), step = size > 0 ? size : 1;
+        const unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
         if (size == 0)
             fprintf(out, "\\x%02x", *p);
         else if (*p == '&' || *p == '<' || *p == '>')
@@ -234,7 +233,7 @@ bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char 
     struct drawing d = {.graph = graph,
                         .boxes = mem_zalloc(sizeof *d.boxes * ((uint64_t)graph->count + 1))};
     if (d.boxes == NULL) return false;
-    arrange(&d);
+    layout_stages(&d);
     print_drawing(out, &d, title);
     mem_free(d.boxes);
     return true;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool print_color_on(enum print_color color)
+bool print_color_enabled(enum print_color color)
 {
     if (color != PRINT_COLOR_AUTO) return color == PRINT_COLOR_ALWAYS;
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -20,12 +20,12 @@ bool print_color_on(enum print_color color)
     return isatty(STDERR_FILENO) == 1;
 }
 
-void print_safe(FILE *out, const char *text, const char *indent)
+void print_escaped(FILE *out, const char *text, const char *indent)
 {
     const uint8_t *p = (const uint8_t *)text;
     uint64_t left = strlen(text);
     while (left > 0) {
-        unsigned size = utf8_shown_size(p, left), step = size > 0 ? size : 1;
+        unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
         assert(step <= left);
         if (*p == '\n') {
             fprintf(out, "\n%s", indent);
@@ -43,7 +43,7 @@ static void print_part(FILE *out, const char *name, const char *text)
 {
     if (text[0] == '\0') return;
     fprintf(out, "  %s: ", name);
-    print_safe(out, text, "    ");
+    print_escaped(out, text, "    ");
     fputc('\n', out);
 }
 
@@ -66,8 +66,8 @@ static bool reader_is_gone(void)
 
 int cli_fail(const struct glint_error *error)
 {
-    bool wanted = error->code == GLINT_E_STDOUT_IO && reader_is_gone();
-    if (!wanted) print_error(stderr, error, print_color_on(PRINT_COLOR_AUTO));
+    bool silent = error->code == GLINT_E_STDOUT_IO && reader_is_gone();
+    if (!silent) print_error(stderr, error, print_color_enabled(PRINT_COLOR_AUTO));
     return glint_code_exit_status(error->code);
 }
 

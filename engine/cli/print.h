@@ -17,11 +17,11 @@
 enum print_color { PRINT_COLOR_AUTO, PRINT_COLOR_ALWAYS, PRINT_COLOR_NEVER };
 
 /* AUTO: only where standard error is a terminal that is not dumb, and NO_COLOR is empty. */
-bool print_color_on(enum print_color color);
+bool print_color_enabled(enum print_color color);
 void print_error(FILE *out, const struct glint_error *error, bool color);
 /* `text` made harmless, as one line per line of it; `indent` stands before all lines but the first.
  */
-void print_safe(FILE *out, const char *text, const char *indent);
+void print_escaped(FILE *out, const char *text, const char *indent);
 
 /* Prints the error on standard error and answers its exit status. A pipe whose reader has gone, as
  * by `| head`, is no news: of that nothing is printed. */

@@ -81,7 +81,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     if (columns > 0 && strlen(out) >= columns) out[columns - 1] = '\0';
 }
 
-static void draw(struct progress_view *view, const struct progress *p)
+static void draw_line(struct progress_view *view, const struct progress *p)
 {
     struct winsize size = {.ws_col = 0};
     char line[PROGRESS_LINE_MAX];
@@ -114,5 +114,5 @@ void progress_show(void *arg, const struct progress *p)
     }
     if (!view->live || age < FIRST_MS * MS || now - view->drawn_ns < REDRAW_MS * MS) return;
     view->drawn_ns = now;
-    draw(view, p);
+    draw_line(view, p);
 }

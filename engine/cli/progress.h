@@ -4,7 +4,7 @@
 #define GLINT_CLI_PROGRESS_H
 
 #include "engine/base/env.h"
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 
 #define PROGRESS_LINE_MAX 1024u
 

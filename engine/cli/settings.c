@@ -57,12 +57,13 @@ const struct glint_job_option settings_options[] = {
 static_assert(MEMORY_BYTES_DEFAULT == GIB && LINE_BYTES_MAX_DEFAULT == 16 * MIB,
               "the presets above are the limits' defaults");
 
-struct reader {
+struct settings_reader {
     const struct cli_line *line;
     struct glint_error *error;
 };
 
-static void refuse(struct reader *r, const char *name, const char *text, const char *wanted)
+static void set_bad_value(struct settings_reader *r, const char *name, const char *text,
+                          const char *wanted)
 {
     error_set(r->error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", name, text, wanted);
 }
@@ -73,7 +74,7 @@ static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out
 }
 
 /* A number in [min, max], or `absent` where the option is not there. */
-static int64_t read_count(struct reader *r, const char *name, int64_t min, int64_t max,
+static int64_t read_count(struct settings_reader *r, const char *name, int64_t min, int64_t max,
                           int64_t absent)
 {
     assert(min <= max);
@@ -84,12 +85,12 @@ static int64_t read_count(struct reader *r, const char *name, int64_t min, int64
     char wanted[96];
     text_format(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)min,
                 (long long)max);
-    refuse(r, name, text, wanted);
+    set_bad_value(r, name, text, wanted);
     return absent;
 }
 
 /* Bytes in [1, max], or 0 where the option is not there. */
-static uint64_t read_bytes(struct reader *r, const char *name, uint64_t max)
+static uint64_t read_bytes(struct settings_reader *r, const char *name, uint64_t max)
 {
     const char *text = cli_line_option(r->line, name);
     uint64_t value;
@@ -97,16 +98,16 @@ static uint64_t read_bytes(struct reader *r, const char *name, uint64_t max)
     if (text_parse_bytes(text, &value) && value >= 1 && value <= max) return value;
     char limit[TEXT_NUMBER_MAX], wanted[96];
     if (max % KIB == 0)
-        text_bytes(limit, max);
+        text_format_bytes(limit, max);
     else /* rounded, it would be more than is let in */
         text_format(limit, sizeof limit, "%llu", (unsigned long long)max);
     text_format(wanted, sizeof wanted, "bytes, as in 4096, 64K or 1.5G, from 1 to %s", limit);
-    refuse(r, name, text, wanted);
+    set_bad_value(r, name, text, wanted);
     return 0;
 }
 
 /* The index of the option's value in `words`, which ends with NULL. */
-static int read_word(struct reader *r, const char *name, const char *const *words)
+static int read_word(struct settings_reader *r, const char *name, const char *const *words)
 {
     const char *text = cli_line_option(r->line, name);
     assert(text != NULL); /* it has a preset */
@@ -115,11 +116,11 @@ static int read_word(struct reader *r, const char *name, const char *const *word
     char wanted[96] = "one of";
     for (size_t used = strlen(wanted); *words != NULL; words++, used = strlen(wanted))
         text_format(wanted + used, sizeof wanted - used, " %s", *words);
-    refuse(r, name, text, wanted);
+    set_bad_value(r, name, text, wanted);
     return 0;
 }
 
-bool settings_master(const char *text, uint32_t *out_slots)
+bool settings_parse_master(const char *text, uint32_t *out_slots)
 {
     static const char prefix[] = "local[";
     size_t size = strlen(text), before = sizeof prefix - 1;
@@ -135,7 +136,7 @@ bool settings_master(const char *text, uint32_t *out_slots)
     return true;
 }
 
-bool settings_duration(const char *text, uint64_t *out_ns)
+bool settings_parse_duration(const char *text, uint64_t *out_ns)
 {
     static const struct {
         const char *unit;
@@ -154,26 +155,26 @@ bool settings_duration(const char *text, uint64_t *out_ns)
     return false;
 }
 
-static void read_master(struct reader *r, struct glint_config *config)
+static void read_master(struct settings_reader *r, struct glint_config *config)
 {
     const char *text = cli_line_option(r->line, "master");
-    if (settings_master(text, &config->slots)) return;
+    if (settings_parse_master(text, &config->slots)) return;
     char wanted[96];
     text_format(wanted, sizeof wanted, "local[*], or local[N] with N from 1 to %u", SLOTS_MAX);
-    refuse(r, "master", text, wanted);
+    set_bad_value(r, "master", text, wanted);
 }
 
-static void read_timeout(struct reader *r, struct glint_config *config)
+static void read_timeout(struct settings_reader *r, struct glint_config *config)
 {
     const char *text = cli_line_option(r->line, "timeout");
-    if (text == NULL || settings_duration(text, &config->timeout_ns)) return;
+    if (text == NULL || settings_parse_duration(text, &config->timeout_ns)) return;
     char wanted[96];
     text_format(wanted, sizeof wanted, "a time above 0 and below %uh, as in 90, 30s, 5m or 2h",
                 DURATION_HOURS_END);
-    refuse(r, "timeout", text, wanted);
+    set_bad_value(r, "timeout", text, wanted);
 }
 
-static void read_bad_rows(struct reader *r, struct glint_config *config)
+static void read_bad_rows(struct settings_reader *r, struct glint_config *config)
 {
     static const char *const choices[] = {"fail", "skip", NULL};
     config->skip_bad_rows = read_word(r, "bad-rows", choices) == 1;
@@ -191,17 +192,17 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
                                          NULL};
     static const char *const formats[] = {
         [PLAN_TEXT] = "text", [PLAN_DOT] = "dot", [PLAN_SVG] = "svg", NULL};
-    struct reader r = {line, error};
+    struct settings_reader r = {line, error};
     struct glint_config *config = &out->config;
     *out = (struct settings){.config = {.bad_rows_max = -1}};
     out->color = (enum print_color)read_word(&r, "color", colors);
     out->format = (enum plan_format)read_word(&r, "format", formats);
-    out->json = cli_line_switch(line, "json");
+    out->json = cli_line_flag(line, "json");
     if (out->json && out->format != PLAN_TEXT)
         error_set(error, GLINT_E_USAGE, "leave one of them out",
                   "--json and --format %s both want standard output", formats[out->format]);
-    out->quiet = cli_line_switch(line, "quiet");
-    out->verbose = cli_line_switch(line, "verbose") && !out->quiet;
+    out->quiet = cli_line_flag(line, "quiet");
+    out->verbose = cli_line_flag(line, "verbose") && !out->quiet;
     read_master(&r, config);
     config->memory_bytes = read_bytes(&r, "memory", (uint64_t)1 << 47);
     config->work_dir = cli_line_option(line, "work-dir");
@@ -209,9 +210,9 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
     config->partitions = (uint32_t)read_count(&r, "partitions", 1, PARTITIONS_MAX, 0);
     config->line_bytes_max = read_bytes(&r, "max-line", VALUE_BYTES_MAX);
     config->event_log = cli_line_option(line, "event-log");
-    config->overwrite = cli_line_switch(line, "overwrite");
-    config->no_sync = cli_line_switch(line, "no-sync");
-    config->encode_messages = cli_line_switch(line, "encode-messages");
+    config->overwrite = cli_line_flag(line, "overwrite");
+    config->no_sync = cli_line_flag(line, "no-sync");
+    config->encode_messages = cli_line_flag(line, "encode-messages");
     read_bad_rows(&r, config);
     read_timeout(&r, config);
     return error->code == GLINT_OK && settings_read_cluster(out, line, error);

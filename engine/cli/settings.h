@@ -5,7 +5,7 @@
 #include "engine/cli/cluster_file.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 
 /* The table, for struct cli_syntax.common. */
 extern const struct glint_job_option settings_options[];
@@ -30,10 +30,12 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
                            struct glint_error *error);
 
 /* Single values. False: not of that form, or out of its range. */
-bool settings_master(const char *text, uint32_t *out_slots); /* local, local[N], local[*]: 0 */
+bool settings_parse_master(const char *text,
+                           uint32_t *out_slots); /* local, local[N], local[*]: 0 */
 /* HOST:PORT, [::1]:PORT; the host is the arena's. */
-bool settings_address(const char *text, struct arena *memory, const char **out_host,
-                      uint16_t *out_port);
-bool settings_duration(const char *text, uint64_t *out_ns); /* 90, 200ms, 1.5s, 5m, 2h; above 0 */
+bool settings_parse_address(const char *text, struct arena *memory, const char **out_host,
+                            uint16_t *out_port);
+bool settings_parse_duration(const char *text,
+                             uint64_t *out_ns); /* 90, 200ms, 1.5s, 5m, 2h; above 0 */
 
 #endif

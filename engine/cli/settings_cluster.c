@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool settings_address(const char *text, struct arena *memory, const char **out_host,
-                      uint16_t *out_port)
+bool settings_parse_address(const char *text, struct arena *memory, const char **out_host,
+                            uint16_t *out_port)
 {
     const char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text) return false;
@@ -37,7 +37,7 @@ static bool refuse_without_cluster(const struct cli_line *line, struct glint_err
     struct cluster_flag flags[CLUSTER_KEYS];
     const char *name = NULL;
     if (cluster_options_read(line, flags) > 0) name = flags[0].key->flag;
-    if (cli_line_given(line, "executors")) name = "executors";
+    if (cli_line_has(line, "executors")) name = "executors";
     if (name == NULL) return true;
     error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
               "--%s does nothing in a job of one process", name);
@@ -48,13 +48,13 @@ static bool read_listen(struct cluster_file *file, const char *text, struct glin
 {
     struct cluster *c = &file->cluster;
     if (text == NULL) return true;
-    if (!settings_address(text, &file->memory, &c->listen_host, &c->listen_port)) {
+    if (!settings_parse_address(text, &file->memory, &c->listen_host, &c->listen_port)) {
         error_set(error, GLINT_E_BAD_VALUE, NULL,
                   "--listen %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", text);
         return false;
     }
     if (cluster_may_listen(c, c->listen_host)) return true;
-    error_set(error, GLINT_E_CONFIG, cluster_secret_fixes,
+    error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
               "--listen %s: others reach this address, but no secret_file is configured", text);
     return false;
 }
@@ -79,16 +79,16 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
     struct cluster_flag flags[CLUSTER_KEYS];
     struct cluster *c = &out->file.cluster;
     const char *listen = cli_line_option(line, "listen"), *variable = getenv("GLINT_CLUSTER");
-    bool named = cli_line_given(line, "cluster"), here = cli_line_given(line, "master");
-    if (here && (named || listen != NULL)) {
+    bool named = cli_line_has(line, "cluster"), in_process = cli_line_has(line, "master");
+    if (in_process && (named || listen != NULL)) {
         error_set(error, GLINT_E_USAGE, "leave one of them out",
                   "--master runs the job in this process, --%s elsewhere",
                   named ? "cluster" : "listen");
         return false;
     }
-    bool by_variable = variable != NULL && variable[0] != '\0' && !here;
+    bool by_variable = variable != NULL && variable[0] != '\0' && !in_process;
     if (!named && listen == NULL && !by_variable) return refuse_without_cluster(line, error);
-    if (cli_line_given(line, "work-dir")) {
+    if (cli_line_has(line, "work-dir")) {
         error_set(error, GLINT_E_USAGE,
                   "each executor has a work_dir of its own, in the cluster's file",
                   "--work-dir does nothing in a cluster");
@@ -103,6 +103,6 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
         !read_executors(c, cli_line_option(line, "executors"), error))
         return false;
     out->config.cluster = c;
-    if (!cli_line_given(line, "memory")) out->config.memory_bytes = 0; /* that of its slots */
+    if (!cli_line_has(line, "memory")) out->config.memory_bytes = 0; /* that of its slots */
     return true;
 }

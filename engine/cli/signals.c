@@ -3,8 +3,8 @@
  */
 #include "engine/cli/signals.h"
 
-#include "engine/base/leftovers.h"
-#include "engine/plan/config.h"
+#include "engine/base/exit_dirs.h"
+#include "engine/plan/progress.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,21 +22,21 @@ static const char *left_behind;
 static_assert(ATOMIC_POINTER_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
               "a signal handler must not wait for a lock");
 
-static void say(const char *text)
+static void write_stderr(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written;
 }
 
 /* Only what is safe in a handler. */
-static void end_at_once(const char *why, enum glint_code code)
+static void exit_at_once(const char *why, enum glint_code code)
 {
-    bool any = leftovers_any();
-    say("\nglint: ended at once: ");
-    say(why);
-    say("; ");
-    say(leftovers_remove() && any ? "what it had written is removed" : left_behind);
-    say("\n");
+    bool any = exit_dirs_any_registered();
+    write_stderr("\nglint: ended at once: ");
+    write_stderr(why);
+    write_stderr("; ");
+    write_stderr(exit_dirs_remove_all() && any ? "what it had written is removed" : left_behind);
+    write_stderr("\n");
     _exit(glint_code_exit_status(code));
 }
 
@@ -44,7 +44,7 @@ static void on_alarm(int number)
 {
     enum glint_code code = signals_pending();
     (void)number;
-    end_at_once("the job's own code did not return", code != GLINT_OK ? code : GLINT_E_TIMEOUT);
+    exit_at_once("the job's own code did not return", code != GLINT_OK ? code : GLINT_E_TIMEOUT);
 }
 
 static void on_signal(int number)
@@ -52,7 +52,7 @@ static void on_signal(int number)
     int saved = errno;
     enum glint_code code = number == SIGINT ? GLINT_E_INTERRUPTED : GLINT_E_TERMINATED;
     atomic_fetch_add(&inside, 1);
-    if (atomic_fetch_add(&received, 1) > 0) end_at_once("a second signal", code);
+    if (atomic_fetch_add(&received, 1) > 0) exit_at_once("a second signal", code);
     atomic_store(&pending_code, code);
     if (atomic_load(&job_runs)) alarm(SIGNALS_RETURN_S);
     struct glint *g = atomic_load(&watched);
@@ -98,7 +98,7 @@ void signals_watch(struct glint *g, uint64_t timeout_ns)
     glint_interrupt(g, code);
 }
 
-void signals_returned(void)
+void signals_job_returned(void)
 {
     atomic_store(&job_runs, false);
     alarm(0);

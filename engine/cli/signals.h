@@ -17,7 +17,7 @@ void signals_start(const char *left);
  * job's own code runs from here on. `timeout_ns`: its --timeout, or 0. */
 void signals_watch(struct glint *g, uint64_t timeout_ns);
 /* The job's own code has returned: what is left to do is ours, and ends. */
-void signals_returned(void);
+void signals_job_returned(void);
 /* After it returns, no handler uses the watched context any more. */
 void signals_unwatch(void);
 /* INTERRUPTED or TERMINATED once a signal came, else 0. For loops without a context. */

@@ -3,7 +3,7 @@
 #define GLINT_CLI_SUMMARY_H
 
 #include "engine/base/mem.h"
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 
 #include <stdio.h>
 

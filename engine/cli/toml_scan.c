@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct scan {
+struct toml_scanner {
     const uint8_t *data;
     uint64_t size, at;
     struct toml_place place;
@@ -18,7 +18,7 @@ struct scan {
     struct toml_failure *failure;
 };
 
-static bool fail(struct scan *s, const char *reason)
+static bool scan_fail(struct toml_scanner *s, const char *reason)
 {
     s->failure->at = s->place;
     snprintf(s->failure->reason, sizeof s->failure->reason, "%s", reason);
@@ -26,14 +26,14 @@ static bool fail(struct scan *s, const char *reason)
 }
 
 /* One character further; false: it is no UTF-8. */
-static bool step(struct scan *s)
+static bool scan_character(struct toml_scanner *s)
 {
     assert(s->at < s->size);
     unsigned size = utf8_size(s->data + s->at, s->size - s->at);
     if (size == 0) {
         char reason[64];
         snprintf(reason, sizeof reason, "byte 0x%02x is no UTF-8", s->data[s->at]);
-        return fail(s, reason);
+        return scan_fail(s, reason);
     }
     bool line_ends = s->data[s->at] == '\n';
     s->at += size;
@@ -42,44 +42,46 @@ static bool step(struct scan *s)
     return true;
 }
 
-static bool steps(struct scan *s, uint64_t count)
+static bool scan_characters(struct toml_scanner *s, uint64_t count)
 {
     for (; count > 0; count--)
-        if (!step(s)) return false;
+        if (!scan_character(s)) return false;
     return true;
 }
 
-static bool stands_at(const struct scan *s, uint64_t at, uint8_t byte)
+static bool is_byte_at(const struct toml_scanner *s, uint64_t at, uint8_t byte)
 {
     return at < s->size && s->data[at] == byte;
 }
 
-static bool skip_comment(struct scan *s)
+static bool skip_comment(struct toml_scanner *s)
 {
     while (s->at < s->size && s->data[s->at] != '\n')
-        if (!step(s)) return false;
+        if (!scan_character(s)) return false;
     return true;
 }
 
 /* From a quote to behind its end; a text of one line ends with the line in any case. */
-static bool skip_text(struct scan *s)
+static bool skip_text(struct toml_scanner *s)
 {
     uint8_t quote = s->data[s->at];
-    bool many_lines = stands_at(s, s->at + 1, quote) && stands_at(s, s->at + 2, quote);
+    bool many_lines = is_byte_at(s, s->at + 1, quote) && is_byte_at(s, s->at + 2, quote);
     uint64_t quotes = many_lines ? 3 : 1;
-    if (!steps(s, quotes)) return false;
+    if (!scan_characters(s, quotes)) return false;
     while (s->at < s->size) {
         uint8_t c = s->data[s->at];
         if (c == '\n' && !many_lines) return true;
         if (c == quote) {
             uint64_t run = 1;
-            while (run < quotes + 2 && stands_at(s, s->at + run, quote)) run++;
-            if (!many_lines) return steps(s, 1);
-            if (run >= quotes) return steps(s, run); /* up to two quotes before the end are text */
+            while (run < quotes + 2 && is_byte_at(s, s->at + run, quote)) run++;
+            if (!many_lines) return scan_characters(s, 1);
+            if (run >= quotes)
+                return scan_characters(s, run); /* up to two quotes before the end are text */
         }
         bool escapes = c == '\\' && quote == '"';
-        if (!step(s)) return false;
-        if (escapes && s->at < s->size && s->data[s->at] != '\n' && !step(s)) return false;
+        if (!scan_character(s)) return false;
+        if (escapes && s->at < s->size && s->data[s->at] != '\n' && !scan_character(s))
+            return false;
     }
     return true;
 }
@@ -91,32 +93,32 @@ static bool is_of_key(uint8_t c)
 }
 
 /* A character that is part of no text and no comment. */
-static bool count(struct scan *s, uint8_t c)
+static bool scan_structure(struct toml_scanner *s, uint8_t c)
 {
     if (c == '.') s->dots++;
     if (c == '\0' || !is_of_key(c)) s->dots = 0;
     if (c == '[' || c == '{') s->brackets++;
     if ((c == ']' || c == '}') && s->brackets > 0) s->brackets--;
-    if (s->brackets > TOML_NESTING_MAX) return fail(s, "brackets are nested too deep");
-    if (s->dots >= TOML_NESTING_MAX) return fail(s, "the key has too many parts");
+    if (s->brackets > TOML_NESTING_MAX) return scan_fail(s, "brackets are nested too deep");
+    if (s->dots >= TOML_NESTING_MAX) return scan_fail(s, "the key has too many parts");
     bool mark = s->at == 0 && s->size >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0;
     struct toml_place place = s->place;
-    if (!step(s)) return false;
+    if (!scan_character(s)) return false;
     if (c < 0x80 || mark) return true;
     s->place = place;
-    return fail(s, "what is not ASCII stands in quotes");
+    return scan_fail(s, "what is not ASCII stands in quotes");
 }
 
 bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)
 {
-    struct scan s = {data, size, 0, {1, 1}, 0, 0, failure};
+    struct toml_scanner s = {data, size, 0, {1, 1}, 0, 0, failure};
     *failure = (struct toml_failure){.no_memory = false};
-    if (size > TOML_BYTES_MAX) return fail(&s, "it is larger than 1 MiB");
+    if (size > TOML_BYTES_MAX) return scan_fail(&s, "it is larger than 1 MiB");
     while (s.at < size) {
         uint8_t c = data[s.at];
         bool sound = c == '#'                ? skip_comment(&s)
                      : c == '"' || c == '\'' ? skip_text(&s)
-                                             : count(&s, c);
+                                             : scan_structure(&s, c);
         if (!sound) return false;
     }
     assert(s.at == size);

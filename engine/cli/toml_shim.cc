@@ -80,7 +80,7 @@ toml_value *make_items(arena *memory, size_t count)
     return static_cast<toml_value *>(block);
 }
 
-bool stands_before(const toml_value &a, const toml_value &b)
+bool is_before(const toml_value &a, const toml_value &b)
 {
     if (a.key_at.line != b.key_at.line) return a.key_at.line < b.key_at.line;
     return a.key_at.column < b.key_at.column;
@@ -96,9 +96,9 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
     } else if (const toml::value<int64_t> *integer = node.as_integer()) {
         out->kind = TOML_INTEGER;
         out->integer = integer->get();
-    } else if (const toml::value<bool> *truth = node.as_boolean()) {
+    } else if (const toml::value<bool> *boolean = node.as_boolean()) {
         out->kind = TOML_BOOL;
-        out->truth = truth->get();
+        out->boolean = boolean->get();
     } else if (const toml::array *array = node.as_array()) {
         out->kind = TOML_ARRAY;
         if (depth == TOML_DEPTH_MAX) return;
@@ -115,7 +115,7 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
             value->key = keep_text(memory, key.str(), value->key_at);
             convert(memory, item, depth + 1, value);
         }
-        std::sort(out->items, out->items + out->count, stands_before);
+        std::sort(out->items, out->items + out->count, is_before);
     } else {
         out->kind = node.is_floating_point() ? TOML_REAL : TOML_DATE;
     }

@@ -33,7 +33,7 @@ struct toml_value {
     struct toml_place key_at;
     const char *text;         /* TEXT; UTF-8 without NUL */
     int64_t integer;          /* INTEGER */
-    bool truth;               /* BOOL */
+    bool boolean;             /* BOOL */
     struct toml_value *items; /* ARRAY: in order; TABLE: as they stand in the file */
     uint32_t count;
 };

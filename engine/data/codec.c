@@ -2,7 +2,7 @@
 #include "engine/data/codec.h"
 
 #include "engine/base/text.h"
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 
 #include <assert.h>
 #include <math.h>
@@ -22,7 +22,7 @@ const char *codec_type_name(enum glint_type type)
     return names[type];
 }
 
-uint64_t codec_f64_bits(double v)
+uint64_t codec_encode_f64(double v)
 {
     uint64_t bits = 0;
     if (v != 0) memcpy(&bits, &v, sizeof bits);
@@ -30,7 +30,7 @@ uint64_t codec_f64_bits(double v)
     return __builtin_bswap64(bits & SIGN_BIT ? ~bits : bits | SIGN_BIT);
 }
 
-double codec_f64_value(uint64_t bits)
+double codec_decode_f64(uint64_t bits)
 {
     bits = __builtin_bswap64(bits);
     bits = bits & SIGN_BIT ? bits ^ SIGN_BIT : ~bits;
@@ -39,7 +39,7 @@ double codec_f64_value(uint64_t bits)
     return v;
 }
 
-static bool put_text(struct buffer *out, const char *text)
+static bool append_text(struct buffer *out, const char *text)
 {
     return buffer_append(out, text, strlen(text));
 }
@@ -63,10 +63,10 @@ static unsigned utf8_length(const uint8_t *p, const uint8_t *end)
 
 /* A JSON string. `text`: valid UTF-8 passes and a wrong byte becomes U+FFFD; otherwise each byte
  * stands for the code point of its own number. */
-static bool put_string(struct buffer *out, const uint8_t *p, uint64_t size, bool text)
+static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t size, bool text)
 {
     const uint8_t *end = p + size;
-    if (!put_text(out, "\"")) return false;
+    if (!append_text(out, "\"")) return false;
     while (p < end) {
         unsigned n = text ? utf8_length(p, end) : *p < 0x80;
         char escaped[8] = "";
@@ -78,97 +78,99 @@ static bool put_string(struct buffer *out, const uint8_t *p, uint64_t size, bool
             text_format(escaped, sizeof escaped, "\\%c", *p == '\n' ? 'n' : *p == '\t' ? 't' : 'r');
         else if (*p < 0x20 || *p == 0x7f)
             text_format(escaped, sizeof escaped, "\\u%04x", (unsigned)*p);
-        bool ok = escaped[0] != '\0' ? put_text(out, escaped) : buffer_append(out, p, n);
+        bool ok = escaped[0] != '\0' ? append_text(out, escaped) : buffer_append(out, p, n);
         if (!ok) return false;
         p += n > 0 ? n : 1;
     }
-    return put_text(out, "\"");
+    return append_text(out, "\"");
 }
 
-static bool put_number(struct buffer *out, const struct scan_head *h)
+static bool append_json_number(struct buffer *out, const struct msgpack_head *h)
 {
     char text[TEXT_NUMBER_MAX];
-    if (h->kind == SCAN_UINT)
+    if (h->kind == MSGPACK_KIND_UINT)
         text_format(text, sizeof text, "%llu", (unsigned long long)h->u64);
-    else if (h->kind == SCAN_INT)
-        text_i64(text, h->i64);
+    else if (h->kind == MSGPACK_KIND_INT)
+        text_format_i64(text, h->i64);
     else if (isfinite(h->f64))
-        text_f64(text, h->f64);
+        text_format_f64(text, h->f64);
     else
-        return put_text(out, "null"); /* JSON has no other word for it */
-    return put_text(out, text);
+        return append_text(out, "null"); /* JSON has no other word for it */
+    return append_text(out, text);
 }
 
-static const uint8_t *put_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
-                                unsigned depth);
+static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
+                                        unsigned depth);
 
 /* A key must be a string in JSON: any other is printed and put into quotes. */
-static const uint8_t *put_key(struct buffer *out, const uint8_t *p, const uint8_t *end,
-                              unsigned depth)
+static const uint8_t *append_json_key(struct buffer *out, const uint8_t *p, const uint8_t *end,
+                                      unsigned depth)
 {
     const uint64_t mark = out->size;
-    p = put_value(out, p, end, depth);
+    p = append_json_value(out, p, end, depth);
     if (p == NULL || out->data[mark] == '"') return p;
     struct buffer printed = {NULL, 0, 0};
     bool ok = buffer_append(&printed, out->data + mark, out->size - mark);
     out->size = mark;
-    ok = ok && put_string(out, printed.data, printed.size, true);
+    ok = ok && append_json_string(out, printed.data, printed.size, true);
     buffer_fini(&printed);
     return ok ? p : NULL;
 }
 
-static const uint8_t *put_container(struct buffer *out, const struct scan_head *h, const uint8_t *p,
-                                    const uint8_t *end, unsigned depth)
+static const uint8_t *append_json_container(struct buffer *out, const struct msgpack_head *h,
+                                            const uint8_t *p, const uint8_t *end, unsigned depth)
 {
-    const bool map = h->kind == SCAN_MAP;
-    bool ok = put_text(out, map ? "{" : "[");
+    const bool map = h->kind == MSGPACK_KIND_MAP;
+    bool ok = append_text(out, map ? "{" : "[");
     for (uint64_t i = 0; ok && i < h->count; i++) {
-        ok = i == 0 || put_text(out, ", ");
+        ok = i == 0 || append_text(out, ", ");
         if (ok && map) {
-            p = put_key(out, p, end, depth + 1);
-            ok = p != NULL && put_text(out, ": ");
+            p = append_json_key(out, p, end, depth + 1);
+            ok = p != NULL && append_text(out, ": ");
         }
         if (!ok) break;
-        p = put_value(out, p, end, depth + 1);
+        p = append_json_value(out, p, end, depth + 1);
         ok = p != NULL;
     }
-    return ok && put_text(out, map ? "}" : "]") ? p : NULL;
+    return ok && append_text(out, map ? "}" : "]") ? p : NULL;
 }
 
-static bool put_ext(struct buffer *out, const struct scan_head *h, const uint8_t *content)
+static bool append_json_ext(struct buffer *out, const struct msgpack_head *h,
+                            const uint8_t *content)
 {
     char text[TEXT_NUMBER_MAX + 16];
     text_format(text, sizeof text, "{\"type\": %d, \"data\": ", h->ext_type);
-    return put_text(out, text) && put_string(out, content, h->size, false) && put_text(out, "}");
+    return append_text(out, text) && append_json_string(out, content, h->size, false) &&
+           append_text(out, "}");
 }
 
-/* One value at p, which scan_msgpack has passed: the depth is bounded. Answers its end; NULL
+/* One value at p, which msgpack_validate has passed: the depth is bounded. Answers its end; NULL
  * without memory. */
-static const uint8_t *put_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
-                                unsigned depth)
+static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
+                                        unsigned depth)
 {
-    assert(depth <= SCAN_DEPTH_MAX);
-    struct scan_head h;
-    bool ok = scan_head(p, (uint64_t)(end - p), &h);
+    assert(depth <= MSGPACK_DEPTH_MAX);
+    struct msgpack_head h;
+    bool ok = msgpack_read_head(p, (uint64_t)(end - p), &h);
     assert(ok);
     p += h.head_size;
     switch (h.kind) {
-    case SCAN_NIL: ok = put_text(out, "null"); break;
-    case SCAN_BOOL: ok = put_text(out, h.boolean ? "true" : "false"); break;
-    case SCAN_UINT:
-    case SCAN_INT:
-    case SCAN_FLOAT: ok = put_number(out, &h); break;
-    case SCAN_STR:
-    case SCAN_BIN:
-        ok = put_string(out, p, h.size, h.kind == SCAN_STR);
+    case MSGPACK_KIND_NIL: ok = append_text(out, "null"); break;
+    case MSGPACK_KIND_BOOL: ok = append_text(out, h.boolean ? "true" : "false"); break;
+    case MSGPACK_KIND_UINT:
+    case MSGPACK_KIND_INT:
+    case MSGPACK_KIND_FLOAT: ok = append_json_number(out, &h); break;
+    case MSGPACK_KIND_STR:
+    case MSGPACK_KIND_BIN:
+        ok = append_json_string(out, p, h.size, h.kind == MSGPACK_KIND_STR);
         p += h.size;
         break;
-    case SCAN_EXT:
-        ok = put_ext(out, &h, p);
+    case MSGPACK_KIND_EXT:
+        ok = append_json_ext(out, &h, p);
         p += h.size;
         break;
-    case SCAN_ARRAY:
-    case SCAN_MAP: return put_container(out, &h, p, end, depth);
+    case MSGPACK_KIND_ARRAY:
+    case MSGPACK_KIND_MAP: return append_json_container(out, &h, p, end, depth);
     }
     return ok ? p : NULL;
 }
@@ -178,17 +180,17 @@ static const uint8_t *put_value(struct buffer *out, const uint8_t *p, const uint
 static bool print_msgpack(struct glint_slice v, struct buffer *out)
 {
     uint64_t size;
-    if (!scan_msgpack(v.data, v.size, &size) || size != v.size)
-        return put_string(out, v.data, v.size, false);
-    return put_value(out, v.data, v.data + v.size, 0) != NULL;
+    if (!msgpack_validate(v.data, v.size, &size) || size != v.size)
+        return append_json_string(out, v.data, v.size, false);
+    return append_json_value(out, v.data, v.data + v.size, 0) != NULL;
 }
 
 bool codec_print(enum glint_type type, const union glint_value *v, struct buffer *out)
 {
     char text[TEXT_NUMBER_MAX];
     switch (type) {
-    case GLINT_I64: return buffer_append(out, text, text_i64(text, v->i64));
-    case GLINT_F64: return buffer_append(out, text, text_f64(text, v->f64));
+    case GLINT_I64: return buffer_append(out, text, text_format_i64(text, v->i64));
+    case GLINT_F64: return buffer_append(out, text, text_format_f64(text, v->f64));
     case GLINT_BYTES:
     case GLINT_TEXT: return buffer_append(out, v->bytes.data, v->bytes.size);
     case GLINT_MSGPACK: return print_msgpack(v->bytes, out);

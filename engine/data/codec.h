@@ -17,18 +17,18 @@
 static_assert(sizeof(int64_t) == CODEC_NUMBER_BYTES && sizeof(double) == CODEC_NUMBER_BYTES,
               "numbers have one size in byte form");
 
-static inline uint64_t codec_i64_bits(int64_t v)
+static inline uint64_t codec_encode_i64(int64_t v)
 {
     return __builtin_bswap64((uint64_t)v ^ ((uint64_t)1 << 63));
 }
 
-static inline int64_t codec_i64_value(uint64_t bits)
+static inline int64_t codec_decode_i64(uint64_t bits)
 {
     return (int64_t)(__builtin_bswap64(bits) ^ ((uint64_t)1 << 63));
 }
 
-uint64_t codec_f64_bits(double v);
-double codec_f64_value(uint64_t bits);
+uint64_t codec_encode_f64(double v);
+double codec_decode_f64(uint64_t bits);
 
 /* The byte form: in `scratch` for numbers, the value's own bytes otherwise. NONE is empty. */
 static inline struct glint_slice codec_encode(enum glint_type type, const union glint_value *v,
@@ -36,7 +36,7 @@ static inline struct glint_slice codec_encode(enum glint_type type, const union 
 {
     if (type == GLINT_NONE) return (struct glint_slice){scratch, 0};
     if (type != GLINT_I64 && type != GLINT_F64) return v->bytes;
-    uint64_t bits = type == GLINT_I64 ? codec_i64_bits(v->i64) : codec_f64_bits(v->f64);
+    uint64_t bits = type == GLINT_I64 ? codec_encode_i64(v->i64) : codec_encode_f64(v->f64);
     memcpy(scratch, &bits, sizeof bits);
     return (struct glint_slice){scratch, CODEC_NUMBER_BYTES};
 }
@@ -54,9 +54,9 @@ static inline bool codec_decode(enum glint_type type, struct glint_slice bytes,
     uint64_t bits;
     memcpy(&bits, bytes.data, sizeof bits);
     if (type == GLINT_I64)
-        out->i64 = codec_i64_value(bits);
+        out->i64 = codec_decode_i64(bits);
     else
-        out->f64 = codec_f64_value(bits);
+        out->f64 = codec_decode_f64(bits);
     return true;
 }
 

@@ -5,18 +5,18 @@
 #include <assert.h>
 #include <string.h>
 
-void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_shape shape,
+void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_schema schema,
                   flow_push push, void *push_state, struct glint_emitter *push_out)
 {
-    assert(shape.key >= GLINT_NONE && shape.value >= GLINT_NONE);
+    assert(schema.key >= GLINT_NONE && schema.value >= GLINT_NONE);
     *e = (struct glint_emitter){.task = task,
                                 .flow = FLOW_MORE,
                                 .push = push,
                                 .push_state = push_state,
                                 .push_out = push_out,
                                 .push_partition = task->partition};
-    e->key.column.type = shape.key;
-    e->value.column.type = shape.value;
+    e->key.column.type = schema.key;
+    e->value.column.type = schema.value;
 }
 
 static bool is_bytes(enum glint_type t)
@@ -25,26 +25,26 @@ static bool is_bytes(enum glint_type t)
 }
 
 /* Cells that are all empty may have no memory, but readers rely on READ_SLACK behind every cell. */
-static void give_memory(struct glint_column *c)
+static void set_readable_base(struct glint_column *c)
 {
     static const uint8_t slack[READ_SLACK];
     if (c->base == NULL && is_bytes(c->type)) c->base = slack;
 }
 
-static enum flow push_now(struct glint_emitter *e, struct glint_batch *batch)
+static enum flow push_batch(struct glint_emitter *e, struct glint_batch *batch)
 {
     assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
     if (e->flow != FLOW_MORE) return e->flow;
-    give_memory(&batch->key);
-    give_memory(&batch->value);
+    set_readable_base(&batch->key);
+    set_readable_base(&batch->value);
     if (batch->origin != NULL) e->task->origin = batch->origin;
     const uint32_t partition = e->task->partition;
-    const struct glint_function *function = task_enter(e->task, e->push_function);
+    const struct glint_function *function = task_set_function(e->task, e->push_function);
     e->task->partition = e->push_partition;
     e->flow = e->push(e->push_state, batch, e->push_out);
     e->numbers = e->numbers && e->flow == FLOW_MORE;
     e->task->partition = partition;
-    task_enter(e->task, function);
+    task_set_function(e->task, function);
     return e->flow;
 }
 
@@ -56,7 +56,7 @@ enum flow emitter_flush(struct glint_emitter *e)
                                     .value = e->value.column,
                                     .origin = e->in != NULL ? e->in->origin : NULL};
         e->rows = 0;
-        push_now(e, &batch);
+        push_batch(e, &batch);
     }
     e->key.used = e->value.used = 0;
     return e->flow;
@@ -82,7 +82,8 @@ static bool column_open(struct glint_emitter *e, struct emit_column *c)
 }
 
 /* Is the slice part of memory that lives as long as the batch at hand? */
-static const struct glint_column *find_lender(const struct glint_batch *in, struct glint_slice s)
+static const struct glint_column *find_owning_column(const struct glint_batch *in,
+                                                     struct glint_slice s)
 {
     if (in == NULL) return NULL;
     const struct glint_column *columns[] = {&in->value, &in->key};
@@ -98,11 +99,11 @@ static const struct glint_column *find_lender(const struct glint_batch *in, stru
 /* By reference where the column can. */
 static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
 {
-    const struct glint_column *lender = find_lender(e->in, s);
-    if (lender == NULL || (e->rows > 0 && c->column.base != lender->base)) return false;
-    c->column.base = lender->base;
-    c->column.size = lender->size;
-    c->start[e->rows] = (uint32_t)(s.data - lender->base);
+    const struct glint_column *owner = find_owning_column(e->in, s);
+    if (owner == NULL || (e->rows > 0 && c->column.base != owner->base)) return false;
+    c->column.base = owner->base;
+    c->column.size = owner->size;
+    c->start[e->rows] = (uint32_t)(s.data - owner->base);
     c->end[e->rows] = c->start[e->rows] + (uint32_t)s.size;
     return true;
 }
@@ -125,20 +126,21 @@ static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct g
 }
 
 /* Pending rows must go before this cell: they refer to other memory, or the buffer is full. */
-static bool column_blocks(const struct glint_emitter *e, struct emit_column *c,
-                          struct glint_slice s)
+static bool column_needs_flush(const struct glint_emitter *e, struct emit_column *c,
+                               struct glint_slice s)
 {
     if (e->rows == 0 || c->column.type == GLINT_I64 || c->column.type == GLINT_F64 ||
         c->column.type == GLINT_NONE)
         return false;
     if (c->copies) return c->used + s.size > EMIT_BUFFER_BYTES;
-    const struct glint_column *lender = find_lender(e->in, s);
-    if (lender != NULL && lender->base == c->column.base) return false;
+    const struct glint_column *owner = find_owning_column(e->in, s);
+    if (owner != NULL && owner->base == c->column.base) return false;
     c->copies = true; /* a second memory: from here on this column copies */
     return true;
 }
 
-static bool column_put(struct glint_emitter *e, struct emit_column *c, const union glint_value *v)
+static bool column_append(struct glint_emitter *e, struct emit_column *c,
+                          const union glint_value *v)
 {
     switch (c->column.type) {
     case GLINT_NONE: return true;
@@ -173,16 +175,16 @@ static struct glint_column single_column(enum glint_type type, const union glint
 }
 
 /* A cell too large for the buffer: the record travels alone, by reference. */
-static void emit_alone(struct glint_emitter *e, const struct glint_record *r)
+static void emit_large_record(struct glint_emitter *e, const struct glint_record *r)
 {
     if (emitter_flush(e) != FLOW_MORE) return;
     struct glint_batch batch = {.rows = 1,
                                 .key = single_column(e->key.column.type, &r->key),
                                 .value = single_column(e->value.column.type, &r->value)};
-    push_now(e, &batch);
+    push_batch(e, &batch);
 }
 
-static void emit_any(struct glint_emitter *e, const struct glint_record *record)
+static void emit_record(struct glint_emitter *e, const struct glint_record *record)
 {
     if (e->flow != FLOW_MORE) return;
     e->emitted++;
@@ -191,15 +193,15 @@ static void emit_any(struct glint_emitter *e, const struct glint_record *record)
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
     if ((is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
         (is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {
-        emit_alone(e, &r);
+        emit_large_record(e, &r);
         return;
     }
     if (e->rows > 0) {
-        bool key_blocks = column_blocks(e, &e->key, r.key.bytes);
-        bool value_blocks = column_blocks(e, &e->value, r.value.bytes);
-        if ((key_blocks || value_blocks) && emitter_flush(e) != FLOW_MORE) return;
+        bool key_needs_flush = column_needs_flush(e, &e->key, r.key.bytes);
+        bool value_needs_flush = column_needs_flush(e, &e->value, r.value.bytes);
+        if ((key_needs_flush || value_needs_flush) && emitter_flush(e) != FLOW_MORE) return;
     }
-    if (!column_put(e, &e->key, &r.key) || !column_put(e, &e->value, &r.value)) {
+    if (!column_append(e, &e->key, &r.key) || !column_append(e, &e->value, &r.value)) {
         e->flow = FLOW_FAIL;
         return;
     }
@@ -212,7 +214,7 @@ static void emit_any(struct glint_emitter *e, const struct glint_record *record)
 void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 {
     if (!e->numbers) {
-        emit_any(e, record);
+        emit_record(e, record);
         return;
     }
     if (e->key.i64 != NULL) memcpy(&e->key.i64[e->rows], &record->key, sizeof(int64_t));
@@ -233,5 +235,5 @@ void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
     }
     assert(spliced.key.type == e->key.column.type);
     assert(spliced.value.type == e->value.column.type);
-    push_now(e, &spliced);
+    push_batch(e, &spliced);
 }

@@ -47,7 +47,7 @@ struct glint_emitter {
     uint32_t kept_row;
 };
 
-void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_shape shape,
+void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_schema schema,
                   flow_push push, void *push_state, struct glint_emitter *push_out);
 /* Pushes the rows gathered so far. Answers the emitter's flow. */
 enum flow emitter_flush(struct glint_emitter *e);

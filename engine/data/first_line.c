@@ -1,12 +1,12 @@
 /* A look at a file before its lines are read by tasks. What is wrong with the file is theirs to
  * say. */
-#include "engine/data/lines.h"
+#include "engine/data/line_reader.h"
 
 #include <assert.h>
 #include <string.h>
 
-uint64_t lines_first(struct env *env, const struct input_file *file, uint8_t *out,
-                     uint64_t capacity)
+uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t *out,
+                         uint64_t capacity)
 {
     const struct split_piece whole = {.path = file->path,
                                       .stored = file->stored,
@@ -15,11 +15,11 @@ uint64_t lines_first(struct env *env, const struct input_file *file, uint8_t *ou
                                       .mtime_ns = file->mtime_ns,
                                       .gzip = file->gzip};
     struct glint_error ignored = {.code = GLINT_OK};
-    struct source s;
+    struct input_stream s;
     assert(capacity > BYTE_ORDER_MARK_SIZE);
-    int64_t n = source_open(&s, env, &whole, 0, &ignored);
-    if (n == 0) n = source_read(&s, out, capacity);
-    source_close(&s);
+    int64_t n = input_stream_open(&s, env, &whole, 0, &ignored);
+    if (n == 0) n = input_stream_read(&s, out, capacity);
+    input_stream_close(&s);
     uint64_t size = n > 0 ? (uint64_t)n : 0;
     if (size >= BYTE_ORDER_MARK_SIZE && memcmp(out, BYTE_ORDER_MARK, BYTE_ORDER_MARK_SIZE) == 0) {
         size -= BYTE_ORDER_MARK_SIZE;

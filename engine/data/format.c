@@ -54,7 +54,7 @@ static const struct format formats[] = {
      .hint = "convert it first: iconv -f UTF-16 -t UTF-8"},
 };
 
-static bool stands_at(const struct bytes *b, const uint8_t *head, uint64_t size)
+static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size)
 {
     return size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0;
 }
@@ -62,9 +62,9 @@ static bool stands_at(const struct bytes *b, const uint8_t *head, uint64_t size)
 static bool is_format(const struct format *f, const uint8_t *head, uint64_t size, bool nul)
 {
     assert(f->first.size > 0);
-    if (!stands_at(&f->first, head, size) || (f->binary && !nul)) return false;
+    if (!matches_at(&f->first, head, size) || (f->binary && !nul)) return false;
     if (f->anywhere) return memmem(head, size, f->second.data, f->second.size) != NULL;
-    return f->second.size == 0 || stands_at(&f->second, head, size);
+    return f->second.size == 0 || matches_at(&f->second, head, size);
 }
 
 bool format_is_gzip(const uint8_t *head, uint64_t size)
@@ -73,7 +73,8 @@ bool format_is_gzip(const uint8_t *head, uint64_t size)
     return magic && (head[3] & 0xe0) == 0; /* flags that are reserved */
 }
 
-const char *format_refuse(const uint8_t *head, uint64_t size, bool packed, char *reason)
+const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
+                                      char *reason)
 {
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const uint8_t *nul = size > 0 ? memchr(head, 0, size) : NULL;
@@ -82,7 +83,7 @@ const char *format_refuse(const uint8_t *head, uint64_t size, bool packed, char 
         text_format(reason, FORMAT_REASON_BYTES, "it is %s", formats[i].name);
         return formats[i].hint;
     }
-    if (nul == NULL || packed) return NULL;
+    if (nul == NULL || compressed) return NULL;
     text_format(reason, FORMAT_REASON_BYTES, "it is binary: byte %" PRIu64 " is NUL",
                 (uint64_t)(nul - head));
     return "jobs read text, plain or gzip; if this is text, remove its NUL bytes: tr -d '\\000'";

@@ -18,6 +18,7 @@ bool format_is_gzip(const uint8_t *head, uint64_t size);
  * a static text. NULL: it is text, as far as these bytes tell. `size` may be less than
  * FORMAT_HEAD_BYTES only where the file is. gzip is not asked for here. `packed`: it is compressed
  * by its name, so NUL bytes mean nothing. */
-const char *format_refuse(const uint8_t *head, uint64_t size, bool packed, char *reason);
+const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
+                                      char *reason);
 
 #endif

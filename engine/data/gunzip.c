@@ -14,9 +14,10 @@
 
 #define IN_BYTES (64 * KIB)
 
-/* BETWEEN -> HEADER [next_member]           HEADER -> MEMBER  [read_header]
- * MEMBER -> BETWEEN [inflate_some]          BETWEEN -> ENDED  [next_member, skip_padding] */
-enum gunzip_state { BETWEEN, HEADER, MEMBER, ENDED };
+/* GUNZIP_BETWEEN -> GUNZIP_HEADER [next_member]           GUNZIP_HEADER -> GUNZIP_MEMBER
+ * [read_header] GUNZIP_MEMBER -> GUNZIP_BETWEEN [inflate_some]          GUNZIP_BETWEEN ->
+ * GUNZIP_ENDED  [next_member, skip_padding] */
+enum gunzip_state { GUNZIP_BETWEEN, GUNZIP_HEADER, GUNZIP_MEMBER, GUNZIP_ENDED };
 
 struct gunzip {
     struct env *env;
@@ -56,13 +57,13 @@ uint64_t gunzip_offset(const struct gunzip *z)
     return z->in_at + (used < z->in_size ? used : z->in_size);
 }
 
-static int truncated(const struct gunzip *z, struct glint_error *error)
+static int set_gzip_truncated(const struct gunzip *z, struct glint_error *error)
 {
     return error_set(error, GLINT_E_GZIP_TRUNCATED, "copy or download the file again",
                      "%s: the gzip data ends early, at byte %" PRIu64, z->path, gunzip_offset(z));
 }
 
-static int corrupt(const struct gunzip *z, struct glint_error *error, const char *reason)
+static int set_gzip_corrupt(const struct gunzip *z, struct glint_error *error, const char *reason)
 {
     return error_set(error, GLINT_E_GZIP_CORRUPT, "gzip -t checks such a file",
                      "%s: damaged gzip data at byte %" PRIu64 ": %s", z->path, gunzip_offset(z),
@@ -70,14 +71,14 @@ static int corrupt(const struct gunzip *z, struct glint_error *error, const char
 }
 
 /* More bytes into the empty `in`; 0 or a code. */
-static int refill(struct gunzip *z, struct glint_error *error)
+static int refill_input(struct gunzip *z, struct glint_error *error)
 {
     assert(z->inflate.avail_in == 0);
     if (z->file_ended) return 0;
     z->in_at += z->in_size;
     z->in_size = 0;
     int64_t n = z->env->pread(z->env, z->file, z->in, IN_BYTES, z->in_at);
-    if (n < 0) return error_set_system(error, input_code((int)n), (int)n, "read", z->path);
+    if (n < 0) return error_set_system(error, input_error_code((int)n), (int)n, "read", z->path);
     assert((uint64_t)n <= IN_BYTES);
     z->file_ended = n == 0;
     z->in_size = (uint64_t)n;
@@ -92,46 +93,46 @@ static int skip_padding(struct gunzip *z, struct glint_error *error)
     for (;;) {
         for (; z->inflate.avail_in > 0; z->inflate.avail_in--, z->inflate.next_in++)
             if (*z->inflate.next_in != 0)
-                return corrupt(z, error, "other bytes follow the last member");
-        int r = refill(z, error);
+                return set_gzip_corrupt(z, error, "other bytes follow the last member");
+        int r = refill_input(z, error);
         if (r < 0) return r;
         if (z->file_ended) break;
     }
-    z->state = ENDED;
+    z->state = GUNZIP_ENDED;
     return 0;
 }
 
 static int next_member(struct gunzip *z, struct glint_error *error)
 {
-    assert(z->state == BETWEEN);
-    int r = z->inflate.avail_in == 0 ? refill(z, error) : 0;
+    assert(z->state == GUNZIP_BETWEEN);
+    int r = z->inflate.avail_in == 0 ? refill_input(z, error) : 0;
     if (r < 0) return r;
     if (z->inflate.avail_in == 0) {
-        z->state = ENDED;
+        z->state = GUNZIP_ENDED;
         return 0;
     }
     if (z->members > 0 && *z->inflate.next_in == 0) return skip_padding(z, error);
     z->members++;
     z->header = (struct gzip_header){.phase = HEADER_FIXED};
-    z->state = HEADER;
+    z->state = GUNZIP_HEADER;
     return 0;
 }
 
 static int read_header(struct gunzip *z, struct glint_error *error)
 {
-    assert(z->state == HEADER);
+    assert(z->state == GUNZIP_HEADER);
     while (z->header.phase != HEADER_DONE) {
-        int r = z->inflate.avail_in == 0 ? refill(z, error) : 0;
+        int r = z->inflate.avail_in == 0 ? refill_input(z, error) : 0;
         if (r < 0) return r;
-        if (z->inflate.avail_in == 0) return truncated(z, error);
-        const char *problem = gzip_header_push(&z->header, *z->inflate.next_in);
-        if (problem != NULL) return corrupt(z, error, problem);
+        if (z->inflate.avail_in == 0) return set_gzip_truncated(z, error);
+        const char *problem = gzip_header_parse_byte(&z->header, *z->inflate.next_in);
+        if (problem != NULL) return set_gzip_corrupt(z, error, problem);
         z->inflate.next_in++;
         z->inflate.avail_in--;
     }
     isal_inflate_reset(&z->inflate);
     z->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER;
-    z->state = MEMBER;
+    z->state = GUNZIP_MEMBER;
     return 0;
 }
 
@@ -150,18 +151,19 @@ static const char *inflate_reason(int result)
 static int64_t inflate_some(struct gunzip *z, void *out, uint64_t size, struct glint_error *error)
 {
     if (z->inflate.avail_in == 0) {
-        int r = refill(z, error);
+        int r = refill_input(z, error);
         if (r < 0) return r;
     }
     const uint32_t room = size < GIB ? (uint32_t)size : (uint32_t)GIB;
     z->inflate.next_out = out;
     z->inflate.avail_out = room;
     const int result = isal_inflate(&z->inflate);
-    if (result < 0 || result == ISAL_NEED_DICT) return corrupt(z, error, inflate_reason(result));
+    if (result < 0 || result == ISAL_NEED_DICT)
+        return set_gzip_corrupt(z, error, inflate_reason(result));
     if (z->inflate.block_state == ISAL_BLOCK_FINISH)
-        z->state = BETWEEN;
+        z->state = GUNZIP_BETWEEN;
     else if (z->inflate.avail_out > 0 && z->inflate.avail_in == 0 && z->file_ended)
-        return truncated(z, error);
+        return set_gzip_truncated(z, error);
     return room - z->inflate.avail_out;
 }
 
@@ -169,11 +171,11 @@ int64_t gunzip_read(struct gunzip *z, void *out, uint64_t size, struct glint_err
 {
     assert(size > 0 && size <= INT64_MAX);
     uint64_t done = 0;
-    while (done < size && z->state != ENDED) {
+    while (done < size && z->state != GUNZIP_ENDED) {
         int64_t n;
-        if (z->state == BETWEEN)
+        if (z->state == GUNZIP_BETWEEN)
             n = next_member(z, error);
-        else if (z->state == HEADER)
+        else if (z->state == GUNZIP_HEADER)
             n = read_header(z, error);
         else
             n = inflate_some(z, (uint8_t *)out + done, size - done, error);

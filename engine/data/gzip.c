@@ -65,7 +65,7 @@ static int compress_block(struct gzip_writer *w, bool last)
     return 0;
 }
 
-int gzip_writer_add(struct gzip_writer *w, const void *data, uint64_t size)
+int gzip_writer_write(struct gzip_writer *w, const void *data, uint64_t size)
 {
     assert(!w->finished);
     const uint8_t *p = data;

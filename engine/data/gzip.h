@@ -12,7 +12,7 @@ struct gzip_writer;
  * returned by the call at hand and by every later one. NULL without memory (about 400 KiB). */
 struct gzip_writer *gzip_writer_create(int (*sink)(void *arg, const void *data, uint64_t size),
                                        void *arg);
-int gzip_writer_add(struct gzip_writer *w, const void *data, uint64_t size);
+int gzip_writer_write(struct gzip_writer *w, const void *data, uint64_t size);
 /* Writes what is left and the trailer. Once, also for empty content. */
 int gzip_writer_finish(struct gzip_writer *w);
 void gzip_writer_destroy(struct gzip_writer *w);

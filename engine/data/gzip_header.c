@@ -13,7 +13,7 @@
 #define FLAG_COMMENT  0x10
 #define FLAG_RESERVED 0xe0
 
-static const char *push_fixed(struct gzip_header *h, uint8_t byte)
+static const char *parse_fixed_byte(struct gzip_header *h, uint8_t byte)
 {
     static const uint8_t magic[] = {0x1f, 0x8b};
     if (h->at < sizeof magic && byte != magic[h->at]) return "this is no gzip header";
@@ -49,10 +49,10 @@ static void next_phase(struct gzip_header *h)
     h->at = 0;
 }
 
-const char *gzip_header_push(struct gzip_header *h, uint8_t byte)
+const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte)
 {
     assert(h->phase < HEADER_DONE);
-    const char *problem = h->phase == HEADER_FIXED ? push_fixed(h, byte) : NULL;
+    const char *problem = h->phase == HEADER_FIXED ? parse_fixed_byte(h, byte) : NULL;
     if (problem != NULL) return problem;
     if (h->phase == HEADER_EXTRA_LENGTH || h->phase == HEADER_CHECKSUM)
         h->number |= (uint32_t)byte << (8 * h->at);

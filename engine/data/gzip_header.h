@@ -26,6 +26,6 @@ struct gzip_header {
 };
 
 /* Takes one byte, until the phase is HEADER_DONE. NULL, or what is wrong. */
-const char *gzip_header_push(struct gzip_header *h, uint8_t byte);
+const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte);
 
 #endif

@@ -22,7 +22,7 @@ struct input_file {
 };
 
 /* A folder whose files are input, as it was named or matched. */
-struct input_folder {
+struct input_dir {
     const char *path; /* in the list's arena */
     uint64_t device, inode;
 };
@@ -45,8 +45,8 @@ struct input_list {
     enum input_content content;
     bool header; /* the first line of each file is no row: the caller's choice, for the splits */
     uint64_t capacity;
-    struct input_folder *folders;
-    uint64_t folder_count, folder_capacity;
+    struct input_dir *dirs;
+    uint64_t dir_count, dir_capacity;
     struct arena arena;
 };
 
@@ -56,13 +56,13 @@ struct input_list {
  * folder inside a folder is an error, not descended into. Duplicates stay. The
  * path of one of out->saved is that output, whatever else has the name; its files are named as they
  * will be when it is published. `out` is zeros before, but for `saved`, and needs input_list_fini
- * in any case. Returns 0 or a code: INPUT_MISSING, INPUT_DENIED, INPUT_KIND, INPUT_FORMAT (the
- * first bad path's; the cause lists all), INPUT_IO, SYSTEM, NO_MEMORY. */
-int input_list_make(struct env *env, const char *paths, enum input_content content,
-                    struct input_list *out, struct glint_error *error);
+ * in any case. Returns 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT
+ * (the first bad path's; the cause lists all), INPUT_IO, SYSTEM, NO_MEMORY. */
+int input_list_resolve(struct env *env, const char *paths, enum input_content content,
+                       struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);
 
 /* The code for a system call on an input that failed with `error`, a negative errno. */
-enum glint_code input_code(int error);
+enum glint_code input_error_code(int error);
 
 #endif

@@ -1,19 +1,19 @@
 /* Line numbers are not counted while lines are read, since a split does not know how many came
  * before it; the one that an error names is worth a second look at the file. */
-#include "engine/data/lines.h"
+#include "engine/data/line_reader.h"
 
 #include <assert.h>
 
 #define BLOCK_BYTES (64 * KIB)
 
-static int64_t count_before(struct source *s, uint64_t offset)
+static int64_t count_lines_before(struct input_stream *s, uint64_t offset)
 {
     int64_t number = 1;
     uint8_t *block = mem_alloc(BLOCK_BYTES);
     if (block == NULL) return -1;
     while (number > 0 && s->at < offset) {
         const uint64_t left = offset - s->at;
-        const int64_t n = source_read(s, block, left < BLOCK_BYTES ? left : BLOCK_BYTES);
+        const int64_t n = input_stream_read(s, block, left < BLOCK_BYTES ? left : BLOCK_BYTES);
         for (int64_t i = 0; i < n; i++) number += block[i] == '\n';
         if (n <= 0) number = -1;
     }
@@ -21,7 +21,7 @@ static int64_t count_before(struct source *s, uint64_t offset)
     return number;
 }
 
-int64_t lines_number_at(struct env *env, const char *path, bool compressed, uint64_t offset)
+int64_t line_number_at(struct env *env, const char *path, bool compressed, uint64_t offset)
 {
     struct env_stat now;
     if (env->stat(env, path, &now) < 0) return -1;
@@ -31,9 +31,9 @@ int64_t lines_number_at(struct env *env, const char *path, bool compressed, uint
                                       .mtime_ns = now.mtime_ns,
                                       .gzip = compressed};
     struct glint_error ignored = {.code = GLINT_OK};
-    struct source s;
-    int64_t number = source_open(&s, env, &whole, 0, &ignored);
-    if (number == 0) number = count_before(&s, offset);
-    source_close(&s);
+    struct input_stream s;
+    int64_t number = input_stream_open(&s, env, &whole, 0, &ignored);
+    if (number == 0) number = count_lines_before(&s, offset);
+    input_stream_close(&s);
     return number > 0 ? number : -1;
 }

@@ -7,7 +7,8 @@
 #define NO_PREFIX (~(merge_prefix)0) /* sorts behind all others */
 
 /* True: a's record comes first. */
-static bool wins(const struct merge *m, const struct merge_player *a, const struct merge_player *b)
+static bool comes_before(const struct merge *m, const struct merge_player *a,
+                         const struct merge_player *b)
 {
     if (a->prefix != b->prefix) return a->prefix < b->prefix;
     if (a->done || b->done) return !a->done;
@@ -18,30 +19,30 @@ static bool wins(const struct merge *m, const struct merge_player *a, const stru
 }
 
 /* Moves an input on: its player, or a negative code. */
-static int advance(struct merge *m, uint32_t input, struct merge_player *out)
+static int advance_input(struct merge *m, uint32_t input, struct merge_player *out)
 {
     struct run_reader *r = &m->readers[input];
     int more = run_reader_next(r);
     if (more < 0) return more;
     *out = (struct merge_player){.input = input, .done = more == 0, .prefix = NO_PREFIX};
     if (more > 0)
-        out->prefix = (merge_prefix)sort_prefix(r->key, 0, m->descending) << 64 |
-                      sort_prefix(r->key, 8, m->descending);
+        out->prefix = (merge_prefix)sort_key_prefix(r->key, 0, m->descending) << 64 |
+                      sort_key_prefix(r->key, 8, m->descending);
     return 0;
 }
 
 /* All games once, from the leaves, which stand at [count, 2 * count), up to node 1. */
-static int play_all(struct merge *m)
+static int build_loser_tree(struct merge *m)
 {
     struct merge_player winners[2 * MERGE_FAN_IN_MAX];
     uint32_t n = m->count;
     for (uint32_t i = 0; i < n; i++) {
-        int e = advance(m, i, &winners[n + i]);
+        int e = advance_input(m, i, &winners[n + i]);
         if (e < 0) return e;
     }
     for (uint32_t node = n - 1; node > 0; node--) {
         const struct merge_player *a = &winners[2 * node], *b = &winners[2 * node + 1];
-        bool first = wins(m, a, b);
+        bool first = comes_before(m, a, b);
         winners[node] = first ? *a : *b;
         m->losers[node] = first ? *b : *a;
     }
@@ -75,7 +76,7 @@ int merge_open(struct merge *m, struct glint_task *task, const struct run_slice 
     assert(count <= MERGE_FAN_IN_MAX);
     m->count = count;
     m->descending = descending;
-    m->begun = false;
+    m->started = false;
     m->winner = (struct merge_player){.prefix = NO_PREFIX, .done = true};
     if (!ensure_readers(m, count)) return error_no_memory(&task->error);
     for (uint32_t i = 0; i < count; i++) {
@@ -88,18 +89,18 @@ int merge_open(struct merge *m, struct glint_task *task, const struct run_slice 
 int merge_next(struct merge *m)
 {
     if (m->count == 0) return 0;
-    if (!m->begun) {
-        int e = play_all(m);
+    if (!m->started) {
+        int e = build_loser_tree(m);
         if (e < 0) return e;
-        m->begun = true;
+        m->started = true;
     } else {
         struct merge_player p;
         assert(!m->winner.done);
-        int e = advance(m, m->winner.input, &p);
+        int e = advance_input(m, m->winner.input, &p);
         if (e < 0) return e;
         for (uint32_t node = (m->count + p.input) / 2; node > 0; node /= 2) {
             struct merge_player *loser = &m->losers[node];
-            if (wins(m, loser, &p)) {
+            if (comes_before(m, loser, &p)) {
                 struct merge_player other = *loser;
                 *loser = p;
                 p = other;
@@ -115,7 +116,7 @@ int merge_next(struct merge *m)
 
 int merge_value(struct merge *m, struct glint_slice *out)
 {
-    assert(m->begun && !m->winner.done);
+    assert(m->started && !m->winner.done);
     return run_reader_value(&m->readers[m->input], &m->scratch, out);
 }
 

@@ -24,7 +24,7 @@ struct merge {
     /* The rest is the merge's own. */
     struct run_reader *readers;
     uint32_t capacity, count;
-    bool descending, begun;
+    bool descending, started;
     struct merge_player winner;
     struct merge_player *losers; /* [count], [0] unused */
     struct buffer scratch;

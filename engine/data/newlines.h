@@ -26,8 +26,8 @@ typedef struct newlines (*newlines_index)(const uint8_t *base, uint32_t from, ui
 enum newlines_level { NEWLINES_SCALAR, NEWLINES_AVX2, NEWLINES_AVX512, NEWLINES_LEVELS };
 
 /* The best one for this processor. */
-newlines_index newlines_best(void);
+newlines_index newlines_index_for_cpu(void);
 /* A given one, for tests and benchmarks; NULL where the processor cannot run it. */
-newlines_index newlines_at(enum newlines_level level);
+newlines_index newlines_index_for_level(enum newlines_level level);
 
 #endif

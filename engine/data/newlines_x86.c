@@ -50,7 +50,7 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
         __builtin_prefetch(p + AHEAD);
         const __m256i low = _mm256_loadu_si256((const __m256i *)p);
         const __m256i high = _mm256_loadu_si256((const __m256i *)(p + 32));
-        const uint64_t inside = newlines_inside(at, to);
+        const uint64_t inside = newlines_valid_mask(at, to);
         const uint64_t lf = equal_avx2(low, high, '\n') & inside;
         if (inside == UINT64_MAX) {
             const __m256i cr = _mm256_set1_epi8('\r');
@@ -105,7 +105,7 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
         const uint8_t *p = base + at;
         __builtin_prefetch(p + AHEAD);
         const __m512i chunk = _mm512_loadu_si512(p);
-        const uint64_t inside = newlines_inside(at, to);
+        const uint64_t inside = newlines_valid_mask(at, to);
         const uint64_t lf = _mm512_cmpeq_epi8_mask(chunk, lf_byte) & inside;
         any_cr |= _mm512_cmpeq_epi8_mask(chunk, cr_byte) & inside;
         const uint32_t found = (uint32_t)_mm_popcnt_u64(lf);
@@ -116,7 +116,7 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
     return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = any_cr != 0};
 }
 
-newlines_index newlines_avx2(void)
+newlines_index newlines_index_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("popcnt")
@@ -124,7 +124,7 @@ newlines_index newlines_avx2(void)
                : NULL;
 }
 
-newlines_index newlines_avx512(void)
+newlines_index newlines_index_avx512(void)
 {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                    __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt")
@@ -134,12 +134,12 @@ newlines_index newlines_avx512(void)
 
 #else
 
-newlines_index newlines_avx2(void)
+newlines_index newlines_index_avx2(void)
 {
     return NULL;
 }
 
-newlines_index newlines_avx512(void)
+newlines_index newlines_index_avx512(void)
 {
     return NULL;
 }

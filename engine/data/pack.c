@@ -2,7 +2,7 @@
  * at no byte before the scan has. Messages, plans and arguments all go through here. */
 #include "engine/data/pack.h"
 
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 
 #include <assert.h>
 #include <string.h>
@@ -70,7 +70,7 @@ bool unpacker_init(struct unpacker *u, struct glint_slice data)
     u->failed = true;
     uint64_t size = 0;
     if (data.size == 0) return false; /* and perhaps nowhere */
-    if (!scan_msgpack(data.data, data.size, &size) || size != data.size) return false;
+    if (!msgpack_validate(data.data, data.size, &size) || size != data.size) return false;
     size_t at = 0;
     if (msgpack_unpack_next(&u->unpacked, (const char *)data.data, data.size, &at) !=
         MSGPACK_UNPACK_SUCCESS)
@@ -156,7 +156,7 @@ struct unpacker unpack_array(struct unpacker *u)
     return inner;
 }
 
-bool unpack_done(const struct unpacker *u)
+bool unpack_is_complete(const struct unpacker *u)
 {
     return !u->failed && u->next == u->count;
 }

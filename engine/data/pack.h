@@ -1,7 +1,8 @@
 /* Messages and stored structures as msgpack arrays: fields in a fixed order, checked one by one.
  *
  * Errors stick: a packer without memory and an unpacker that met a wrong field go on without
- * effect, and the caller looks once, at the end. Data from outside passes scan_msgpack first. */
+ * effect, and the caller looks once, at the end. Data from outside passes msgpack_validate first.
+ */
 #ifndef GLINT_DATA_PACK_H
 #define GLINT_DATA_PACK_H
 
@@ -47,6 +48,6 @@ void unpack_text(struct unpacker *u, char *out, size_t capacity); /* nil: empty 
 /* The next field as an array of its own; needs no fini, lives as long as `u`. */
 struct unpacker unpack_array(struct unpacker *u);
 /* All fields were read and none was wrong. */
-bool unpack_done(const struct unpacker *u);
+bool unpack_is_complete(const struct unpacker *u);
 
 #endif

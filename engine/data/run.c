@@ -5,20 +5,20 @@
 #include "engine/data/run.h"
 
 /* The first error counts, and so does its source. */
-static void blame(struct glint_task *task, const struct run_source *source)
+static void set_failed_source(struct glint_task *task, const struct run_source *source)
 {
     if (task->error.code == GLINT_OK) task->failed_source = source;
 }
 
-int run_corrupt(struct glint_task *task, const struct run_source *source, const char *what)
+int run_set_corrupt(struct glint_task *task, const struct run_source *source, const char *what)
 {
-    blame(task, source);
-    return error_set(&task->error, GLINT_E_RUN_CORRUPT, "check the disk under --work-dir", "%s: %s",
-                     source->name, what);
+    set_failed_source(task, source);
+    return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, "check the disk under --work-dir",
+                     "%s: %s", source->name, what);
 }
 
 /* run_source.read of a run that is a file. */
-int run_read_file(const struct run_source *source, struct glint_task *task, uint64_t offset,
+int run_file_read(const struct run_source *source, struct glint_task *task, uint64_t offset,
                   uint64_t size, uint8_t *out)
 {
     const struct run *run = (const struct run *)source;
@@ -31,11 +31,11 @@ int run_read_file(const struct run_source *source, struct glint_task *task, uint
         run->env->close(run->env, file); /* nothing was written: nothing to lose */
     }
     if (n < 0) {
-        blame(task, source);
+        set_failed_source(task, source);
         return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, file < 0 ? "open" : "read",
                                 run->path);
     }
-    if ((uint64_t)n < size) return run_corrupt(task, source, "the file ends early");
+    if ((uint64_t)n < size) return run_set_corrupt(task, source, "the file ends early");
     return 0;
 }
 

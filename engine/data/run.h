@@ -15,7 +15,7 @@
  * number of blocks.
  *
  * Nothing read is believed: sizes are checked against the index and the limits, then the checksum
- * against the bytes. What does not fit is RUN_CORRUPT. */
+ * against the bytes. What does not fit is SHUFFLE_CORRUPT. */
 #ifndef GLINT_DATA_RUN_H
 #define GLINT_DATA_RUN_H
 
@@ -38,7 +38,7 @@ struct run_source {
     /* What `read` answers next comes from where the bytes are kept, whatever has arrived here, and
      * `memory` is NULL: a block that was damaged on its way is read again. NULL: memory stays as it
      * is, and `read` has nothing in between. */
-    void (*again)(const struct run_source *source);
+    void (*reread)(const struct run_source *source);
     const char *name; /* for error messages: a path or an address */
 };
 
@@ -78,12 +78,13 @@ static inline struct run_slice run_slice(const struct run *run, uint32_t partiti
 }
 
 /* No run holds a larger record. */
-static inline bool run_fits(struct glint_slice key, struct glint_slice value)
+static inline bool run_record_fits(struct glint_slice key, struct glint_slice value)
 {
     return key.size <= KEY_BYTES_MAX && value.size <= VALUE_BYTES_MAX;
 }
 /* Sets VALUE_LIMIT, and answers it. */
-int run_refuse(struct glint_task *task, struct glint_slice key, struct glint_slice value);
+int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
+                             struct glint_slice value);
 
 /* Writes one run, on the task's thread. Zeros are a writer that was never begun. */
 struct run_writer {
@@ -144,7 +145,7 @@ int run_reader_next(struct run_reader *r);
 int run_reader_value(struct run_reader *r, struct buffer *scratch, struct glint_slice *out);
 void run_reader_close(struct run_reader *r);
 
-/* Sets RUN_CORRUPT, naming the source. */
-int run_corrupt(struct glint_task *task, const struct run_source *source, const char *what);
+/* Sets SHUFFLE_CORRUPT, naming the source. */
+int run_set_corrupt(struct glint_task *task, const struct run_source *source, const char *what);
 
 #endif

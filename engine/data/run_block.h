@@ -20,7 +20,7 @@ static inline uint64_t run_block_checksum(const uint8_t *block, uint32_t stored,
     return XXH3_64bits_withSeed(block + 8, 8 + (size_t)stored, offset);
 }
 
-static inline void run_block_put(uint8_t *block, struct run_block b, uint64_t offset)
+static inline void run_block_encode(uint8_t *block, struct run_block b, uint64_t offset)
 {
     uint32_t sizes[2] = {htole32(b.stored), htole32(b.raw)};
     memcpy(block + 8, sizes, sizeof sizes);
@@ -29,14 +29,14 @@ static inline void run_block_put(uint8_t *block, struct run_block b, uint64_t of
 }
 
 /* The sizes only: the payload may not be there yet. */
-static inline struct run_block run_block_get(const uint8_t *block)
+static inline struct run_block run_block_decode_sizes(const uint8_t *block)
 {
     uint32_t sizes[2];
     memcpy(sizes, block + 8, sizeof sizes);
     return (struct run_block){le32toh(sizes[0]), le32toh(sizes[1])};
 }
 
-static inline bool run_block_intact(const uint8_t *block, uint32_t stored, uint64_t offset)
+static inline bool run_block_is_intact(const uint8_t *block, uint32_t stored, uint64_t offset)
 {
     uint64_t checksum;
     memcpy(&checksum, block, sizeof checksum);

@@ -14,12 +14,12 @@
 #define RECORD_HEADER_MAX 20u
 #define LZ4_RATIO_MAX     255u
 
-static int corrupt(struct run_reader *r, const char *what)
+static int set_reader_corrupt(struct run_reader *r, const char *what)
 {
-    return run_corrupt(r->task, r->source, what);
+    return run_set_corrupt(r->task, r->source, what);
 }
 
-static bool ensure(uint8_t **data, uint64_t *capacity, uint64_t size)
+static bool ensure_capacity(uint8_t **data, uint64_t *capacity, uint64_t size)
 {
     if (*capacity >= size) return true;
     mem_free(*data);
@@ -40,14 +40,15 @@ int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_sl
     r->records_left = p.records;
     r->at = r->limit = NULL;
     r->ahead_begin = r->ahead_size = 0;
-    if (p.records == 0) return p.bytes == 0 && p.raw == 0 ? 0 : corrupt(r, "its index is wrong");
+    if (p.records == 0)
+        return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "its index is wrong");
     bool inside = p.offset <= slice.source->bytes && p.bytes <= slice.source->bytes - p.offset;
     bool sane = p.raw / 2 >= p.records && p.raw / LZ4_RATIO_MAX <= p.bytes;
-    return inside && sane ? 0 : corrupt(r, "its index is wrong");
+    return inside && sane ? 0 : set_reader_corrupt(r, "its index is wrong");
 }
 
 /* Makes [stored_at, stored_at + size) of the part readable at *out. */
-static int fetch(struct run_reader *r, uint64_t size, const uint8_t **out)
+static int read_stored_bytes(struct run_reader *r, uint64_t size, const uint8_t **out)
 {
     assert(size <= r->part.bytes - r->stored_at);
     if (r->source->memory != NULL) {
@@ -61,7 +62,7 @@ static int fetch(struct run_reader *r, uint64_t size, const uint8_t **out)
         assert(size <= most && have <= r->ahead_size);
         if (r->ahead == NULL || r->ahead_capacity < (left < most ? left : most)) {
             assert(have == 0);
-            if (!ensure(&r->ahead, &r->ahead_capacity, left < most ? left : most))
+            if (!ensure_capacity(&r->ahead, &r->ahead_capacity, left < most ? left : most))
                 return error_no_memory(&r->task->error);
         }
         if (have > 0) memmove(r->ahead, r->ahead + (r->stored_at - r->ahead_begin), have);
@@ -77,7 +78,7 @@ static int fetch(struct run_reader *r, uint64_t size, const uint8_t **out)
     return 0;
 }
 
-static int unpack(struct run_reader *r, const uint8_t *payload, struct run_block b)
+static int decompress_block(struct run_reader *r, const uint8_t *payload, struct run_block b)
 {
     if (b.stored == b.raw) {
         r->at = payload;
@@ -85,9 +86,10 @@ static int unpack(struct run_reader *r, const uint8_t *payload, struct run_block
         return 0;
     }
     uint64_t most = r->part.raw < RUN_BLOCK_BYTES ? r->part.raw : RUN_BLOCK_BYTES;
-    if (!ensure(&r->raw, &r->raw_capacity, most)) return error_no_memory(&r->task->error);
+    if (!ensure_capacity(&r->raw, &r->raw_capacity, most)) return error_no_memory(&r->task->error);
     int n = LZ4_decompress_safe((const char *)payload, (char *)r->raw, (int)b.stored, (int)b.raw);
-    if (n < 0 || (uint32_t)n != b.raw) return corrupt(r, "a block cannot be decompressed");
+    if (n < 0 || (uint32_t)n != b.raw)
+        return set_reader_corrupt(r, "a block cannot be decompressed");
     r->at = r->raw;
     r->limit = r->raw + b.raw;
     return 0;
@@ -97,18 +99,18 @@ static int read_block(struct run_reader *r)
 {
     const uint8_t *block = NULL;
     uint64_t left = r->part.bytes - r->stored_at;
-    if (left <= RUN_BLOCK_HEADER_BYTES) return corrupt(r, "its blocks end early");
-    int e = fetch(r, RUN_BLOCK_HEADER_BYTES, &block);
+    if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt(r, "its blocks end early");
+    int e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES, &block);
     if (e < 0) return e;
-    struct run_block b = run_block_get(block);
+    struct run_block b = run_block_decode_sizes(block);
     if (b.raw == 0 || b.raw > RUN_BLOCK_BYTES || b.raw > r->part.raw - r->raw_at || b.stored == 0 ||
         b.stored > b.raw || b.stored > left - RUN_BLOCK_HEADER_BYTES)
-        return corrupt(r, "a block has a wrong size");
-    e = fetch(r, RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored, &block);
+        return set_reader_corrupt(r, "a block has a wrong size");
+    e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored, &block);
     if (e < 0) return e;
-    if (!run_block_intact(block, b.stored, r->stored_at))
-        return corrupt(r, "a block does not match its checksum");
-    e = unpack(r, block + RUN_BLOCK_HEADER_BYTES, b);
+    if (!run_block_is_intact(block, b.stored, r->stored_at))
+        return set_reader_corrupt(r, "a block does not match its checksum");
+    e = decompress_block(r, block + RUN_BLOCK_HEADER_BYTES, b);
     if (e < 0) return e;
     r->stored_at += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     r->raw_at += b.raw;
@@ -117,18 +119,18 @@ static int read_block(struct run_reader *r)
 }
 
 /* The same block, from its source. */
-static int read_block_again(struct run_reader *r)
+static int reread_block(struct run_reader *r)
 {
     struct glint_task *task = r->task;
     struct glint_error first = task->error;
-    if (r->source->again != NULL) r->source->again(r->source);
+    if (r->source->reread != NULL) r->source->reread(r->source);
     if (r->source->memory != NULL) return first.code;
     r->ahead_begin = r->stored_at;
     r->ahead_size = 0;
     task->error.code = GLINT_OK;
     task->failed_source = NULL;
     int e = read_block(r);
-    if (e == GLINT_E_RUN_CORRUPT)
+    if (e == GLINT_E_SHUFFLE_CORRUPT)
         text_format(task->error.cause, sizeof task->error.cause, "%s; read again likewise",
                     first.cause);
     return e;
@@ -138,14 +140,14 @@ static int read_block_again(struct run_reader *r)
 static int load_block(struct run_reader *r)
 {
     assert(r->at == r->limit);
-    if (task_cancelled(r->task))
+    if (task_is_cancelled(r->task))
         return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     int e = read_block(r);
-    return e == GLINT_E_RUN_CORRUPT ? read_block_again(r) : e;
+    return e == GLINT_E_SHUFFLE_CORRUPT ? reread_block(r) : e;
 }
 
 /* Takes `size` raw bytes, which may span blocks; out == NULL drops them. */
-static int take(struct run_reader *r, uint8_t *out, uint64_t size)
+static int read_raw_bytes(struct run_reader *r, uint8_t *out, uint64_t size)
 {
     while (size > 0) {
         if (r->at == r->limit) {
@@ -165,18 +167,20 @@ static int take(struct run_reader *r, uint8_t *out, uint64_t size)
 }
 
 /* A number whose bytes may span blocks. */
-static int take_varint(struct run_reader *r, uint64_t *out)
+static int read_varint(struct run_reader *r, uint64_t *out)
 {
     uint8_t bytes[10];
     unsigned n = 0;
     do {
-        int e = take(r, &bytes[n], 1);
+        int e = read_raw_bytes(r, &bytes[n], 1);
         if (e < 0) return e;
     } while (bytes[n++] >= 0x80 && n < sizeof bytes);
-    return codec_get_varint(bytes, bytes + n, out) == n ? 0 : corrupt(r, "a record is malformed");
+    return codec_get_varint(bytes, bytes + n, out) == n
+               ? 0
+               : set_reader_corrupt(r, "a record is malformed");
 }
 
-static int take_sizes(struct run_reader *r, uint64_t *key_size, uint64_t *value_size)
+static int read_record_sizes(struct run_reader *r, uint64_t *key_size, uint64_t *value_size)
 {
     if (r->limit - r->at >= RECORD_HEADER_MAX) {
         if ((r->at[0] | r->at[1]) < 0x80) {
@@ -188,18 +192,18 @@ static int take_sizes(struct run_reader *r, uint64_t *key_size, uint64_t *value_
         unsigned a = codec_get_varint(r->at, r->limit, key_size);
         unsigned b = a > 0 ? codec_get_varint(r->at + a, r->limit, value_size) : 0;
         r->at += a + b;
-        return b > 0 ? 0 : corrupt(r, "a record is malformed");
+        return b > 0 ? 0 : set_reader_corrupt(r, "a record is malformed");
     }
-    int e = take_varint(r, key_size);
-    return e < 0 ? e : take_varint(r, value_size);
+    int e = read_varint(r, key_size);
+    return e < 0 ? e : read_varint(r, value_size);
 }
 
 /* The key of a record that does not lie in the block at hand as a whole. */
-static int take_key(struct run_reader *r, uint64_t size)
+static int read_spanning_key(struct run_reader *r, uint64_t size)
 {
     r->key_bytes.size = 0;
     if (!buffer_reserve(&r->key_bytes, size + 1)) return error_no_memory(&r->task->error);
-    int e = take(r, r->key_bytes.data, size);
+    int e = read_raw_bytes(r, r->key_bytes.data, size);
     r->key = (struct glint_slice){r->key_bytes.data, size};
     return e;
 }
@@ -207,21 +211,21 @@ static int take_key(struct run_reader *r, uint64_t size)
 int run_reader_next(struct run_reader *r)
 {
     if (r->value_left > 0) {
-        int e = take(r, NULL, r->value_left);
+        int e = read_raw_bytes(r, NULL, r->value_left);
         if (e < 0) return e;
         r->value_left = 0;
     }
     if (r->records_left == 0) {
         bool whole = r->at == r->limit && r->stored_at == r->part.bytes && r->raw_at == r->part.raw;
-        return whole ? 0 : corrupt(r, "it holds more than its index says");
+        return whole ? 0 : set_reader_corrupt(r, "it holds more than its index says");
     }
     uint64_t key_size, value_size;
-    int e = take_sizes(r, &key_size, &value_size);
+    int e = read_record_sizes(r, &key_size, &value_size);
     if (e < 0) return e;
     uint64_t in_block = (uint64_t)(r->limit - r->at);
     uint64_t left = in_block + (r->part.raw - r->raw_at);
     if (key_size > KEY_BYTES_MAX || value_size > VALUE_BYTES_MAX || key_size + value_size > left)
-        return corrupt(r, "a record is larger than its run");
+        return set_reader_corrupt(r, "a record is larger than its run");
     r->records_left--;
     r->value_size = r->value_left = value_size;
     if (key_size + value_size <= in_block) {
@@ -229,7 +233,7 @@ int run_reader_next(struct run_reader *r)
         r->at += key_size;
         return 1;
     }
-    e = take_key(r, key_size);
+    e = read_spanning_key(r, key_size);
     return e < 0 ? e : 1;
 }
 
@@ -245,7 +249,7 @@ int run_reader_value(struct run_reader *r, struct buffer *scratch, struct glint_
     }
     scratch->size = 0;
     if (!buffer_reserve(scratch, size)) return error_no_memory(&r->task->error);
-    int e = take(r, scratch->data, size);
+    int e = read_raw_bytes(r, scratch->data, size);
     if (e < 0) return e;
     scratch->size = size;
     *out = (struct glint_slice){scratch->data, size};

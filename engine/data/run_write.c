@@ -16,7 +16,7 @@
 #define LZ4_SKIP_MAX       63u
 #define RECORD_HEADER_MAX  20u
 
-int run_read_file(const struct run_source *source, struct glint_task *task, uint64_t offset,
+int run_file_read(const struct run_source *source, struct glint_task *task, uint64_t offset,
                   uint64_t size, uint8_t *out);
 
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
@@ -42,19 +42,19 @@ static int create_file(struct run_writer *w)
         return error_set(&task->error, GLINT_E_WORK_DIR,
                          "name a shorter folder: --work-dir, or work_dir in the cluster's file",
                          "the path %s is too long", path);
-    char *kept = mem_text(path);
-    if (kept == NULL) return error_no_memory(&task->error);
+    char *path_copy = mem_strdup(path);
+    if (path_copy == NULL) return error_no_memory(&task->error);
     int file = task->env->open(task->env, ENV_CWD, path, ENV_CREATE);
     if (file < 0) {
-        mem_free(kept);
+        mem_free(path_copy);
         return error_set_system(&task->error, GLINT_E_SPILL_IO, file, "create", path);
     }
     w->file = file;
-    w->path = kept;
+    w->path = path_copy;
     return 0;
 }
 
-static void give_memory_back(struct run_writer *w)
+static void release_run_memory(struct run_writer *w)
 {
     if (w->memory_taken > 0) atomic_fetch_add(w->task->run_memory, w->memory_taken);
     w->memory_taken = 0;
@@ -62,7 +62,7 @@ static void give_memory_back(struct run_writer *w)
 
 /* Whether `size` bytes may be in memory: takes what is missing, in steps, from what all runs share.
  */
-static bool take_memory(struct run_writer *w, uint64_t size)
+static bool reserve_run_memory(struct run_writer *w, uint64_t size)
 {
     if (size <= w->memory_taken) return true;
     if (size > w->memory_max || w->task->run_memory == NULL) return false;
@@ -87,12 +87,13 @@ static int flush_stored(struct run_writer *w)
                                w->stored.size);
     w->flushed += w->stored.size;
     w->stored.size = 0;
-    give_memory_back(w);
+    release_run_memory(w);
     return 0;
 }
 
 /* A block's payload at `out`, which has room for RUN_BLOCK_BYTES and more: its size. */
-static uint32_t pack_block(struct run_writer *w, const uint8_t *raw, uint32_t size, uint8_t *out)
+static uint32_t compress_payload(struct run_writer *w, const uint8_t *raw, uint32_t size,
+                                 uint8_t *out)
 {
     if (size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
         uint32_t most = size - size / 8;
@@ -113,7 +114,7 @@ static uint32_t pack_block(struct run_writer *w, const uint8_t *raw, uint32_t si
 static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
 {
     assert(size > 0 && size <= RUN_BLOCK_BYTES);
-    if (task_cancelled(w->task))
+    if (task_is_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     struct buffer *stored = &w->stored;
     if (w->file >= 0 && stored->size >= WRITE_BYTES) {
@@ -126,14 +127,14 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
     if (!buffer_reserve(stored, room)) return error_no_memory(&w->task->error);
     uint8_t *out = stored->data + stored->size;
     struct run_part *part = &w->parts[w->partition];
-    struct run_block b = {.stored = pack_block(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
+    struct run_block b = {.stored = compress_payload(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
                           .raw = size};
     assert(b.stored > 0 && b.stored <= b.raw);
-    run_block_put(out, b, part->bytes);
+    run_block_encode(out, b, part->bytes);
     stored->size += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->raw += b.raw;
-    return w->file < 0 && !take_memory(w, stored->size) ? flush_stored(w) : 0;
+    return w->file < 0 && !reserve_run_memory(w, stored->size) ? flush_stored(w) : 0;
 }
 
 static int flush_block(struct run_writer *w)
@@ -173,9 +174,10 @@ static int begin_partition(struct run_writer *w, uint32_t partition)
     return 0;
 }
 
-int run_refuse(struct glint_task *task, struct glint_slice key, struct glint_slice value)
+int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
+                             struct glint_slice value)
 {
-    assert(!run_fits(key, value));
+    assert(!run_record_fits(key, value));
     return error_set(&task->error, GLINT_E_VALUE_LIMIT,
                      "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
                      "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
@@ -187,7 +189,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
 {
     int r = partition != w->partition ? begin_partition(w, partition) : 0;
     if (r < 0) return r;
-    if (!run_fits(key, value)) return run_refuse(w->task, key, value);
+    if (!run_record_fits(key, value)) return run_set_record_too_large(w->task, key, value);
     w->parts[partition].records++;
     w->records++;
     if (RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
@@ -210,7 +212,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
 }
 
 /* What stays in memory takes no more than it needs: there may be thousands of such runs. */
-static uint8_t *exact_memory(struct buffer *stored)
+static uint8_t *shrink_to_size(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
     if (stored->capacity - stored->size > 4 * KIB) {
@@ -238,10 +240,10 @@ int run_writer_finish(struct run_writer *w, struct run *out)
                         .path = w->path,
                         .env = w->task->env};
     out->source = (struct run_source){.bytes = w->flushed + w->stored.size,
-                                      .read = run_read_file,
+                                      .read = run_file_read,
                                       .name = w->path != NULL ? w->path : "a run in memory"};
     if (w->path == NULL) {
-        out->memory = exact_memory(&w->stored);
+        out->memory = shrink_to_size(&w->stored);
         out->source.memory = out->memory;
         out->memory_taken =
             out->source.bytes < w->memory_taken ? out->source.bytes : w->memory_taken;
@@ -259,7 +261,7 @@ void run_writer_abort(struct run_writer *w)
     if (w->task == NULL) return;
     if (w->file >= 0) w->task->env->close(w->task->env, w->file);
     if (w->path != NULL) w->task->env->remove(w->task->env, ENV_CWD, w->path, false);
-    give_memory_back(w);
+    release_run_memory(w);
     mem_free(w->path);
     mem_free(w->parts);
     mem_free(w->block);

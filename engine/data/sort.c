@@ -19,13 +19,14 @@ struct sorter {
 
 static struct glint_slice key_of(const struct sorter *s, const struct sort_entry *e)
 {
-    return s->key_of(s->arg, sort_reference(e));
+    return s->key_of(s->arg, sort_entry_reference(e));
 }
 
 /* Positive: a comes after b. */
-static int compare(const struct sorter *s, const struct sort_entry *a, const struct sort_entry *b)
+static int compare_entries(const struct sorter *s, const struct sort_entry *a,
+                           const struct sort_entry *b)
 {
-    uint32_t pa = sort_partition(a), pb = sort_partition(b);
+    uint32_t pa = sort_entry_partition(a), pb = sort_entry_partition(b);
     if (pa != pb) return pa > pb ? 1 : -1;
     if (a->prefix != b->prefix) return a->prefix > b->prefix ? 1 : -1;
     if (s->key_of == NULL) return 0;
@@ -40,7 +41,7 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
     for (uint64_t i = 1; i < count; i++) {
         struct sort_entry x = e[i];
         uint64_t at = i;
-        for (; at > 0 && compare(s, &e[at - 1], &x) > 0; at--) e[at] = e[at - 1];
+        for (; at > 0 && compare_entries(s, &e[at - 1], &x) > 0; at--) e[at] = e[at - 1];
         e[at] = x;
     }
 }
@@ -48,11 +49,11 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
 static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
                          uint64_t count)
 {
-    if (compare(s, &e[middle - 1], &e[middle]) <= 0) return;
+    if (compare_entries(s, &e[middle - 1], &e[middle]) <= 0) return;
     memcpy(s->scratch, e, middle * sizeof *e);
     uint64_t a = 0, b = middle, to = 0;
     while (a < middle && b < count)
-        e[to++] = compare(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
+        e[to++] = compare_entries(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
     memcpy(e + to, s->scratch + a, (middle - a) * sizeof *e);
 }
 
@@ -67,12 +68,12 @@ static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
 }
 
 /* One pass of counting by a byte: from -> to. */
-static void scatter(const struct sort_entry *from, struct sort_entry *to, uint64_t count,
-                    bool by_place, unsigned shift)
+static void counting_pass(const struct sort_entry *from, struct sort_entry *to, uint64_t count,
+                          bool by_reference, unsigned shift)
 {
     uint64_t next[256] = {0};
     for (uint64_t i = 0; i < count; i++)
-        next[(by_place ? from[i].place : from[i].prefix) >> shift & 255]++;
+        next[(by_reference ? from[i].packed_reference : from[i].prefix) >> shift & 255]++;
     uint64_t sum = 0;
     for (unsigned b = 0; b < 256; b++) {
         uint64_t n = next[b];
@@ -81,24 +82,25 @@ static void scatter(const struct sort_entry *from, struct sort_entry *to, uint64
     }
     assert(sum == count);
     for (uint64_t i = 0; i < count; i++)
-        to[next[(by_place ? from[i].place : from[i].prefix) >> shift & 255]++] = from[i];
+        to[next[(by_reference ? from[i].packed_reference : from[i].prefix) >> shift & 255]++] =
+            from[i];
 }
 
 /* By (partition, prefix), stable. */
 static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
 {
-    uint64_t prefixes = 0, places = 0;
+    uint64_t prefixes = 0, packed_references = 0;
     for (uint64_t i = 1; i < count; i++) {
         prefixes |= e[i].prefix ^ e[0].prefix;
-        places |= e[i].place ^ e[0].place;
+        packed_references |= e[i].packed_reference ^ e[0].packed_reference;
     }
     struct sort_entry *from = e, *to = s->scratch;
     for (unsigned pass = 0; pass < 16; pass++) {
-        bool by_place = pass >= 8;
+        bool by_reference = pass >= 8;
         unsigned shift = pass % 8 * 8;
-        if (by_place && shift < SORT_PLACE_BITS) continue;
-        if (((by_place ? places : prefixes) >> shift & 255) == 0) continue;
-        scatter(from, to, count, by_place, shift);
+        if (by_reference && shift < SORT_REFERENCE_BITS) continue;
+        if (((by_reference ? packed_references : prefixes) >> shift & 255) == 0) continue;
+        counting_pass(from, to, count, by_reference, shift);
         struct sort_entry *other = from;
         from = to;
         to = other;
@@ -106,18 +108,20 @@ static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
     if (from != e) memcpy(e, from, count * sizeof *e);
 }
 
-static_assert(SORT_PLACE_BITS % 8 == 0, "partitions begin on a byte");
-static_assert(PARTITIONS_MAX >> (64 - SORT_PLACE_BITS) == 0, "partitions fit above the reference");
+static_assert(SORT_REFERENCE_BITS % 8 == 0, "partitions begin on a byte");
+static_assert(PARTITIONS_MAX >> (64 - SORT_REFERENCE_BITS) == 0,
+              "partitions fit above the reference");
 
 /* For entries of one partition that agree in the bytes before `depth`: the next eight bytes. */
-static void refill(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+static void load_prefixes(const struct sorter *s, struct sort_entry *e, uint64_t count,
+                          uint64_t depth)
 {
     for (uint64_t i = 0; i < count; i++)
-        e[i].prefix = sort_prefix(key_of(s, &e[i]), depth, s->descending);
+        e[i].prefix = sort_key_prefix(key_of(s, &e[i]), depth, s->descending);
 }
 
-static bool all_go_on(const struct sorter *s, const struct sort_entry *e, uint64_t count,
-                      uint64_t depth)
+static bool all_keys_longer(const struct sorter *s, const struct sort_entry *e, uint64_t count,
+                            uint64_t depth)
 {
     for (uint64_t i = 0; i < count; i++)
         if (key_of(s, &e[i]).size <= depth) return false;
@@ -129,12 +133,12 @@ static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t co
 {
     struct sorter deeper = *s;
     deeper.covered = depth + 8;
-    refill(s, e, count, depth);
+    load_prefixes(s, e, count, depth);
     insertion_sort(&deeper, e, count);
 }
 
-static bool all_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
-                      uint64_t depth)
+static bool all_keys_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
+                           uint64_t depth)
 {
     uint64_t size = key_of(s, &e[0]).size;
     if (size > depth) return false;
@@ -152,7 +156,7 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
     uint64_t begin = 0;
     for (uint64_t i = 1; i <= count; i++) {
         if (i < count && e[i].prefix == e[begin].prefix &&
-            sort_partition(&e[i]) == sort_partition(&e[begin]))
+            sort_entry_partition(&e[i]) == sort_entry_partition(&e[begin]))
             continue;
         struct sort_entry *group = e + begin;
         uint64_t size = i - begin;
@@ -160,10 +164,10 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
         if (size == 1) continue;
         if (size <= SMALL_COUNT) {
             sort_small(s, group, size, depth);
-        } else if (all_equal(s, group, size, depth)) {
+        } else if (all_keys_equal(s, group, size, depth)) {
             continue;
-        } else if (depth < DEPTH_MAX && all_go_on(s, group, size, depth)) {
-            refill(s, group, size, depth);
+        } else if (depth < DEPTH_MAX && all_keys_longer(s, group, size, depth)) {
+            load_prefixes(s, group, size, depth);
             radix_sort(s, group, size);
             sort_groups(s, group, size, depth + 8);
         } else {

@@ -12,29 +12,29 @@
 #include <assert.h>
 #include <endian.h>
 
-#define SORT_PLACE_BITS 40 /* below: the caller's reference; above: the partition */
+#define SORT_REFERENCE_BITS 40 /* below: the caller's reference; above: the partition */
 
 struct sort_entry {
-    uint64_t prefix, place;
+    uint64_t prefix, packed_reference;
 };
 
-static inline uint64_t sort_place(uint32_t partition, uint64_t reference)
+static inline uint64_t sort_pack_reference(uint32_t partition, uint64_t reference)
 {
-    assert(reference >> SORT_PLACE_BITS == 0);
-    return (uint64_t)partition << SORT_PLACE_BITS | reference;
+    assert(reference >> SORT_REFERENCE_BITS == 0);
+    return (uint64_t)partition << SORT_REFERENCE_BITS | reference;
 }
-static inline uint32_t sort_partition(const struct sort_entry *e)
+static inline uint32_t sort_entry_partition(const struct sort_entry *e)
 {
-    return (uint32_t)(e->place >> SORT_PLACE_BITS);
+    return (uint32_t)(e->packed_reference >> SORT_REFERENCE_BITS);
 }
-static inline uint64_t sort_reference(const struct sort_entry *e)
+static inline uint64_t sort_entry_reference(const struct sort_entry *e)
 {
-    return e->place & (((uint64_t)1 << SORT_PLACE_BITS) - 1);
+    return e->packed_reference & (((uint64_t)1 << SORT_REFERENCE_BITS) - 1);
 }
 
 /* Eight bytes of a key from `depth` on as a number that compares like them; zeros where the key has
  * ended. READ_SLACK must be readable beyond the key. */
-static inline uint64_t sort_prefix(struct glint_slice key, uint64_t depth, bool descending)
+static inline uint64_t sort_key_prefix(struct glint_slice key, uint64_t depth, bool descending)
 {
     uint64_t bits = 0;
     if (key.size > depth) {
@@ -49,8 +49,8 @@ static inline uint64_t sort_prefix(struct glint_slice key, uint64_t depth, bool 
 typedef struct glint_slice sort_key_fn(const void *arg, uint64_t reference);
 
 /* By (partition, key), equal keys in their order before. `key_of` is NULL where no key is longer
- * than eight bytes and all have one size. `prefix` is sort_prefix(key, 0, descending) before and
- * anything afterwards. `scratch` has room for `count` entries. */
+ * than eight bytes and all have one size. `prefix` is sort_key_prefix(key, 0, descending) before
+ * and anything afterwards. `scratch` has room for `count` entries. */
 void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
                   bool descending, sort_key_fn *key_of, const void *arg);
 

@@ -1,15 +1,15 @@
 /* How input becomes tasks: by bytes, where no file has to be opened, or by lines. */
 #include "engine/data/split.h"
 
+#include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
-#include "engine/data/source.h"
 #include "engine/limits.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* All pieces in one array; `starts` says with which one each split begins. */
-struct plan {
+struct split_builder {
     struct glint_error *error;
     struct split_piece *pieces;
     uint64_t count, capacity;
@@ -20,8 +20,8 @@ struct plan {
 };
 
 /* `items` with room for one more; NULL and the error set without memory. */
-static void *grow(struct plan *p, void *items, uint64_t count, uint64_t *capacity,
-                  uint64_t item_size)
+static void *grow_array(struct split_builder *p, void *items, uint64_t count, uint64_t *capacity,
+                        uint64_t item_size)
 {
     if (count < *capacity) return items;
     const uint64_t wanted = *capacity > 0 ? 2 * *capacity : 64;
@@ -33,12 +33,12 @@ static void *grow(struct plan *p, void *items, uint64_t count, uint64_t *capacit
     return grown;
 }
 
-static int begin_split(struct plan *p)
+static int begin_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, "ask for larger splits with --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
-    uint32_t *starts = grow(p, p->starts, p->split_count, &p->split_capacity, sizeof *starts);
+    uint32_t *starts = grow_array(p, p->starts, p->split_count, &p->split_capacity, sizeof *starts);
     if (starts == NULL) return GLINT_E_NO_MEMORY;
     p->starts = starts;
     p->starts[p->split_count++] = (uint32_t)p->count;
@@ -46,13 +46,13 @@ static int begin_split(struct plan *p)
     return 0;
 }
 
-static int add_piece(struct plan *p, const struct input_file *file, uint64_t offset,
+static int add_piece(struct split_builder *p, const struct input_file *file, uint64_t offset,
                      uint64_t length)
 {
     assert(length > 0);
     if (p->count == UINT32_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many files");
-    struct split_piece *pieces = grow(p, p->pieces, p->count, &p->capacity, sizeof *pieces);
+    struct split_piece *pieces = grow_array(p, p->pieces, p->count, &p->capacity, sizeof *pieces);
     if (pieces == NULL) return GLINT_E_NO_MEMORY;
     p->pieces = pieces;
     p->pieces[p->count++] = (struct split_piece){.path = file->path,
@@ -67,8 +67,8 @@ static int add_piece(struct plan *p, const struct input_file *file, uint64_t off
 }
 
 /* Adds a piece of `bytes` on disk to the split at hand, or to a new one where it does not fit. */
-static int pack_piece(struct plan *p, const struct input_file *file, uint64_t offset,
-                      uint64_t length, uint64_t bytes)
+static int add_piece_to_split(struct split_builder *p, const struct input_file *file,
+                              uint64_t offset, uint64_t length, uint64_t bytes)
 {
     const bool fits = p->split_count > 0 && p->used_pieces < SPLIT_FILES_MAX &&
                       p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
@@ -80,16 +80,16 @@ static int pack_piece(struct plan *p, const struct input_file *file, uint64_t of
 }
 
 /* A whole file; an empty one is nowhere. */
-static int add_file(struct plan *p, const struct input_file *file)
+static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->size == 0) return 0;
-    return pack_piece(p, file, 0, file->gzip ? SPLIT_TO_END : file->size, file->size);
+    return add_piece_to_split(p, file, 0, file->gzip ? SPLIT_TO_END : file->size, file->size);
 }
 
 /* Ranges that differ by one byte at most, none over 1.1 times the split's size. */
-static int cut_file(struct plan *p, const struct input_file *file)
+static int split_file(struct split_builder *p, const struct input_file *file)
 {
-    if (file->gzip || file->size == 0) return add_file(p, file);
+    if (file->gzip || file->size == 0) return add_whole_file(p, file);
     const uint64_t spare = p->split_bytes / 10;
     const uint64_t rest = file->size > spare ? file->size - spare : 1;
     const uint64_t pieces = rest / p->split_bytes + (rest % p->split_bytes != 0);
@@ -97,7 +97,7 @@ static int cut_file(struct plan *p, const struct input_file *file)
     uint64_t offset = 0;
     for (uint64_t i = 0; i < pieces; i++) {
         const uint64_t bytes = length + (i < longer);
-        int r = pack_piece(p, file, offset, bytes, bytes);
+        int r = add_piece_to_split(p, file, offset, bytes, bytes);
         if (r < 0) return r;
         offset += bytes;
     }
@@ -106,7 +106,7 @@ static int cut_file(struct plan *p, const struct input_file *file)
 }
 
 /* Hands the plan's arrays over to `out`. */
-static int finish(struct plan *p, struct splits *out)
+static int finish_splits(struct split_builder *p, struct splits *out)
 {
     assert(out->items == NULL && p->split_count <= PARTITIONS_MAX);
     if (p->split_count == 0) return 0;
@@ -125,7 +125,7 @@ static int finish(struct plan *p, struct splits *out)
     return 0;
 }
 
-static void plan_fini(struct plan *p)
+static void split_builder_fini(struct split_builder *p)
 {
     mem_free(p->pieces);
     mem_free(p->starts);
@@ -141,53 +141,53 @@ static uint64_t default_split_bytes(uint64_t input_bytes)
 
 static int add_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                      struct glint_error *error,
-                     int (*add)(struct plan *p, const struct input_file *file))
+                     int (*add)(struct split_builder *p, const struct input_file *file))
 {
-    struct plan p = {.error = error, .split_bytes = split_bytes, .header = list->header};
+    struct split_builder p = {.error = error, .split_bytes = split_bytes, .header = list->header};
     if (split_bytes == 0) p.split_bytes = default_split_bytes(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
-    if (r == 0) r = finish(&p, out);
-    plan_fini(&p);
+    if (r == 0) r = finish_splits(&p, out);
+    split_builder_fini(&p);
     return r;
 }
 
-int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                struct glint_error *error)
+int splits_make_by_bytes(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                         struct glint_error *error)
 {
-    return add_files(list, split_bytes, out, error, cut_file);
+    return add_files(list, split_bytes, out, error, split_file);
 }
 
-int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                      struct glint_error *error)
+int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                         struct glint_error *error)
 {
-    return add_files(list, split_bytes, out, error, add_file);
+    return add_files(list, split_bytes, out, error, add_whole_file);
 }
 
 /* A file while its lines are counted. */
-struct cutter {
-    struct plan *plan;
+struct line_splitter {
+    struct split_builder *builder;
     const struct input_file *file;
     uint64_t lines, left; /* per split; until the next cut */
     uint64_t start;       /* of the piece at hand */
 };
 
-static int cut_at(struct cutter *c, uint64_t offset, uint64_t end)
+static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
 {
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
     const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
-    int r = begin_split(c->plan);
-    if (r == 0) r = add_piece(c->plan, c->file, c->start, length);
+    int r = begin_split(c->builder);
+    if (r == 0) r = add_piece(c->builder, c->file, c->start, length);
     c->start = offset;
     c->left = c->lines;
     return r;
 }
 
 /* Cuts behind every c->lines-th LF of a block that stands at `offset` in the file. */
-static int cut_block(struct cutter *c, const uint8_t *block, uint32_t size, uint64_t offset,
-                     uint32_t *index)
+static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t size,
+                       uint64_t offset, uint32_t *index)
 {
-    const newlines_index find = newlines_best();
+    const newlines_index find = newlines_index_for_cpu();
     uint32_t *next = index, *lf = index + BATCH_ROWS_MAX + NEWLINES_SLACK;
     int r = 0;
     for (uint32_t at = 0; r == 0 && at < size;) {
@@ -197,7 +197,7 @@ static int cut_block(struct cutter *c, const uint8_t *block, uint32_t size, uint
         while (r == 0 && found.count - seen >= c->left) {
             seen += c->left;
             const uint64_t cut = offset + lf[seen - 1] + 1;
-            r = cut_at(c, cut, cut);
+            r = end_piece_at(c, cut, cut);
         }
         c->left -= found.count - seen;
     }
@@ -206,14 +206,14 @@ static int cut_block(struct cutter *c, const uint8_t *block, uint32_t size, uint
 
 /* What stands behind the last cut. The last piece of a gzip file is read to the end, so that the
  * checksum is looked at. */
-static int cut_rest(struct cutter *c, uint64_t size)
+static int split_remainder(struct line_splitter *c, uint64_t size)
 {
-    if (c->start < size) return cut_at(c, size, c->file->gzip ? SPLIT_TO_END : size);
-    if (c->file->gzip && size > 0) c->plan->pieces[c->plan->count - 1].length = SPLIT_TO_END;
+    if (c->start < size) return end_piece_at(c, size, c->file->gzip ? SPLIT_TO_END : size);
+    if (c->file->gzip && size > 0) c->builder->pieces[c->builder->count - 1].length = SPLIT_TO_END;
     return 0;
 }
 
-static int cut_lines(struct cutter *c, struct env *env, uint8_t *block, uint32_t *index)
+static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *block, uint32_t *index)
 {
     const struct split_piece whole = {.path = c->file->path,
                                       .stored = c->file->stored,
@@ -221,36 +221,37 @@ static int cut_lines(struct cutter *c, struct env *env, uint8_t *block, uint32_t
                                       .file_size = c->file->size,
                                       .mtime_ns = c->file->mtime_ns,
                                       .gzip = c->file->gzip};
-    struct source s;
-    int r = source_open(&s, env, &whole, 0, c->plan->error);
+    struct input_stream s;
+    int r = input_stream_open(&s, env, &whole, 0, c->builder->error);
     while (r == 0 && !s.ended) {
         const uint64_t offset = s.at;
-        const int64_t n = source_read(&s, block, READ_BLOCK_BYTES);
-        r = n < 0 ? (int)n : cut_block(c, block, (uint32_t)n, offset, index);
+        const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
+        r = n < 0 ? (int)n : split_block(c, block, (uint32_t)n, offset, index);
     }
-    if (r == 0) r = source_check(&s);
-    if (r == 0) r = cut_rest(c, s.at);
-    source_close(&s);
+    if (r == 0) r = input_stream_check_unchanged(&s);
+    if (r == 0) r = split_remainder(c, s.at);
+    input_stream_close(&s);
     return r;
 }
 
-int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,
-                      struct splits *out, struct glint_error *error)
+int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_t lines,
+                         struct splits *out, struct glint_error *error)
 {
     assert(lines > 0);
-    struct plan p = {.error = error, .header = list->header};
+    struct split_builder p = {.error = error, .header = list->header};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
-        struct cutter c = {.plan = &p, .file = &list->files[i], .lines = lines, .left = lines};
+        struct line_splitter c = {
+            .builder = &p, .file = &list->files[i], .lines = lines, .left = lines};
         c.left += list->header && lines < UINT64_MAX;
-        if (c.file->size > 0) r = cut_lines(&c, env, block, index);
+        if (c.file->size > 0) r = split_by_lines(&c, env, block, index);
     }
-    if (r == 0) r = finish(&p, out);
+    if (r == 0) r = finish_splits(&p, out);
     mem_free(block);
     mem_free(index);
-    plan_fini(&p);
+    split_builder_fini(&p);
     return r;
 }
 

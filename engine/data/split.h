@@ -35,16 +35,17 @@ struct splits {
  * _MAX; at most a tenth larger), all of one file alike; gzip files whole; small files together;
  * empty files nowhere. Paths stay borrowed from `list`. `out` is zeros before, splits_fini after in
  * any case. 0, or PLAN_LIMIT, NO_MEMORY. */
-int splits_make(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                struct glint_error *error);
-/* As splits_make, but no file is cut: for formats that can only be read from their beginning. */
-int splits_make_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                      struct glint_error *error);
+int splits_make_by_bytes(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                         struct glint_error *error);
+/* As splits_make_by_bytes, but no file is cut: for formats that can only be read from their
+ * beginning. */
+int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                         struct glint_error *error);
 /* `lines` lines in each split, counted from 0 in each file, a header not among them; reads all
  * input once. In a gzip file each piece has to decompress what comes before it. Also INPUT_* and
  * GZIP_*. */
-int splits_make_lines(struct env *env, const struct input_list *list, uint64_t lines,
-                      struct splits *out, struct glint_error *error);
+int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_t lines,
+                         struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);
 
 /* As msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns, flags], ...]; flags: 1

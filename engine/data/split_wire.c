@@ -55,7 +55,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     const uint64_t flags = unpack_u64(&fields, FLAG_GZIP | FLAG_HEADER);
     out->gzip = (flags & FLAG_GZIP) != 0;
     out->header = (flags & FLAG_HEADER) != 0;
-    if (!unpack_done(&fields) || path[0] == '\0' || out->length == 0) return 0;
+    if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;

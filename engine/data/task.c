@@ -2,7 +2,7 @@
 #include "engine/data/task.h"
 
 #include "engine/base/text.h"
-#include "engine/data/lines.h"
+#include "engine/data/line_reader.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -24,13 +24,14 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
 #define BAD_ROWS_PREFIX     "bad rows: "
 #define ROW_BYTES_SHOWN_MAX 200
 
-bool task_cancelled(const struct glint_task *task)
+bool task_is_cancelled(const struct glint_task *task)
 {
     const atomic_bool *flag = task->cancel_flag;
     return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity)
+void task_describe_row_location(struct glint_task *task, const uint8_t *row, char *out,
+                                size_t capacity)
 {
     const struct glint_origin *o = task->origin;
     if (o == NULL || o->path == NULL) {
@@ -43,7 +44,7 @@ void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t 
         return;
     }
     const uint64_t offset = o->offset + (at - base);
-    const int64_t number = lines_number_at(task->env, o->path, o->compressed, offset);
+    const int64_t number = line_number_at(task->env, o->path, o->compressed, offset);
     if (number > 0)
         text_format(out, capacity, "%s:%" PRId64, o->path, number);
     else
@@ -75,7 +76,7 @@ int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, 
     assert(code < 0);
     va_list args;
     va_start(args, cause);
-    error_set_v(&task->error, code, hint, cause, args);
+    error_set_va(&task->error, code, hint, cause, args);
     va_end(args);
     return code;
 }
@@ -101,7 +102,7 @@ int glint_counter(struct glint_task *task, const char *name)
 }
 
 /* A negative number is a counter that could not be had: the task's error is set already. */
-void glint_count_add(struct glint_task *task, int counter, int64_t by)
+void glint_counter_add(struct glint_task *task, int counter, int64_t by)
 {
     if (counter < 0) return;
     assert((uint32_t)counter < COUNTERS_MAX);
@@ -110,7 +111,7 @@ void glint_count_add(struct glint_task *task, int counter, int64_t by)
 }
 
 /* The row for a person: control bytes and quotes escaped, cut where it gets long. */
-static void show_row(struct glint_slice row, char *out, size_t capacity)
+static void format_row(struct glint_slice row, char *out, size_t capacity)
 {
     const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
     assert(capacity > longest + dots);
@@ -130,7 +131,7 @@ static void show_row(struct glint_slice row, char *out, size_t capacity)
     snprintf(out + n, capacity - n, "%s", i < row.size ? "..." : "");
 }
 
-static int64_t bad_rows_so_far(const struct task_counters *c)
+static int64_t count_bad_rows(const struct task_counters *c)
 {
     int64_t sum = 0;
     for (uint32_t i = COUNT_BUILT_IN; i < c->used; i++)
@@ -145,19 +146,19 @@ static int skip_bad_row(struct glint_task *task, const char *reason)
     text_format(name, sizeof name, BAD_ROWS_PREFIX "%s", reason);
     int counter = glint_counter(task, name);
     if (counter < 0) return counter;
-    glint_count_add(task, counter, 1);
+    glint_counter_add(task, counter, 1);
     return 0;
 }
 
 /* `shown` stands for the row; NULL: the row itself. */
-static int fail_at(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                   const char *hint, const char *reason, const char *shown)
+static int fail_with_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                         const char *hint, const char *reason, const char *shown)
 {
     if (task->error.code != GLINT_OK) return task->error.code;
-    char place[512], whole[256];
-    task_locate(task, row.data, place, sizeof place);
-    show_row(row, whole, sizeof whole);
-    return glint_fail(task, code, hint, "%s: %s: \"%s\"", place, reason,
+    char location[512], whole[256];
+    task_describe_row_location(task, row.data, location, sizeof location);
+    format_row(row, whole, sizeof whole);
+    return glint_fail(task, code, hint, "%s: %s: \"%s\"", location, reason,
                       shown != NULL ? shown : whole);
 }
 
@@ -165,11 +166,11 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
                    const char *hint, const char *reason)
 {
     assert(code < 0);
-    return fail_at(task, code, row, hint, reason, NULL);
+    return fail_with_row(task, code, row, hint, reason, NULL);
 }
 
-int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                     const char *reason, const char *shown)
+int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                            const char *reason, const char *shown)
 {
     const struct task_options *options = task->options;
     const char *hint = "--bad-rows skip counts such rows and goes on";
@@ -177,15 +178,15 @@ int glint_bad_row_as(struct glint_task *task, enum glint_code code, struct glint
     if (options->skip_bad_rows) {
         int r = skip_bad_row(task, reason);
         if (r < 0) return r;
-        if (options->bad_rows_max < 0 || bad_rows_so_far(&task->counters) <= options->bad_rows_max)
+        if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
             return 0;
         hint = "raise --max-bad-rows, or look at the input";
         code = GLINT_E_TOO_MANY_BAD_ROWS;
     }
-    return fail_at(task, code, row, hint, reason, shown);
+    return fail_with_row(task, code, row, hint, reason, shown);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)
 {
-    return glint_bad_row_as(task, GLINT_E_BAD_ROW, row, reason, NULL);
+    return glint_bad_row_with_code(task, GLINT_E_BAD_ROW, row, reason, NULL);
 }

@@ -25,7 +25,7 @@ struct task_options {
     const char *work_dir; /* this run's own folder, mode 0700, exists */
     /* Where relative paths begin: the driver's current folder, which an executor process makes its
      * own. Empty: nowhere else. */
-    char folder[PATH_MAX];
+    char dir[PATH_MAX];
 };
 
 /* Counts of one attempt. The built-in ones come first; the rest are the functions', by name. */
@@ -83,14 +83,14 @@ struct glint_task {
     const struct run_source *failed_source;
     /* The error is FETCH_FAILED, and whoever should have sent the bytes does not answer. */
     bool unreachable;
-    /* Set by another thread: the job was cancelled. Read through task_cancelled. */
+    /* Set by another thread: the job was cancelled. Read through task_is_cancelled. */
     const void *cancel_flag;
 };
 
-bool task_cancelled(const struct glint_task *task);
+bool task_is_cancelled(const struct glint_task *task);
 /* The function at work from here on; returns the one before. */
-static inline const struct glint_function *task_enter(struct glint_task *task,
-                                                      const struct glint_function *function)
+static inline const struct glint_function *task_set_function(struct glint_task *task,
+                                                             const struct glint_function *function)
 {
     const struct glint_function *before =
         atomic_load_explicit(&task->function, memory_order_relaxed);
@@ -99,7 +99,8 @@ static inline const struct glint_function *task_enter(struct glint_task *task,
 }
 /* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is
  * known. */
-void task_locate(struct glint_task *task, const uint8_t *row, char *out, size_t capacity);
+void task_describe_row_location(struct glint_task *task, const uint8_t *row, char *out,
+                                size_t capacity);
 /* As arena_alloc, with the error set on NULL. */
 void *task_alloc(struct glint_task *task, uint64_t size);
 

@@ -3,7 +3,7 @@
 #include "engine/driver/commit.h"
 
 #include "engine/base/error.h"
-#include "engine/base/leftovers.h"
+#include "engine/base/exit_dirs.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/old_output.h"
@@ -46,43 +46,43 @@ static int refuse_existing(const struct commit *c, struct glint_error *error)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
                          "%s is a link that leads nowhere", c->out);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", c->out);
-    if (s.kind != ENV_FOLDER)
+    if (s.kind != ENV_DIRECTORY)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a folder that does not exist yet",
                          "%s exists and is not a folder", c->out);
-    if (c->overwrite) return old_output_check(c->env, ENV_CWD, c->out, c->out, error);
+    if (c->overwrite) return old_output_check_replaceable(c->env, ENV_CWD, c->out, c->out, error);
     return error_set(error, GLINT_E_OUTPUT_EXISTS,
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
 
 /* No directory can be made in `folder`: it is missing, or part of a file system such as /proc. */
-static int refuse_parent(const struct commit *c, const char *folder, struct glint_error *error)
+static int refuse_parent(const struct commit *c, const char *directory, struct glint_error *error)
 {
     char hint[PATH_HINT_BYTES];
     struct env_stat s;
-    if (c->env->stat(c->env, folder, &s) == 0)
+    if (c->env->stat(c->env, directory, &s) == 0)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output somewhere else",
-                         "cannot create %s: no directory can be made in %s", c->out, folder);
-    const char *reason = path_explain(c->out, hint);
+                         "cannot create %s: no directory can be made in %s", c->out, directory);
+    const char *reason = path_explain_missing(c->out, hint);
     if (reason != NULL)
         return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "cannot create %s: %s", c->out,
                          reason);
     return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
-                     "cannot create %s: there is no folder %s", c->out, folder);
+                     "cannot create %s: there is no folder %s", c->out, directory);
 }
 
-static int make_hidden(struct commit *c, const char *folder, struct glint_error *error)
+static int make_hidden_dir(struct commit *c, const char *directory, struct glint_error *error)
 {
-    int r = folder_make(c->env, c->hidden, false, &c->lock);
-    if (r == -ENOENT) return refuse_parent(c, folder, error);
+    int r = locked_dir_create(c->env, c->hidden, false, &c->lock);
+    if (r == -ENOENT) return refuse_parent(c, directory, error);
     if (r == 0) {
         c->state = COMMIT_OPEN;
         r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden) &&
                     text_format(c->parts, sizeof c->parts, "%s/" OUTPUT, c->hidden)
-                ? c->env->make_folder(c->env, c->lock.dir, OUTPUT, false)
+                ? c->env->make_dir(c->env, c->lock.dir, OUTPUT, false)
                 : -ENAMETOOLONG;
-        if (r == 0) r = c->env->make_folder(c->env, c->lock.dir, ATTEMPTS, false);
+        if (r == 0) r = c->env->make_dir(c->env, c->lock.dir, ATTEMPTS, false);
         if (r == 0) return 0;
-        commit_discard(c);
+        commit_cleanup(c);
     }
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
 }
@@ -118,8 +118,8 @@ static int probe_move(struct commit *c)
     env->close(env, file);
     int r = env->rename(env, ENV_CWD, c->out, dir, OUTPUT, ENV_RENAME_REPLACE);
     if (r == 0) { /* a file system that does replace it */
-        r = env->rename(env, dir, OUTPUT, ENV_CWD, c->out, ENV_RENAME_NEW);
-        c->exchanged = c->stuck = r != 0; /* never to be removed */
+        r = env->rename(env, dir, OUTPUT, ENV_CWD, c->out, ENV_RENAME_NOREPLACE);
+        c->exchanged = c->rollback_failed = r != 0; /* never to be removed */
         return -EOPNOTSUPP;
     }
     if (r == -ENOTEMPTY || r == -EEXIST) r = 0;
@@ -138,10 +138,10 @@ static int refuse_irreplaceable(struct commit *c, struct glint_error *error)
 
 /* ---- Until the disk has it */
 
-static int open_parent(struct commit *c, const char *folder, struct glint_error *error)
+static int open_parent(struct commit *c, const char *directory, struct glint_error *error)
 {
     if (!c->sync) return 0;
-    int r = c->parent = c->env->open(c->env, ENV_CWD, folder, ENV_DIR);
+    int r = c->parent = c->env->open(c->env, ENV_CWD, directory, ENV_DIR);
     if (r >= 0) return 0;
     error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "open the folder of", c->out);
     if (r == -EACCES)
@@ -157,77 +157,77 @@ static int sync_output(struct commit *c, int file)
 {
     if (!c->sync) return 0;
     int r = c->env->sync_file(c->env, file);
-    int output = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT, ENV_DIR_OWN) : r;
+    int output = r == 0 ? c->env->open(c->env, c->lock.dir, OUTPUT, ENV_DIR_NOFOLLOW) : r;
     if (output < 0) return output;
-    r = env_sync_entries(c->env, output);
+    r = env_sync_dir(c->env, output);
     c->env->close(c->env, output);
-    return r == 0 ? env_sync_entries(c->env, c->lock.dir) : r;
+    return r == 0 ? env_sync_dir(c->env, c->lock.dir) : r;
 }
 
 /* ---- */
 
-int commit_open(struct commit *c, struct env *env, const char *out, struct commit_options options,
-                uint64_t job, struct glint_error *error)
+int commit_open_output(struct commit *c, struct env *env, const char *out,
+                       struct commit_options options, uint64_t job, struct glint_error *error)
 {
-    char folder[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
+    char directory[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
     int r = refuse_stdout(out, error);
-    out = path_local(out);
+    out = path_from_file_url(out);
     memset(c, 0, sizeof *c);
     c->env = env;
     c->overwrite = options.overwrite;
     c->sync = !options.no_sync;
-    c->lock = FOLDER_NOT_LOCKED;
+    c->lock = LOCKED_DIR_NONE;
     c->parent = -1;
     c->state = COMMIT_REMOVED;
     if (r != 0) return r;
-    bool fits = path_split(out, folder, name, sizeof folder) &&
+    bool fits = path_split(out, directory, name, sizeof directory) &&
                 trim_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
-                text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", folder, prefix,
+                text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", directory, prefix,
                             (unsigned long long)job);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
                          "\"%s\" cannot be an output folder", out);
     r = refuse_existing(c, error);
     if (r != 0) return r;
-    folder_remove_unlocked(env, folder, prefix, HIDDEN_DEPTH_MAX);
-    r = make_hidden(c, folder, error);
-    if (r == 0) r = open_parent(c, folder, error);
+    locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX);
+    r = make_hidden_dir(c, directory, error);
+    if (r == 0) r = open_parent(c, directory, error);
     if (r == 0) r = refuse_irreplaceable(c, error);
-    if (r != 0) commit_discard(c);
+    if (r != 0) commit_cleanup(c);
     return r;
 }
 
-bool commit_is_named(const struct commit *c, const char *path)
+bool commit_has_path(const struct commit *c, const char *path)
 {
     char trimmed[PATH_MAX];
     return trim_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
 }
 
 /* Is the folder `path` what `outer` replaces, or below it? */
-static bool lies_within(struct env *env, const char *path, const struct commit *outer)
+static bool is_within_output(struct env *env, const char *path, const struct commit *outer)
 {
     struct env_stat replaced;
-    return env->stat(env, outer->out, &replaced) == 0 && env_is_within(env, path, &replaced);
+    return env->stat(env, outer->out, &replaced) == 0 && env_path_is_within(env, path, &replaced);
 }
 
-int commit_refuse_shared(const struct commit *a, const struct commit *b, struct glint_error *error)
+int commit_check_disjoint(const struct commit *a, const struct commit *b, struct glint_error *error)
 {
     static const char hint[] = "give each output a folder of its own";
-    char folder_a[PATH_MAX], folder_b[PATH_MAX], name[PATH_MAX];
-    bool split = path_split(a->out, folder_a, name, sizeof folder_a) &&
-                 path_split(b->out, folder_b, name, sizeof folder_b);
+    char directory_a[PATH_MAX], directory_b[PATH_MAX], name[PATH_MAX];
+    bool split = path_split(a->out, directory_a, name, sizeof directory_a) &&
+                 path_split(b->out, directory_b, name, sizeof directory_b);
     assert(split && a->state != COMMIT_REMOVED && b->state != COMMIT_REMOVED);
-    if (env_is_same_name(a->env, a->out, b->out))
+    if (env_paths_are_same(a->env, a->out, b->out))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is the name of two outputs",
                          b->out);
-    bool inner = lies_within(a->env, folder_a, b);
-    if (!inner && !lies_within(a->env, folder_b, a)) return 0;
+    bool inner = is_within_output(a->env, directory_a, b);
+    if (!inner && !is_within_output(a->env, directory_b, a)) return 0;
     return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s lies within %s, and both are outputs",
                      inner ? a->out : b->out, inner ? b->out : a->out);
 }
 
-int commit_keep(struct commit *c, struct glint_slice name, const char *part, const char *node,
+int commit_task(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN && strstr(part, COMMIT_ATTEMPT_MARK) == NULL);
@@ -240,7 +240,7 @@ int commit_keep(struct commit *c, struct glint_slice name, const char *part, con
         !text_format(to, sizeof to, OUTPUT "/%s", part))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
                          c->out);
-    int r = c->env->rename(c->env, c->lock.dir, from, c->lock.dir, to, ENV_RENAME_NEW);
+    int r = c->env->rename(c->env, c->lock.dir, from, c->lock.dir, to, ENV_RENAME_NOREPLACE);
     if (r == -ENOENT)
         return error_set(error, GLINT_E_PATH_NOT_SHARED,
                          "give an output that all nodes reach by the same path",
@@ -258,11 +258,11 @@ static int remove_attempts(const struct commit *c)
     return r;
 }
 
-int commit_complete(struct commit *c, struct glint_error *error)
+int commit_complete_output(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
     int r = remove_attempts(c);
-    int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_PUBLIC) : r;
+    int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_CREATE_PUBLIC) : r;
     if (file < 0) r = file;
     if (r == 0) r = sync_output(c, file);
     int closed = file >= 0 ? c->env->close(c->env, file) : 0;
@@ -275,88 +275,88 @@ int commit_complete(struct commit *c, struct glint_error *error)
 /* ---- Publishing */
 
 /* Where there was nothing before, there can be nothing again even if renaming stopped to work. */
-static void take_back(struct commit *c)
+static void rollback_output(struct commit *c)
 {
     if (c->state != COMMIT_PUBLISHED) return;
     int r = c->env->rename(c->env, ENV_CWD, c->out, c->lock.dir, OUTPUT,
-                           c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+                           c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
     if (r == 0)
         c->state = COMMIT_COMPLETE;
     else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, 1) == 0)
         c->state = COMMIT_COMPLETE;
-    c->stuck = c->state == COMMIT_PUBLISHED;
-    if (!c->stuck) c->exchanged = false;
+    c->rollback_failed = c->state == COMMIT_PUBLISHED;
+    if (!c->rollback_failed) c->exchanged = false;
 }
 
 /* What stood at OUT was looked at before the job ran; by now it may be something else. */
-static int publish(struct commit *c, struct glint_error *error)
+static int publish_output(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (c->state != COMMIT_COMPLETE) return 0;
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
-    bool folder = r == 0 && s.kind == ENV_FOLDER; /* a file is not replaced */
+    bool directory = r == 0 && s.kind == ENV_DIRECTORY; /* a file is not replaced */
     r = c->env->rename(c->env, c->lock.dir, OUTPUT, ENV_CWD, c->out,
-                       folder ? ENV_RENAME_EXCHANGE : ENV_RENAME_NEW);
+                       directory ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
     if (r == -EEXIST)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s appeared while the job ran", c->out);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
-    c->exchanged = folder;
+    c->exchanged = directory;
     c->state = COMMIT_PUBLISHED;
-    r = folder ? old_output_check(c->env, c->lock.dir, OUTPUT, c->out, error) : 0;
-    if (r != 0) take_back(c);
+    r = directory ? old_output_check_replaceable(c->env, c->lock.dir, OUTPUT, c->out, error) : 0;
+    if (r != 0) rollback_output(c);
     return r;
 }
 
 static int sync_parent(struct commit *c, struct glint_error *error)
 {
-    int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_entries(c->env, c->parent) : 0;
-    return r == 0 ? 0
-                  : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the folder of", c->out);
+    int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_dir(c->env, c->parent) : 0;
+    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the folder of", c->out);
 }
 
-int commit_publish_all(struct commit *const *commits, uint32_t count, struct glint_error *error)
+int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
+                               struct glint_error *error)
 {
     int r = 0;
     uint32_t published = 0;
     for (; published < count && r == 0; published++) {
-        r = publish(commits[published], error);
+        r = publish_output(commits[published], error);
         if (r != 0) break;
     }
     for (uint32_t i = 0; i < count && r == 0; i++) r = sync_parent(commits[i], error);
-    while (r != 0 && published > 0) take_back(commits[--published]);
+    while (r != 0 && published > 0) rollback_output(commits[--published]);
     return r;
 }
 
 /* Without its lock file nobody takes it for a leftover. */
-static bool keep_replaced(struct commit *c)
+static bool leave_replaced(struct commit *c)
 {
     assert(c->exchanged);
-    leftovers_drop(c->hidden);
-    return c->env->remove(c->env, c->lock.dir, FOLDER_LOCK_NAME, false) == 0;
+    exit_dirs_unregister(c->hidden);
+    return c->env->remove(c->env, c->lock.dir, LOCKED_DIR_LOCK_NAME, false) == 0;
 }
 
 /* What OUT was before, now that the disk has the new one. */
 static bool remove_replaced(struct commit *c)
 {
     if (old_output_remove(c->env, c->lock.dir, OUTPUT) == 0) return true;
-    keep_replaced(c);
+    leave_replaced(c);
     return false;
 }
 
-bool commit_discard(struct commit *c)
+bool commit_cleanup(struct commit *c)
 {
     bool clean = true;
     if (c->lock.file < 0) return true;
-    if (c->stuck && c->exchanged)
-        clean = keep_replaced(c);
+    if (c->rollback_failed && c->exchanged)
+        clean = leave_replaced(c);
     else if (!c->exchanged || (clean = remove_replaced(c)))
-        clean = folder_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
+        clean = locked_dir_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
     if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
     c->exchanged = false;
-    folder_unlock(c->env, &c->lock);
+    locked_dir_unlock(c->env, &c->lock);
     if (c->parent >= 0) c->env->close(c->env, c->parent);
     c->parent = -1;
     return clean;

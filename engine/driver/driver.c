@@ -1,36 +1,36 @@
 /* The driver's own life: it is made with a transport, runs actions (action.c), and in the end
- * publishes or removes outputs (commits.c). */
+ * publishes or removes outputs (job_outputs.c). */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"
-#include "engine/driver/internal.h"
-#include "engine/driver/journal.h"
+#include "engine/driver/driver_internal.h"
+#include "engine/driver/event_log_listener.h"
 
 #include <assert.h>
 #include <string.h>
 
-static int driver_finish(struct runner *runner)
+static int driver_finish_job(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
     struct glint_error *e = driver_error(d);
-    if (e->code == GLINT_OK) driver_check_clock(d);
-    if (d->g->config.explain) explain_end(d);
-    if (e->code == GLINT_OK) commits_publish(d);
+    if (e->code == GLINT_OK) driver_check_interrupt_or_timeout(d);
+    if (d->g->config.explain) explain_finish_job(d);
+    if (e->code == GLINT_OK) commit_job(d);
     if (e->code == GLINT_OK) {
-        journal_job_end(d);
+        event_log_listener_on_job_end(d);
         return 0;
     }
-    const char *kept = commits_discard(d);
+    const char *kept = abort_job(d);
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
     text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
-    journal_job_end(d);
+    event_log_listener_on_job_end(d);
     return e->code;
 }
 
-static int driver_reserve(struct runner *runner, const char *path)
+static int driver_reserve_output(struct runner *runner, const char *path)
 {
-    return commits_reserve((struct driver *)runner, path);
+    return job_outputs_reserve((struct driver *)runner, path);
 }
 
 static void driver_interrupt(struct runner *runner, enum glint_code code)
@@ -44,39 +44,39 @@ static void driver_interrupt(struct runner *runner, enum glint_code code)
 static void driver_summarize(struct runner *runner, struct glint_summary *out)
 {
     struct driver *d = (struct driver *)runner;
-    tally_sort(&d->tally);
-    *out = (struct glint_summary){
-        .job_id = d->g->job_id,
-        .elapsed_ns = d->env->now_ns(d->env) - d->begun_ns,
-        .stages = d->tally.stage_count,
-        .tasks = d->tally.tasks,
-        .stages_skipped = d->tally.stages_skipped,
-        .retries = d->tally.retries,
-        .counter_count = d->tally.counter_count,
-        .counter_names = (const char *const *)d->tally.names,
-        .counter_values = d->tally.values,
-        .stage_count = d->tally.stage_count,
-        .stage_times = d->tally.stages,
-        .output_count = d->g->error.code == GLINT_OK ? d->published_count : 0,
-        .outputs = d->published};
+    job_metrics_sort_counters(&d->metrics);
+    *out = (struct glint_summary){.job_id = d->g->job_id,
+                                  .elapsed_ns = d->env->now_ns(d->env) - d->start_ns,
+                                  .stages = d->metrics.stage_count,
+                                  .tasks = d->metrics.tasks,
+                                  .stages_skipped = d->metrics.stages_skipped,
+                                  .retries = d->metrics.retries,
+                                  .counter_count = d->metrics.counter_count,
+                                  .counter_names = (const char *const *)d->metrics.names,
+                                  .counter_values = d->metrics.values,
+                                  .stage_count = d->metrics.stage_count,
+                                  .stage_times = d->metrics.stages,
+                                  .output_count =
+                                      d->g->error.code == GLINT_OK ? d->published_count : 0,
+                                  .outputs = d->published};
 }
 
 static int64_t driver_counter(struct runner *runner, const char *name)
 {
-    return tally_value(&((struct driver *)runner)->tally, name);
+    return job_metrics_counter_value(&((struct driver *)runner)->metrics, name);
 }
 
 static void driver_destroy(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
-    commits_fini(d);
+    job_outputs_fini(d);
     d->transport.destroy(d->transport.arg);
-    journal_close(d);
+    event_log_listener_close(d);
     if (d->runner.stuck) return; /* the transport may still be told */
-    outputs_destroy(d->outputs);
-    members_fini(d);
-    reach_fini(&d->reach);
-    tally_fini(&d->tally);
+    map_outputs_destroy(d->map_outputs);
+    executors_fini(d);
+    reachability_fini(&d->reachability);
+    job_metrics_fini(&d->metrics);
     mem_free(d);
 }
 
@@ -89,9 +89,9 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
         error_no_memory(&g->error);
         return NULL;
     }
-    *d = (struct driver){.runner = {.run = driver_run,
-                                    .reserve = driver_reserve,
-                                    .finish = driver_finish,
+    *d = (struct driver){.runner = {.run = driver_run_action,
+                                    .reserve = driver_reserve_output,
+                                    .finish = driver_finish_job,
                                     .interrupt = driver_interrupt,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,
@@ -100,14 +100,14 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                          .env = env,
                          .transport = *transport,
                          .next_stage = 1,
-                         .begun_ns = env->now_ns(env)};
-    if (g->config.timeout_ns > 0) d->deadline_ns = d->begun_ns + g->config.timeout_ns;
-    if (journal_open(d) == 0) return d;
+                         .start_ns = env->now_ns(env)};
+    if (g->config.timeout_ns > 0) d->deadline_ns = d->start_ns + g->config.timeout_ns;
+    if (event_log_listener_open(d) == 0) return d;
     mem_free(d);
     return NULL;
 }
 
-struct runner *driver_runner(struct driver *d)
+struct runner *driver_as_runner(struct driver *d)
 {
     return &d->runner;
 }

@@ -28,11 +28,11 @@ struct transport {
     void *arg;
 };
 
-/* Takes the transport. Executors are told by driver_on_executor. NULL: the context's error is set,
- * and the transport is the caller's. */
+/* Takes the transport. Executors are told by driver_on_executor_added. NULL: the context's error is
+ * set, and the transport is the caller's. */
 struct driver *driver_create(struct glint *g, const struct transport *transport);
 /* The context's runner, whose destroy ends the driver. */
-struct runner *driver_runner(struct driver *d);
+struct runner *driver_as_runner(struct driver *d);
 
 /* Events, on the driver's thread: from the transport's `wait`, or right after driver_create. */
 
@@ -43,25 +43,25 @@ struct executor_info {
 };
 /* Executors are numbered from 0 in the order of these calls. 0, or NO_MEMORY, the context's error:
  * the job will end with it. */
-int driver_on_executor(struct driver *d, const struct executor_info *info);
+int driver_on_executor_added(struct driver *d, const struct executor_info *info);
 /* Takes the message. */
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m);
-void driver_on_draining(struct driver *d, uint32_t executor);
+void driver_on_executor_draining(struct driver *d, uint32_t executor);
 /* No sign of life for some time; then heard again, or lost. */
-void driver_on_silent(struct driver *d, uint32_t executor, bool silent);
+void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspect);
 /* Once per executor; nothing comes from it after that. */
-enum loss {
+enum executor_loss_reason {
     LOSS_CONNECTION, /* also: heartbeat, daemon, a path that broke */
-    LOSS_CHILD,      /* its process died by a signal: the tasks it ran are to blame */
+    LOSS_SIGNALED,   /* its process died by a signal: the tasks it ran are to blame */
     LOSS_DRAINED,    /* it left in order */
 };
-void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
-                    const struct glint_error *why);
+void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_loss_reason loss,
+                             const struct glint_error *why);
 /* The transport's own part in the job's counters: "broadcast bytes sent". */
-void driver_on_counter(struct driver *d, const char *name, int64_t by);
+void driver_on_counter_increment(struct driver *d, const char *name, int64_t by);
 /* The transport can have no more executors, and none is left: the job ends with *why. */
-void driver_on_deserted(struct driver *d, const struct glint_error *why);
+void driver_on_no_executors(struct driver *d, const struct glint_error *why);
 /* Somebody wants the job to end (glint cancel). */
-void driver_on_canceled(struct driver *d);
+void driver_on_cancel_requested(struct driver *d);
 
 #endif

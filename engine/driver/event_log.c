@@ -1,4 +1,4 @@
-/* One function per event, between line_begin and line_end. A line is made in memory first, so that
+/* One function per event, between line_start and line_end. A line is made in memory first, so that
  * a line is in the file whole or not at all (but for a torn write), and one that is too long, or
  * for which there is no memory, is left out and counted.
  *
@@ -33,9 +33,9 @@ struct event_log {
     struct env *env;
     enum log_state state;
     int file;
-    uint64_t begun_ns, flushed_ns;
+    uint64_t start_ns, flushed_ns;
     int64_t
-        begun_wall_ns; /* the clock of the wall may jump, so all moments are counted from here */
+        start_wall_ns; /* the clock of the wall may jump, so all moments are counted from here */
     struct json line;
     struct buffer pending;
     uint64_t bytes;    /* written and pending */
@@ -52,8 +52,8 @@ static const char *skip_field(const char *text, const char *name, const char *ch
     return size > 0 ? text + strlen(name) + size : NULL;
 }
 
-/* As event_log_job begins the first line of every log. */
-static bool begins_as_event_log(const char *text)
+/* As event_log_job_start begins the first line of every log. */
+static bool starts_as_event_log(const char *text)
 {
     text = skip_field(text, "{\"schema\":", "0123456789");
     text = skip_field(text, ",\"event\":\"job\",\"ms\":", "0123456789.");
@@ -63,27 +63,27 @@ static bool begins_as_event_log(const char *text)
 }
 
 /* What is wrong with replacing the file, or NULL. */
-static const char *not_replaced(struct env *env, int file, const struct env_stat *stat)
+static const char *why_not_replaceable(struct env *env, int file, const struct env_stat *stat)
 {
     char text[128] = "";
     if (stat->kind != ENV_FILE) return "is no event log";
     if (!stat->mine) return "belongs to another user";
     int64_t n = env_read_full(env, file, text, sizeof text - 1, 0);
-    return n == 0 || begins_as_event_log(text) ? NULL : "is no event log";
+    return n == 0 || starts_as_event_log(text) ? NULL : "is no event log";
 }
 
 /* What may be replaced: nothing, and of this user's files an empty one and an event log. 0 or a
  * code. */
-static int make_room(struct env *env, const char *path, struct glint_error *error)
+static int remove_old_log(struct env *env, const char *path, struct glint_error *error)
 {
-    int file = env->open(env, ENV_CWD, path, ENV_OWN);
+    int file = env->open(env, ENV_CWD, path, ENV_READ_NOFOLLOW);
     if (file == -ENOENT) return 0;
     if (file < 0 && file != -ELOOP)
         return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
     struct env_stat stat;
     int r = file >= 0 ? env->stat_open(env, file, &stat) : 0;
     const char *wrong = file == -ELOOP ? "is a link" : NULL;
-    if (file >= 0 && r == 0) wrong = not_replaced(env, file, &stat);
+    if (file >= 0 && r == 0) wrong = why_not_replaceable(env, file, &stat);
     if (file >= 0) env->close(env, file);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", path);
     if (wrong != NULL)
@@ -96,7 +96,7 @@ static int make_room(struct env *env, const char *path, struct glint_error *erro
 struct event_log *event_log_open(const struct event_log_config *config, struct glint_error *error)
 {
     struct env *env = config->env;
-    if (make_room(env, config->path, error) != 0) return NULL;
+    if (remove_old_log(env, config->path, error) != 0) return NULL;
     struct event_log *log = mem_zalloc(sizeof *log);
     if (log == NULL || !buffer_reserve(&log->pending, PENDING_BYTES)) {
         mem_free(log);
@@ -115,12 +115,12 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
         mem_free(log);
         return NULL;
     }
-    log->begun_ns = log->flushed_ns = env->now_ns(env);
-    log->begun_wall_ns = env->wall_ns(env);
+    log->start_ns = log->flushed_ns = env->now_ns(env);
+    log->start_wall_ns = env->wall_ns(env);
     return log;
 }
 
-static void end_broken(struct event_log *log, int error)
+static void set_broken(struct event_log *log, int error)
 {
     char line[256];
     log->state = LOG_BROKEN;
@@ -137,7 +137,7 @@ static void write_pending(struct event_log *log)
                 : 0;
     log->pending.size = 0;
     log->flushed_ns = log->env->now_ns(log->env);
-    if (r < 0) end_broken(log, r);
+    if (r < 0) set_broken(log, r);
 }
 
 void event_log_close(struct event_log *log)
@@ -145,13 +145,13 @@ void event_log_close(struct event_log *log)
     if (log == NULL) return;
     if (log->state != LOG_BROKEN) write_pending(log);
     int r = log->env->close(log->env, log->file);
-    if (r < 0 && log->state != LOG_BROKEN) end_broken(log, r);
+    if (r < 0 && log->state != LOG_BROKEN) set_broken(log, r);
     json_fini(&log->line);
     buffer_fini(&log->pending);
     mem_free(log);
 }
 
-void event_log_tick(struct event_log *log)
+void event_log_on_timer(struct event_log *log)
 {
     if (log == NULL || log->state == LOG_BROKEN || log->pending.size == 0) return;
     if (log->env->now_ns(log->env) - log->flushed_ns >= FLUSH_NS) write_pending(log);
@@ -161,19 +161,19 @@ void event_log_tick(struct event_log *log)
 
 static void put_text(struct event_log *log, const char *name, const char *value)
 {
-    json_name(&log->line, name);
-    json_chars(&log->line, value);
+    json_key(&log->line, name);
+    json_cstring(&log->line, value);
 }
 
 static void put_u64(struct event_log *log, const char *name, uint64_t value)
 {
-    json_name(&log->line, name);
+    json_key(&log->line, name);
     json_u64(&log->line, value);
 }
 
-static void put_why(struct event_log *log, const struct glint_error *why)
+static void put_error(struct event_log *log, const struct glint_error *why)
 {
-    json_name(&log->line, "error");
+    json_key(&log->line, "error");
     json_error(&log->line, why);
 }
 
@@ -182,27 +182,27 @@ static void put_moment(struct event_log *log, const char *ms_name, const char *t
                        uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];
-    uint64_t since = ns > log->begun_ns ? ns - log->begun_ns : 0;
-    json_name(&log->line, ms_name);
+    uint64_t since = ns > log->start_ns ? ns - log->start_ns : 0;
+    json_key(&log->line, ms_name);
     json_ms(&log->line, since);
-    text_time(text, log->begun_wall_ns + (int64_t)since);
+    text_format_time(text, log->start_wall_ns + (int64_t)since);
     put_text(log, time_name, text);
 }
 
 /* False: nothing is to be written. */
-static bool line_begin(struct event_log *log, const char *event)
+static bool line_start(struct event_log *log, const char *event)
 {
     if (log == NULL || log->state == LOG_BROKEN) return false;
     log->line.out.size = 0;
     log->line.failed = log->line.after_value = false;
-    json_open(&log->line, '{');
+    json_begin(&log->line, '{');
     put_u64(log, "schema", EVENT_LOG_SCHEMA);
     put_text(log, "event", event);
     put_moment(log, "ms", "time", log->env->now_ns(log->env));
     return true;
 }
 
-static void line_keep(struct event_log *log)
+static void line_append(struct event_log *log)
 {
     struct buffer *line = &log->line.out;
     bool kept = !log->line.failed && buffer_append(line, "\n", 1) &&
@@ -220,17 +220,17 @@ static void line_keep(struct event_log *log)
 static void line_end(struct event_log *log, bool last)
 {
     uint64_t reserve = last ? 0 : 2 * EVENT_LOG_LINE_BYTES_MAX;
-    json_close(&log->line, '}');
+    json_end(&log->line, '}');
     if (log->state == LOG_OPEN &&
         log->bytes + log->line.out.size + reserve > log->config.bytes_max) {
         log->state = LOG_FULL;
-        line_begin(log, "full");
+        line_start(log, "full");
         put_u64(log, "bytes_max", log->config.bytes_max);
-        json_close(&log->line, '}');
-        line_keep(log);
+        json_end(&log->line, '}');
+        line_append(log);
         log->left_out++;
     } else if (log->state == LOG_OPEN || last) {
-        line_keep(log);
+        line_append(log);
     } else {
         log->left_out++;
     }
@@ -238,28 +238,28 @@ static void line_end(struct event_log *log, bool last)
 
 /* ---- Events */
 
-static void put_cut(struct event_log *log, const char *text)
+static void put_truncated(struct event_log *log, const char *text)
 {
     if (text != NULL)
         json_text(&log->line, text, strnlen(text, WORD_SIZE_MAX));
     else
-        json_chars(&log->line, NULL);
+        json_cstring(&log->line, NULL);
 }
 
 static void put_words(struct event_log *log, const char *name, const char *const *words,
                       uint32_t count)
 {
     struct json *j = &log->line;
-    json_name(j, name);
-    json_open(j, '[');
-    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_cut(log, words[i]);
-    json_close(j, ']');
+    json_key(j, name);
+    json_begin(j, '[');
+    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_truncated(log, words[i]);
+    json_end(j, ']');
 }
 
-void event_log_job(struct event_log *log, const struct event_job *e)
+void event_log_job_start(struct event_log *log, const struct event_job *e)
 {
     char id[TEXT_NUMBER_MAX];
-    if (!line_begin(log, "job")) return;
+    if (!line_start(log, "job")) return;
     text_format(id, sizeof id, "%016llx", (unsigned long long)e->id);
     put_text(log, "id", id);
     put_text(log, "name", e->name);
@@ -268,32 +268,32 @@ void event_log_job(struct event_log *log, const struct event_job *e)
     put_text(log, "master", e->master);
     put_words(log, "arguments", e->arguments, e->argument_count);
     put_u64(log, "argument_count", e->argument_count);
-    json_name(&log->line, "options");
-    json_open(&log->line, '{');
+    json_key(&log->line, "options");
+    json_begin(&log->line, '{');
     for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++) {
-        json_name(&log->line, e->options[i].name);
-        put_cut(log, e->options[i].value);
+        json_key(&log->line, e->options[i].name);
+        put_truncated(log, e->options[i].value);
     }
-    json_close(&log->line, '}');
+    json_end(&log->line, '}');
     line_end(log, false);
 }
 
-void event_log_executor(struct event_log *log, const struct event_executor *e)
+void event_log_executor_state(struct event_log *log, const struct event_executor *e)
 {
-    static const char *const states[] = {[EVENT_JOINED] = "joined",
-                                         [EVENT_LOST] = "lost",
-                                         [EVENT_DRAINING] = "draining",
-                                         [EVENT_SET_ASIDE] = "set aside"};
-    if (!line_begin(log, "executor")) return;
+    static const char *const states[] = {[EXECUTOR_STATE_JOINED] = "joined",
+                                         [EXECUTOR_STATE_LOST] = "lost",
+                                         [EXECUTOR_STATE_DRAINING] = "draining",
+                                         [EXECUTOR_STATE_EXCLUDED] = "excluded"};
+    if (!line_start(log, "executor")) return;
     assert((size_t)e->state < sizeof states / sizeof states[0]);
     put_u64(log, "executor", e->executor);
     put_text(log, "state", states[e->state]);
-    if (e->state == EVENT_JOINED) {
+    if (e->state == EXECUTOR_STATE_JOINED) {
         put_text(log, "name", e->name);
         put_text(log, "host", e->host);
         put_u64(log, "slots", e->slots);
     } else {
-        put_why(log, e->why);
+        put_error(log, e->why);
     }
     line_end(log, false);
 }
@@ -302,37 +302,37 @@ static void put_numbers(struct event_log *log, const char *name, const uint32_t 
                         uint32_t count)
 {
     assert(count <= NUMBERS_MAX);
-    json_name(&log->line, name);
-    json_open(&log->line, '[');
+    json_key(&log->line, name);
+    json_begin(&log->line, '[');
     for (uint32_t i = 0; i < count; i++) json_u64(&log->line, numbers[i]);
-    json_close(&log->line, ']');
+    json_end(&log->line, ']');
 }
 
-void event_log_action(struct event_log *log, const struct event_action *e)
+void event_log_action_start(struct event_log *log, const struct event_action *e)
 {
-    if (!line_begin(log, "action")) return;
+    if (!line_start(log, "action")) return;
     put_u64(log, "action", e->action);
     put_text(log, "name", e->name);
     put_text(log, "output", e->output_count > 0 ? e->outputs[0] : NULL);
-    json_name(&log->line, "outputs");
-    json_open(&log->line, '[');
-    for (uint32_t i = 0; i < e->output_count; i++) json_chars(&log->line, e->outputs[i]);
-    json_close(&log->line, ']');
+    json_key(&log->line, "outputs");
+    json_begin(&log->line, '[');
+    for (uint32_t i = 0; i < e->output_count; i++) json_cstring(&log->line, e->outputs[i]);
+    json_end(&log->line, ']');
     put_numbers(log, "skipped", e->skipped, e->skipped_count);
     line_end(log, false);
 }
 
 void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why)
 {
-    if (!line_begin(log, "action_end")) return;
+    if (!line_start(log, "action_end")) return;
     put_u64(log, "action", action);
-    put_why(log, why);
+    put_error(log, why);
     line_end(log, false);
 }
 
-void event_log_stage(struct event_log *log, const struct event_stage *e)
+void event_log_stage_start(struct event_log *log, const struct event_stage *e)
 {
-    if (!line_begin(log, "stage")) return;
+    if (!line_start(log, "stage")) return;
     put_u64(log, "stage", e->stage);
     put_u64(log, "action", e->action);
     put_text(log, "name", e->name);
@@ -343,9 +343,9 @@ void event_log_stage(struct event_log *log, const struct event_stage *e)
 
 void event_log_stage_end(struct event_log *log, uint32_t stage, const struct glint_error *why)
 {
-    if (!line_begin(log, "stage_end")) return;
+    if (!line_start(log, "stage_end")) return;
     put_u64(log, "stage", stage);
-    put_why(log, why);
+    put_error(log, why);
     line_end(log, false);
 }
 
@@ -353,39 +353,39 @@ void event_log_stage_end(struct event_log *log, uint32_t stage, const struct gli
 static void put_task_counters(struct event_log *log, struct glint_slice counters)
 {
     struct unpacker u;
-    json_name(&log->line, "counters");
-    json_open(&log->line, '{');
+    json_key(&log->line, "counters");
+    json_begin(&log->line, '{');
     bool ok = counters.size > 0 && unpacker_init(&u, counters);
     while (ok && u.next < u.count) {
         struct unpacker pair = unpack_array(&u);
         char name[NAME_BYTES_MAX];
         unpack_text(&pair, name, sizeof name);
         int64_t value = unpack_i64(&pair);
-        ok = unpack_done(&pair);
+        ok = unpack_is_complete(&pair);
         if (!ok) break;
-        json_name(&log->line, name);
+        json_key(&log->line, name);
         json_i64(&log->line, value);
     }
     if (counters.size > 0) unpacker_fini(&u);
-    json_close(&log->line, '}');
+    json_end(&log->line, '}');
 }
 
-static void put_run(struct event_log *log, const struct event_task *e)
+static void put_run_ms(struct event_log *log, const struct event_task *e)
 {
-    json_name(&log->line, "run_ms");
-    if (e->outcome == EVENT_EXECUTOR_LOST)
-        json_chars(&log->line, NULL);
+    json_key(&log->line, "run_ms");
+    if (e->outcome == OUTCOME_EXECUTOR_LOST)
+        json_cstring(&log->line, NULL);
     else
         json_ms(&log->line, e->run_ns);
 }
 
-void event_log_task(struct event_log *log, const struct event_task *e)
+void event_log_task_end(struct event_log *log, const struct event_task *e)
 {
-    static const char *const outcomes[] = {[EVENT_DONE] = "done",
-                                           [EVENT_FAILED] = "failed",
-                                           [EVENT_KILLED] = "killed",
-                                           [EVENT_EXECUTOR_LOST] = "executor lost"};
-    if (!line_begin(log, "task")) return;
+    static const char *const outcomes[] = {[OUTCOME_DONE] = "done",
+                                           [OUTCOME_FAILED] = "failed",
+                                           [OUTCOME_KILLED] = "killed",
+                                           [OUTCOME_EXECUTOR_LOST] = "executor lost"};
+    if (!line_start(log, "task")) return;
     assert((size_t)e->outcome < sizeof outcomes / sizeof outcomes[0]);
     assert(e->start_ns <= e->end_ns);
     put_u64(log, "stage", e->stage);
@@ -393,67 +393,67 @@ void event_log_task(struct event_log *log, const struct event_task *e)
     put_u64(log, "partition", e->partition);
     put_u64(log, "attempt", e->attempt);
     put_u64(log, "executor", e->executor);
-    json_name(&log->line, "speculative");
+    json_key(&log->line, "speculative");
     json_bool(&log->line, e->speculative);
     put_moment(log, "start_ms", "start", e->start_ns);
     put_moment(log, "end_ms", "end", e->end_ns);
-    put_run(log, e);
+    put_run_ms(log, e);
     put_text(log, "outcome", outcomes[e->outcome]);
-    put_why(log, e->outcome == EVENT_DONE ? NULL : e->why);
+    put_error(log, e->outcome == OUTCOME_DONE ? NULL : e->why);
     put_task_counters(log, e->counters);
     line_end(log, false);
 }
 
 void event_log_retry(struct event_log *log, const struct event_retry *e)
 {
-    if (!line_begin(log, "retry")) return;
+    if (!line_start(log, "retry")) return;
     put_u64(log, "stage", e->stage);
     put_u64(log, "task", e->task);
     put_u64(log, "attempt", e->attempt);
     put_u64(log, "executor", e->executor);
-    put_why(log, e->why);
+    put_error(log, e->why);
     line_end(log, false);
 }
 
-void event_log_output(struct event_log *log, const char *path)
+void event_log_output_published(struct event_log *log, const char *path)
 {
-    if (!line_begin(log, "output")) return;
+    if (!line_start(log, "output")) return;
     put_text(log, "path", path);
     line_end(log, false);
 }
 
 void event_log_note(struct event_log *log, const char *line)
 {
-    if (!line_begin(log, "note")) return;
-    json_name(&log->line, "text");
-    put_cut(log, line);
+    if (!line_start(log, "note")) return;
+    json_key(&log->line, "text");
+    put_truncated(log, line);
     line_end(log, false);
 }
 
 static void put_summary(struct event_log *log, const struct glint_summary *s)
 {
     struct json *j = &log->line;
-    json_name(j, "elapsed_ms");
+    json_key(j, "elapsed_ms");
     json_ms(j, s->elapsed_ns);
     put_u64(log, "stages", s->stages);
     put_u64(log, "stages_skipped", s->stages_skipped);
     put_u64(log, "tasks", s->tasks);
     put_u64(log, "retries", s->retries);
-    json_name(j, "counters");
-    json_open(j, '{');
+    json_key(j, "counters");
+    json_begin(j, '{');
     for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++) {
-        json_name(j, s->counter_names[i]);
+        json_key(j, s->counter_names[i]);
         json_i64(j, s->counter_values[i]);
     }
-    json_close(j, '}');
+    json_end(j, '}');
 }
 
 void event_log_job_end(struct event_log *log, const struct glint_error *why,
                        const struct glint_summary *summary)
 {
-    if (!line_begin(log, "job_end")) return;
+    if (!line_start(log, "job_end")) return;
     put_u64(log, "events_left_out", log->left_out);
-    put_why(log, why);
+    put_error(log, why);
     if (summary != NULL) put_summary(log, summary);
     line_end(log, true);
     if (log->state != LOG_BROKEN) write_pending(log);

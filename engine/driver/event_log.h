@@ -12,7 +12,7 @@
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/limits.h"
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 
 #define EVENT_LOG_SCHEMA         1
 #define EVENT_LOG_BYTES_MAX      (256 * MIB) /* of the file */
@@ -35,7 +35,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
 /* Writes what is left. */
 void event_log_close(struct event_log *log);
 
-struct event_pair {
+struct event_option {
     const char *name, *value; /* value NULL: null */
 };
 struct event_job {
@@ -44,20 +44,20 @@ struct event_job {
     const char *master;           /* "local[4]", or the cluster's name */
     const char *const *arguments; /* of the command line; long ones are cut */
     uint32_t argument_count;
-    const struct event_pair *options;
+    const struct event_option *options;
     uint32_t option_count;
 };
 /* First, once. */
-void event_log_job(struct event_log *log, const struct event_job *e);
+void event_log_job_start(struct event_log *log, const struct event_job *e);
 
 /* Now and then: writes lines that have waited for a second. */
-void event_log_tick(struct event_log *log);
+void event_log_on_timer(struct event_log *log);
 
 enum event_executor_state {
-    EVENT_JOINED,
-    EVENT_LOST,
-    EVENT_DRAINING,
-    EVENT_SET_ASIDE, /* it, or its node, keeps failing */
+    EXECUTOR_STATE_JOINED,
+    EXECUTOR_STATE_LOST,
+    EXECUTOR_STATE_DRAINING,
+    EXECUTOR_STATE_EXCLUDED, /* it, or its node, keeps failing */
 };
 struct event_executor {
     uint32_t executor;
@@ -66,7 +66,7 @@ struct event_executor {
     uint32_t slots;                /* JOINED */
     const struct glint_error *why; /* LOST, SET_ASIDE; may be NULL */
 };
-void event_log_executor(struct event_log *log, const struct event_executor *e);
+void event_log_executor_state(struct event_log *log, const struct event_executor *e);
 
 struct event_action {
     uint32_t action; /* from 0 */
@@ -76,7 +76,7 @@ struct event_action {
     const uint32_t *skipped; /* stages that an earlier action has run, and whose outputs it reads */
     uint32_t skipped_count;
 };
-void event_log_action(struct event_log *log, const struct event_action *e);
+void event_log_action_start(struct event_log *log, const struct event_action *e);
 void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why);
 
 struct event_stage {
@@ -88,26 +88,26 @@ struct event_stage {
     uint32_t parent_count;
 };
 /* When its first task is ready, or it is announced. */
-void event_log_stage(struct event_log *log, const struct event_stage *e);
+void event_log_stage_start(struct event_log *log, const struct event_stage *e);
 void event_log_stage_end(struct event_log *log, uint32_t stage, const struct glint_error *why);
 
 enum event_outcome {
-    EVENT_DONE,
-    EVENT_FAILED,
-    EVENT_KILLED,        /* its twin was faster, what it read was lost, or the job ended */
-    EVENT_EXECUTOR_LOST, /* what became of it is not known */
+    OUTCOME_DONE,
+    OUTCOME_FAILED,
+    OUTCOME_KILLED,        /* its twin was faster, what it read was lost, or the job ended */
+    OUTCOME_EXECUTOR_LOST, /* what became of it is not known */
 };
 /* One attempt, when it is over. */
 struct event_task {
     uint32_t stage, task, partition, attempt, executor;
     bool speculative;
     uint64_t start_ns, end_ns;
-    uint64_t run_ns; /* as its executor measured it; EVENT_EXECUTOR_LOST: not known */
+    uint64_t run_ns; /* as its executor measured it; OUTCOME_EXECUTOR_LOST: not known */
     enum event_outcome outcome;
     const struct glint_error *why; /* not DONE; may be NULL */
     struct glint_slice counters;   /* as in DONE messages (executor.h); empty: none */
 };
-void event_log_task(struct event_log *log, const struct event_task *e);
+void event_log_task_end(struct event_log *log, const struct event_task *e);
 
 /* A task is to run again: attempt `attempt` of it on `executor` failed, or what it made is lost. */
 struct event_retry {
@@ -116,7 +116,7 @@ struct event_retry {
 };
 void event_log_retry(struct event_log *log, const struct event_retry *e);
 
-void event_log_output(struct event_log *log, const char *path); /* published */
+void event_log_output_published(struct event_log *log, const char *path); /* published */
 void event_log_note(struct event_log *log, const char *line);
 /* Last, once: `why` NULL or without a code is success. `summary` may be NULL. */
 void event_log_job_end(struct event_log *log, const struct glint_error *why,

@@ -3,7 +3,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/input.h"
-#include "engine/driver/internal.h"
+#include "engine/driver/driver_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,13 +18,14 @@ static const struct glint_rdd *find_rdd(const struct glint *g, uint32_t id)
 }
 
 /* A line of a plan; what does not fit is cut. */
-struct line {
+struct plan_line {
     char text[1024];
     size_t used;
 };
 
-static void line_add(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void line_add(struct line *l, const char *format, ...)
+static void plan_line_add(struct plan_line *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void plan_line_add(struct plan_line *l, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -34,50 +35,52 @@ static void line_add(struct line *l, const char *format, ...)
     if (l->used >= sizeof l->text) l->used = sizeof l->text - 1;
 }
 
-static void add_unrun(struct line *l, const char *what, const struct unrun *u)
+static void add_skipped(struct plan_line *l, const char *what, const struct skipped_action *u)
 {
-    line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
+    plan_line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
 }
 
 /* A shuffle whose partitions follow from an input whose size is not known. */
-static bool is_guess(const struct glint_rdd *wide)
+static bool is_guess(const struct glint_rdd *shuffle)
 {
-    return wide->unsized && wide->partitions_wish == 0 && wide->g->config.partitions == 0;
+    return shuffle->unsized && shuffle->partitions_requested == 0 &&
+           shuffle->g->config.partitions == 0;
 }
 
 /* A source that reads what earlier steps of the job save: which, and from where. */
-static void add_unwritten(struct line *l, const struct input_list *inputs)
+static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
 {
     for (uint32_t i = 0; i < inputs->unwritten_count; i++)
-        line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
-                 inputs->unwritten[i]->stage);
-    line_add(l, " (an estimate of its tasks: nothing is saved yet)");
+        plan_line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
+                      inputs->unwritten[i]->stage);
+    plan_line_add(l, " (an estimate of its tasks: nothing is saved yet)");
 }
 
 /* "map words.split", with what only this operator has to say. */
-static void add_node(struct line *l, const struct glint *g, const struct stage_node *n, bool root)
+static void add_node(struct plan_line *l, const struct glint *g, const struct stage_node *n,
+                     bool root)
 {
     const struct glint_rdd *rdd = find_rdd(g, n->rdd); /* NULL: an action's node */
-    const bool wide = n->op->kind == OP_WIDE;
-    line_add(l, "%s%s", n->op->name, !wide ? "" : root ? " (write)" : " (read)");
-    if (rdd != NULL && rdd->header) line_add(l, " (without headers)");
+    const bool shuffle = n->op->kind == OP_WIDE;
+    plan_line_add(l, "%s%s", n->op->name, !shuffle ? "" : root ? " (write)" : " (read)");
+    if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
     if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
-        line_add(l, " (an estimate of its tasks: lines are not counted)");
-    if (n->fn != NULL) line_add(l, " %s", n->fn->name);
-    if (wide && !root && rdd->stage > 0) line_add(l, " from stage %u", rdd->stage - 1);
-    if (wide && root)
-        line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
-                 is_guess(rdd) ? " (an estimate: by the input)" : "");
-    if (rdd != NULL && rdd->prepared.by != NULL && root == wide)
-        add_unrun(l, wide ? "; its bounds depend on" : "; depends on", &rdd->prepared);
+        plan_line_add(l, " (an estimate of its tasks: lines are not counted)");
+    if (n->fn != NULL) plan_line_add(l, " %s", n->fn->name);
+    if (shuffle && !root && rdd->stage > 0) plan_line_add(l, " from stage %u", rdd->stage - 1);
+    if (shuffle && root)
+        plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
+                      is_guess(rdd) ? " (an estimate: by the input)" : "");
+    if (rdd != NULL && rdd->prepared.by != NULL && root == shuffle)
+        add_skipped(l, shuffle ? "; its bounds depend on" : "; depends on", &rdd->prepared);
 }
 
 static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t partitions)
 {
-    struct line l = {.used = 0};
-    line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
-    if (view->tasks != partitions) line_add(&l, " of %u", partitions);
+    struct plan_line l = {.used = 0};
+    plan_line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
+    if (view->tasks != partitions) plan_line_add(&l, " of %u", partitions);
     glint_note(g, "%s task%s, input %s", l.text, partitions == 1 ? "" : "s", view->input);
     for (uint32_t i = 0; i < view->step_count; i++) glint_note(g, "  %s", view->steps[i].text);
 }
@@ -102,7 +105,7 @@ static bool add_reads(struct stage_plan *s, const struct stage_node *n, const st
 static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *view,
                       uint32_t partitions)
 {
-    struct line *lines = mem_alloc(sizeof *lines * s->node_count);
+    struct plan_line *lines = mem_alloc(sizeof *lines * s->node_count);
     struct plan_step *steps = mem_alloc(sizeof *steps * s->node_count);
     bool fits = lines != NULL && steps != NULL;
     for (uint32_t i = 0; fits && i < s->node_count; i++) {
@@ -125,94 +128,95 @@ static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *
 }
 
 /* The stage that makes the outputs of `wide`, or, NULL, the action's own. */
-static int explain_stage(const struct action *action, struct glint_rdd *wide, uint32_t number,
+static int explain_stage(const struct action *action, struct glint_rdd *shuffle, uint32_t number,
                          const char *heading, uint32_t after)
 {
     struct glint *g = action->rdd->g;
-    const struct glint_rdd *top = wide != NULL ? wide->parents[0] : action->rdd;
-    const bool chosen = wide == NULL && action->partitions != NULL;
+    const struct glint_rdd *top = shuffle != NULL ? shuffle->parents[0] : action->rdd;
+    const bool chosen = shuffle == NULL && action->partitions != NULL;
     char name[NAME_BYTES_MAX], input[TEXT_NUMBER_MAX] = "not known";
     struct stage_plan s;
-    if (!top->unsized) text_bytes(input, top->input_bytes);
-    int r = stage_from_plan(&s, wide != NULL ? NULL : action, wide);
+    if (!top->unsized) text_format_bytes(input, top->input_bytes);
+    int r = stage_plan_create(&s, shuffle != NULL ? NULL : action, shuffle);
     if (r == 0) {
         struct plan_stage view = {.number = number,
                                   .tasks = chosen ? action->partition_count : top->partitions,
                                   .name = name,
                                   .input = input,
-                                  .action = wide == NULL ? heading : NULL,
+                                  .action = shuffle == NULL ? heading : NULL,
                                   .after = after};
-        plan_stage_name(&s, name, sizeof name);
+        plan_format_stage_name(&s, name, sizeof name);
         r = show_stage(g, &s, &view, top->partitions);
     }
-    stage_fini(&s);
+    stage_plan_fini(&s);
     return r;
 }
 
-static void add_heading(struct line *l, const struct action *action, bool unrun)
+static void add_heading(struct plan_line *l, const struct action *action, bool skipped)
 {
-    line_add(l, "%s", action->op->name);
+    plan_line_add(l, "%s", action->op->name);
     for (uint32_t i = 0; i < action->output_count; i++)
-        line_add(l, "%s %s", i > 0 ? "," : "", action->outputs[i]);
+        plan_line_add(l, "%s %s", i > 0 ? "," : "", action->outputs[i]);
     if (action->output_count == 0)
-        line_add(l, ", %s",
-                 !unrun             ? "of a side file, which is run"
-                 : action->internal ? "not run"
-                                    : "not run: its result is empty here");
+        plan_line_add(l, ", %s",
+                      !skipped           ? "of a side file, which is run"
+                      : action->internal ? "not run"
+                                         : "not run: its result is empty here");
 }
 
 static void note_heading(struct glint *g, const char *heading)
 {
     glint_note(g, "%s", heading);
     if (g->empty_results == 0) return;
-    struct line l = {.used = 0};
-    add_unrun(&l, "depends on", &g->empty);
+    struct plan_line l = {.used = 0};
+    add_skipped(&l, "depends on", &g->empty);
     if (g->empty_results > 1)
-        line_add(&l, " and of %u action%s before it", g->empty_results - 1,
-                 g->empty_results == 2 ? "" : "s");
+        plan_line_add(&l, " and of %u action%s before it", g->empty_results - 1,
+                      g->empty_results == 2 ? "" : "s");
     glint_note(g, "%s", l.text);
 }
 
-int explain_begin(struct driver *d, const struct action *action)
+int explain_start_action(struct driver *d, const struct action *action)
 {
     struct glint *g = d->g;
-    driver_check_clock(d);
+    driver_check_interrupt_or_timeout(d);
     if (context_failed(g)) return g->error.code;
-    if (g->empty_results < EXPLAIN_ACTIONS_MAX || !rdd_unrun(action->rdd)) return 0;
+    if (g->empty_results < EXPLAIN_ACTIONS_MAX || !rdd_is_explain_only(action->rdd)) return 0;
     return glint_abort(g, GLINT_E_PLAN_LIMIT, NULL,
                        "%u actions had no result, it may wait for one in a loop",
                        EXPLAIN_ACTIONS_MAX);
 }
 
-int explain_action(struct driver *d, const struct action *action, bool unrun)
+int explain_action(struct driver *d, const struct action *action, bool skipped)
 {
     struct glint *g = d->g;
-    struct glint_rdd **wides;
+    struct glint_rdd **shuffles;
     uint32_t count;
     const uint32_t after = g->empty_results > 0 ? g->empty.stage : PLAN_NONE;
-    struct line heading = {.used = 0};
-    add_heading(&heading, action, unrun);
-    int r = plan_shuffles(action->rdd, false, &wides, &count);
+    struct plan_line heading = {.used = 0};
+    add_heading(&heading, action, skipped);
+    int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
     if (r == 0 && g->config.plan == NULL) note_heading(g, heading.text);
     for (uint32_t i = 0; i < count && r == 0; i++) {
-        r = explain_stage(action, wides[i], plan_stage_number(d, wides[i]), NULL, after);
-        wides[i]->explained = true;
+        r = explain_stage(action, shuffles[i], plan_assign_stage_number(d, shuffles[i]), NULL,
+                          after);
+        shuffles[i]->explained = true;
     }
-    mem_free(wides);
+    mem_free(shuffles);
     /* One that is run numbers its own stage again. */
-    const uint32_t number = unrun ? plan_stage_number(d, NULL) : d->stages_numbered;
+    const uint32_t number = skipped ? plan_assign_stage_number(d, NULL) : d->stage_numbers_used;
     if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
-    if (r != 0 || !unrun) return r;
-    g->unrun = (struct unrun){action->op, number};
+    if (r != 0 || !skipped) return r;
+    g->skipped = (struct skipped_action){action->op, number};
     for (uint32_t i = 0; i < action->output_count && r == 0; i++) {
-        const struct saved_output saved = {.path = path_local(action->outputs[i]),
+        const struct saved_output saved = {.path = path_from_file_url(action->outputs[i]),
                                            .stage = number,
                                            .parts = action->rdd->partitions};
-        r = context_add_saved(g, &saved);
+        r = context_add_saved_output(g, &saved);
     }
     if (r != 0) return r;
     if (action->output_count > 0 || action->internal) return 0;
-    g->empty = g->unrun;
+    g->empty = g->skipped;
     g->empty_results++;
     return 0;
 }
@@ -226,7 +230,7 @@ static bool follows_from_empty(const struct glint *g)
            (status == 1 || status == 64 || status == 65 || status == 70);
 }
 
-void explain_end(struct driver *d)
+void explain_finish_job(struct driver *d)
 {
     struct glint *g = d->g;
     struct glint_error *e = &g->error;

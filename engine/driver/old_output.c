@@ -22,7 +22,7 @@ struct contents {
 };
 
 /* part-00007, part-00007.gz: as ops/save.c names them. */
-bool old_output_is_file(const char *name)
+bool old_output_is_job_file(const char *name)
 {
     if (strcmp(name, OLD_OUTPUT_SUCCESS) == 0) return true;
     if (strncmp(name, "part-", 5) != 0) return false;
@@ -31,11 +31,11 @@ bool old_output_is_file(const char *name)
     return digits >= 5 && (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0);
 }
 
-static int look_at_entry(void *arg, const char *name)
+static int check_entry(void *arg, const char *name)
 {
     struct contents *c = arg;
     struct env_stat stat = {.kind = ENV_OTHER};
-    int r = old_output_is_file(name) ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
+    int r = old_output_is_job_file(name) ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
     if (r != 0) return r;
     if (stat.kind != ENV_FILE) {
         text_format(c->foreign, sizeof c->foreign, "%s", name);
@@ -54,28 +54,27 @@ static int refuse_contents(const struct contents *c, const char *shown, struct g
         return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
                          "%s holds %s, which no glint job has written", shown, c->foreign);
     if (c->parts > 0 && !c->success)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
-                         "%s holds parts but no " OLD_OUTPUT_SUCCESS
-                         ": no glint job has completed it",
-                         shown);
+        return error_set(
+            error, GLINT_E_OUTPUT_EXISTS, HINT,
+            "%s holds parts but no " OLD_OUTPUT_SUCCESS ": no glint job has completed it", shown);
     return 0;
 }
 
-int old_output_check(struct env *env, int dir, const char *name, const char *shown,
-                     struct glint_error *error)
+int old_output_check_replaceable(struct env *env, int dir, const char *name, const char *shown,
+                                 struct glint_error *error)
 {
     struct env_stat stat;
     struct contents c = {.env = env};
     int r = env->stat_name(env, dir, name, &stat);
-    if (r == 0 && stat.kind != ENV_FOLDER)
+    if (r == 0 && stat.kind != ENV_DIRECTORY)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name the directory itself",
                          "%s is a link, and --overwrite would replace it", shown);
-    if (r == 0 && env_is_within(env, ".", &stat))
+    if (r == 0 && env_path_is_within(env, ".", &stat))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s is the current directory, or holds it", shown);
-    if (r == 0) r = c.dir = env->open(env, dir, name, ENV_DIR_OWN);
+    if (r == 0) r = c.dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW);
     if (r >= 0) {
-        r = env->list(env, c.dir, look_at_entry, &c);
+        r = env->list(env, c.dir, check_entry, &c);
         env->close(env, c.dir);
     }
     if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look into", shown);
@@ -85,14 +84,14 @@ int old_output_check(struct env *env, int dir, const char *name, const char *sho
 static int remove_entry(void *arg, const char *name)
 {
     struct contents *c = arg;
-    int r = old_output_is_file(name) ? c->env->remove(c->env, c->dir, name, false) : -ENOTEMPTY;
+    int r = old_output_is_job_file(name) ? c->env->remove(c->env, c->dir, name, false) : -ENOTEMPTY;
     if (c->error == 0 && r != -ENOENT) c->error = r;
     return 0;
 }
 
 int old_output_remove(struct env *env, int dir, const char *name)
 {
-    struct contents c = {.env = env, .dir = env->open(env, dir, name, ENV_DIR_OWN)};
+    struct contents c = {.env = env, .dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW)};
     int r = c.dir;
     if (c.dir >= 0) {
         r = env->list(env, c.dir, remove_entry, &c);

@@ -1,70 +1,71 @@
 /* From an action to its stages: which shuffles are missing, in which order they can be made, and
  * how a stage is called. */
 #include "engine/base/text.h"
-#include "engine/driver/internal.h"
+#include "engine/driver/driver_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct wides {
+struct shuffle_list {
     struct glint_rdd **items;
     uint32_t count, capacity;
     bool all;
 };
 
-static int add_wide(void *arg, struct glint_rdd *wide)
+static int add_shuffle(void *arg, struct glint_rdd *shuffle)
 {
-    struct wides *w = arg;
-    if ((wide->shuffled || wide->explained) && !w->all) return 0;
+    struct shuffle_list *w = arg;
+    if ((shuffle->shuffled || shuffle->explained) && !w->all) return 0;
     for (uint32_t i = 0; i < w->count; i++)
-        if (w->items[i] == wide) return 0;
+        if (w->items[i] == shuffle) return 0;
     if (w->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 8;
         struct glint_rdd **items =
             mem_grow(w->items, sizeof *items * w->count, sizeof *items * capacity);
-        if (items == NULL) return error_no_memory(&wide->g->error);
+        if (items == NULL) return error_no_memory(&shuffle->g->error);
         w->items = items;
         w->capacity = capacity;
     }
-    w->items[w->count++] = wide;
+    w->items[w->count++] = shuffle;
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_rdd_ids(const void *a, const void *b)
 {
     const struct glint_rdd *const *x = a, *const *y = b;
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-int plan_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out, uint32_t *out_count)
+int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out,
+                         uint32_t *out_count)
 {
-    struct wides w = {NULL, 0, 0, all};
-    int r = stage_shuffles(rdd, add_wide, &w);
+    struct shuffle_list w = {NULL, 0, 0, all};
+    int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &w);
     for (uint32_t i = 0; i < w.count && r == 0; i++)
-        r = stage_shuffles(w.items[i]->parents[0], add_wide, &w);
+        r = rdd_visit_shuffle_inputs(w.items[i]->parents[0], add_shuffle, &w);
     /* Ids ascend from parents to children. */
-    if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, by_id);
+    if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, compare_rdd_ids);
     for (uint32_t i = 0; i < w.count; i++) assert(w.items[i]->op->kind == OP_WIDE);
     *out = w.items;
     *out_count = w.count;
     return r;
 }
 
-uint32_t plan_stage_number(struct driver *d, struct glint_rdd *wide)
+uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
 {
-    if (wide == NULL) return d->stages_numbered++;
-    if (wide->stage == 0) wide->stage = ++d->stages_numbered;
-    return wide->stage - 1;
+    if (shuffle == NULL) return d->stage_numbers_used++;
+    if (shuffle->stage == 0) shuffle->stage = ++d->stage_numbers_used;
+    return shuffle->stage - 1;
 }
 
-void plan_stage_name(const struct stage_plan *s, char *out, size_t capacity)
+void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity)
 {
     const struct op *first = s->nodes[0].op, *last = s->nodes[s->node_count - 1].op;
     text_format(out, capacity, "%s..%s", first->name, last->name);
 }
 
-void plan_stage_functions(const struct stage_plan *s, char *out, size_t capacity)
+void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t capacity)
 {
     size_t used = 0;
     out[0] = '\0';

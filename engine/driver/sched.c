@@ -14,31 +14,31 @@ struct sched *sched_create(bool speculate)
     struct sched *s = mem_zalloc(sizeof *s);
     if (s == NULL) return NULL;
     s->speculate = speculate;
-    if (bits_reserve(&s->rooms, BUCKETS_MAX + 1)) return s;
+    if (hbitmap_reserve(&s->nonempty_buckets, BUCKETS_MAX + 1)) return s;
     mem_free(s);
     return NULL;
 }
 
-static void stage_fini(struct sched_stage *stage)
+static void sched_stage_fini(struct sched_stage *stage)
 {
     mem_free(stage->tasks);
     mem_free(stage->parents);
     mem_free(stage->preferred);
     mem_free(stage->durations);
-    bits_fini(&stage->waiting);
+    hbitmap_fini(&stage->waiting);
 }
 
 void sched_destroy(struct sched *s)
 {
     if (s == NULL) return;
-    for (uint32_t i = 0; i < s->stage_count; i++) stage_fini(&s->stages[i]);
+    for (uint32_t i = 0; i < s->stage_count; i++) sched_stage_fini(&s->stages[i]);
     for (uint32_t i = 0; i < s->executor_count; i++) mem_free(s->executors[i].attempts);
-    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) bits_fini(&s->buckets[i]);
-    bits_fini(&s->rooms);
-    bits_fini(&s->queues);
-    bits_fini(&s->leaving);
-    bits_fini(&s->open);
-    bits_fini(&s->late);
+    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) hbitmap_fini(&s->buckets[i]);
+    hbitmap_fini(&s->nonempty_buckets);
+    hbitmap_fini(&s->executors_with_queue);
+    hbitmap_fini(&s->draining_with_queue);
+    hbitmap_fini(&s->runnable_stages);
+    hbitmap_fini(&s->speculatable);
     mem_free(s->stages);
     mem_free(s->executors);
     mem_free(s->nodes);
@@ -75,29 +75,29 @@ static bool reserve_executors(struct sched *s)
 /* For executors with so much room, free or in their queues. */
 static bool reserve_buckets(struct sched *s, uint32_t room)
 {
-    uint32_t most = room > s->room_most ? room : s->room_most;
+    uint32_t most = room > s->room_max ? room : s->room_max;
     for (uint32_t i = 1; i <= most; i++)
-        if (!bits_reserve(&s->buckets[i], s->executor_capacity) ||
-            !bits_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
+        if (!hbitmap_reserve(&s->buckets[i], s->executor_capacity) ||
+            !hbitmap_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
             return false;
-    s->room_most = most;
-    return bits_reserve(&s->queues, s->executor_capacity) &&
-           bits_reserve(&s->leaving, s->executor_capacity);
+    s->room_max = most;
+    return hbitmap_reserve(&s->executors_with_queue, s->executor_capacity) &&
+           hbitmap_reserve(&s->draining_with_queue, s->executor_capacity);
 }
 
-bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead)
+bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t prefetch)
 {
-    assert(slots > 0 && slots <= SLOTS_MAX && ahead <= SLOTS_MAX && node < EXECUTORS_MAX);
+    assert(slots > 0 && slots <= SLOTS_MAX && prefetch <= SLOTS_MAX && node < EXECUTORS_MAX);
     if (!reserve_nodes(s, node + 1) || !reserve_executors(s) ||
-        !reserve_buckets(s, slots > ahead ? slots : ahead))
+        !reserve_buckets(s, slots > prefetch ? slots : prefetch))
         return false;
-    struct sched_executor e = {.node = node, .slots = slots, .ahead = ahead};
-    uint32_t places = slots + ahead;
+    struct sched_executor e = {.node = node, .slots = slots, .prefetch = prefetch};
+    uint32_t places = slots + prefetch;
     e.attempts = e.free = mem_zalloc(sizeof *e.attempts * places);
     if (e.attempts == NULL) return false;
     for (uint32_t i = 0; i + 1 < places; i++) e.attempts[i].behind = &e.attempts[i + 1];
     s->executors[s->executor_count++] = e;
-    sched_executor_usable(s, s->executor_count - 1, true);
+    sched_executor_set_usable(s, s->executor_count - 1, true);
     return true;
 }
 
@@ -113,21 +113,22 @@ static bool reserve_stages(struct sched *s)
         s->stages = grown;
         s->stage_capacity = capacity;
     }
-    return bits_reserve(&s->open, s->stage_capacity) && bits_reserve(&s->late, s->stage_capacity);
+    return hbitmap_reserve(&s->runnable_stages, s->stage_capacity) &&
+           hbitmap_reserve(&s->speculatable, s->stage_capacity);
 }
 
-static bool stage_init(struct sched_stage *stage, uint32_t number, bool speculate)
+static bool sched_stage_init(struct sched_stage *stage, uint32_t number, bool speculate)
 {
     stage->tasks = mem_zalloc(sizeof *stage->tasks * stage->count);
     stage->parents = mem_alloc(sizeof *stage->parents * stage->parent_count);
     if (speculate) stage->durations = mem_zalloc(sizeof *stage->durations);
     if (stage->tasks == NULL || stage->parents == NULL || (speculate && stage->durations == NULL) ||
-        !bits_reserve(&stage->waiting, stage->count))
+        !hbitmap_reserve(&stage->waiting, stage->count))
         return false;
     for (uint32_t i = 0; i < stage->count; i++) {
         stage->tasks[i].stage = number;
-        stage->tasks[i].executor = stage->tasks[i].left = SCHED_NONE;
-        bits_add(&stage->waiting, i);
+        stage->tasks[i].executor = stage->tasks[i].last_failed_node = SCHED_NONE;
+        hbitmap_set(&stage->waiting, i);
     }
     stage->waiting_count = stage->count;
     return true;
@@ -138,8 +139,8 @@ bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
 {
     struct sched_stage stage = {.count = tasks, .parent_count = parent_count};
     assert(s->running == 0);
-    if (!reserve_stages(s) || !stage_init(&stage, s->stage_count, s->speculate)) {
-        stage_fini(&stage);
+    if (!reserve_stages(s) || !sched_stage_init(&stage, s->stage_count, s->speculate)) {
+        sched_stage_fini(&stage);
         return false;
     }
     for (uint32_t i = 0; i < parent_count; i++) {
@@ -148,25 +149,25 @@ bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
     }
     s->stages[s->stage_count++] = stage;
     s->stages_stale = true;
-    sched_settle(s);
+    sched_update_stages(s);
     return true;
 }
 
-static struct sched_task *task_at(const struct sched *s, uint32_t stage, uint32_t task)
+static struct sched_task *sched_task_at(const struct sched *s, uint32_t stage, uint32_t task)
 {
     assert(stage < s->stage_count && task < s->stages[stage].count);
     return &s->stages[stage].tasks[task];
 }
 
-void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
-                    uint32_t attempt)
+void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                                uint32_t attempt)
 {
-    struct sched_task *t = task_at(s, stage, task);
+    struct sched_task *t = sched_task_at(s, stage, task);
     assert(executor < s->executor_count && !s->executors[executor].lost);
     assert(t->state == TASK_WAITING && t->attempts == 0 && attempt < UINT32_MAX);
     t->attempts = attempt + 1;
-    sched_become_done(s, t, executor, attempt);
-    sched_settle(s);
+    sched_task_set_done(s, t, executor, attempt);
+    sched_update_stages(s);
 }
 
 static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32_t executor)
@@ -175,7 +176,7 @@ static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32
     uint32_t count = s->executor_capacity;
     uint64_t size = sizeof *stage->preferred * stage->preferred_count;
     uint64_t wanted = sizeof *stage->preferred * count;
-    struct sched_ring *grown = mem_grow(stage->preferred, size, wanted);
+    struct sched_task_ring *grown = mem_grow(stage->preferred, size, wanted);
     if (grown == NULL) return false;
     memset(grown + stage->preferred_count, 0, wanted - size);
     stage->preferred = grown;
@@ -183,94 +184,96 @@ static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32
     return true;
 }
 
-void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor)
+void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor)
 {
-    struct sched_task *t = task_at(s, stage, task);
+    struct sched_task *t = sched_task_at(s, stage, task);
     struct sched_stage *st = &s->stages[stage];
     assert(executor == SCHED_NONE || executor < s->executor_count);
     if (t->state != TASK_WAITING) return;
-    if (t->executor != SCHED_NONE) sched_ring_remove(&st->preferred[t->executor], t);
+    if (t->executor != SCHED_NONE) sched_task_ring_remove(&st->preferred[t->executor], t);
     t->executor = SCHED_NONE;
     if (executor == SCHED_NONE || s->executors[executor].lost) return;
     if (!reserve_preferred(s, st, executor)) return;
     t->executor = executor;
-    sched_ring_add(&st->preferred[executor], t);
+    sched_task_ring_add(&st->preferred[executor], t);
 }
 
 /* ---- Questions */
 
-bool sched_stage_done(const struct sched *s, uint32_t stage)
+bool sched_stage_is_done(const struct sched *s, uint32_t stage)
 {
     assert(stage < s->stage_count);
-    return sched_complete(&s->stages[stage]);
+    return sched_stage_is_complete(&s->stages[stage]);
 }
 
-bool sched_stage_failed(const struct sched *s, uint32_t stage)
+bool sched_stage_has_failed(const struct sched *s, uint32_t stage)
 {
     assert(stage < s->stage_count);
     return s->stages[stage].failed;
 }
 
-bool sched_stage_needed(const struct sched *s, uint32_t stage)
+bool sched_stage_is_needed(const struct sched *s, uint32_t stage)
 {
     assert(stage < s->stage_count);
     return s->stages[stage].needed;
 }
 
-uint32_t sched_tasks_done(const struct sched *s, uint32_t stage)
+uint32_t sched_done_task_count(const struct sched *s, uint32_t stage)
 {
     assert(stage < s->stage_count);
     return s->stages[stage].done;
 }
 
-uint32_t sched_epoch(const struct sched *s, uint32_t stage)
+uint32_t sched_map_output_epoch(const struct sched *s, uint32_t stage)
 {
     assert(stage < s->stage_count);
     return s->stages[stage].epoch;
 }
 
-bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t *out_executor,
-                  uint32_t *out_attempt)
+bool sched_output_location(const struct sched *s, uint32_t stage, uint32_t task,
+                           uint32_t *out_executor, uint32_t *out_attempt)
 {
-    const struct sched_task *t = task_at(s, stage, task);
+    const struct sched_task *t = sched_task_at(s, stage, task);
     if (t->state != TASK_DONE) return false;
     *out_executor = t->executor;
     *out_attempt = t->attempt;
     return true;
 }
 
-bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sched_run *out)
+bool sched_superseded_copy(const struct sched *s, uint32_t stage, uint32_t task,
+                           struct task_attempt *out)
 {
-    const struct sched_task *t = task_at(s, stage, task);
-    if (t->state != TASK_DONE || t->twin == NULL) return false;
-    assert(t->twin->doomed && t->twin->task == t);
-    *out = sched_run_of(s, t->twin);
+    const struct sched_task *t = sched_task_at(s, stage, task);
+    if (t->state != TASK_DONE || t->other_copy == NULL) return false;
+    assert(t->other_copy->superseded && t->other_copy->task == t);
+    *out = sched_attempt_info(s, t->other_copy);
     return true;
 }
 
-bool sched_each(const struct sched *s, uint32_t executor, uint32_t *at, struct sched_run *out)
+bool sched_each_attempt_on(const struct sched *s, uint32_t executor, uint32_t *at,
+                           struct task_attempt *out)
 {
     if (executor >= s->executor_count || s->executors[executor].lost) return false;
     const struct sched_executor *e = &s->executors[executor];
-    while (*at < e->slots + e->ahead && e->attempts[*at].task == NULL) *at += 1;
-    if (*at == e->slots + e->ahead) return false;
-    *out = sched_run_of(s, &e->attempts[(*at)++]);
+    while (*at < e->slots + e->prefetch && e->attempts[*at].task == NULL) *at += 1;
+    if (*at == e->slots + e->prefetch) return false;
+    *out = sched_attempt_info(s, &e->attempts[(*at)++]);
     return true;
 }
 
-bool sched_set_aside(const struct sched *s, uint32_t executor)
+bool sched_is_excluded_for_failures(const struct sched *s, uint32_t executor)
 {
     if (executor >= s->executor_count) return false;
     const struct sched_node *n = &s->nodes[s->executors[executor].node];
     return n->failures_in_row >= SCHED_NODE_FAILURES_MAX && s->nodes_good > 0;
 }
 
-enum sched_verdict sched_verdict(const struct sched *s)
+enum sched_status sched_status(const struct sched *s)
 {
-    return s->verdict;
+    return s->status;
 }
 
-bool sched_failed(const struct sched *s, uint32_t *out_stage, uint32_t *out_task)
+bool sched_failed_task(const struct sched *s, uint32_t *out_stage, uint32_t *out_task)
 {
     if (s->failed == NULL) return false;
     *out_stage = s->failed->stage;
@@ -278,48 +281,49 @@ bool sched_failed(const struct sched *s, uint32_t *out_stage, uint32_t *out_task
     return true;
 }
 
-uint32_t sched_running(const struct sched *s)
+uint32_t sched_busy_slots(const struct sched *s)
 {
     return s->running;
 }
 
-uint32_t sched_running_on(const struct sched *s, uint32_t executor)
+uint32_t sched_busy_slots_on(const struct sched *s, uint32_t executor)
 {
     assert(executor < s->executor_count);
     return s->executors[executor].busy;
 }
 
-uint32_t sched_executors_alive(const struct sched *s)
+uint32_t sched_usable_executor_count(const struct sched *s)
 {
-    return s->alive;
+    return s->usable_executors;
 }
 
-bool sched_waits(const struct sched *s, uint32_t stage, uint32_t task)
+bool sched_task_is_waiting(const struct sched *s, uint32_t stage, uint32_t task)
 {
-    const struct sched_task *t = task_at(s, stage, task);
+    const struct sched_task *t = sched_task_at(s, stage, task);
     return t->state == TASK_WAITING && s->stages[stage].needed && !s->stages[stage].failed;
 }
 
-uint32_t sched_losses(const struct sched *s)
+uint32_t sched_lost_executor_count(const struct sched *s)
 {
     return s->losses;
 }
 
 uint64_t sched_memory_bytes(const struct sched *s)
 {
-    uint64_t size = sizeof *s + sizeof *s->executors * s->executor_capacity +
-                    sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_count +
-                    bits_memory_bytes(&s->rooms) + bits_memory_bytes(&s->open) +
-                    bits_memory_bytes(&s->late) + bits_memory_bytes(&s->queues) +
-                    bits_memory_bytes(&s->leaving);
-    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) size += bits_memory_bytes(&s->buckets[i]);
+    uint64_t size =
+        sizeof *s + sizeof *s->executors * s->executor_capacity +
+        sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_count +
+        hbitmap_memory_bytes(&s->nonempty_buckets) + hbitmap_memory_bytes(&s->runnable_stages) +
+        hbitmap_memory_bytes(&s->speculatable) + hbitmap_memory_bytes(&s->executors_with_queue) +
+        hbitmap_memory_bytes(&s->draining_with_queue);
+    for (uint32_t i = 0; i <= BUCKETS_MAX; i++) size += hbitmap_memory_bytes(&s->buckets[i]);
     for (uint32_t i = 0; i < s->executor_count; i++) {
         const struct sched_executor *e = &s->executors[i];
-        if (!e->lost) size += sizeof *e->attempts * ((uint64_t)e->slots + e->ahead);
+        if (!e->lost) size += sizeof *e->attempts * ((uint64_t)e->slots + e->prefetch);
     }
     for (uint32_t i = 0; i < s->stage_count; i++) {
         const struct sched_stage *stage = &s->stages[i];
-        size += sizeof *stage->tasks * stage->count + bits_memory_bytes(&stage->waiting) +
+        size += sizeof *stage->tasks * stage->count + hbitmap_memory_bytes(&stage->waiting) +
                 sizeof *stage->parents * stage->parent_count +
                 sizeof *stage->preferred * stage->preferred_count;
         if (stage->durations != NULL) size += sizeof *stage->durations;

@@ -10,24 +10,25 @@
  * Where no slot is free tasks are queued ahead, so that a slot has its next task at once, and short
  * ones go out and come back several at a time: as many at an executor as it may have (`ahead`), and
  * only while the stage has at least a task for each slot left. One that is queued runs when a slot
- * there ends; it is called back [sched_recall] if before that another executor's slot is free and
- * nothing else waits for it, or its own executor drains or is set aside. Where it does not come
- * back it may have a twin, like one that runs.
+ * there ends; it is called back [sched_revoke_queued] if before that another executor's slot is
+ * free and nothing else waits for it, or its own executor drains or is set aside. Where it does not
+ * come back it may have a twin, like one that runs.
  *
- *   task: WAITING -> RUNNING  [sched_next]
- *         RUNNING -> DONE     [sched_on_done]
- *         RUNNING -> WAITING  [sched_on_failed, sched_on_executor_lost]
- *         RUNNING -> FAILED   [sched_on_failed, sched_on_executor_lost: the last time]
- *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_output_lost; not in the last stage]
+ *   task: WAITING -> RUNNING  [sched_next_task]
+ *         RUNNING -> DONE     [sched_on_task_done]
+ *         RUNNING -> WAITING  [sched_on_task_failed, sched_on_executor_lost]
+ *         RUNNING -> FAILED   [sched_on_task_failed, sched_on_executor_lost: the last time]
+ *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_map_output_lost; not in the last
+ * stage]
  *
  * What counts: a task has TASK_ATTEMPTS_MAX attempts that failed by its own doing; a stage may
  * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew; what
- * was begun before a failure is part of that one); a job may lose LOSSES_MAX executors. Nothing
- * counts in a stage that is no longer needed. An attempt's number is never given twice for a task,
- * so whatever comes late belongs to no attempt that runs, and is ignored. What was queued at an
- * executor that is lost had not begun. Of one whose process died just when a task had ended and the
- * queued one had begun, that cannot be known; so once a process has died nothing is queued any
- * more, and whoever kills processes is found out.
+ * was begun before a failure is part of that one); a job may lose EXECUTOR_FAILURES_MAX executors.
+ * Nothing counts in a stage that is no longer needed. An attempt's number is never given twice for
+ * a task, so whatever comes late belongs to no attempt that runs, and is ignored. What was queued
+ * at an executor that is lost had not begun. Of one whose process died just when a task had ended
+ * and the queued one had begun, that cannot be known; so once a process has died nothing is queued
+ * any more, and whoever kills processes is found out.
  *
  * Where another attempt goes: not to a node where the task failed by its own doing, if there is
  * another that takes tasks, even if that one is busy now, for where tasks fail soon is always room;
@@ -45,12 +46,12 @@
 
 struct sched;
 
-struct sched_run {
+struct task_attempt {
     uint32_t executor, stage, task, attempt;
     bool speculative;
-    uint64_t begun_ns; /* queued: when it was queued */
+    uint64_t start_ns; /* queued: when it was queued */
     bool queued;       /* it waits behind what runs there */
-    bool doomed;       /* its task no longer wants it */
+    bool superseded;   /* its task no longer wants it */
 };
 
 /* NULL without memory. `speculate`: start a second attempt, on another node, of a task that runs
@@ -63,62 +64,67 @@ void sched_destroy(struct sched *s);
 /* All that add answer false without memory. Executors and stages are numbered from 0, each added
  * once, in order; stages before anything runs, an executor at any time. `node` numbers hosts, below
  * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots; up to `ahead` tasks
- * behind those that run, SLOTS_MAX at most: a cluster's take sched_ahead. */
-#define SCHED_AHEAD      4u  /* behind each slot */
-#define SCHED_AHEAD_MANY 32u /* of an executor; one of so many slots has one behind each */
-static inline uint32_t sched_ahead(uint32_t slots)
+ * behind those that run, SLOTS_MAX at most: a cluster's take sched_prefetch_limit. */
+#define SCHED_PREFETCH     4u  /* behind each slot */
+#define SCHED_PREFETCH_MAX 32u /* of an executor; one of so many slots has one behind each */
+static inline uint32_t sched_prefetch_limit(uint32_t slots)
 {
-    if (slots >= SCHED_AHEAD_MANY) return slots;
-    return slots * SCHED_AHEAD < SCHED_AHEAD_MANY ? slots * SCHED_AHEAD : SCHED_AHEAD_MANY;
+    if (slots >= SCHED_PREFETCH_MAX) return slots;
+    return slots * SCHED_PREFETCH < SCHED_PREFETCH_MAX ? slots * SCHED_PREFETCH
+                                                       : SCHED_PREFETCH_MAX;
 }
-bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t ahead);
+bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t prefetch);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);
 /* Before anything runs: this task's output is there already, made by that attempt. */
-void sched_set_done(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
-                    uint32_t attempt);
+void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                                uint32_t attempt);
 /* Where most of the task's input is; SCHED_NONE: anywhere. Only while it waits, and for the next
  * attempt only. A hint: without memory it is not taken. */
-void sched_prefer(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor);
+void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task,
+                                  uint32_t executor);
 
 /* The next task to start or to queue, if there is one: it counts as running from here on. */
-bool sched_next(struct sched *s, uint64_t now_ns, struct sched_run *out);
-/* After sched_next said no: an attempt to be called back from where it is queued, one at a time
- * from each executor. It then fails there as SCHED_REFUSED, unless it has begun by now. */
-bool sched_recall(struct sched *s, struct sched_run *out);
-/* When sched_next may answer otherwise without an event (speculation); UINT64_MAX: never. */
-uint64_t sched_wake_ns(const struct sched *s);
+bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out);
+/* After sched_next_task said no: an attempt to be called back from where it is queued, one at a
+ * time from each executor. It then fails there as SCHED_KILLED, unless it has begun by now. */
+bool sched_revoke_queued(struct sched *s, struct task_attempt *out);
+/* When sched_next_task may answer otherwise without an event (speculation); UINT64_MAX: never. */
+uint64_t sched_next_wakeup_ns(const struct sched *s);
 
 /* Events. Those about an attempt that does not run are late: ignored, false. */
-bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                   uint32_t attempt, uint64_t now_ns);
+bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
+                        uint32_t attempt, uint64_t now_ns);
 /* Of the task: another attempt that still runs elsewhere, once its twin is done; to be told to
  * end. It keeps its slot until it does, but whatever it says is late. False: there is none. */
-bool sched_twin(const struct sched *s, uint32_t stage, uint32_t task, struct sched_run *out);
+bool sched_superseded_copy(const struct sched *s, uint32_t stage, uint32_t task,
+                           struct task_attempt *out);
 
-enum sched_failure {
-    SCHED_FATAL,   /* another attempt would end the same way */
-    SCHED_OWN,     /* the task's own doing: counts */
-    SCHED_FETCH,   /* its input was not there: counts for the stage (see sched_on_output_lost) */
-    SCHED_REFUSED, /* it was not begun, or ended on our own wish: counts for nothing, is no retry */
+enum sched_failure_kind {
+    SCHED_FATAL_ERROR, /* another attempt would end the same way */
+    SCHED_TASK_ERROR,  /* the task's own doing: counts */
+    SCHED_FETCH_ERROR, /* its input was not there: counts for the stage (see
+                          sched_on_map_output_lost) */
+    SCHED_KILLED, /* it was not begun, or ended on our own wish: counts for nothing, is no retry */
 };
-bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                     uint32_t attempt, enum sched_failure why, uint64_t now_ns);
+bool sched_on_task_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
+                          uint32_t attempt, enum sched_failure_kind why, uint64_t now_ns);
 /* The executor is gone with all it had; its number is not used again. `blame`: SCHED_NONE, or the
  * process died by a signal while it ran these tasks, so the attempt of each counts. `counts`: it is
  * one of the job's losses (a drain is none). */
-void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool counts);
+void sched_on_executor_lost(struct sched *s, uint32_t executor, bool exit_caused_by_task,
+                            bool counts);
 /* It gets no more tasks, those that run go on, those that are queued are called back. */
-void sched_on_draining(struct sched *s, uint32_t executor);
+void sched_on_executor_draining(struct sched *s, uint32_t executor);
 /* It gets no more tasks until it is heard again. */
-void sched_on_silent(struct sched *s, uint32_t executor, bool silent);
+void sched_on_executor_suspect(struct sched *s, uint32_t executor, bool suspect);
 /* Output of a map task could not be fetched from where it was. Ignored if it is somewhere else by
  * now. */
-void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
-                          uint32_t attempt);
+void sched_on_map_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                              uint32_t attempt);
 /* Others cannot read what it makes, or it what they made: its node gets no tasks while a better one
  * is left, until this is taken back, or the executor is lost. */
-void sched_exclude(struct sched *s, uint32_t executor, bool excluded);
+void sched_set_executor_excluded(struct sched *s, uint32_t executor, bool excluded);
 /* Starts no more tasks; those that run are waited for. */
 void sched_stop(struct sched *s);
 
@@ -126,32 +132,33 @@ void sched_stop(struct sched *s);
  * died is one) gets no tasks while a better node is left; a task that ends well there begins anew.
  * False: it is not, or there is no such executor. */
 #define SCHED_NODE_FAILURES_MAX 4u
-bool sched_set_aside(const struct sched *s, uint32_t executor);
+bool sched_is_excluded_for_failures(const struct sched *s, uint32_t executor);
 
-enum sched_verdict { SCHED_GOES_ON, SCHED_TASK_FAILED, SCHED_STAGE_FAILED, SCHED_LOSSES };
-enum sched_verdict sched_verdict(const struct sched *s);
+enum sched_status { SCHED_RUNNING, SCHED_TASK_FAILED, SCHED_STAGE_FAILED, SCHED_TOO_MANY_LOSSES };
+enum sched_status sched_status(const struct sched *s);
 /* The first task that failed for good. False: none has. */
-bool sched_failed(const struct sched *s, uint32_t *out_stage, uint32_t *out_task);
-bool sched_stage_done(const struct sched *s, uint32_t stage);
-bool sched_stage_failed(const struct sched *s, uint32_t stage);
-bool sched_stage_needed(const struct sched *s, uint32_t stage);
-uint32_t sched_tasks_done(const struct sched *s, uint32_t stage);
+bool sched_failed_task(const struct sched *s, uint32_t *out_stage, uint32_t *out_task);
+bool sched_stage_is_done(const struct sched *s, uint32_t stage);
+bool sched_stage_has_failed(const struct sched *s, uint32_t stage);
+bool sched_stage_is_needed(const struct sched *s, uint32_t stage);
+uint32_t sched_done_task_count(const struct sched *s, uint32_t stage);
 /* Slots in use: twins that are to end, too. Where none is, nothing is queued. */
-uint32_t sched_running(const struct sched *s);
-uint32_t sched_running_on(const struct sched *s, uint32_t executor);
+uint32_t sched_busy_slots(const struct sched *s);
+uint32_t sched_busy_slots_on(const struct sched *s, uint32_t executor);
 /* The attempts that an executor has, one with each call; *at is 0 before the first. False: there
  * are no more. */
-bool sched_each(const struct sched *s, uint32_t executor, uint32_t *at, struct sched_run *out);
+bool sched_each_attempt_on(const struct sched *s, uint32_t executor, uint32_t *at,
+                           struct task_attempt *out);
 /* Executors that can run tasks now or when others end: alive, not draining. */
-uint32_t sched_executors_alive(const struct sched *s);
+uint32_t sched_usable_executor_count(const struct sched *s);
 /* Who has done a task, and as which attempt. False: it is not done. */
-bool sched_output(const struct sched *s, uint32_t stage, uint32_t task, uint32_t *out_executor,
-                  uint32_t *out_attempt);
+bool sched_output_location(const struct sched *s, uint32_t stage, uint32_t task,
+                           uint32_t *out_executor, uint32_t *out_attempt);
 /* Changes whenever an output of the stage is somewhere else than before, or is lost. */
-uint32_t sched_epoch(const struct sched *s, uint32_t stage);
+uint32_t sched_map_output_epoch(const struct sched *s, uint32_t stage);
 /* The task will be started, first or again: no executor runs it, and its stage is needed. */
-bool sched_waits(const struct sched *s, uint32_t stage, uint32_t task);
-uint32_t sched_losses(const struct sched *s);
+bool sched_task_is_waiting(const struct sched *s, uint32_t stage, uint32_t task);
+uint32_t sched_lost_executor_count(const struct sched *s);
 uint64_t sched_memory_bytes(const struct sched *s);
 
 #endif

@@ -11,62 +11,64 @@ static struct sched_attempt *find_attempt(const struct sched *s, uint32_t execut
     if (executor >= s->executor_count || s->executors[executor].lost) return NULL;
     if (stage >= s->stage_count || task >= s->stages[stage].count) return NULL;
     const struct sched_task *t = &s->stages[stage].tasks[task];
-    struct sched_attempt *known[] = {t->run, t->twin};
+    struct sched_attempt *known[] = {t->run, t->other_copy};
     for (int i = 0; i < 2; i++)
         if (known[i] != NULL && known[i]->number == attempt && known[i]->executor == executor)
             return known[i];
     const struct sched_executor *e = &s->executors[executor];
-    for (uint32_t i = 0; i < e->slots + e->ahead; i++)
+    for (uint32_t i = 0; i < e->slots + e->prefetch; i++)
         if (e->attempts[i].task == t && e->attempts[i].number == attempt) return &e->attempts[i];
     return NULL;
 }
 
 /* The attempt is the only one that its task still wants. Answers its twin, which is doomed. */
-static struct sched_attempt *part_from_twin(struct sched_task *t, struct sched_attempt *a)
+static struct sched_attempt *supersede_other_copy(struct sched_task *t, struct sched_attempt *a)
 {
-    struct sched_attempt *other = t->run != a ? t->run : t->twin;
-    assert(t->state == TASK_RUNNING && (t->run == a || t->twin == a));
+    struct sched_attempt *other = t->run != a ? t->run : t->other_copy;
+    assert(t->state == TASK_RUNNING && (t->run == a || t->other_copy == a));
     t->run = a;
-    t->twin = NULL;
-    if (other != NULL) other->doomed = true;
+    t->other_copy = NULL;
+    if (other != NULL) other->superseded = true;
     return other;
 }
 
-bool sched_on_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                   uint32_t attempt, uint64_t now_ns)
+bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
+                        uint32_t attempt, uint64_t now_ns)
 {
     struct sched_attempt *a = find_attempt(s, executor, stage, task, attempt);
     if (a == NULL) return false;
     s->now_ns = now_ns;
-    if (a->doomed) {
-        sched_end(s, a);
+    if (a->superseded) {
+        sched_attempt_finish(s, a);
         return false;
     }
     struct sched_task *t = a->task;
-    struct sched_attempt *twin = part_from_twin(t, a);
-    if (!a->queued) sched_slow_done(s, a, now_ns); /* else another's news come later than its own */
-    sched_end(s, a);
-    sched_become_done(s, t, executor, attempt);
-    t->twin = twin;
-    s->stages[stage].rounds_failed = 0;
-    sched_node_outcome(s, s->executors[executor].node, false);
-    sched_settle(s);
+    struct sched_attempt *other_copy = supersede_other_copy(t, a);
+    if (!a->queued)
+        speculation_record_duration(s, a, now_ns); /* else another's news come later than its own */
+    sched_attempt_finish(s, a);
+    sched_task_set_done(s, t, executor, attempt);
+    t->other_copy = other_copy;
+    s->stages[stage].stage_attempts_failed = 0;
+    sched_node_record_outcome(s, s->executors[executor].node, false);
+    sched_update_stages(s);
     return true;
 }
 
 /* What could not be fetched in one round counts once, however many tasks missed it. A round ends
  * with its first failure; who began before that belongs to the old one. */
-static void count_fetch_failure(struct sched *s, struct sched_stage *stage, uint32_t round)
+static void count_fetch_failure(struct sched *s, struct sched_stage *stage, uint32_t stage_attempt)
 {
-    assert(round <= stage->round);
-    if (round != stage->round || stage->failed || !stage->needed) return;
-    stage->round++;
-    stage->rounds_failed++;
-    if (stage->rounds_failed >= STAGE_ATTEMPTS_MAX) sched_fail_stage(s, stage, SCHED_STAGE_FAILED);
+    assert(stage_attempt <= stage->stage_attempt);
+    if (stage_attempt != stage->stage_attempt || stage->failed || !stage->needed) return;
+    stage->stage_attempt++;
+    stage->stage_attempts_failed++;
+    if (stage->stage_attempts_failed >= STAGE_ATTEMPTS_MAX)
+        sched_fail_stage(s, stage, SCHED_STAGE_FAILED);
 }
 
 /* An attempt that counts; false: it was the last one. */
-static bool count_failure(struct sched_task *t, uint32_t node)
+static bool count_task_failure(struct sched_task *t, uint32_t node)
 {
     assert(t->failures < TASK_ATTEMPTS_MAX);
     t->failures++;
@@ -76,133 +78,139 @@ static bool count_failure(struct sched_task *t, uint32_t node)
 }
 
 /* The task has an attempt less: it waits, if that was the only one. */
-static void task_again(struct sched *s, struct sched_task *t, uint32_t node)
+static void set_waiting_if_no_copy(struct sched *s, struct sched_task *t, uint32_t node)
 {
-    t->left = node;
+    t->last_failed_node = node;
     if (t->run != NULL) return;
-    sched_become(s, t, TASK_WAITING);
+    sched_task_set_state(s, t, TASK_WAITING);
 }
 
-static void task_failed(struct sched *s, struct sched_task *t)
+static void fail_task(struct sched *s, struct sched_task *t)
 {
-    if (t->run != NULL) t->run->doomed = true;
-    sched_become(s, t, TASK_FAILED);
+    if (t->run != NULL) t->run->superseded = true;
+    sched_task_set_state(s, t, TASK_FAILED);
     if (s->failed == NULL) s->failed = t;
     sched_fail_stage(s, &s->stages[t->stage], SCHED_TASK_FAILED);
 }
 
 /* An attempt did not end well. Of a stage that nobody needs any more nothing counts. */
-static void attempt_failed(struct sched *s, struct sched_task *t, uint32_t node,
-                           enum sched_failure why)
+static void on_attempt_failed(struct sched *s, struct sched_task *t, uint32_t node,
+                              enum sched_failure_kind why)
 {
     const struct sched_stage *stage = &s->stages[t->stage];
     bool counts = stage->needed && !stage->failed;
-    if (counts && (why == SCHED_FATAL || (why == SCHED_OWN && !count_failure(t, node)))) {
-        task_failed(s, t);
+    if (counts &&
+        (why == SCHED_FATAL_ERROR || (why == SCHED_TASK_ERROR && !count_task_failure(t, node)))) {
+        fail_task(s, t);
         return;
     }
-    task_again(s, t, node);
+    set_waiting_if_no_copy(s, t, node);
 }
 
-bool sched_on_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
-                     uint32_t attempt, enum sched_failure why, uint64_t now_ns)
+bool sched_on_task_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
+                          uint32_t attempt, enum sched_failure_kind why, uint64_t now_ns)
 {
     struct sched_attempt *a = find_attempt(s, executor, stage, task, attempt);
     if (a == NULL) return false;
     s->now_ns = now_ns;
     struct sched_task *t = a->task;
-    bool doomed = a->doomed;
-    uint32_t node = s->executors[executor].node, round = a->round;
-    sched_end(s, a);
-    if (doomed) return false;
-    if (why == SCHED_OWN) sched_node_outcome(s, node, true);
-    attempt_failed(s, t, node, why);
-    if (why == SCHED_FETCH) count_fetch_failure(s, &s->stages[stage], round);
-    sched_settle(s);
+    bool superseded = a->superseded;
+    uint32_t node = s->executors[executor].node, stage_attempt = a->stage_attempt;
+    sched_attempt_finish(s, a);
+    if (superseded) return false;
+    if (why == SCHED_TASK_ERROR) sched_node_record_outcome(s, node, true);
+    on_attempt_failed(s, t, node, why);
+    if (why == SCHED_FETCH_ERROR) count_fetch_failure(s, &s->stages[stage], stage_attempt);
+    sched_update_stages(s);
     return true;
 }
 
 /* Its results of the last stage are with the driver already. */
-static void outputs_lost(struct sched *s, struct sched_executor *e)
+static void requeue_lost_outputs(struct sched *s, struct sched_executor *e)
 {
-    struct sched_ring kept = {NULL};
+    struct sched_task_ring kept = {NULL};
     for (struct sched_task *t; (t = e->outputs.first) != NULL;) {
         assert(t->state == TASK_DONE);
         if (t->stage + 1 < s->stage_count) {
-            sched_become(s, t, TASK_WAITING);
+            sched_task_set_state(s, t, TASK_WAITING);
             continue;
         }
-        sched_ring_remove(&e->outputs, t);
-        sched_ring_add(&kept, t);
+        sched_task_ring_remove(&e->outputs, t);
+        sched_task_ring_add(&kept, t);
     }
     e->outputs = kept;
 }
 
-void sched_on_executor_lost(struct sched *s, uint32_t executor, bool blame, bool counts)
+void sched_on_executor_lost(struct sched *s, uint32_t executor, bool exit_caused_by_task,
+                            bool counts)
 {
     if (executor >= s->executor_count || s->executors[executor].lost) return;
     struct sched_executor *e = &s->executors[executor];
     e->lost = true;
-    if (!e->draining) sched_executor_usable(s, executor, false);
-    sched_node_exclude(s, e->node, false); /* its next process may be reached */
+    if (!e->draining) sched_executor_set_usable(s, executor, false);
+    sched_node_set_excluded(s, e->node, false); /* its next process may be reached */
     if (counts) s->losses++;
-    if (s->losses > LOSSES_MAX && s->verdict == SCHED_GOES_ON) s->verdict = SCHED_LOSSES;
-    outputs_lost(s, e);
-    sched_settle(s); /* whether a task that runs here is needed, may follow from them */
+    if (s->losses > EXECUTOR_FAILURES_MAX && s->status == SCHED_RUNNING)
+        s->status = SCHED_TOO_MANY_LOSSES;
+    requeue_lost_outputs(s, e);
+    sched_update_stages(s); /* whether a task that runs here is needed, may follow from them */
     while (e->queue != NULL) {
         struct sched_task *t = e->queue->task;
-        bool doomed = e->queue->doomed;
-        sched_end(s, e->queue);
-        if (!doomed) attempt_failed(s, t, e->node, SCHED_REFUSED);
+        bool superseded = e->queue->superseded;
+        sched_attempt_finish(s, e->queue);
+        if (!superseded) on_attempt_failed(s, t, e->node, SCHED_KILLED);
     }
-    if (blame) s->process_died = true;
-    if (blame && e->busy > 0) sched_node_outcome(s, e->node, true); /* it died once, for all */
-    for (uint32_t i = 0; i < e->slots + e->ahead; i++) {
+    if (exit_caused_by_task) s->process_died = true;
+    if (exit_caused_by_task && e->busy > 0)
+        sched_node_record_outcome(s, e->node, true); /* it died once, for all */
+    for (uint32_t i = 0; i < e->slots + e->prefetch; i++) {
         struct sched_attempt *a = &e->attempts[i];
         struct sched_task *t = a->task;
         if (t == NULL) continue;
-        bool doomed = a->doomed;
-        sched_end(s, a);
-        if (!doomed) attempt_failed(s, t, e->node, blame ? SCHED_OWN : SCHED_FETCH);
+        bool superseded = a->superseded;
+        sched_attempt_finish(s, a);
+        if (!superseded)
+            on_attempt_failed(s, t, e->node,
+                              exit_caused_by_task ? SCHED_TASK_ERROR : SCHED_FETCH_ERROR);
     }
     assert(e->busy == 0 && e->bucket == 0);
     mem_free(e->attempts);
     e->attempts = e->free = NULL;
-    sched_settle(s);
+    sched_update_stages(s);
 }
 
-void sched_on_draining(struct sched *s, uint32_t executor)
+void sched_on_executor_draining(struct sched *s, uint32_t executor)
 {
     if (executor >= s->executor_count) return;
     struct sched_executor *e = &s->executors[executor];
     if (e->lost || e->draining) return;
     e->draining = true;
-    bits_put(&s->leaving, executor, e->queue != NULL);
-    sched_executor_usable(s, executor, false);
+    hbitmap_assign(&s->draining_with_queue, executor, e->queue != NULL);
+    sched_executor_set_usable(s, executor, false);
 }
 
-void sched_on_silent(struct sched *s, uint32_t executor, bool silent)
+void sched_on_executor_suspect(struct sched *s, uint32_t executor, bool suspect)
 {
     if (executor >= s->executor_count || s->executors[executor].lost) return;
-    s->executors[executor].silent = silent;
-    sched_executor_review(s, executor);
+    s->executors[executor].suspect = suspect;
+    sched_executor_update_bucket(s, executor);
 }
 
-void sched_on_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
-                          uint32_t attempt)
+void sched_on_map_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
+                              uint32_t attempt)
 {
     if (stage >= s->stage_count || stage == s->stage_count - 1) return;
     if (task >= s->stages[stage].count) return;
     struct sched_task *t = &s->stages[stage].tasks[task];
     if (t->state != TASK_DONE || t->executor != executor || t->attempt != attempt) return;
-    sched_become(s, t, TASK_WAITING);
-    sched_settle(s);
+    sched_task_set_state(s, t, TASK_WAITING);
+    sched_update_stages(s);
 }
 
-void sched_exclude(struct sched *s, uint32_t executor, bool excluded)
+void sched_set_executor_excluded(struct sched *s, uint32_t executor, bool excluded)
 {
     if (executor >= s->executor_count || s->executors[executor].lost) return;
-    sched_node_exclude(s, s->executors[executor].node, excluded);
+    sched_node_set_excluded(s, s->executors[executor].node, excluded);
 }
 
 void sched_stop(struct sched *s)

@@ -3,7 +3,7 @@
  * with FETCH_FAILED, which names it, so that the driver has it made again. */
 #include "engine/executor/attempt.h"
 
-#include "engine/base/little.h"
+#include "engine/base/endian.h"
 #include "engine/executor/pipeline.h"
 
 #include <assert.h>
@@ -22,41 +22,43 @@ struct attempt {
     uint32_t input_count;
     struct run_slice *slices;
     uint32_t slice_count;
-    struct fetch *fetch;      /* NULL: all inputs are here */
-    struct fetch_fault fault; /* with FETCH_FAILED */
+    struct fetch *fetch;                /* NULL: all inputs are here */
+    struct fetch_failure fetch_failure; /* with FETCH_FAILED */
 };
 
-static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
+static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
 {
     struct attempt *a = arg;
-    if (store_broadcast(a->store, id, out) == 0) return 0;
-    if (a->config->values == NULL) return GLINT_E_PROTOCOL;
-    return values_get(a->config->values, id, a->task->cancel_flag, out, &a->task->error);
+    if (store_find_broadcast(a->store, id, out) == 0) return 0;
+    if (a->config->broadcasts == NULL) return GLINT_E_PROTOCOL;
+    return broadcast_client_wait(a->config->broadcasts, id, a->task->cancel_flag, out,
+                                 &a->task->error);
 }
 
 /* ---- Inputs */
 
 /* The task's error becomes a FETCH_FAILED about one of the inputs. */
-static int lose_input(struct attempt *a, uint32_t input)
+static int set_fetch_failed(struct attempt *a, uint32_t input)
 {
     assert(input < a->input_count);
     const struct fetch_input *in = &a->inputs[input];
     struct glint_error why = a->task->error;
     a->task->error.code = GLINT_OK;
-    a->fault = (struct fetch_fault){a->shuffle, in->map, in->executor, in->attempt,
-                                    why.code == GLINT_E_FETCH_FAILED && a->task->unreachable};
+    a->fetch_failure =
+        (struct fetch_failure){a->shuffle, in->map, in->executor, in->attempt,
+                               why.code == GLINT_E_FETCH_FAILED && a->task->unreachable};
     return error_set(&a->task->error, GLINT_E_FETCH_FAILED, why.code != GLINT_OK ? why.hint : NULL,
                      "map output %u of shuffle %llu at executor %u: %s", in->map,
                      (unsigned long long)a->shuffle, in->executor,
                      why.code != GLINT_OK ? why.cause : "it is not there");
 }
 
-static bool is_here(const struct fetch_input *in, uint32_t partition)
+static bool is_local_input(const struct fetch_input *in, uint32_t partition)
 {
     return in->local != NULL && partition < in->local->partitions;
 }
 
-static int read_local(struct attempt *a, uint32_t partition)
+static int open_local_inputs(struct attempt *a, uint32_t partition)
 {
     a->slices = task_alloc(a->task, sizeof *a->slices * (a->input_count + 1));
     if (a->slices == NULL) return a->task->error.code;
@@ -68,7 +70,7 @@ static int read_local(struct attempt *a, uint32_t partition)
     return 0;
 }
 
-static int read_remote(struct attempt *a, uint32_t partition)
+static int open_remote_inputs(struct attempt *a, uint32_t partition)
 {
     uint32_t lost = UINT32_MAX;
     assert(a->config->fetcher != NULL);
@@ -76,7 +78,7 @@ static int read_remote(struct attempt *a, uint32_t partition)
                           a->input_count, &a->slices, &a->slice_count, &lost);
     if (a->fetch != NULL) return 0;
     bool named = a->task->error.code == GLINT_E_FETCH_FAILED && lost < a->input_count;
-    return named ? lose_input(a, lost) : a->task->error.code;
+    return named ? set_fetch_failed(a, lost) : a->task->error.code;
 }
 
 static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
@@ -86,16 +88,16 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
     assert(a->inputs == NULL && a->fetch == NULL && task == a->task);
     a->shuffle = shuffle;
     a->slice_count = 0;
-    int r = store_inputs(a->store, shuffle, a->config->self, &task->arena, &a->inputs,
-                         &a->input_count, &task->error);
+    int r = store_acquire_inputs(a->store, shuffle, a->config->self, &task->arena, &a->inputs,
+                                 &a->input_count, &task->error);
     bool all_here = true;
     for (uint32_t i = 0; r == 0 && i < a->input_count; i++) {
         bool mine = a->inputs[i].executor == a->config->self;
         all_here = all_here && mine;
-        if (mine ? !is_here(&a->inputs[i], partition) : a->config->fetcher == NULL)
-            r = lose_input(a, i);
+        if (mine ? !is_local_input(&a->inputs[i], partition) : a->config->fetcher == NULL)
+            r = set_fetch_failed(a, i);
     }
-    if (r == 0) r = all_here ? read_local(a, partition) : read_remote(a, partition);
+    if (r == 0) r = all_here ? open_local_inputs(a, partition) : open_remote_inputs(a, partition);
     *out = a->slices;
     *out_count = a->slice_count;
     if (r == 0) return 0;
@@ -105,9 +107,9 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
 }
 
 /* Which input the task's error is about; UINT32_MAX: none. */
-static uint32_t failed_input(const struct attempt *a)
+static uint32_t find_failed_input(const struct attempt *a)
 {
-    uint32_t lost = a->fetch != NULL ? fetch_lost(a->fetch) : UINT32_MAX;
+    uint32_t lost = a->fetch != NULL ? fetch_lost_input(a->fetch) : UINT32_MAX;
     const struct run_source *source = a->task->failed_source;
     for (uint32_t i = 0; source != NULL && lost == UINT32_MAX && i < a->input_count; i++)
         if (a->inputs[i].local != NULL && &a->inputs[i].local->source == source) lost = i;
@@ -116,21 +118,21 @@ static uint32_t failed_input(const struct attempt *a)
 
 /* A run that cannot be read is lost like one that cannot be fetched. Alone, another attempt of the
  * same task may have more luck with a disk; in a cluster the output is better made elsewhere. */
-static void judge_error(struct attempt *a)
+static void convert_input_error(struct attempt *a)
 {
     enum glint_code code = a->task->error.code;
-    uint32_t input = failed_input(a);
+    uint32_t input = find_failed_input(a);
     if (input == UINT32_MAX) return;
-    if (code == GLINT_E_RUN_CORRUPT || code == GLINT_E_FETCH_FAILED ||
+    if (code == GLINT_E_SHUFFLE_CORRUPT || code == GLINT_E_FETCH_FAILED ||
         (code == GLINT_E_SPILL_IO && a->config->fetcher))
-        lose_input(a, input);
+        set_fetch_failed(a, input);
 }
 
 static void inputs_close(void *arg, struct glint_task *task)
 {
     struct attempt *a = arg;
     assert(a->inputs != NULL);
-    if (task->error.code != GLINT_OK) judge_error(a);
+    if (task->error.code != GLINT_OK) convert_input_error(a);
     fetch_close(a->fetch);
     store_release_inputs(a->store, a->inputs, a->input_count);
     a->fetch = NULL;
@@ -140,38 +142,39 @@ static void inputs_close(void *arg, struct glint_task *task)
 /* ---- The outcome */
 
 /* Takes the run. The body: how much there is for each partition. */
-static int keep_output(struct attempt *a, const struct message *m, uint64_t shuffle,
-                       struct run *run, struct buffer *body)
+static int store_map_output(struct attempt *a, const struct message *m, uint64_t shuffle,
+                            struct run *run, struct buffer *body)
 {
     uint32_t sizes = run->partitions <= SIZES_MAX ? run->partitions : 0;
     bool memory = buffer_reserve(body, sizes);
     for (uint32_t p = 0; memory && p < sizes; p++)
-        body->data[body->size++] = size_code(run->parts[p].bytes);
-    if (memory && store_add_output(a->store, shuffle, m->task, m->attempt, run) == 0) return 0;
+        body->data[body->size++] = size_code_encode(run->parts[p].bytes);
+    if (memory && store_add_map_output(a->store, shuffle, m->task, m->attempt, run) == 0) return 0;
     run_destroy(run);
     return error_no_memory(&a->task->error);
 }
 
 /* What is too large for a message stays here until it was fetched. */
-static int keep_result(struct attempt *a, struct message *outcome)
+static int store_large_result(struct attempt *a, struct message *outcome)
 {
     if (a->config->fetcher == NULL || outcome->body.size <= RESULT_INLINE_BYTES_MAX) return 0;
-    uint8_t sum[RESULT_SUM_BYTES];
+    uint8_t checksum[RESULT_CHECKSUM_BYTES];
     outcome->size = outcome->body.size;
-    little_put64(sum, XXH3_64bits(outcome->body.data, outcome->body.size));
+    put_le64(checksum, XXH3_64bits(outcome->body.data, outcome->body.size));
     outcome->id = store_add_result(a->store, &outcome->body);
-    bool ok = outcome->id != 0 && buffer_append(&outcome->body, sum, sizeof sum);
+    bool ok = outcome->id != 0 && buffer_append(&outcome->body, checksum, sizeof checksum);
     return ok ? 0 : error_no_memory(&a->task->error);
 }
 
-static void outcome_fail(struct attempt *a, struct message *outcome)
+static void set_outcome_failed(struct attempt *a, struct message *outcome)
 {
     buffer_fini(&outcome->body);
     outcome->type = MSG_FAILED;
     *outcome->error = a->task->error;
     if (outcome->error->code != GLINT_E_FETCH_FAILED) return;
     struct glint_error error = {.code = GLINT_OK};
-    if (fault_encode(&a->fault, &outcome->body, &error) != 0) *outcome->error = error;
+    if (fetch_failure_encode(&a->fetch_failure, &outcome->body, &error) != 0)
+        *outcome->error = error;
 }
 
 static int run_stage(struct attempt *a, const struct stage_plan *stage, const struct message *m,
@@ -188,8 +191,9 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
     if (r != 0) return r;
     const struct stage_node *root = &stage->nodes[stage->node_count - 1];
     bool wide = root->op->kind == OP_WIDE;
-    r = wide ? keep_output(a, m, root->rdd, &run, &outcome->body) : keep_result(a, outcome);
-    if (r == 0 && !counters_encode(&a->task->counters, &outcome->counters))
+    r = wide ? store_map_output(a, m, root->rdd, &run, &outcome->body)
+             : store_large_result(a, outcome);
+    if (r == 0 && !task_counters_encode(&a->task->counters, &outcome->counters))
         r = error_no_memory(&a->task->error);
     return r;
 }
@@ -199,9 +203,9 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
 {
     struct attempt a = {.config = config, .store = store, .task = task};
     assert(m->type == MSG_TASK && outcome->error != NULL);
-    task->broadcast = find_broadcast;
+    task->broadcast = attempt_find_broadcast;
     task->broadcast_arg = &a;
-    const struct stage_plan *stage = store_hold_stage(store, m->stage);
+    const struct stage_plan *stage = store_acquire_stage(store, m->stage);
     task->stage = stage;
     int r = stage != NULL
                 ? run_stage(&a, stage, m, outcome)
@@ -211,7 +215,7 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
     task->broadcast_arg = NULL;
     assert(a.inputs == NULL && a.fetch == NULL);
     if (r != 0)
-        outcome_fail(&a, outcome);
+        set_outcome_failed(&a, outcome);
     else
         outcome->type = MSG_DONE;
 }

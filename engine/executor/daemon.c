@@ -5,8 +5,8 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/executor/work_dir.h"
-#include "engine/net/loop.h"
-#include "engine/net/setup.h"
+#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -14,50 +14,51 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_NS_MIN MS_NS /* two looks are at least so far apart */
+#define TIMER_NS_MIN MS_NS /* two looks are at least so far apart */
 
 /* ---- The end */
 
-static void stop(struct daemon *d)
+static void daemon_stop(struct daemon *d)
 {
-    assert(!d->stopping && d->ward_count == 0);
+    assert(!d->stopping && d->runner_count == 0);
     d->stopping = true;
-    gate_close(d->gate);
-    d->gate = NULL;
-    for (struct visitor *v = d->visitors; v != NULL; v = v->next) visitor_close(v);
+    listener_close(d->listener);
+    d->listener = NULL;
+    for (struct daemon_session *v = d->sessions; v != NULL; v = v->next) session_close(v);
     for (uint32_t i = 0; i < DAEMON_SIGNALS; i++)
-        if (!uv_is_closing((uv_handle_t *)&d->signals[i])) loop_close_signal(&d->signals[i]);
+        if (!uv_is_closing((uv_handle_t *)&d->signals[i])) signal_close_and_ignore(&d->signals[i]);
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
 
-static bool is_lonely(const struct daemon *d)
+static bool is_idle(const struct daemon *d)
 {
-    if (!d->config->launched || d->ward_count > 0) return false;
-    for (const struct visitor *v = d->visitors; v != NULL; v = v->next)
+    if (!d->config->launched || d->runner_count > 0) return false;
+    for (const struct daemon_session *v = d->sessions; v != NULL; v = v->next)
         if (v->is_driver) return false;
     return true;
 }
 
-void daemon_check(struct daemon *d)
+void daemon_stop_if_done(struct daemon *d)
 {
     if (d->stopping) return;
-    if (d->draining && d->ward_count == 0) {
+    if (d->draining && d->runner_count == 0) {
         log_line(LOG_INFO, NULL, "drained");
-        stop(d);
+        daemon_stop(d);
         return;
     }
-    if (!is_lonely(d)) {
-        d->lonely_end_ns = UINT64_MAX;
-    } else if (d->lonely_end_ns == UINT64_MAX) {
-        d->lonely_end_ns = daemon_now(d) + d->cluster->heartbeat.dead_ns;
-        daemon_due(d, d->lonely_end_ns);
+    if (!is_idle(d)) {
+        d->idle_deadline_ns = UINT64_MAX;
+    } else if (d->idle_deadline_ns == UINT64_MAX) {
+        d->idle_deadline_ns = daemon_now(d) + d->cluster->heartbeat.dead_ns;
+        daemon_arm_timer(d, d->idle_deadline_ns);
     }
 }
 
-static void end_wards(struct daemon *d)
+static void stop_runners_now(struct daemon *d)
 {
-    for (struct ward *w = ward_next(d->wards); w != NULL; w = ward_next(w->next))
-        ward_drain(w, true);
+    for (struct executor_runner *w = executor_runner_next(d->runners); w != NULL;
+         w = executor_runner_next(w->next))
+        executor_runner_drain(w, true);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -66,18 +67,19 @@ static void on_signal(uv_signal_t *handle, int number)
     if (d->stopping) return;
     if (d->draining) {
         log_line(LOG_INFO, NULL, "ends at once: a second signal");
-        end_wards(d);
+        stop_runners_now(d);
         return;
     }
     d->draining = true;
-    d->drain_end_ns = daemon_now(d) + d->cluster->drain_ms * MS_NS;
+    d->drain_deadline_ns = daemon_now(d) + d->cluster->drain_ms * MS_NS;
     log_line(LOG_INFO, NULL, "drains: signal %d, %u jobs to end, at most %llu ms", number,
-             d->ward_count, (unsigned long long)d->cluster->drain_ms);
-    queue_refuse_all(d);
-    for (struct ward *w = ward_next(d->wards); w != NULL; w = ward_next(w->next))
-        ward_drain(w, false);
-    daemon_due(d, d->drain_end_ns);
-    daemon_check(d);
+             d->runner_count, (unsigned long long)d->cluster->drain_ms);
+    job_queue_reject_all(d);
+    for (struct executor_runner *w = executor_runner_next(d->runners); w != NULL;
+         w = executor_runner_next(w->next))
+        executor_runner_drain(w, false);
+    daemon_arm_timer(d, d->drain_deadline_ns);
+    daemon_stop_if_done(d);
 }
 
 /* ---- The timer */
@@ -87,24 +89,25 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t daemon_look(struct daemon *d, uint64_t now)
+static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    if (d->draining && now >= d->drain_end_ns) {
-        d->drain_end_ns = UINT64_MAX;
-        if (d->ward_count > 0) log_line(LOG_WARN, NULL, "the time to drain is over");
-        end_wards(d);
+    if (d->draining && now >= d->drain_deadline_ns) {
+        d->drain_deadline_ns = UINT64_MAX;
+        if (d->runner_count > 0) log_line(LOG_WARN, NULL, "the time to drain is over");
+        stop_runners_now(d);
     }
-    if (d->draining) next = d->drain_end_ns;
-    for (struct visitor *v = d->visitors; v != NULL; v = v->next)
-        next = earlier(next, visitor_look(v, now));
-    for (struct ward *w = ward_next(d->wards), *after; w != NULL; w = after) {
-        after = ward_next(w->next);
-        next = earlier(next, ward_look(w, now));
+    if (d->draining) next = d->drain_deadline_ns;
+    for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
+        next = earlier(next, session_on_timer(v, now));
+    for (struct executor_runner *w = executor_runner_next(d->runners), *after; w != NULL;
+         w = after) {
+        after = executor_runner_next(w->next);
+        next = earlier(next, executor_runner_on_timer(w, now));
     }
-    if (d->stopping || now < d->lonely_end_ns) return earlier(next, d->lonely_end_ns);
+    if (d->stopping || now < d->idle_deadline_ns) return earlier(next, d->idle_deadline_ns);
     log_line(LOG_INFO, NULL, "ends: it was started for a job, and none is here");
-    stop(d);
+    daemon_stop(d);
     return UINT64_MAX;
 }
 
@@ -112,11 +115,12 @@ static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     d->timer_ns = UINT64_MAX;
-    uint64_t now = daemon_now(d), next = daemon_look(d, now);
-    if (next != UINT64_MAX) daemon_due(d, next < now + LOOK_NS_MIN ? now + LOOK_NS_MIN : next);
+    uint64_t now = daemon_now(d), next = daemon_check_deadlines(d, now);
+    if (next != UINT64_MAX)
+        daemon_arm_timer(d, next < now + TIMER_NS_MIN ? now + TIMER_NS_MIN : next);
 }
 
-void daemon_due(struct daemon *d, uint64_t at_ns)
+void daemon_arm_timer(struct daemon *d, uint64_t at_ns)
 {
     if (d->stopping || at_ns >= d->timer_ns) return;
     uint64_t now = daemon_now(d), left = at_ns > now ? at_ns - now : 0;
@@ -128,7 +132,7 @@ void daemon_due(struct daemon *d, uint64_t at_ns)
 
 /* ---- The beginning */
 
-static const struct cluster_executor *find_self(const struct daemon_config *config)
+static const struct cluster_executor *find_own_config(const struct daemon_config *config)
 {
     const struct cluster *c = config->cluster;
     for (uint32_t i = 0; i < c->executor_count; i++)
@@ -136,7 +140,7 @@ static const struct cluster_executor *find_self(const struct daemon_config *conf
     return NULL;
 }
 
-static int check(const struct daemon *d, struct glint_error *error)
+static int check_config(const struct daemon *d, struct glint_error *error)
 {
     const struct cluster *c = d->cluster;
     if (d->self == NULL)
@@ -156,7 +160,7 @@ static int check(const struct daemon *d, struct glint_error *error)
 }
 
 /* Where standard error goes, if that is a file: there a person reads on. */
-static void find_log(struct daemon *d)
+static void find_log_path(struct daemon *d)
 {
     uv_fs_t fs;
     struct env_stat stat;
@@ -189,19 +193,19 @@ static void open_signals(struct daemon *d)
     }
 }
 
-static void say_ready(const struct daemon *d)
+static void print_ready(const struct daemon *d)
 {
     const char *host = d->self->host;
     bool v6 = strchr(host, ':') != NULL;
     if (d->config->log_json)
         log_line(LOG_INFO, NULL, "executor %s ready on %s%s%s:%u", d->self->id, v6 ? "[" : "", host,
-                 v6 ? "]" : "", gate_port(d->gate));
+                 v6 ? "]" : "", listener_port(d->listener));
     else
         fprintf(stderr, "executor %s ready on %s%s%s:%u\n", d->self->id, v6 ? "[" : "", host,
-                v6 ? "]" : "", gate_port(d->gate));
+                v6 ? "]" : "", listener_port(d->listener));
 }
 
-static int start(struct daemon *d, struct glint_error *error)
+static int daemon_start(struct daemon *d, struct glint_error *error)
 {
     const struct cluster *c = d->cluster;
     const struct net_config net = {.role = ROLE_DAEMON,
@@ -212,17 +216,18 @@ static int start(struct daemon *d, struct glint_error *error)
                                    .connect_ms = c->connect_ms};
     int r = net_init(&d->net, &d->loop, d->env, &net, error);
     if (r != 0) return r;
-    d->gate = gate_open(&d->net, d->self->host, d->self->port, visitor_on_accepted, d, error);
-    if (d->gate == NULL) return error->code;
-    work_dir_sweep(d->env, d->self->work_dir);
-    find_log(d);
+    d->listener =
+        listener_open(&d->net, d->self->host, d->self->port, session_on_accepted, d, error);
+    if (d->listener == NULL) return error->code;
+    work_dir_remove_stale(d->env, d->self->work_dir);
+    find_log_path(d);
     d->started_ns = daemon_now(d);
-    d->lonely_end_ns = UINT64_MAX;
+    d->idle_deadline_ns = UINT64_MAX;
     if (d->config->launched) {
-        d->lonely_end_ns = d->started_ns + c->start_ms * MS_NS;
-        daemon_due(d, d->lonely_end_ns);
+        d->idle_deadline_ns = d->started_ns + c->start_ms * MS_NS;
+        daemon_arm_timer(d, d->idle_deadline_ns);
     }
-    say_ready(d);
+    print_ready(d);
     return 0;
 }
 
@@ -230,24 +235,24 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
 {
     struct daemon d = {.config = config,
                        .cluster = config->cluster,
-                       .self = find_self(config),
+                       .self = find_own_config(config),
                        .env = env_real(),
                        .timer_ns = UINT64_MAX};
-    int r = check(&d, error);
-    if (r == 0) r = loop_open(&d.loop, d.env, error);
+    int r = check_config(&d, error);
+    if (r == 0) r = event_loop_init(&d.loop, d.env, error);
     if (r != 0) return r;
-    log_start(d.env, config->log_json, d.self->id);
-    log_bound(daemon_log_bytes_max(&d));
+    log_configure(d.env, config->log_json, d.self->id);
+    log_limit_bytes(daemon_log_bytes_max(&d));
     uv_timer_init(&d.loop, &d.timer);
     d.timer.data = &d;
     open_signals(&d);
-    r = start(&d, error);
-    if (r != 0) stop(&d);
+    r = daemon_start(&d, error);
+    if (r != 0) daemon_stop(&d);
     uv_run(&d.loop, UV_RUN_DEFAULT);
-    assert(d.stopping && d.wards == NULL && d.visitors == NULL);
+    assert(d.stopping && d.runners == NULL && d.sessions == NULL);
     net_fini(&d.net);
     int failed = uv_loop_close(&d.loop);
     assert(failed == 0); /* no handle is left */
-    log_end();
+    log_flush_repeats();
     return r;
 }

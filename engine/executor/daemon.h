@@ -2,10 +2,10 @@
  *
  * The daemon runs no task and parses no plan, so that no job can hurt it: it admits drivers_max
  * drivers (the rest queue and are told their place), starts a child for each by posix_spawn
- * (child.h), tells the driver where it listens (ADMITTED), and how it ended (ENDED: wait status,
- * OOM kill where the cgroup says so). A driver's connection that ends or is silent ends its child.
- * Answers STATUS, passes CANCEL on to the driver's connection. SIGTERM: no new drivers, children
- * drain; ends when they have, at most drain_ms later.
+ * (executor_process.h), tells the driver where it listens (EXECUTOR_STARTED), and how it ended
+ * (EXECUTOR_EXITED: wait status, OOM kill where the cgroup says so). A driver's connection that
+ * ends or is silent ends its child. Answers STATUS, passes CANCEL on to the driver's connection.
+ * SIGTERM: no new drivers, children drain; ends when they have, at most drain_ms later.
  *
  * Prints one line on standard error when it is ready: "executor e1 ready on 127.0.0.1:7401". */
 #ifndef GLINT_EXECUTOR_DAEMON_H

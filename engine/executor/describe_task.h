@@ -10,6 +10,6 @@
  * By the task's own thread; may be called in a signal handler. */
 void describe_task(const struct glint_task *task, const struct message *m, struct crash_text *out);
 /* The name of its function at work; NULL: none. Any thread. */
-const char *describe_function(struct glint_task *task);
+const char *describe_task_function(struct glint_task *task);
 
 #endif

@@ -28,7 +28,7 @@ struct slot {
     /* Guarded by the executor's lock. */
     const struct message *running; /* NULL: none */
     uint64_t attempt_id;
-    uint64_t told_ns; /* when it was told to end; 0: it was not */
+    uint64_t cancel_requested_ns; /* when it was told to end; 0: it was not */
 };
 
 struct executor {
@@ -36,8 +36,8 @@ struct executor {
     struct store *store;
     uint64_t table_seed;
     atomic_uint_fast64_t run_memory; /* what finished runs may still take */
-    atomic_uint_fast32_t unanswered;
-    struct bell work;
+    atomic_uint_fast32_t unfinished;
+    struct pipe_semaphore work;
     pthread_mutex_t lock; /* guards what follows */
     uint32_t idle;        /* slots that wait for work, and were not rung for yet */
     struct message *first, *last;
@@ -47,7 +47,7 @@ struct executor {
     struct slot slots[];
 };
 
-bool counters_encode(const struct task_counters *c, struct buffer *out)
+bool task_counters_encode(const struct task_counters *c, struct buffer *out)
 {
     struct packer p;
     packer_init(&p);
@@ -96,29 +96,29 @@ static struct message *pop_task(struct executor *e)
     return m;
 }
 
-static struct message *next_task(struct slot *slot)
+static struct message *wait_for_task(struct slot *slot)
 {
     struct executor *e = slot->executor;
     pthread_mutex_lock(&e->lock);
     while (e->first == NULL && !e->ending) {
         e->idle++;
         pthread_mutex_unlock(&e->lock);
-        bell_wait(&e->work);
+        pipe_semaphore_wait(&e->work);
         pthread_mutex_lock(&e->lock);
     }
     struct message *m = pop_task(e);
     slot->running = m;
     slot->attempt_id = ++e->last_attempt;
-    slot->told_ns = 0;
+    slot->cancel_requested_ns = 0;
     atomic_store(&slot->cancel, e->cancelled || e->ending);
     pthread_mutex_unlock(&e->lock);
     return m;
 }
 
-static void answer(struct executor *e, struct message *outcome)
+static void deliver_outcome(struct executor *e, struct message *outcome)
 {
     e->config.deliver(e->config.deliver_arg, outcome);
-    uint32_t before = (uint32_t)atomic_fetch_sub(&e->unanswered, 1);
+    uint32_t before = (uint32_t)atomic_fetch_sub(&e->unfinished, 1);
     assert(before > 0);
 }
 
@@ -129,7 +129,7 @@ static void describe_slot(void *arg, struct crash_text *out)
     if (m != NULL)
         describe_task(&slot->task, m, out);
     else
-        crash_add(out, "between two tasks");
+        crash_text_append(out, "between two tasks");
 }
 
 /* The outcome message travels with the task from the start: reporting an error needs no memory. */
@@ -137,24 +137,25 @@ static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
     struct executor *e = slot->executor;
-    crash_thread_begin(describe_slot, slot);
-    thread_go_last(); /* a slot must not take the processor from the loop that has just woken it */
-    for (struct message *m; (m = next_task(slot)) != NULL;) {
+    crash_handler_enter_thread(describe_slot, slot);
+    thread_set_batch_policy(); /* a slot must not take the processor from the loop that has just
+                                  woken it */
+    for (struct message *m; (m = wait_for_task(slot)) != NULL;) {
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
         task_prepare(slot, m);
-        uint64_t begun_ns = e->config.env->now_ns(e->config.env);
+        uint64_t start_ns = e->config.env->now_ns(e->config.env);
         attempt_run(&e->config, e->store, &slot->task, m, outcome);
-        outcome->run_ns = e->config.env->now_ns(e->config.env) - begun_ns;
+        outcome->run_ns = e->config.env->now_ns(e->config.env) - start_ns;
         pthread_mutex_lock(&e->lock);
         slot->running = NULL;
         pthread_mutex_unlock(&e->lock);
         message_destroy(m);
-        answer(e, outcome);
+        deliver_outcome(e, outcome);
     }
     arena_fini(&slot->task.arena);
-    crash_thread_end();
+    crash_handler_leave_thread();
     return NULL;
 }
 
@@ -178,7 +179,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
         error_no_memory(error);
         return NULL;
     }
-    if (bell_open(&e->work, error) != 0) {
+    if (pipe_semaphore_open(&e->work, error) != 0) {
         mem_free(e);
         return NULL;
     }
@@ -211,7 +212,7 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     m->outcome->task = m->task;
     m->outcome->attempt = m->attempt;
     m->outcome->partition = m->partition;
-    atomic_fetch_add(&e->unanswered, 1);
+    atomic_fetch_add(&e->unfinished, 1);
     pthread_mutex_lock(&e->lock);
     assert(!e->ending && m->next == NULL);
     if (e->last != NULL)
@@ -219,23 +220,23 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
     else
         e->first = m;
     e->last = m;
-    bool ring = e->idle > 0;
-    if (ring) e->idle--;
+    bool wake_one = e->idle > 0;
+    if (wake_one) e->idle--;
     pthread_mutex_unlock(&e->lock);
-    if (ring) bell_ring(&e->work);
+    if (wake_one) pipe_semaphore_post(&e->work);
     return 0;
 }
 
-static bool same_attempt(const struct message *a, const struct message *b)
+static bool is_same_attempt(const struct message *a, const struct message *b)
 {
     return a->stage == b->stage && a->task == b->task && a->attempt == b->attempt;
 }
 
 /* Takes the attempt out of the queue; NULL: it is not in there. */
-static struct message *unqueue(struct executor *e, const struct message *kill)
+static struct message *remove_queued(struct executor *e, const struct message *kill)
 {
     struct message *before = NULL, *m = e->first;
-    while (m != NULL && !same_attempt(m, kill)) {
+    while (m != NULL && !is_same_attempt(m, kill)) {
         before = m;
         m = m->next;
     }
@@ -253,50 +254,50 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
 {
     const struct fetcher *f = e->config.fetcher;
     if (f != NULL && f->cancel != NULL) f->cancel(f->arg, attempt_id);
-    if (e->config.values != NULL) values_wake(e->config.values);
+    if (e->config.broadcasts != NULL) broadcast_client_wake_waiters(e->config.broadcasts);
 }
 
 /* With the lock. */
-static void tell_to_end(struct slot *slot)
+static void request_cancel(struct slot *slot)
 {
     struct env *env = slot->executor->config.env;
-    if (slot->told_ns == 0) slot->told_ns = env->now_ns(env);
+    if (slot->cancel_requested_ns == 0) slot->cancel_requested_ns = env->now_ns(env);
     atomic_store(&slot->cancel, true);
 }
 
 /* One attempt: it waits in the queue, or runs, or has ended and left an output that has lost. */
 static void kill_attempt(struct executor *e, const struct message *kill)
 {
-    bool anyhow = kill->id == KILL_ANYHOW;
+    bool always = kill->id == KILL_ALWAYS;
     uint64_t attempt_id = 0;
     pthread_mutex_lock(&e->lock);
-    struct message *queued = unqueue(e, kill);
-    for (uint32_t i = 0; anyhow && queued == NULL && attempt_id == 0 && i < e->started; i++) {
+    struct message *queued = remove_queued(e, kill);
+    for (uint32_t i = 0; always && queued == NULL && attempt_id == 0 && i < e->started; i++) {
         struct slot *slot = &e->slots[i];
-        if (slot->running == NULL || !same_attempt(slot->running, kill)) continue;
-        tell_to_end(slot);
+        if (slot->running == NULL || !is_same_attempt(slot->running, kill)) continue;
+        request_cancel(slot);
         attempt_id = slot->attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
     if (attempt_id != 0) cancel_waits(e, attempt_id);
-    if (anyhow && attempt_id == 0)
-        store_forget_attempt(e->store, kill->stage, kill->task, kill->attempt);
+    if (always && attempt_id == 0)
+        store_remove_attempt_output(e->store, kill->stage, kill->task, kill->attempt);
     if (queued == NULL) return;
     struct message *outcome = queued->outcome;
     queued->outcome = NULL;
     error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "nobody wants the attempt any more");
     message_destroy(queued);
-    answer(e, outcome);
+    deliver_outcome(e, outcome);
 }
 
-static void cancel_all(struct executor *e)
+static void cancel_running_tasks(struct executor *e)
 {
     uint64_t running[SLOTS_MAX];
     uint32_t count = 0;
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < e->started; i++) {
         if (e->slots[i].running == NULL) continue;
-        tell_to_end(&e->slots[i]);
+        request_cancel(&e->slots[i]);
         running[count++] = e->slots[i].attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
@@ -308,32 +309,32 @@ static void receive_cancel(struct executor *e, bool cancelled)
     pthread_mutex_lock(&e->lock);
     e->cancelled = cancelled;
     pthread_mutex_unlock(&e->lock);
-    if (cancelled) cancel_all(e);
+    if (cancelled) cancel_running_tasks(e);
 }
 
 static int receive_broadcast(struct executor *e, struct message *m, struct glint_error *error)
 {
-    if (e->config.values == NULL || m->body.size > 0)
-        return store_keep(e->store, m, e->config.registry, error);
-    int r = values_announce(e->config.values, m->id, m->size, error);
+    if (e->config.broadcasts == NULL || m->body.size > 0)
+        return store_add_message(e->store, m, e->config.registry, error);
+    int r = broadcast_client_add(e->config.broadcasts, m->id, m->size, error);
     message_destroy(m);
     return r;
 }
 
-int executor_receive(struct executor *e, struct message *m, struct glint_error *error)
+int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     switch (m->type) {
     case MSG_STAGE:
-    case MSG_OUTPUTS: return store_keep(e->store, m, e->config.registry, error);
+    case MSG_MAP_OUTPUTS: return store_add_message(e->store, m, e->config.registry, error);
     case MSG_BROADCAST: return receive_broadcast(e, m, error);
     case MSG_TASK: return receive_task(e, m, error);
     case MSG_KILL: kill_attempt(e, m); break;
     case MSG_CANCEL: receive_cancel(e, m->id != 0); break;
-    case MSG_FORGET:
+    case MSG_RELEASE:
         if (m->id != 0)
-            store_forget_result(e->store, m->id);
+            store_remove_result(e->store, m->id);
         else
-            store_forget_stage(e->store, m->stage);
+            store_remove_stage(e->store, m->stage);
         break;
     default:
         error_set(error, GLINT_E_PROTOCOL, NULL, "an executor was sent a message of type %d",
@@ -345,17 +346,17 @@ int executor_receive(struct executor *e, struct message *m, struct glint_error *
     return 0;
 }
 
-uint64_t executor_overdue(struct executor *e, char *what, size_t capacity)
+uint64_t executor_find_stuck_task(struct executor *e, char *what, size_t capacity)
 {
     uint64_t oldest = 0;
     what[0] = '\0';
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < e->started; i++) {
         struct slot *slot = &e->slots[i];
-        if (slot->running == NULL || slot->told_ns == 0) continue;
-        if (oldest != 0 && slot->told_ns >= oldest) continue;
-        const char *function = describe_function(&slot->task);
-        oldest = slot->told_ns;
+        if (slot->running == NULL || slot->cancel_requested_ns == 0) continue;
+        if (oldest != 0 && slot->cancel_requested_ns >= oldest) continue;
+        const char *function = describe_task_function(&slot->task);
+        oldest = slot->cancel_requested_ns;
         text_format(what, capacity, "task %u (attempt %u)%s%s", slot->running->partition,
                     slot->running->attempt, function != NULL ? ", in function " : "",
                     function != NULL ? function : "");
@@ -364,9 +365,9 @@ uint64_t executor_overdue(struct executor *e, char *what, size_t capacity)
     return oldest;
 }
 
-uint32_t executor_running(struct executor *e)
+uint32_t executor_unfinished_tasks(struct executor *e)
 {
-    return (uint32_t)atomic_load(&e->unanswered);
+    return (uint32_t)atomic_load(&e->unfinished);
 }
 
 struct store *executor_store(struct executor *e)
@@ -379,16 +380,16 @@ void executor_destroy(struct executor *e)
     if (e == NULL) return;
     pthread_mutex_lock(&e->lock);
     e->ending = true;
-    for (; e->idle > 0; e->idle--) bell_ring(&e->work);
+    for (; e->idle > 0; e->idle--) pipe_semaphore_post(&e->work);
     pthread_mutex_unlock(&e->lock);
-    cancel_all(e);
+    cancel_running_tasks(e);
     for (uint32_t i = 0; i < e->started; i++) pthread_join(e->slots[i].thread, NULL);
     for (struct message *m = e->first, *next; m != NULL; m = next) {
         next = m->next;
         message_destroy(m);
     }
     store_destroy(e->store);
-    bell_close(&e->work);
+    pipe_semaphore_close(&e->work);
     pthread_mutex_destroy(&e->lock);
     mem_free(e);
 }

@@ -2,7 +2,7 @@
  * while something is waited for. */
 #include "engine/executor/peers.h"
 
-#include "engine/executor/peer_link.h"
+#include "engine/executor/peer_conn.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -12,10 +12,10 @@
 struct peers {
     struct net *net;
     uint64_t fetch_ms;
-    struct peer_link **links; /* [capacity] by number, NULL: not known */
+    struct peer_conn **conns; /* [capacity] by number, NULL: not known */
     uint32_t capacity;
-    struct peer_link *driver; /* NULL until somebody wants it */
-    uv_async_t arrived;
+    struct peer_conn *driver; /* NULL until somebody wants it */
+    uv_async_t request_added;
     uv_timer_t timer;
     uint32_t handles; /* open */
     bool ended;       /* loop's thread */
@@ -26,7 +26,7 @@ struct peers {
     struct fetch_request *first, *last;
     uint64_t *cancels; /* owners whose requests of before are to end */
     uint32_t cancel_count, cancel_capacity;
-    bool refuses;
+    bool closing;
 };
 
 static char cancelled_mark; /* request.peer of what was cancelled before the loop saw it */
@@ -44,19 +44,19 @@ static void peers_submit(void *arg, struct fetch_request *first)
         last = r;
     }
     pthread_mutex_lock(&p->lock);
-    bool refuses = p->refuses;
-    if (!refuses) {
+    bool closing = p->closing;
+    if (!closing) {
         if (p->last != NULL)
             p->last->next = first;
         else
             p->first = first;
         p->last = last;
-        uv_async_send(&p->arrived);
+        uv_async_send(&p->request_added);
     }
     pthread_mutex_unlock(&p->lock);
-    for (struct fetch_request *r = first, *next; refuses && r != NULL; r = next) {
+    for (struct fetch_request *r = first, *next; closing && r != NULL; r = next) {
         next = r->next;
-        request_end(r, &p->why); /* constant since `refuses` */
+        fetch_request_end(r, &p->why); /* constant since `refuses` */
     }
 }
 
@@ -68,7 +68,7 @@ static bool has_cancel(const struct peers *p, uint64_t owner)
 }
 
 /* Where there is no memory to note it, requests end when their peers do. */
-static void note_cancel(struct peers *p, uint64_t owner)
+static void add_cancel(struct peers *p, uint64_t owner)
 {
     if (p->cancel_count == p->cancel_capacity) {
         uint32_t capacity = p->cancel_capacity * 2 + 16;
@@ -87,41 +87,41 @@ static void peers_cancel(void *arg, uint64_t owner)
     pthread_mutex_lock(&p->lock);
     for (struct fetch_request *r = p->first; r != NULL; r = r->next)
         if (r->owner == owner) r->peer = &cancelled_mark;
-    if (!p->refuses && !has_cancel(p, owner)) note_cancel(p, owner);
-    if (!p->refuses) uv_async_send(&p->arrived);
+    if (!p->closing && !has_cancel(p, owner)) add_cancel(p, owner);
+    if (!p->closing) uv_async_send(&p->request_added);
     pthread_mutex_unlock(&p->lock);
 }
 
-struct fetcher peers_fetcher(struct peers *p)
+struct fetcher peers_as_fetcher(struct peers *p)
 {
     return (struct fetcher){.submit = peers_submit, .arg = p, .cancel = peers_cancel};
 }
 
 /* ---- Links */
 
-static struct peer_link *link_at(struct peers *p, uint32_t executor)
+static struct peer_conn *find_peer_conn(struct peers *p, uint32_t executor)
 {
-    if (executor == TRACK_DRIVER) return p->driver;
-    return executor < p->capacity ? p->links[executor] : NULL;
+    if (executor == EXECUTOR_ID_DRIVER) return p->driver;
+    return executor < p->capacity ? p->conns[executor] : NULL;
 }
 
-static bool reserve(struct peers *p, uint32_t executor)
+static bool reserve_peers(struct peers *p, uint32_t executor)
 {
     if (executor < p->capacity) return true;
     uint32_t capacity = p->capacity * 2 > executor + 8 ? p->capacity * 2 : executor + 8;
-    struct peer_link **links = mem_zalloc(capacity * sizeof(struct peer_link *));
-    if (links == NULL) return false;
-    for (uint32_t i = 0; i < p->capacity; i++) links[i] = p->links[i];
-    mem_free(p->links);
-    p->links = links;
+    struct peer_conn **conns = mem_zalloc(capacity * sizeof(struct peer_conn *));
+    if (conns == NULL) return false;
+    for (uint32_t i = 0; i < p->capacity; i++) conns[i] = p->conns[i];
+    mem_free(p->conns);
+    p->conns = conns;
     p->capacity = capacity;
     return true;
 }
 
-static void free_all(struct peers *p)
+static void peers_free(struct peers *p)
 {
-    for (uint32_t i = 0; i < p->capacity; i++) mem_free(p->links[i]);
-    mem_free(p->links);
+    for (uint32_t i = 0; i < p->capacity; i++) mem_free(p->conns[i]);
+    mem_free(p->conns);
     mem_free(p->driver);
     mem_free(p->cancels);
     pthread_mutex_destroy(&p->lock);
@@ -132,64 +132,65 @@ static void free_all(struct peers *p)
 }
 
 /* After peers_close: is it over? */
-static void end_if_quiet(void *arg)
+static void free_if_idle(void *arg)
 {
     struct peers *p = arg;
     if (!p->ended || p->handles > 0) return;
-    if (p->driver != NULL && !link_is_quiet(p->driver)) return;
+    if (p->driver != NULL && !peer_conn_is_idle(p->driver)) return;
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->links[i] != NULL && !link_is_quiet(p->links[i])) return;
-    free_all(p);
+        if (p->conns[i] != NULL && !peer_conn_is_idle(p->conns[i])) return;
+    peers_free(p);
 }
 
 /* NULL without memory. */
-static struct peer_link *add_link(struct peers *p, const struct peer *where, bool external)
+static struct peer_conn *add_peer_conn(struct peers *p, const struct executor_address *address,
+                                       bool external)
 {
-    bool driver = where->executor == TRACK_DRIVER;
-    assert(driver || where->executor < EXECUTORS_MAX);
-    if (!driver && !reserve(p, where->executor)) return NULL;
-    struct peer_link *l = mem_alloc(sizeof *l);
+    bool driver = address->executor == EXECUTOR_ID_DRIVER;
+    assert(driver || address->executor < EXECUTORS_MAX);
+    if (!driver && !reserve_peers(p, address->executor)) return NULL;
+    struct peer_conn *l = mem_alloc(sizeof *l);
     if (l == NULL) return NULL;
-    link_init(l, p->net, p->fetch_ms, where, external);
-    l->quiet = end_if_quiet;
-    l->quiet_arg = p;
+    peer_conn_init(l, p->net, p->fetch_ms, address, external);
+    l->on_idle = free_if_idle;
+    l->on_idle_arg = p;
     if (driver)
         p->driver = l;
     else
-        p->links[where->executor] = l;
+        p->conns[address->executor] = l;
     return l;
 }
 
-int peers_add(struct peers *p, const struct peer *peer, bool ahead)
+int peers_add_executor(struct peers *p, const struct executor_address *peer, bool ahead)
 {
     if (peer->executor >= EXECUTORS_MAX) return GLINT_E_NO_MEMORY;
-    if (link_at(p, peer->executor) != NULL) return 0;
-    struct peer_link *l = add_link(p, peer, false);
+    if (find_peer_conn(p, peer->executor) != NULL) return 0;
+    struct peer_conn *l = add_peer_conn(p, peer, false);
     if (l == NULL) return GLINT_E_NO_MEMORY;
-    if (ahead) link_connect(l);
+    if (ahead) peer_conn_connect(l);
     return 0;
 }
 
-int peers_add_conn(struct peers *p, uint32_t executor, struct conn *c)
+int peers_add_open_conn(struct peers *p, uint32_t executor, struct conn *c)
 {
-    struct peer where = {.executor = executor};
-    assert(executor == TRACK_DRIVER || executor < EXECUTORS_MAX);
-    struct peer_link *l = link_at(p, executor);
-    if (l == NULL) l = add_link(p, &where, true);
+    struct executor_address address = {.executor = executor};
+    assert(executor == EXECUTOR_ID_DRIVER || executor < EXECUTORS_MAX);
+    struct peer_conn *l = find_peer_conn(p, executor);
+    if (l == NULL) l = add_peer_conn(p, &address, true);
     if (l == NULL) return GLINT_E_NO_MEMORY;
     assert(l->external && l->conn == NULL && conn_is_open(c));
     l->conn = c;
-    link_on_opened(l);
+    peer_conn_on_opened(l);
     return 0;
 }
 
 /* The link that a connection of somebody else's serves. */
-static struct peer_link *external_link(struct peers *p, const struct conn *c)
+static struct peer_conn *find_external_conn(struct peers *p, const struct conn *c)
 {
     if (p->driver != NULL && p->driver->conn == c) return p->driver;
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->links[i] != NULL && p->links[i]->external && p->links[i]->conn == c)
-            return p->links[i];
+        if (p->conns[i] != NULL && p->conns[i]->external && p->conns[i]->conn == c)
+            return p->conns[i];
     return NULL;
 }
 
@@ -200,42 +201,42 @@ static void on_handle_closed(uv_handle_t *handle)
     struct peers *p = handle->data;
     assert(p->handles > 0);
     p->handles--;
-    if (p->handles == 0) end_if_quiet(p);
+    if (p->handles == 0) free_if_idle(p);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct peers *p = timer->data;
-    bool busy = p->driver != NULL && link_tick(p->driver);
+    bool busy = p->driver != NULL && peer_conn_on_timer(p->driver);
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->links[i] != NULL && link_tick(p->links[i])) busy = true;
+        if (p->conns[i] != NULL && peer_conn_on_timer(p->conns[i])) busy = true;
     if (!busy) uv_timer_stop(timer);
 }
 
-static void place(struct peers *p, struct fetch_request *r)
+static void dispatch_request(struct peers *p, struct fetch_request *r)
 {
     struct glint_error why = {.code = GLINT_OK};
-    struct peer driver = {.executor = TRACK_DRIVER};
-    struct peer_link *l = link_at(p, r->executor);
+    struct executor_address driver = {.executor = EXECUTOR_ID_DRIVER};
+    struct peer_conn *l = find_peer_conn(p, r->executor);
     if (r->peer == &cancelled_mark) {
         error_set(&why, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-        request_end(r, &why);
+        fetch_request_end(r, &why);
         return;
     }
-    if (l == NULL && r->executor == TRACK_DRIVER) {
-        l = add_link(p, &driver, true);
+    if (l == NULL && r->executor == EXECUTOR_ID_DRIVER) {
+        l = add_peer_conn(p, &driver, true);
         if (l == NULL) error_no_memory(&why);
     }
     if (l == NULL) {
         error_set(&why, GLINT_E_CONNECTION, NULL, "executor %u is not known here", r->executor);
-        request_end(r, &why);
+        fetch_request_end(r, &why);
         return;
     }
-    link_add(l, r);
-    link_pump(l);
+    peer_conn_add_request(l, r);
+    peer_conn_send_waiting(l);
 }
 
-static void on_arrived(uv_async_t *async)
+static void on_request_added(uv_async_t *async)
 {
     struct peers *p = async->data;
     uint64_t *cancels;
@@ -249,14 +250,14 @@ static void on_arrived(uv_async_t *async)
     p->cancel_count = p->cancel_capacity = 0;
     pthread_mutex_unlock(&p->lock);
     for (uint32_t k = 0; k < cancel_count; k++) {
-        if (p->driver != NULL) link_cancel(p->driver, cancels[k]);
+        if (p->driver != NULL) peer_conn_cancel(p->driver, cancels[k]);
         for (uint32_t i = 0; i < p->capacity; i++)
-            if (p->links[i] != NULL) link_cancel(p->links[i], cancels[k]);
+            if (p->conns[i] != NULL) peer_conn_cancel(p->conns[i], cancels[k]);
     }
     mem_free(cancels);
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        place(p, r);
+        dispatch_request(p, r);
     }
     if (first != NULL && !uv_is_active((uv_handle_t *)&p->timer))
         uv_timer_start(&p->timer, on_timer, TICK_MS, TICK_MS);
@@ -271,7 +272,7 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
     }
     p->net = net;
     p->fetch_ms = fetch_ms;
-    int r = uv_async_init(net->loop, &p->arrived, on_arrived);
+    int r = uv_async_init(net->loop, &p->request_added, on_request_added);
     if (r != 0) {
         error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                   "cannot wake the event loop: %s", uv_strerror(r));
@@ -279,7 +280,7 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
         return NULL;
     }
     uv_timer_init(net->loop, &p->timer);
-    p->arrived.data = p->timer.data = p;
+    p->request_added.data = p->timer.data = p;
     p->handles = 2;
     pthread_mutex_init(&p->lock, NULL);
     return p;
@@ -288,31 +289,31 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
 int peers_on_frame(struct peers *p, struct conn *c, const struct frame *f,
                    struct glint_slice payload, struct glint_error *error)
 {
-    struct peer_link *l = external_link(p, c);
+    struct peer_conn *l = find_external_conn(p, c);
     if (l == NULL) return 0;
-    return link_on_frame(l, f, payload, error);
+    return peer_conn_on_frame(l, f, payload, error);
 }
 
-uint8_t *peers_into(struct peers *p, struct conn *c, const struct frame *f)
+uint8_t *peers_buffer_for(struct peers *p, struct conn *c, const struct frame *f)
 {
-    struct peer_link *l = external_link(p, c);
-    return l != NULL ? link_into(l, f) : NULL;
+    struct peer_conn *l = find_external_conn(p, c);
+    return l != NULL ? peer_conn_buffer_for(l, f) : NULL;
 }
 
 void peers_on_data(struct peers *p, struct conn *c, const struct frame *f)
 {
-    struct peer_link *l = external_link(p, c);
-    if (l != NULL) link_on_data(l, f);
-    end_if_quiet(p);
+    struct peer_conn *l = find_external_conn(p, c);
+    if (l != NULL) peer_conn_on_data(l, f);
+    free_if_idle(p);
 }
 
-void peers_on_closed(struct peers *p, struct conn *c)
+void peers_on_conn_closed(struct peers *p, struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    struct peer_link *l = external_link(p, c);
+    struct peer_conn *l = find_external_conn(p, c);
     error_set(&why, GLINT_E_CONNECTION, NULL, "the connection ended");
-    if (l != NULL) link_on_closed(l, &why);
-    end_if_quiet(p);
+    if (l != NULL) peer_conn_on_closed(l, &why);
+    free_if_idle(p);
 }
 
 void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(void *arg),
@@ -325,16 +326,16 @@ void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(
     pthread_mutex_lock(&p->lock);
     struct fetch_request *first = p->first;
     p->first = p->last = NULL;
-    p->refuses = true;
+    p->closing = true;
     pthread_mutex_unlock(&p->lock);
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        request_end(r, why);
+        fetch_request_end(r, why);
     }
     p->ended = true;
-    if (p->driver != NULL) link_end(p->driver, why);
+    if (p->driver != NULL) peer_conn_shutdown(p->driver, why);
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->links[i] != NULL) link_end(p->links[i], why);
-    uv_close((uv_handle_t *)&p->arrived, on_handle_closed);
+        if (p->conns[i] != NULL) peer_conn_shutdown(p->conns[i], why);
+    uv_close((uv_handle_t *)&p->request_added, on_handle_closed);
     uv_close((uv_handle_t *)&p->timer, on_handle_closed);
 }

@@ -16,20 +16,20 @@
 #include <assert.h>
 
 /* A node that the walk is in. */
-struct frame {
+struct walk_frame {
     const struct stage_node *node;
     uint32_t partition, end; /* coalesce: partitions of the parent still to run */
     bool entered;
     void *state; /* narrow: the operator's, and the emitter behind it */
     struct glint_emitter *out;
-    struct frame *below; /* the nearest narrow frame or NULL: the root's sink */
+    struct walk_frame *below; /* the nearest narrow frame or NULL: the root's sink */
 };
 
 struct pipeline {
     struct glint_task *task;
     const struct pipeline_input *input;
     struct unpacker splits;
-    struct frame *frames;
+    struct walk_frame *frames;
     uint32_t depth;
     /* The end of the chain: one of the two. */
     struct shuffle_writer *writer;
@@ -40,50 +40,52 @@ struct pipeline {
 
 /* The task's code, after a failure. Whoever failed said why, but a function of the job may forget
  * to. */
-static int failed(struct pipeline *p)
+static int set_function_failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
                      "a function of the job answered an error that it did not set");
 }
 
-static int cancelled(struct pipeline *p)
+static int set_cancelled(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
 }
 
 /* Most sources look themselves; that the end of the chain looks too covers all of them. */
-static enum flow sink_act(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow sink_push_action(void *state, const struct glint_batch *batch,
+                                  struct glint_emitter *out)
 {
     struct pipeline *p = state;
-    if (!task_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
-    cancelled(p);
+    if (!task_is_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
+    set_cancelled(p);
     return FLOW_FAIL;
 }
 
-static enum flow sink_write(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow sink_push_writer(void *state, const struct glint_batch *batch,
+                                  struct glint_emitter *out)
 {
     (void)out;
     return shuffle_writer_push(state, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
 }
 
-static const struct stage_node *root_of(const struct pipeline_input *input)
+static const struct stage_node *stage_root(const struct pipeline_input *input)
 {
     return &input->stage->nodes[input->stage->node_count - 1];
 }
 
 /* An emitter whose batches go to the frame below. */
-static struct glint_emitter *emitter_to(struct pipeline *p, const struct frame *below,
-                                        struct glint_shape shape)
+static struct glint_emitter *emitter_to(struct pipeline *p, const struct walk_frame *below,
+                                        struct glint_schema schema)
 {
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
     if (below != NULL)
-        emitter_init(e, p->task, shape, below->node->op->push, below->state, below->out);
+        emitter_init(e, p->task, schema, below->node->op->push, below->state, below->out);
     else if (p->writer != NULL)
-        emitter_init(e, p->task, shape, sink_write, p->writer, NULL);
+        emitter_init(e, p->task, schema, sink_push_writer, p->writer, NULL);
     else
-        emitter_init(e, p->task, shape, sink_act, p, NULL);
-    e->push_function = below != NULL ? below->node->fn : root_of(p->input)->fn;
+        emitter_init(e, p->task, schema, sink_push_action, p, NULL);
+    e->push_function = below != NULL ? below->node->fn : stage_root(p->input)->fn;
     e->push_partition = below != NULL ? below->partition : p->input->partition;
     return e;
 }
@@ -94,12 +96,12 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
                         .function = node->fn,
                         .args = node->args,
                         .params = node->params,
-                        .out = node->shape,
+                        .out = node->schema,
                         .outputs = p->input->stage->outputs,
                         .output_count = p->input->stage->output_count};
     if (node->parents[0] != STAGE_NO_PARENT) {
         const struct stage_node *parent = &p->input->stage->nodes[node->parents[0]];
-        o.in = parent->shape;
+        o.in = parent->schema;
         o.grouped = parent->grouped;
     }
     *state = task_alloc(p->task, node->op->state_size + 1);
@@ -108,19 +110,20 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
     return node->op->open != NULL ? node->op->open(*state, &o) : 0;
 }
 
-static void frame_push(struct pipeline *p, uint32_t node, uint32_t partition, struct frame *below)
+static void frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
+                       struct walk_frame *below)
 {
     assert(node < p->input->stage->node_count && p->depth < p->input->stage->node_count);
-    p->frames[p->depth++] = (struct frame){
+    p->frames[p->depth++] = (struct walk_frame){
         .node = &p->input->stage->nodes[node], .partition = partition, .below = below};
 }
 
-static int run_source(struct pipeline *p, struct frame *f)
+static int run_source(struct pipeline *p, struct walk_frame *f)
 {
     struct glint_slice split = unpack_bytes(&p->splits);
     if (p->splits.failed)
         return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task lacks a split");
-    struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
+    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
     void *state = NULL;
     if (out == NULL) return p->task->error.code;
     int r = op_open_node(p, f->node, &state);
@@ -129,23 +132,24 @@ static int run_source(struct pipeline *p, struct frame *f)
     if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
     p->stopped = flow == FLOW_STOP;
     p->task->origin = NULL;
-    return flow == FLOW_FAIL ? failed(p) : 0;
+    return flow == FLOW_FAIL ? set_function_failed(p) : 0;
 }
 
-static void spec_fill(const struct stage_node *node, struct glint_shape in,
+static void spec_fill(const struct stage_node *node, struct glint_schema in,
                       struct shuffle_spec *out)
 {
     *out = (struct shuffle_spec){.partitions = node->partitions,
-                                 .wide = node->wide,
-                                 .map_side = node->wide.combine != COMBINE_NONE,
+                                 .dependency = node->dependency,
+                                 .map_side = node->dependency.combine != COMBINE_NONE,
                                  .fn = node->fn,
                                  .key = in.key,
                                  .value = in.value,
-                                 .acc = node->shape.value};
+                                 .acc = node->schema.value};
 }
 
-static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle_spec *spec,
-                       void *state, struct glint_emitter *out)
+static int push_shuffle_inputs(struct pipeline *p, struct walk_frame *f,
+                               const struct shuffle_spec *spec, void *state,
+                               struct glint_emitter *out)
 {
     struct run_slice *inputs;
     uint32_t count;
@@ -162,31 +166,31 @@ static int read_inputs(struct pipeline *p, struct frame *f, const struct shuffle
     shuffle_reader_close(reader);
     if (p->input->fetch_end != NULL) p->input->fetch_end(p->input->fetch_arg, p->task);
     p->stopped = out->flow == FLOW_STOP;
-    return r < 0 || out->flow == FLOW_FAIL ? failed(p) : 0;
+    return r < 0 || out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
 }
 
-static int run_shuffle(struct pipeline *p, struct frame *f)
+static int run_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     struct shuffle_spec spec;
-    struct call call = {NULL, NULL, NULL, false};
+    struct function_call call = {NULL, NULL, NULL, false};
     /* The records that went in have the key's type and, where values are not combined, the value's.
      */
-    struct glint_shape in = f->node->shape;
+    struct glint_schema in = f->node->schema;
     spec_fill(f->node, in, &spec);
-    struct glint_emitter *out = emitter_to(p, f->below, f->node->shape);
+    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
     if (out == NULL) return p->task->error.code;
-    int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, f->node->args) : 0;
-    const struct glint_function *function = task_enter(p->task, spec.fn);
-    if (r == 0) r = read_inputs(p, f, &spec, call.state, out);
-    task_enter(p->task, function);
-    call_close(&call);
+    int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, f->node->args) : 0;
+    const struct glint_function *function = task_set_function(p->task, spec.fn);
+    if (r == 0) r = push_shuffle_inputs(p, f, &spec, call.state, out);
+    task_set_function(p->task, function);
+    function_call_close(&call);
     return r;
 }
 
-static int enter_narrow(struct pipeline *p, struct frame *f)
+static int enter_narrow(struct pipeline *p, struct walk_frame *f)
 {
     assert(!f->entered && f->node->parents[0] != STAGE_NO_PARENT);
-    f->out = emitter_to(p, f->below, f->node->shape);
+    f->out = emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->entered = true;
     int r = op_open_node(p, f->node, &f->state);
@@ -194,21 +198,21 @@ static int enter_narrow(struct pipeline *p, struct frame *f)
     return r;
 }
 
-static int leave_narrow(struct pipeline *p, struct frame *f)
+static int leave_narrow(struct pipeline *p, struct walk_frame *f)
 {
     assert(f->entered && f == &p->frames[p->depth - 1]);
     enum flow flow = FLOW_MORE;
     f->out->in = NULL;
-    const struct glint_function *function = task_enter(p->task, f->node->fn);
+    const struct glint_function *function = task_set_function(p->task, f->node->fn);
     if (f->node->op->finish != NULL) flow = f->node->op->finish(f->state, f->out);
-    task_enter(p->task, function);
+    task_set_function(p->task, function);
     if (flow != FLOW_FAIL) flow = emitter_flush(f->out);
     if (f->node->op->close != NULL) f->node->op->close(f->state);
     p->depth--;
-    return flow == FLOW_FAIL ? failed(p) : 0;
+    return flow == FLOW_FAIL ? set_function_failed(p) : 0;
 }
 
-static int step_coalesce(struct pipeline *p, struct frame *f)
+static int step_coalesce(struct pipeline *p, struct walk_frame *f)
 {
     if (!f->entered) {
         uint32_t parents = p->input->stage->nodes[f->node->parents[0]].partitions;
@@ -223,12 +227,12 @@ static int step_coalesce(struct pipeline *p, struct frame *f)
     return 0;
 }
 
-static int step_union(struct pipeline *p, struct frame *f)
+static int step_union(struct pipeline *p, struct walk_frame *f)
 {
     uint32_t left = p->input->stage->nodes[f->node->parents[0]].partitions;
     uint32_t side = f->partition < left ? 0 : 1;
     uint32_t at = side == 0 ? f->partition : f->partition - left;
-    struct frame *below = f->below;
+    struct walk_frame *below = f->below;
     uint32_t parent = f->node->parents[side];
     p->depth--; /* nothing to come back to */
     frame_push(p, parent, at, below);
@@ -236,9 +240,9 @@ static int step_union(struct pipeline *p, struct frame *f)
 }
 
 /* One step of the walk: the top frame goes deeper, or ends. */
-static int step(struct pipeline *p)
+static int walk_step(struct pipeline *p)
 {
-    struct frame *f = &p->frames[p->depth - 1];
+    struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
     switch (f->node->op->kind) {
     case OP_SOURCE: p->depth--; return run_source(p, f);
@@ -250,27 +254,27 @@ static int step(struct pipeline *p)
 }
 
 /* After an error: what the walk opened, in reverse. */
-static void unwind(struct pipeline *p)
+static void unwind_frames(struct pipeline *p)
 {
     while (p->depth > 0) {
-        struct frame *f = &p->frames[--p->depth];
+        struct walk_frame *f = &p->frames[--p->depth];
         if (f->node->op->kind == OP_NARROW && f->state != NULL && f->node->op->close != NULL)
             f->node->op->close(f->state);
     }
 }
 
-static int walk(struct pipeline *p)
+static int run_walk(struct pipeline *p)
 {
     const struct stage_plan *stage = p->input->stage;
-    const struct stage_node *root = root_of(p->input);
+    const struct stage_node *root = stage_root(p->input);
     p->frames = task_alloc(p->task, sizeof *p->frames * (stage->node_count + 1));
     if (p->frames == NULL) return p->task->error.code;
     frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
-    while (r == 0 && p->depth > 0) r = task_cancelled(p->task) ? cancelled(p) : step(p);
+    while (r == 0 && p->depth > 0) r = task_is_cancelled(p->task) ? set_cancelled(p) : walk_step(p);
     /* An error that a function set counts, also if it answered that all was well. */
     if (r == 0) r = p->task->error.code;
-    if (r != 0) unwind(p);
+    if (r != 0) unwind_frames(p);
     p->task->partition = p->input->partition;
     return r;
 }
@@ -278,20 +282,20 @@ static int walk(struct pipeline *p)
 static int run_map_side(struct pipeline *p, const struct stage_node *root, struct run *out)
 {
     struct shuffle_spec spec;
-    struct call call = {NULL, NULL, NULL, false};
-    spec_fill(root, p->input->stage->nodes[root->parents[0]].shape, &spec);
-    int r = spec.fn != NULL ? call_open(&call, p->task, spec.fn, root->args) : 0;
+    struct function_call call = {NULL, NULL, NULL, false};
+    spec_fill(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
+    int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, root->args) : 0;
     if (r == 0) {
         p->writer = shuffle_writer_open(p->task, &spec, call.state);
         p->task->shuffle = &spec;
-        r = p->writer == NULL ? p->task->error.code : walk(p);
+        r = p->writer == NULL ? p->task->error.code : run_walk(p);
         p->task->shuffle = NULL;
     }
-    const struct glint_function *function = task_enter(p->task, spec.fn);
+    const struct glint_function *function = task_set_function(p->task, spec.fn);
     if (r == 0) r = shuffle_writer_finish(p->writer, out);
-    task_enter(p->task, function);
+    task_set_function(p->task, function);
     shuffle_writer_close(p->writer);
-    call_close(&call);
+    function_call_close(&call);
     return r;
 }
 
@@ -299,12 +303,12 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
 {
     p->action = root->op;
     int r = op_open_node(p, root, &p->action_state);
-    if (r == 0) r = walk(p);
-    const struct glint_function *function = task_enter(p->task, root->fn);
+    if (r == 0) r = run_walk(p);
+    const struct glint_function *function = task_set_function(p->task, root->fn);
     if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
-        r = failed(p);
+        r = set_function_failed(p);
     if (r == 0 && root->op->result != NULL) r = root->op->result(p->action_state, out);
-    task_enter(p->task, function);
+    task_set_function(p->task, function);
     if (p->action_state != NULL && root->op->close != NULL) root->op->close(p->action_state);
     return r;
 }
@@ -312,13 +316,13 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
 int pipeline_run(struct glint_task *task, const struct pipeline_input *input, struct run *out_run,
                  struct buffer *out_result)
 {
-    const struct stage_node *root = root_of(input);
+    const struct stage_node *root = stage_root(input);
     struct pipeline p = {.task = task, .input = input};
     task->partition = input->partition;
     int r = 0;
     if (!unpacker_init(&p.splits, input->splits))
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
-    else if (input->partition >= stage_tasks(input->stage))
+    else if (input->partition >= stage_plan_task_count(input->stage))
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no partition %u",
                       input->partition);
     else if (root->op->kind == OP_WIDE)
@@ -326,7 +330,7 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
     else
         r = run_action(&p, root, out_result);
     unpacker_fini(&p.splits);
-    if (r != 0) return failed(&p);
+    if (r != 0) return set_function_failed(&p);
     if (task->error.code == GLINT_OK) return 0;
     if (root->op->kind == OP_WIDE)
         run_destroy(out_run);

@@ -4,7 +4,7 @@
 #define GLINT_EXECUTOR_PIPELINE_H
 
 #include "engine/data/run.h"
-#include "engine/plan/stage.h"
+#include "engine/plan/stage_plan.h"
 
 struct pipeline_input {
     const struct stage_plan *stage;

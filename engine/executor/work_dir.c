@@ -17,9 +17,9 @@ static const char *parent_or_default(const char *parent)
     return parent != NULL && parent[0] != '\0' ? parent : "/tmp";
 }
 
-void work_dir_sweep(struct env *env, const char *parent)
+void work_dir_remove_stale(struct env *env, const char *parent)
 {
-    folder_remove_unlocked(env, parent_or_default(parent), PREFIX, 1);
+    locked_dir_remove_stale(env, parent_or_default(parent), PREFIX, 1);
 }
 
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
@@ -29,16 +29,16 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
         "name a folder that you may write to: --work-dir, or work_dir in the cluster's file";
     uint64_t id = 0;
     w->env = env;
-    w->lock = FOLDER_NOT_LOCKED;
+    w->lock = LOCKED_DIR_NONE;
     w->path[0] = '\0';
     parent = parent_or_default(parent);
-    work_dir_sweep(env, parent);
+    work_dir_remove_stale(env, parent);
     if (env->random(env, &id, sizeof id) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
         return error_set(error, GLINT_E_WORK_DIR, hint, "the work directory's path is too long");
-    int r = folder_make(env, path, true, &w->lock);
+    int r = locked_dir_create(env, path, true, &w->lock);
     if (r == 0) {
         memcpy(w->path, path, sizeof path);
         return 0;
@@ -51,7 +51,7 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
 void work_dir_close(struct work_dir *w)
 {
     if (w->path[0] == '\0') return;
-    folder_remove(w->env, w->path, &w->lock, 1);
-    folder_unlock(w->env, &w->lock);
+    locked_dir_remove(w->env, w->path, &w->lock, 1);
+    locked_dir_unlock(w->env, &w->lock);
     w->path[0] = '\0';
 }

@@ -1,17 +1,17 @@
 /* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700,
- * locked (base/folder_lock.h) while the run lives. What dead runs left is removed by the next one.
+ * locked (base/locked_dir.h) while the run lives. What dead runs left is removed by the next one.
  */
 #ifndef GLINT_EXECUTOR_WORK_DIR_H
 #define GLINT_EXECUTOR_WORK_DIR_H
 
-#include "engine/base/folder_lock.h"
+#include "engine/base/locked_dir.h"
 #include "engine/glint.h"
 
 #include <limits.h>
 
 struct work_dir {
     struct env *env;
-    struct folder_lock lock;
+    struct locked_dir lock;
     char path[PATH_MAX]; /* "": not open */
 };
 
@@ -20,6 +20,6 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error);
 void work_dir_close(struct work_dir *w);
 /* Removes what dead runs left in `parent`; any thread. */
-void work_dir_sweep(struct env *env, const char *parent);
+void work_dir_remove_stale(struct env *env, const char *parent);
 
 #endif

@@ -1,7 +1,7 @@
 /* The context's life, as a program sees it (glint_context.h): options are checked, and whoever runs
  * its actions is started, in this process or in a cluster. */
 #include "engine/base/text.h"
-#include "engine/driver/remote.h"
+#include "engine/driver/cluster_transport.h"
 #include "engine/local/local.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* What so many slots would have if each had no more than any slot of the cluster: plans are made
  * for them. 0 where executors come by themselves. */
-static uint64_t cluster_memory(const struct cluster *cluster, uint32_t slots)
+static uint64_t cluster_memory_bytes(const struct cluster *cluster, uint32_t slots)
 {
     uint64_t least = 0;
     for (uint32_t i = 0; cluster->listen_host == NULL && i < cluster->executor_count; i++) {
@@ -28,7 +28,7 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
     if (c->memory_bytes == 0 && c->cluster != NULL && c->slots <= SLOTS_MAX)
-        c->memory_bytes = cluster_memory(c->cluster, c->slots);
+        c->memory_bytes = cluster_memory_bytes(c->cluster, c->slots);
     if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
     if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
     if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
@@ -37,7 +37,7 @@ static int config_check(struct glint_config *c, struct glint_error *error)
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
                          SLOTS_MAX);
     char need[TEXT_NUMBER_MAX];
-    text_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
+    text_format_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
     if (c->memory_bytes / c->slots < SLOT_MEMORY_BYTES_MIN)
         return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
                          "%u slots need at least %s", c->slots, need);
@@ -50,17 +50,17 @@ static int config_check(struct glint_config *c, struct glint_error *error)
 }
 
 /* The executors come by events. 0, or the context's code. */
-static int remote_start(struct glint *g)
+static int start_cluster_driver(struct glint *g)
 {
     struct transport transport;
-    int r = remote_create(g, g->config.cluster, &transport, &g->error);
+    int r = cluster_transport_create(g, g->config.cluster, &transport, &g->error);
     if (r != 0) return r;
     struct driver *driver = driver_create(g, &transport);
     if (driver == NULL) {
         transport.destroy(transport.arg);
         return g->error.code;
     }
-    g->runner = driver_runner(driver);
+    g->runner = driver_as_runner(driver);
     return 0;
 }
 
@@ -80,7 +80,7 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
     if (g->job_id == 0) g->job_id = 1;
     bool remote = c.cluster != NULL && !c.explain; /* a plan needs no executors */
     int r = g->error.code;
-    if (r == 0) r = remote ? remote_start(g) : local_start(g);
+    if (r == 0) r = remote ? start_cluster_driver(g) : local_start(g);
     if (r == 0) return g;
     *error = g->error;
     context_fini(g);

@@ -26,7 +26,7 @@ struct local {
     uv_loop_t loop;
     uv_async_t arrived;
     uv_timer_t timer;
-    bool loop_open;
+    bool event_loop_init;
     pthread_mutex_t lock; /* guards the inbox */
     struct message *first, *last;
 };
@@ -50,7 +50,7 @@ static void local_deliver(void *arg, struct message *m)
 
 /* Through the wire form and back: answers the copy and destroys `m`; or, with *error set, `m`
  * itself. */
-static struct message *recode(struct message *m, struct glint_error *error)
+static struct message *encode_and_decode(struct message *m, struct glint_error *error)
 {
     struct buffer wire = {NULL, 0, 0};
     struct message *back = NULL;
@@ -62,7 +62,7 @@ static struct message *recode(struct message *m, struct glint_error *error)
     return back;
 }
 
-static void local_drain(struct local *l, struct driver *driver)
+static void local_receive_messages(struct local *l, struct driver *driver)
 {
     pthread_mutex_lock(&l->lock);
     struct message *m = l->first;
@@ -71,7 +71,7 @@ static void local_drain(struct local *l, struct driver *driver)
     while (m != NULL) {
         struct message *next = m->next;
         m->next = NULL;
-        if (l->g->config.encode_messages) m = recode(m, &l->g->error);
+        if (l->g->config.encode_messages) m = encode_and_decode(m, &l->g->error);
         driver_on_message(driver, 0, m);
         m = next;
     }
@@ -97,7 +97,7 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
     uv_timer_start(&l->timer, on_timer, ms, 0);
     uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */
     uv_timer_stop(&l->timer);
-    local_drain(l, driver);
+    local_receive_messages(l, driver);
 }
 
 static void local_wake(void *arg)
@@ -111,8 +111,8 @@ static int local_send(void *arg, uint32_t executor, struct message *m, struct gl
 {
     struct local *l = arg;
     assert(executor == 0);
-    if (l->g->config.encode_messages) m = recode(m, error);
-    return executor_receive(l->executor, m, error);
+    if (l->g->config.encode_messages) m = encode_and_decode(m, error);
+    return executor_handle_message(l->executor, m, error);
 }
 
 static void local_destroy(void *arg)
@@ -127,7 +127,7 @@ static void local_destroy(void *arg)
         next = m->next;
         message_destroy(m);
     }
-    if (l->loop_open) {
+    if (l->event_loop_init) {
         uv_close((uv_handle_t *)&l->arrived, NULL);
         uv_close((uv_handle_t *)&l->timer, NULL);
         uv_run(&l->loop, UV_RUN_DEFAULT);
@@ -140,7 +140,7 @@ static void local_destroy(void *arg)
 
 /* What a loop opens: libuv ends the process where it cannot have the first of them, and leaks
  * others, so they are tried before. */
-static int loop_files_left(struct env *env)
+static int check_loop_files(struct env *env)
 {
     int files[LOOP_FILES], count = 0;
     while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
@@ -149,9 +149,9 @@ static int loop_files_left(struct env *env)
     return r;
 }
 
-static int loop_start(struct local *l, struct glint_error *error)
+static int start_loop(struct local *l, struct glint_error *error)
 {
-    int r = loop_files_left(l->g->config.env);
+    int r = check_loop_files(l->g->config.env);
     if (r == 0) r = uv_loop_init(&l->loop);
     if (r == 0) {
         r = uv_async_init(&l->loop, &l->arrived, on_arrived);
@@ -161,11 +161,11 @@ static int loop_start(struct local *l, struct glint_error *error)
     if (r != 0)
         return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                          "cannot start an event loop: %s", uv_strerror(r));
-    l->loop_open = true;
+    l->event_loop_init = true;
     return 0;
 }
 
-static int executor_start(struct local *l, struct glint_error *error)
+static int start_executor(struct local *l, struct glint_error *error)
 {
     const struct glint_config *c = &l->g->config;
     struct executor_config config = {.slots = c->slots,
@@ -189,11 +189,11 @@ int local_start(struct glint *g)
     struct local *l = mem_zalloc(sizeof *l);
     if (l == NULL) return error_no_memory(&g->error);
     l->g = g;
-    l->work_dir.lock = FOLDER_NOT_LOCKED;
+    l->work_dir.lock = LOCKED_DIR_NONE;
     pthread_mutex_init(&l->lock, NULL);
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
-    if (r == 0) r = loop_start(l, &g->error);
-    if (r == 0) r = executor_start(l, &g->error);
+    if (r == 0) r = start_loop(l, &g->error);
+    if (r == 0) r = start_executor(l, &g->error);
     struct transport transport = {.send = local_send,
                                   .wait = local_wait,
                                   .wake = local_wake,
@@ -205,11 +205,11 @@ int local_start(struct glint *g)
         return g->error.code;
     }
     struct executor_info info = {.name = "local", .host = "localhost", .slots = g->config.slots};
-    if (driver_on_executor(driver, &info) == 0) {
-        g->runner = driver_runner(driver);
+    if (driver_on_executor_added(driver, &info) == 0) {
+        g->runner = driver_as_runner(driver);
         return 0;
     }
-    struct runner *runner = driver_runner(driver);
+    struct runner *runner = driver_as_runner(driver);
     runner->destroy(runner);
     return g->error.code;
 }

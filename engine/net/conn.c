@@ -5,7 +5,7 @@
 
 #include "engine/base/text.h"
 #include "engine/net/conn_internal.h"
-#include "engine/net/setup.h"
+#include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ void conn_on_handle_closed(uv_handle_t *handle)
     buffer_fini(&c->payload);
     tls_close(c->tls);
     c->tls = NULL;
-    assert(c->gate == NULL && c->queued == 0);
+    assert(c->listener == NULL && c->queued == 0);
     if (c->events != NULL && c->events->closed != NULL) c->events->closed(c->arg, c, &c->why);
     mem_free(c);
 }
@@ -35,19 +35,19 @@ static void close_handle(uv_handle_t *handle)
     if (!uv_is_closing(handle)) uv_close(handle, conn_on_handle_closed);
 }
 
-void conn_advance(struct conn *c, enum conn_state state)
+void conn_set_state(struct conn *c, enum conn_state state)
 {
     assert(state > c->state);
     c->state = state;
-    c->was_open = c->was_open || state == CONN_OPEN;
+    c->has_opened = c->has_opened || state == CONN_OPEN;
 }
 
 static void conn_end(struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
-    if (!c->was_open) c->net->refused++;
-    conn_advance(c, CONN_CLOSED);
-    gate_forget(c);
+    if (!c->has_opened) c->net->rejected++;
+    conn_set_state(c, CONN_CLOSED);
+    listener_remove_pending(c);
     close_handle((uv_handle_t *)&c->tcp);
     close_handle((uv_handle_t *)&c->timer);
 }
@@ -60,47 +60,47 @@ void conn_fail(struct conn *c, const struct glint_error *why)
     conn_end(c);
 }
 
-static int uv_error(struct conn *c, int code, const char *verb, struct glint_error *why)
+static int set_uv_error(struct conn *c, int code, const char *operation, struct glint_error *why)
 {
-    bool was_open = c->state == CONN_OPEN;
+    bool has_opened = c->state == CONN_OPEN;
     if (code == UV_EMFILE || code == UV_ENFILE || code == UV_ENOMEM)
-        return error_set_system(why, GLINT_E_CONNECTION, code, verb, c->address);
-    if (code == UV_EOF || (code == UV_ECONNRESET && !was_open))
+        return error_set_system(why, GLINT_E_CONNECTION, code, operation, c->address);
+    if (code == UV_EOF || (code == UV_ECONNRESET && !has_opened))
         return error_set(why, GLINT_E_CONNECTION,
-                         was_open              ? NULL
+                         has_opened            ? NULL
                          : c->net->tls != NULL ? "its log may say why; secret_file and "
                                                  "insecure_plaintext must be the same on both sides"
                                                : "its log may say why; insecure_plaintext must be "
                                                  "the same on both sides",
                          "the other side has closed the connection%s",
-                         was_open ? "" : " before it was open");
-    return error_set(why, GLINT_E_CONNECTION, NULL, "cannot %s: %s", verb, uv_strerror(code));
+                         has_opened ? "" : " before it was open");
+    return error_set(why, GLINT_E_CONNECTION, NULL, "cannot %s: %s", operation, uv_strerror(code));
 }
 
-void conn_fail_uv(struct conn *c, int code, const char *verb)
+void conn_fail_uv(struct conn *c, int code, const char *operation)
 {
     struct glint_error why = {.code = GLINT_OK};
-    uv_error(c, code, verb, &why);
+    set_uv_error(c, code, operation, &why);
     conn_fail(c, &why);
 }
 
-static void on_close_time(uv_timer_t *timer)
+static void on_close_timeout(uv_timer_t *timer)
 {
     conn_end(timer->data);
 }
 
 /* The clock that libuv keeps may be as old as the callback that we are in. */
-static void timer_set(struct conn *c, uv_timer_cb on_time, uint64_t ms)
+static void start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 {
     uv_update_time(c->net->loop);
     uv_timer_start(&c->timer, on_time, ms, 0);
 }
 
-void conn_end_softly(struct conn *c)
+void conn_close_gracefully(struct conn *c)
 {
     if (c->broken) conn_end(c);
     if (c->state == CONN_CLOSED) return;
-    if (!c->ending) timer_set(c, on_close_time, CLOSE_MS);
+    if (!c->ending) start_timer(c, on_close_timeout, CLOSE_MS);
     c->ending = true;
     conn_flush(c);
 }
@@ -108,33 +108,33 @@ void conn_end_softly(struct conn *c)
 void conn_close(struct conn *c, bool flush)
 {
     if (flush && c->state == CONN_OPEN)
-        conn_end_softly(c);
+        conn_close_gracefully(c);
     else
         conn_end(c);
 }
 
 /* What came before the other side went is still to be read; the end of it is our end. */
-void conn_break(struct conn *c, int code, const char *verb)
+void conn_on_write_error(struct conn *c, int code, const char *operation)
 {
     if (c->state == CONN_CLOSED || c->broken) return;
     if (c->ending || c->state != CONN_OPEN) {
-        conn_fail_uv(c, code, verb);
+        conn_fail_uv(c, code, operation);
         return;
     }
     c->broken = true;
-    uv_error(c, code, verb, &c->why);
-    conn_drop_queue(c);
-    if (c->state != CONN_CLOSED) timer_set(c, on_close_time, CLOSE_MS);
+    set_uv_error(c, code, operation, &c->why);
+    conn_discard_queue(c);
+    if (c->state != CONN_CLOSED) start_timer(c, on_close_timeout, CLOSE_MS);
 }
 
 /* ---- Beginning */
 
-static void on_open_time(uv_timer_t *timer)
+static void on_open_timeout(uv_timer_t *timer)
 {
     struct conn *c = timer->data;
     static const char *const missing[CONN_OPEN] = {[CONN_DIALLING] = "an answer",
-                                                   [CONN_SECURING] = "a TLS handshake",
-                                                   [CONN_GREETING] = "a hello"};
+                                                   [CONN_TLS_HANDSHAKE] = "a TLS handshake",
+                                                   [CONN_HANDSHAKE] = "a hello"};
     struct glint_error why = {.code = GLINT_OK};
     assert(c->state < CONN_OPEN);
     error_set(&why, GLINT_E_CONNECTION, NULL, "%s did not come within %llu ms", missing[c->state],
@@ -161,18 +161,18 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     ignore_pipe_signal();
     c->net = net;
     c->dialling = dialling;
-    c->state = dialling ? CONN_DIALLING : CONN_SECURING;
+    c->state = dialling ? CONN_DIALLING : CONN_TLS_HANDSHAKE;
     c->expected = frames_before_hello;
     int r = uv_timer_init(net->loop, &c->timer);
     if (r == 0) r = uv_tcp_init(net->loop, &c->tcp);
     assert(r == 0); /* neither can fail: no descriptor is made yet */
     c->timer.data = c->tcp.data = c->connect.data = c->write.data = c->shutdown.data = c;
     c->handles = 2;
-    timer_set(c, on_open_time, net->connect_ms);
+    start_timer(c, on_open_timeout, net->connect_ms);
     return c;
 }
 
-void conn_name_peer(struct conn *c)
+void conn_set_peer_address(struct conn *c)
 {
     struct sockaddr_storage s;
     int size = sizeof s;
@@ -182,20 +182,20 @@ void conn_name_peer(struct conn *c)
         port = ntohs(six ? ((struct sockaddr_in6 *)&s)->sin6_port
                          : ((struct sockaddr_in *)&s)->sin_port);
         uv_ip_name((struct sockaddr *)&s, c->host, sizeof c->host);
-        c->source_key = pending_source_key((struct sockaddr *)&s);
+        c->source_key = address_source_key((struct sockaddr *)&s);
     }
     if (!c->dialling)
         text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",
                     c->host[0] != '\0' ? c->host : "somebody who has gone", port);
 }
 
-void conn_begin(struct conn *c)
+void conn_on_connected(struct conn *c)
 {
     if (c->dialling) {
-        conn_advance(c, CONN_SECURING);
-        conn_name_peer(c);
+        conn_set_state(c, CONN_TLS_HANDSHAKE);
+        conn_set_peer_address(c);
     }
-    assert(c->state == CONN_SECURING && (c->dialling || c->address[0] != '\0'));
+    assert(c->state == CONN_TLS_HANDSHAKE && (c->dialling || c->address[0] != '\0'));
     int r = uv_tcp_nodelay(&c->tcp, 1);
     if (r == 0) r = conn_read_start(c);
     if (r != 0) {
@@ -203,16 +203,16 @@ void conn_begin(struct conn *c)
         return;
     }
     if (c->net->tls == NULL)
-        conn_greet(c);
-    else if (c->dialling && conn_open_tls(c))
+        conn_start_handshake(c);
+    else if (c->dialling && conn_start_tls(c))
         conn_flush(c);
 }
 
-bool conn_open_tls(struct conn *c)
+bool conn_start_tls(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    assert(c->tls == NULL && c->state == CONN_SECURING);
-    net_refresh(c->net);
+    assert(c->tls == NULL && c->state == CONN_TLS_HANDSHAKE);
+    net_reload_secrets(c->net);
     c->tls = tls_open(c->net->tls, c->dialling, &why);
     if (c->tls == NULL) conn_fail(c, &why);
     return c->tls != NULL;
@@ -220,7 +220,7 @@ bool conn_open_tls(struct conn *c)
 
 /* ---- What is known */
 
-void conn_expect_acks(struct conn *c, uint64_t ms)
+void conn_set_ack_timeout(struct conn *c, uint64_t ms)
 {
     uv_os_fd_t file;
     unsigned limit = ms < UINT32_MAX ? (unsigned)ms : UINT32_MAX;
@@ -233,34 +233,34 @@ bool conn_is_open(const struct conn *c)
     return c->state == CONN_OPEN && !c->ending && !c->broken;
 }
 
-const struct hello *conn_peer(const struct conn *c)
+const struct hello *conn_peer_hello(const struct conn *c)
 {
-    assert(c->was_open);
+    assert(c->has_opened);
     return &c->peer;
 }
 
-bool conn_is_client_only(const struct conn *c)
+bool conn_has_client_secret(const struct conn *c)
 {
-    assert(c->was_open && !c->dialling);
-    return c->tls != NULL && tls_kind(c->tls) == SECRET_CLIENT;
+    assert(c->has_opened && !c->dialling);
+    return c->tls != NULL && tls_peer_secret_kind(c->tls) == SECRET_CLIENT;
 }
 
-const char *conn_address(const struct conn *c)
+const char *conn_peer_address(const struct conn *c)
 {
     return c->address;
 }
 
-void conn_host(const struct conn *c, char *out, size_t capacity)
+void conn_peer_host(const struct conn *c, char *out, size_t capacity)
 {
     text_format(out, capacity, "%s", c->host);
 }
 
-uint64_t conn_queued(const struct conn *c)
+uint64_t conn_queued_bytes(const struct conn *c)
 {
     return c->queued;
 }
 
-void conn_set(struct conn *c, const struct conn_events *events, void *arg)
+void conn_set_events(struct conn *c, const struct conn_events *events, void *arg)
 {
     c->events = events;
     c->arg = arg;

@@ -30,7 +30,7 @@ static void on_connect(uv_connect_t *connect, int status)
     struct conn *c = connect->data;
     if (c->state == CONN_CLOSED) return;
     if (status == 0)
-        conn_begin(c);
+        conn_on_connected(c);
     else if (c->next_address == NULL)
         conn_fail_uv(c, status, "connect");
     else /* the next one, on a socket of its own */
@@ -39,10 +39,10 @@ static void on_connect(uv_connect_t *connect, int status)
 
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
-    struct resolving *resolving = request->data;
-    struct conn *c = resolving->conn;
-    mem_free(resolving);
-    if (c != NULL) c->resolving = NULL;
+    struct name_lookup *name_lookup = request->data;
+    struct conn *c = name_lookup->conn;
+    mem_free(name_lookup);
+    if (c != NULL) c->name_lookup = NULL;
     if (c == NULL || c->state == CONN_CLOSED) {
         uv_freeaddrinfo(found);
         return;
@@ -60,33 +60,33 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 
 void conn_dial_fini(struct conn *c)
 {
-    if (c->resolving != NULL) {
-        c->resolving->conn = NULL;
-        uv_cancel((uv_req_t *)&c->resolving->request); /* where it can be */
+    if (c->name_lookup != NULL) {
+        c->name_lookup->conn = NULL;
+        uv_cancel((uv_req_t *)&c->name_lookup->request); /* where it can be */
     }
     if (c->addresses != NULL) uv_freeaddrinfo(c->addresses);
-    c->resolving = NULL;
+    c->name_lookup = NULL;
     c->addresses = c->next_address = NULL;
 }
 
-static int resolve(struct conn *c, const char *host, uint16_t port)
+static int start_resolving(struct conn *c, const char *host, uint16_t port)
 {
     char service[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct resolving *r = mem_zalloc(sizeof *r);
+    struct name_lookup *r = mem_zalloc(sizeof *r);
     if (r == NULL) return UV_ENOMEM;
     text_format(service, sizeof service, "%u", port);
     r->conn = c;
     r->request.data = r;
-    int answer = uv_getaddrinfo(c->net->loop, &r->request, on_resolved, host, service, &hints);
-    if (answer == 0)
-        c->resolving = r;
+    int result = uv_getaddrinfo(c->net->loop, &r->request, on_resolved, host, service, &hints);
+    if (result == 0)
+        c->name_lookup = r;
     else
         mem_free(r);
-    return answer;
+    return result;
 }
 
-static int dial(struct conn *c, const char *host, uint16_t port)
+static int start_dialling(struct conn *c, const char *host, uint16_t port)
 {
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -94,22 +94,23 @@ static int dial(struct conn *c, const char *host, uint16_t port)
         return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v4, on_connect);
     if (uv_ip6_addr(host, port, &v6) == 0)
         return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v6, on_connect);
-    return resolve(c, host, port);
+    return start_resolving(c, host, port);
 }
 
 struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
-                       const uint8_t *wanted, const struct conn_events *events, void *arg,
-                       struct glint_error *error)
+                       const uint8_t *expected_incarnation, const struct conn_events *events,
+                       void *arg, struct glint_error *error)
 {
     struct conn *c = conn_create(net, true, error);
     if (c == NULL) return NULL;
     assert(channel > 0 && channel < CHANNELS_END && events != NULL);
     text_format(c->address, sizeof c->address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
     c->channel = channel;
-    if (wanted != NULL) memcpy(c->wanted, wanted, sizeof c->wanted);
-    int r = dial(c, host, port);
+    if (expected_incarnation != NULL)
+        memcpy(c->expected_incarnation, expected_incarnation, sizeof c->expected_incarnation);
+    int r = start_dialling(c, host, port);
     if (r == 0) {
-        conn_set(c, events, arg);
+        conn_set_events(c, events, arg);
         return c;
     }
     conn_fail_uv(c, r, "connect"); /* which nobody hears of but by this: */

@@ -6,19 +6,19 @@
 #include <assert.h>
 #include <string.h>
 
-#define READ_BYTES       (256 * KIB)
-#define READ_SHORT_BYTES (4 * KIB)  /* a header, and little of what is better read in place */
-#define IN_PLACE_BYTES   (64 * KIB) /* and more are read in place */
-#define KEEP_BYTES       (64 * KIB) /* of the buffer for frames that come in pieces */
-#define UNPROVED_MAX     HELLO_BYTES_MAX
-#define MAGIC_BYTES      4u
-#define PENDING_BYTES    (64 * KIB) /* of answers by TLS itself that a peer does not read */
+#define READ_BYTES                (256 * KIB)
+#define READ_SHORT_BYTES          (4 * KIB) /* a header, and little of what is better read in place */
+#define IN_PLACE_BYTES            (64 * KIB) /* and more are read in place */
+#define KEEP_BYTES                (64 * KIB) /* of the buffer for frames that come in pieces */
+#define UNAUTHENTICATED_BYTES_MAX HELLO_BYTES_MAX
+#define MAGIC_BYTES               4u
+#define TLS_REPLY_BYTES_MAX       (64 * KIB) /* of answers by TLS itself that a peer does not read */
 
 static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
 static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];
 
 /* Nothing more is to be understood. */
-static bool is_over(const struct conn *c)
+static bool takes_no_more(const struct conn *c)
 {
     return c->state == CONN_CLOSED || c->ending;
 }
@@ -30,79 +30,79 @@ static bool in_payload(const struct conn *c)
 
 /* ---- Frames */
 
-static void frame_over(struct conn *c)
+static void reset_frame(struct conn *c)
 {
     c->header_fill = 0;
     c->fill = 0;
-    c->into = NULL;
+    c->data_buffer = NULL;
     if (c->payload.capacity > KEEP_BYTES) buffer_fini(&c->payload);
     c->payload.size = 0;
 }
 
 /* A control frame is whole; its checksum is not known to be right. */
-static void control_done(struct conn *c, const uint8_t *payload)
+static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame f = c->frame;
     struct glint_slice bytes = {payload, f.length};
-    int r = frame_check(c->header, &f, payload, &why);
-    if (r == 0 && c->state == CONN_GREETING)
-        conn_greeted(c, f.type, bytes);
-    else if (r == 0 && f.type == FRAME_REFUSE)
-        refuse_decode(bytes, &why);
+    int r = frame_verify_checksum(c->header, &f, payload, &why);
+    if (r == 0 && c->state == CONN_HANDSHAKE)
+        conn_on_handshake_frame(c, f.type, bytes);
+    else if (r == 0 && f.type == FRAME_REJECT)
+        reject_decode(bytes, &why);
     else if (r == 0)
         r = c->events->frame(c->arg, c, &f, bytes, &why);
     assert(r == 0 || why.code != GLINT_OK);
-    frame_over(c);
+    reset_frame(c);
     if (why.code != GLINT_OK) conn_fail(c, &why);
 }
 
-static void data_done(struct conn *c)
+static void on_data_frame_complete(struct conn *c)
 {
     struct frame f = c->frame;
-    bool wanted = c->into != NULL;
+    bool wanted = c->data_buffer != NULL;
     c->short_read = f.length >= IN_PLACE_BYTES;
-    frame_over(c);
+    reset_frame(c);
     if (wanted && c->events->data != NULL) c->events->data(c->arg, c, &f);
 }
 
-static void data_begins(struct conn *c)
+static void on_data_frame_header(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame f = c->frame;
-    if (frame_check(c->header, &f, NULL, &why) != 0) {
+    if (frame_verify_checksum(c->header, &f, NULL, &why) != 0) {
         conn_fail(c, &why);
         return;
     }
-    if (c->events->into == NULL) {
+    if (c->events->buffer_for == NULL) {
         error_set(&why, GLINT_E_PROTOCOL, NULL, "a DATA frame that nobody has asked for");
         conn_fail(c, &why);
         return;
     }
-    c->into = c->events->into(c->arg, c, &f);
-    if (f.length == 0 && !is_over(c)) data_done(c);
+    c->data_buffer = c->events->buffer_for(c->arg, c, &f);
+    if (f.length == 0 && !takes_no_more(c)) on_data_frame_complete(c);
 }
 
-static void header_done(struct conn *c)
+static void on_header_complete(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    assert(c->fill == 0 && c->into == NULL && c->payload.size == 0);
+    assert(c->fill == 0 && c->data_buffer == NULL && c->payload.size == 0);
     c->short_read = false;
     if (frame_decode(c->header, &c->expected, &c->frame, &why) != 0)
         conn_fail(c, &why);
     else if (c->frame.type == FRAME_DATA)
-        data_begins(c);
+        on_data_frame_header(c);
     else if (c->frame.length == 0)
-        control_done(c, NULL);
+        on_control_frame_complete(c, NULL);
 }
 
 /* Who speaks another protocol may never send as much as a header: its first bytes tell. */
-static void check_stranger(struct conn *c)
+static void check_magic(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame ignored;
     static const uint8_t magic[MAGIC_BYTES] = {'G', 'L', 'N', 'T'};
-    if (c->state != CONN_GREETING || c->header_fill < MAGIC_BYTES) return;
+    if (c->state != CONN_HANDSHAKE || c->header_fill < MAGIC_BYTES) return;
     if (memcmp(c->header, magic, sizeof magic) == 0) return;
     memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
     frame_decode(c->header, &frames_before_hello, &ignored, &why);
@@ -110,41 +110,41 @@ static void check_stranger(struct conn *c)
 }
 
 /* `n` more bytes of the payload have come to their place. */
-static void payload_grew(struct conn *c, uint64_t n)
+static void payload_advance(struct conn *c, uint64_t n)
 {
     c->fill += n;
     assert(c->fill <= c->frame.length);
     if (c->fill < c->frame.length) return;
     if (c->frame.type == FRAME_DATA)
-        data_done(c);
+        on_data_frame_complete(c);
     else
-        control_done(c, c->payload.data);
+        on_control_frame_complete(c, c->payload.data);
 }
 
-static uint64_t take_header(struct conn *c, const uint8_t *bytes, uint64_t size)
+static uint64_t consume_header(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
     uint64_t n = FRAME_HEADER_BYTES - c->header_fill;
     if (n > size) n = size;
     memcpy(c->header + c->header_fill, bytes, n);
     c->header_fill += (uint32_t)n;
     if (in_payload(c))
-        header_done(c);
+        on_header_complete(c);
     else
-        check_stranger(c);
+        check_magic(c);
     return n;
 }
 
-static uint64_t take_payload(struct conn *c, const uint8_t *bytes, uint64_t size)
+static uint64_t consume_payload(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
     struct glint_error why = {.code = GLINT_OK};
     uint64_t n = c->frame.length - c->fill;
     if (c->frame.type != FRAME_DATA && c->fill == 0 && size >= n) {
-        control_done(c, bytes);
+        on_control_frame_complete(c, bytes);
         return n;
     }
     if (n > size) n = size;
     if (c->frame.type == FRAME_DATA) {
-        if (c->into != NULL) memcpy(c->into + c->fill, bytes, n);
+        if (c->data_buffer != NULL) memcpy(c->data_buffer + c->fill, bytes, n);
     } else if (buffer_reserve(&c->payload, c->frame.length - c->payload.size)) {
         buffer_append(&c->payload, bytes, n);
     } else {
@@ -152,14 +152,15 @@ static uint64_t take_payload(struct conn *c, const uint8_t *bytes, uint64_t size
         conn_fail(c, &why);
         return n;
     }
-    payload_grew(c, n);
+    payload_advance(c, n);
     return n;
 }
 
-static void take(struct conn *c, const uint8_t *bytes, uint64_t size)
+static void consume_bytes(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
-    while (size > 0 && !is_over(c)) {
-        uint64_t n = in_payload(c) ? take_payload(c, bytes, size) : take_header(c, bytes, size);
+    while (size > 0 && !takes_no_more(c)) {
+        uint64_t n =
+            in_payload(c) ? consume_payload(c, bytes, size) : consume_header(c, bytes, size);
         assert(n > 0 && n <= size);
         bytes += n;
         size -= n;
@@ -169,7 +170,7 @@ static void take(struct conn *c, const uint8_t *bytes, uint64_t size)
 /* How much of the frame at hand is to be read to its place, which is `into + fill`; or 0. */
 static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
 {
-    if (!in_payload(c) || c->into == NULL || is_over(c)) return 0;
+    if (!in_payload(c) || c->data_buffer == NULL || takes_no_more(c)) return 0;
     uint64_t n = c->frame.length - c->fill;
     return n >= least ? n : 0;
 }
@@ -177,7 +178,7 @@ static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
 /* ---- TLS */
 
 /* The first bytes of what is no TLS at all. True: the connection has ended. */
-static bool is_stranger(struct conn *c, const uint8_t *bytes, uint64_t size)
+static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame ignored;
@@ -198,23 +199,23 @@ static bool is_stranger(struct conn *c, const uint8_t *bytes, uint64_t size)
 }
 
 /* The handshake; true once it is done. */
-static bool secure(struct conn *c, struct glint_slice bytes)
+static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (c->unproved == 0 && is_stranger(c, bytes.data, bytes.size)) return false;
-    if (c->tls == NULL && !conn_open_tls(c)) return false;
-    if (c->unproved > UNPROVED_MAX) {
+    if (c->unauthenticated_bytes == 0 && is_not_tls(c, bytes.data, bytes.size)) return false;
+    if (c->tls == NULL && !conn_start_tls(c)) return false;
+    if (c->unauthenticated_bytes > UNAUTHENTICATED_BYTES_MAX) {
         error_set(&why, GLINT_E_AUTH, NULL, "a TLS handshake of more than %llu bytes",
-                  (unsigned long long)UNPROVED_MAX);
+                  (unsigned long long)UNAUTHENTICATED_BYTES_MAX);
     } else {
-        uint64_t all = c->unproved + bytes.size;
-        c->unproved = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+        uint64_t all = c->unauthenticated_bytes + bytes.size;
+        c->unauthenticated_bytes = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
         tls_feed(c->tls, bytes, &why);
     }
-    if (why.code == GLINT_OK && !c->dialling && tls_is_known(c->tls)) gate_know(c);
+    if (why.code == GLINT_OK && !c->dialling && tls_has_known_key(c->tls)) listener_on_known_key(c);
     if (c->state == CONN_CLOSED) return false;
-    if (why.code == GLINT_OK && tls_ready(c->tls)) {
-        conn_greet(c);
+    if (why.code == GLINT_OK && tls_is_handshake_done(c->tls)) {
+        conn_start_handshake(c);
         return true;
     }
     conn_flush(c); /* an answer, or an alert that tells the other side why */
@@ -222,28 +223,28 @@ static bool secure(struct conn *c, struct glint_slice bytes)
     return false;
 }
 
-static void take_secret(struct conn *c, struct glint_slice bytes)
+static void consume_encrypted(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (c->state != CONN_SECURING)
+    if (c->state != CONN_TLS_HANDSHAKE)
         tls_feed(c->tls, bytes, &why);
-    else if (!secure(c, bytes))
+    else if (!tls_handshake_step(c, bytes))
         return;
     int64_t n = 1;
-    while (n > 0 && !is_over(c)) {
+    while (n > 0 && !takes_no_more(c)) {
         uint64_t room = in_place_bytes(c, TLS_RECORD_BYTES);
         if (room > 0) {
-            n = tls_read(c->tls, c->into + c->fill, room, &why);
-            if (n > 0) payload_grew(c, (uint64_t)n);
+            n = tls_read(c->tls, c->data_buffer + c->fill, room, &why);
+            if (n > 0) payload_advance(c, (uint64_t)n);
         } else {
             n = tls_read(c->tls, plain_buffer, TLS_RECORD_BYTES, &why);
-            if (n > 0) take(c, plain_buffer, (uint64_t)n);
+            if (n > 0) consume_bytes(c, plain_buffer, (uint64_t)n);
         }
     }
-    if (n >= 0 && tls_pending(c->tls) > PENDING_BYTES)
+    if (n >= 0 && tls_output_bytes(c->tls) > TLS_REPLY_BYTES_MAX)
         n = error_set(&why, GLINT_E_PROTOCOL, NULL,
                       "the other side asks for new keys, and does not read them");
-    if (tls_pending(c->tls) > 0) conn_flush(c); /* what answers a KeyUpdate, or an alert */
+    if (tls_output_bytes(c->tls) > 0) conn_flush(c); /* what answers a KeyUpdate, or an alert */
     if (n < 0) conn_fail(c, &why);
 }
 
@@ -253,11 +254,11 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *c = handle->data;
     (void)suggested;
-    bool plain = c->net->tls == NULL, little = c->in_turn || (plain && c->short_read);
+    bool plain = c->net->tls == NULL, little = c->half_duplex || (plain && c->short_read);
     uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place)
-        *out = uv_buf_init((char *)c->into + c->fill, (unsigned)n);
+        *out = uv_buf_init((char *)c->data_buffer + c->fill, (unsigned)n);
     else
         *out = uv_buf_init((char *)read_buffer, little ? READ_SHORT_BYTES : READ_BYTES);
 }
@@ -265,12 +266,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 /* What was read is answered whole: the frames of READ_SHORT_BYTES, and no more. */
 static void pause_reading(struct conn *c)
 {
-    if (!c->in_turn || c->paused || c->state == CONN_CLOSED || c->ending || c->queued == 0) return;
+    if (!c->half_duplex || c->paused || c->state == CONN_CLOSED || c->ending || c->queued == 0)
+        return;
     c->paused = true;
     uv_read_stop((uv_stream_t *)&c->tcp);
 }
 
-void conn_resume(struct conn *c)
+void conn_resume_reading(struct conn *c)
 {
     if (!c->paused || c->state == CONN_CLOSED || (c->queued > 0 && !c->ending)) return;
     c->paused = false;
@@ -288,13 +290,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
     assert((size_t)n <= buf->len);
     c->net->bytes_received += (uint64_t)n;
-    if (is_over(c)) return;
+    if (takes_no_more(c)) return;
     if (c->in_place)
-        payload_grew(c, (uint64_t)n);
+        payload_advance(c, (uint64_t)n);
     else if (c->net->tls == NULL)
-        take(c, read_buffer, (uint64_t)n);
+        consume_bytes(c, read_buffer, (uint64_t)n);
     else
-        take_secret(c, (struct glint_slice){read_buffer, (uint64_t)n});
+        consume_encrypted(c, (struct glint_slice){read_buffer, (uint64_t)n});
     pause_reading(c);
 }
 
@@ -303,7 +305,7 @@ int conn_read_start(struct conn *c)
     return uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
 }
 
-void conn_read_in_turn(struct conn *c)
+void conn_set_half_duplex(struct conn *c)
 {
-    c->in_turn = true;
+    c->half_duplex = true;
 }

@@ -47,11 +47,11 @@ static void frames_free(struct conn *c, struct out_frame *f, bool ok)
     }
 }
 
-void conn_drop_queue(struct conn *c)
+void conn_discard_queue(struct conn *c)
 {
     struct out_frame *waiting = c->first;
     c->first = c->last = NULL;
-    c->taken = 0;
+    c->encrypted_bytes = 0;
     frames_free(c, waiting, false);
 }
 
@@ -61,7 +61,7 @@ void conn_write_fini(struct conn *c)
     assert(c->state == CONN_CLOSED && !c->busy);
     c->writing = NULL;
     frames_free(c, writing, false);
-    conn_drop_queue(c);
+    conn_discard_queue(c);
     assert(c->first == NULL); /* what has ended takes no more */
     buffer_fini(&c->encrypted);
 }
@@ -71,7 +71,8 @@ void conn_write_fini(struct conn *c)
 static void on_shutdown(uv_shutdown_t *shutdown, int status)
 {
     struct conn *c = shutdown->data;
-    if (c->state != CONN_CLOSED && status != 0) conn_break(c, status, "end the connection");
+    if (c->state != CONN_CLOSED && status != 0)
+        conn_on_write_error(c, status, "end the connection");
 }
 
 /* All is sent. What ends says so by a FIN and waits for the other side's, since closing a socket
@@ -80,7 +81,7 @@ static void write_idle(struct conn *c)
 {
     if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
     if (c->tls != NULL) {
-        tls_output(c->tls, &c->encrypted); /* its memory, if it has some */
+        tls_take_output(c->tls, &c->encrypted); /* its memory, if it has some */
         assert(c->encrypted.size == 0);
         if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
     }
@@ -100,10 +101,10 @@ static void on_written(uv_write_t *write, int status)
     c->busy = false;
     if (c->state == CONN_CLOSED) return;
     if (status != 0)
-        conn_break(c, status, "send");
+        conn_on_write_error(c, status, "send");
     else
         conn_flush(c);
-    conn_resume(c);
+    conn_resume_reading(c);
 }
 
 /* The frame that is to go next: before OPEN only what the handshake says. */
@@ -122,7 +123,7 @@ static void move_to_writing(struct conn *c, struct out_frame ***end)
     *end = &f->next;
 }
 
-static unsigned gather_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
+static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
 {
     struct out_frame **end = &c->writing, *f;
     uint64_t bytes = 0;
@@ -144,7 +145,7 @@ struct record {
     uint8_t bytes[TLS_RECORD_BYTES];
 };
 
-static int record_put(struct record *r, struct glint_slice in, struct glint_error *why)
+static int record_append(struct record *r, struct glint_slice in, struct glint_error *why)
 {
     int code = 0;
     while (code == 0 && in.size > 0) {
@@ -168,22 +169,23 @@ static int record_put(struct record *r, struct glint_slice in, struct glint_erro
 }
 
 /* Of `first`, whatever is left of it, at most `room` bytes; answers how many. */
-static uint64_t take_part(struct conn *c, const struct out_frame *f, uint64_t room,
+static uint64_t next_part(struct conn *c, const struct out_frame *f, uint64_t room,
                           struct glint_slice *out)
 {
-    if (c->taken < FRAME_HEADER_BYTES) {
-        *out = (struct glint_slice){f->header + c->taken, FRAME_HEADER_BYTES - c->taken};
+    if (c->encrypted_bytes < FRAME_HEADER_BYTES) {
+        *out = (struct glint_slice){f->header + c->encrypted_bytes,
+                                    FRAME_HEADER_BYTES - c->encrypted_bytes};
     } else {
-        uint64_t at = c->taken - FRAME_HEADER_BYTES;
+        uint64_t at = c->encrypted_bytes - FRAME_HEADER_BYTES;
         *out = (struct glint_slice){f->bytes.data + at, f->bytes.size - at};
     }
     if (out->size > room) out->size = room;
-    c->taken += out->size;
+    c->encrypted_bytes += out->size;
     return out->size;
 }
 
 /* 0 or a code. */
-static int encrypt(struct conn *c, struct glint_error *why)
+static int encrypt_frames(struct conn *c, struct glint_error *why)
 {
     struct record record;
     struct out_frame **end = &c->writing, *f;
@@ -193,10 +195,10 @@ static int encrypt(struct conn *c, struct glint_error *why)
     record.fill = 0;
     while (code == 0 && room > 0 && (f = next_frame(c)) != NULL) {
         struct glint_slice part;
-        room -= take_part(c, f, room, &part);
-        code = record_put(&record, part, why);
-        if (c->taken == FRAME_BYTES(f)) {
-            c->taken = 0;
+        room -= next_part(c, f, room, &part);
+        code = record_append(&record, part, why);
+        if (c->encrypted_bytes == FRAME_BYTES(f)) {
+            c->encrypted_bytes = 0;
             move_to_writing(c, &end);
         }
     }
@@ -205,13 +207,15 @@ static int encrypt(struct conn *c, struct glint_error *why)
     return code;
 }
 
-static unsigned gather_secret(struct conn *c, uv_buf_t bufs[WRITE_BUFS], struct glint_error *why)
+static unsigned collect_encrypted(struct conn *c, uv_buf_t bufs[WRITE_BUFS],
+                                  struct glint_error *why)
 {
     assert(c->encrypted.size == 0);
-    tls_output(c->tls, &c->encrypted); /* so that the memory that was just sent is used again */
+    tls_take_output(c->tls,
+                    &c->encrypted); /* so that the memory that was just sent is used again */
     if (c->encrypted.size == 0) {
-        if (tls_ready(c->tls)) encrypt(c, why);
-        tls_output(c->tls, &c->encrypted); /* after a failure too: an alert */
+        if (tls_is_handshake_done(c->tls)) encrypt_frames(c, why);
+        tls_take_output(c->tls, &c->encrypted); /* after a failure too: an alert */
     }
     if (c->encrypted.size == 0) return 0;
     bufs[0] = uv_buf_init((char *)c->encrypted.data, (unsigned)c->encrypted.size);
@@ -226,7 +230,7 @@ void conn_flush(struct conn *c)
     if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
     if (c->net->tls != NULL && c->tls == NULL) return; /* it has yet to say something */
     assert(c->writing == NULL);
-    unsigned n = c->tls == NULL ? gather_plain(c, bufs) : gather_secret(c, bufs, &why);
+    unsigned n = c->tls == NULL ? collect_plain(c, bufs) : collect_encrypted(c, bufs, &why);
     if (n > 0) {
         for (unsigned i = 0; i < n; i++) c->net->bytes_sent += bufs[i].len;
         int r = uv_write(&c->write, (uv_stream_t *)&c->tcp, bufs, n, on_written);
@@ -241,11 +245,11 @@ void conn_flush(struct conn *c)
 
 /* ---- Queueing */
 
-static void enqueue(struct conn *c, struct out_frame *f)
+static void enqueue_frame(struct conn *c, struct out_frame *f)
 {
     c->queued += frame_memory(f);
     if (f->sent == NULL) c->queued_control += frame_memory(f);
-    assert(!f->early || c->taken == 0);
+    assert(!f->early || c->encrypted_bytes == 0);
     f->next = f->early ? c->first : NULL;
     if (c->first == NULL || f->early)
         c->first = f;
@@ -254,11 +258,11 @@ static void enqueue(struct conn *c, struct out_frame *f)
     if (f->next == NULL) c->last = f;
 }
 
-bool conn_queue(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
+bool conn_enqueue(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
     struct out_frame *f = mem_alloc(sizeof *f);
     if (f == NULL) return false;
-    *f = (struct out_frame){.early = type == FRAME_HELLO || type == FRAME_REFUSE};
+    *f = (struct out_frame){.early = type == FRAME_HELLO || type == FRAME_REJECT};
     assert(type != FRAME_DATA);
     if (payload != NULL) {
         f->owned = *payload;
@@ -267,23 +271,24 @@ bool conn_queue(struct conn *c, enum frame_type type, uint64_t request, struct b
     f->bytes = (struct glint_slice){f->owned.data, f->owned.size};
     uint32_t size = (uint32_t)f->bytes.size;
     frame_encode(&(struct frame){type, size, size, request}, f->bytes.data, f->header);
-    enqueue(c, f);
+    enqueue_frame(c, f);
     return true;
 }
 
-static bool takes_frames(const struct conn *c)
+static bool accepts_frames(const struct conn *c)
 {
     return c->state != CONN_CLOSED && !c->ending && !c->broken;
 }
 
-static int may_send(const struct conn *c, enum frame_type type, const struct buffer *payload,
-                    struct glint_error *why)
+static int check_send_limits(const struct conn *c, enum frame_type type,
+                             const struct buffer *payload, struct glint_error *why)
 {
     uint64_t size = payload != NULL ? payload->size : 0;
     uint64_t memory = sizeof(struct out_frame) + (payload != NULL ? payload->capacity : 0);
-    if (size > frame_bytes_max(type))
+    if (size > frame_payload_bytes_max(type))
         return error_set(why, GLINT_E_PROTOCOL, NULL, "a %s frame of %llu bytes, at most %u",
-                         frame_name(type), (unsigned long long)size, frame_bytes_max(type));
+                         frame_type_name(type), (unsigned long long)size,
+                         frame_payload_bytes_max(type));
     if (c->queued_control + memory > CONN_QUEUE_BYTES_MAX)
         return error_set(why, GLINT_E_CONNECTION, "its machine or the network may be overloaded",
                          "the other side does not read: %llu bytes wait for it",
@@ -294,9 +299,9 @@ static int may_send(const struct conn *c, enum frame_type type, const struct buf
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
     struct glint_error why = {.code = GLINT_OK};
-    bool alive = takes_frames(c);
-    if (alive && may_send(c, type, payload, &why) == 0) {
-        if (conn_queue(c, type, request, payload)) {
+    bool alive = accepts_frames(c);
+    if (alive && check_send_limits(c, type, payload, &why) == 0) {
+        if (conn_enqueue(c, type, request, payload)) {
             conn_flush(c);
             return true;
         }
@@ -312,7 +317,7 @@ bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
 {
     struct glint_error why = {.code = GLINT_OK};
     assert(sent != NULL && bytes.size <= DATA_FRAME_BYTES_MAX);
-    if (!takes_frames(c)) return false;
+    if (!accepts_frames(c)) return false;
     struct out_frame *f = mem_alloc(sizeof *f);
     if (f == NULL) {
         error_no_memory(&why);
@@ -321,7 +326,7 @@ bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
     }
     *f = (struct out_frame){.bytes = bytes, .sent = sent, .arg = arg};
     frame_encode(&(struct frame){FRAME_DATA, (uint32_t)bytes.size, 0, request}, NULL, f->header);
-    enqueue(c, f);
+    enqueue_frame(c, f);
     conn_flush(c);
     return true;
 }

@@ -4,8 +4,8 @@
  * known to be one that such a frame can have. */
 #include "engine/net/frame.h"
 
+#include "engine/base/endian.h"
 #include "engine/base/hash.h"
-#include "engine/base/little.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -28,44 +28,44 @@ static const struct {
     uint32_t bytes_max; /* of the payload */
 } types[FRAME_TYPES_END] = {
     [FRAME_HELLO] = {"HELLO", HELLO_BYTES_MAX},
-    [FRAME_REFUSE] = {"REFUSE", HELLO_BYTES_MAX},
+    [FRAME_REJECT] = {"REJECT", HELLO_BYTES_MAX},
     [FRAME_PING] = {"PING", SMALL_FRAME_BYTES_MAX},
     [FRAME_MESSAGE] = {"MESSAGE", CONTROL_FRAME_BYTES_MAX},
-    [FRAME_READY] = {"READY", SMALL_FRAME_BYTES_MAX},
-    [FRAME_PEER] = {"PEER", SMALL_FRAME_BYTES_MAX},
-    [FRAME_ADMIT] = {"ADMIT", SMALL_FRAME_BYTES_MAX},
+    [FRAME_REGISTER] = {"REGISTER", SMALL_FRAME_BYTES_MAX},
+    [FRAME_EXECUTOR_ADDED] = {"EXECUTOR_ADDED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_REQUEST_EXECUTOR] = {"REQUEST_EXECUTOR", SMALL_FRAME_BYTES_MAX},
     [FRAME_QUEUED] = {"QUEUED", 0},
-    [FRAME_ADMITTED] = {"ADMITTED", SMALL_FRAME_BYTES_MAX},
-    [FRAME_ENDED] = {"ENDED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_EXECUTOR_STARTED] = {"EXECUTOR_STARTED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_EXECUTOR_EXITED] = {"EXECUTOR_EXITED", SMALL_FRAME_BYTES_MAX},
     [FRAME_STATUS] = {"STATUS", 0},
-    [FRAME_STATUS_IS] = {"STATUS_IS", SMALL_FRAME_BYTES_MAX},
+    [FRAME_STATUS_REPLY] = {"STATUS_REPLY", SMALL_FRAME_BYTES_MAX},
     [FRAME_CANCEL] = {"CANCEL", SMALL_FRAME_BYTES_MAX},
-    [FRAME_CANCELED] = {"CANCELED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_CANCELLED] = {"CANCELLED", SMALL_FRAME_BYTES_MAX},
     [FRAME_DRAIN] = {"DRAIN", 0},
     [FRAME_GET] = {"GET", GET_FRAME_BYTES_MAX},
     [FRAME_DATA] = {"DATA", DATA_FRAME_BYTES_MAX},
-    [FRAME_GONE] = {"GONE", SMALL_FRAME_BYTES_MAX},
-    [FRAME_TRACK] = {"TRACK", SMALL_FRAME_BYTES_MAX},
-    [FRAME_TRACKED] = {"TRACKED", SMALL_FRAME_BYTES_MAX},
+    [FRAME_FETCH_ERROR] = {"FETCH_ERROR", SMALL_FRAME_BYTES_MAX},
+    [FRAME_BLOCK_REQUEST] = {"BLOCK_REQUEST", SMALL_FRAME_BYTES_MAX},
+    [FRAME_BLOCK_ASSIGN] = {"BLOCK_ASSIGN", SMALL_FRAME_BYTES_MAX},
     [FRAME_PROGRESS] = {"PROGRESS", SMALL_FRAME_BYTES_MAX},
 };
 
-const struct frame_set frames_before_hello = {FRAME_BIT(FRAME_HELLO) | FRAME_BIT(FRAME_REFUSE),
-                                              "before any hello"};
+const struct frame_type_set frames_before_hello = {FRAME_BIT(FRAME_HELLO) | FRAME_BIT(FRAME_REJECT),
+                                                   "before any hello"};
 
-const char *frame_name(enum frame_type type)
+const char *frame_type_name(enum frame_type type)
 {
     return type > 0 && type < FRAME_TYPES_END ? types[type].name : "unknown";
 }
 
-uint32_t frame_bytes_max(enum frame_type type)
+uint32_t frame_payload_bytes_max(enum frame_type type)
 {
     assert(type > 0 && type < FRAME_TYPES_END);
     return types[type].bytes_max;
 }
 
-static uint64_t checksum(const uint8_t header[FRAME_HEADER_BYTES], const uint8_t *head,
-                         uint32_t size)
+static uint64_t frame_checksum(const uint8_t header[FRAME_HEADER_BYTES], const uint8_t *head,
+                               uint32_t size)
 {
     if (size == 0) return hash_checksum(header, AT_CHECKSUM);
     XXH3_state_t state;
@@ -77,20 +77,20 @@ static uint64_t checksum(const uint8_t header[FRAME_HEADER_BYTES], const uint8_t
 
 void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES])
 {
-    assert(frame->length <= frame_bytes_max(frame->type));
+    assert(frame->length <= frame_payload_bytes_max(frame->type));
     assert(frame->head == (frame->type == FRAME_DATA ? 0 : frame->length));
     memcpy(out, magic, sizeof magic);
     out[AT_VERSION] = FRAME_VERSION;
     out[AT_TYPE] = (uint8_t)frame->type;
     out[AT_FLAGS] = out[AT_FLAGS + 1] = 0;
-    little_put32(out + AT_LENGTH, frame->length);
-    little_put32(out + AT_HEAD, frame->head);
-    little_put64(out + AT_REQUEST, frame->request);
-    little_put64(out + AT_CHECKSUM, checksum(out, head, frame->head));
+    put_le32(out + AT_LENGTH, frame->length);
+    put_le32(out + AT_HEAD, frame->head);
+    put_le64(out + AT_REQUEST, frame->request);
+    put_le64(out + AT_CHECKSUM, frame_checksum(out, head, frame->head));
 }
 
 /* What speaks another protocol, by its first bytes: found more often than damage. */
-static int other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
+static int error_other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
 {
     static const char *const http[] = {"GET ", "POST", "HEAD", "PUT ", "DELE", "OPTI",
                                        "CONN", "TRAC", "PATC", "PRI ", "HTTP"};
@@ -110,11 +110,11 @@ static int other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_err
                      in[3]);
 }
 
-int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_set *expected,
+int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_type_set *expected,
                  struct frame *out, struct glint_error *error)
 {
     memset(out, 0, sizeof *out);
-    if (memcmp(in, magic, sizeof magic) != 0) return other_protocol(in, error);
+    if (memcmp(in, magic, sizeof magic) != 0) return error_other_protocol(in, error);
     if (in[AT_VERSION] != FRAME_VERSION)
         return error_set(error, GLINT_E_PROTOCOL, "install the same build of glint everywhere",
                          "a frame of version %u, where version %u is spoken", in[AT_VERSION],
@@ -123,32 +123,33 @@ int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_set *e
     if (type == 0 || type >= FRAME_TYPES_END)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of unknown type %u", in[AT_TYPE]);
     if ((expected->types & FRAME_BIT(type)) == 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame %s", frame_name(type),
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame %s", frame_type_name(type),
                          expected->where);
     if (in[AT_FLAGS] != 0 || in[AT_FLAGS + 1] != 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame with unknown flags %02x%02x",
-                         frame_name(type), in[AT_FLAGS + 1], in[AT_FLAGS]);
-    uint32_t length = little_get32(in + AT_LENGTH), head = little_get32(in + AT_HEAD);
-    if (length > frame_bytes_max(type))
+                         frame_type_name(type), in[AT_FLAGS + 1], in[AT_FLAGS]);
+    uint32_t length = get_le32(in + AT_LENGTH), head = get_le32(in + AT_HEAD);
+    if (length > frame_payload_bytes_max(type))
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame of %u bytes, at most %u",
-                         frame_name(type), length, frame_bytes_max(type));
+                         frame_type_name(type), length, frame_payload_bytes_max(type));
     if (head != (type == FRAME_DATA ? 0 : length))
         return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "a %s frame of %u bytes with %u of them checked", frame_name(type), length,
-                         head);
+                         "a %s frame of %u bytes with %u of them checked", frame_type_name(type),
+                         length, head);
     *out = (struct frame){
-        .type = type, .length = length, .head = head, .request = little_get64(in + AT_REQUEST)};
+        .type = type, .length = length, .head = head, .request = get_le64(in + AT_REQUEST)};
     return 0;
 }
 
-int frame_check(const uint8_t in[FRAME_HEADER_BYTES], const struct frame *frame,
-                const uint8_t *head, struct glint_error *error)
+int frame_verify_checksum(const uint8_t in[FRAME_HEADER_BYTES], const struct frame *frame,
+                          const uint8_t *head, struct glint_error *error)
 {
     assert(frame->head <= frame->length);
-    uint64_t is = checksum(in, head, frame->head), said = little_get64(in + AT_CHECKSUM);
+    uint64_t is = frame_checksum(in, head, frame->head), said = get_le64(in + AT_CHECKSUM);
     if (is == said) return 0;
     return error_set(
         error, GLINT_E_PROTOCOL, "the network or a machine's memory may be broken",
         "a %s frame of %u bytes was damaged on its way: checksum %016llx, said %016llx",
-        frame_name(frame->type), frame->length, (unsigned long long)is, (unsigned long long)said);
+        frame_type_name(frame->type), frame->length, (unsigned long long)is,
+        (unsigned long long)said);
 }

@@ -2,7 +2,7 @@
 #include "engine/net/hello.h"
 
 #include "engine/base/text.h"
-#include "engine/net/pack_net.h"
+#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 
 /* A hello of a later protocol may have more fields behind these, and a refusal too. */
 #define HELLO_FIELDS  9u
-#define REFUSE_FIELDS 3u
+#define REJECT_FIELDS 3u
 
 /* What a refusal holds of an error, so that it fits HELLO_BYTES_MAX. */
-#define REFUSE_CAUSE_MAX 512u
-#define REFUSE_HINT_MAX  256u
-static_assert(REFUSE_CAUSE_MAX + REFUSE_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a refusal fits");
+#define REJECT_CAUSE_MAX 512u
+#define REJECT_HINT_MAX  256u
+static_assert(REJECT_CAUSE_MAX + REJECT_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a refusal fits");
 static_assert(3 * (NAME_BYTES_MAX + 2) + 2 * (INCARNATION_BYTES + 2) + 32 <= HELLO_BYTES_MAX,
               "a hello fits");
 static_assert(PROTOCOL_MIN <= PROTOCOL_MAX && PROTOCOL_MIN > 0, "there is a protocol");
@@ -28,26 +28,26 @@ int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *
     assert(h->role > 0 && h->role < ROLES_END && h->channel > 0 && h->channel < CHANNELS_END);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, HELLO_FIELDS);
+    payload_pack_begin(&p, out, HELLO_FIELDS);
     pack_u64(&p, h->protocol_min);
     pack_u64(&p, h->protocol_max);
     pack_u64(&p, h->role);
     pack_u64(&p, h->channel);
     pack_text(&p, h->cluster);
     pack_text(&p, h->node);
-    pack_exact(&p, h->incarnation, sizeof h->incarnation);
-    pack_exact(&p, h->wanted, sizeof h->wanted);
+    pack_fixed_bytes(&p, h->incarnation, sizeof h->incarnation);
+    pack_fixed_bytes(&p, h->expected_incarnation, sizeof h->expected_incarnation);
     pack_text(&p, h->build);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-static bool is_zero(const uint8_t incarnation[INCARNATION_BYTES])
+static bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
 {
     static const uint8_t zeros[INCARNATION_BYTES];
     return memcmp(incarnation, zeros, sizeof zeros) == 0;
 }
 
-static bool ranges_meet(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint32_t b_max)
+static bool ranges_overlap(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint32_t b_max)
 {
     return a_min <= b_max && b_min <= a_max;
 }
@@ -59,7 +59,8 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     unpacker_init(&u, bytes);
     uint32_t min = (uint32_t)unpack_u64(&u, UINT32_MAX);
     uint32_t max = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    if (!u.failed && min > 0 && min <= max && !ranges_meet(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
+    if (!u.failed && min > 0 && min <= max &&
+        !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
         unpacker_fini(&u);
         return error_set(error, GLINT_E_PEER_MISMATCH,
                          "install the same build of glint on every node",
@@ -71,12 +72,12 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     h.channel = (enum channel)unpack_u64(&u, CHANNELS_END - 1);
     unpack_name(&u, h.cluster, sizeof h.cluster);
     unpack_name(&u, h.node, sizeof h.node);
-    unpack_exact(&u, h.incarnation, sizeof h.incarnation);
-    unpack_exact(&u, h.wanted, sizeof h.wanted);
+    unpack_fixed_bytes(&u, h.incarnation, sizeof h.incarnation);
+    unpack_fixed_bytes(&u, h.expected_incarnation, sizeof h.expected_incarnation);
     unpack_name(&u, h.build, sizeof h.build);
     bool ok = !u.failed && min > 0 && min <= max && h.role != 0 && h.channel != 0 &&
               h.cluster[0] != '\0' && h.node[0] != '\0' && h.build[0] != '\0' &&
-              !is_zero(h.incarnation);
+              !incarnation_is_zero(h.incarnation);
     unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a hello does not parse");
     *out = h;
@@ -97,24 +98,27 @@ static unsigned channels_between(enum role a, enum role b)
     return table[a][b];
 }
 
-struct frame_set hello_frames(const struct hello *self, const struct hello *peer, bool dialled)
+struct frame_type_set hello_allowed_frames(const struct hello *self, const struct hello *peer,
+                                           bool dialled)
 {
     enum {
         PING = FRAME_BIT(FRAME_PING),
-        ANSWERS = FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_GONE),
+        ANSWERS = FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_FETCH_ERROR),
         BYTES = FRAME_BIT(FRAME_GET) | ANSWERS,
     };
     static const uint32_t control[ROLES_END][ROLES_END] = {
         /* from, to */
-        [ROLE_DRIVER] = {[ROLE_EXECUTOR] = PING | FRAME_BIT(FRAME_MESSAGE) | FRAME_BIT(FRAME_PEER),
-                         [ROLE_DAEMON] = PING | FRAME_BIT(FRAME_ADMIT) | FRAME_BIT(FRAME_PROGRESS)},
+        [ROLE_DRIVER] = {[ROLE_EXECUTOR] =
+                             PING | FRAME_BIT(FRAME_MESSAGE) | FRAME_BIT(FRAME_EXECUTOR_ADDED),
+                         [ROLE_DAEMON] =
+                             PING | FRAME_BIT(FRAME_REQUEST_EXECUTOR) | FRAME_BIT(FRAME_PROGRESS)},
         [ROLE_EXECUTOR] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_MESSAGE) |
-                                           FRAME_BIT(FRAME_READY) | FRAME_BIT(FRAME_DRAIN)},
+                                           FRAME_BIT(FRAME_REGISTER) | FRAME_BIT(FRAME_DRAIN)},
         [ROLE_DAEMON] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_QUEUED) |
-                                         FRAME_BIT(FRAME_ADMITTED) | FRAME_BIT(FRAME_ENDED) |
-                                         FRAME_BIT(FRAME_CANCEL),
+                                         FRAME_BIT(FRAME_EXECUTOR_STARTED) |
+                                         FRAME_BIT(FRAME_EXECUTOR_EXITED) | FRAME_BIT(FRAME_CANCEL),
                          [ROLE_CLIENT] =
-                             PING | FRAME_BIT(FRAME_STATUS_IS) | FRAME_BIT(FRAME_CANCELED)},
+                             PING | FRAME_BIT(FRAME_STATUS_REPLY) | FRAME_BIT(FRAME_CANCELLED)},
         [ROLE_CLIENT] = {[ROLE_DAEMON] = PING | FRAME_BIT(FRAME_STATUS) | FRAME_BIT(FRAME_CANCEL)},
     };
     static const char *const where[ROLES_END][CHANNELS_END] = {
@@ -125,14 +129,14 @@ struct frame_set hello_frames(const struct hello *self, const struct hello *peer
         [ROLE_DAEMON] = {"", "on the connection of a daemon", ""},
         [ROLE_CLIENT] = {"", "on the connection of a client", ""},
     };
-    struct frame_set set = {.where = where[peer->role][peer->channel]};
+    struct frame_type_set set = {.where = where[peer->role][peer->channel]};
     assert((channels_between(self->role, peer->role) & 1u << peer->channel) != 0);
     if (peer->channel == CHANNEL_CONTROL) /* who accepted may still refuse */
-        set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REFUSE) : 0);
+        set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REJECT) : 0);
     else if (peer->role == ROLE_DRIVER)
-        set.types = BYTES | FRAME_BIT(FRAME_TRACKED);
+        set.types = BYTES | FRAME_BIT(FRAME_BLOCK_ASSIGN);
     else if (self->role == ROLE_DRIVER)
-        set.types = BYTES | FRAME_BIT(FRAME_TRACK);
+        set.types = BYTES | FRAME_BIT(FRAME_BLOCK_REQUEST);
     else /* among executors whoever dials asks */
         set.types = dialled ? ANSWERS : FRAME_BIT(FRAME_GET);
     return set;
@@ -144,12 +148,12 @@ static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char 
     for (unsigned i = 0; i < 8; i++) snprintf(out + (size_t)2 * i, 3, "%02x", incarnation[i]);
 }
 
-static int other_start(const char *node, const uint8_t *is, const uint8_t *wanted,
-                       struct glint_error *error)
+static int error_other_incarnation(const char *node, const uint8_t *is,
+                                   const uint8_t *expected_incarnation, struct glint_error *error)
 {
     char is_text[17], wanted_text[17];
     incarnation_text(is, is_text);
-    incarnation_text(wanted, wanted_text);
+    incarnation_text(expected_incarnation, wanted_text);
     return error_set(error, GLINT_E_PEER_MISMATCH, "it was restarted; the old one is gone",
                      "%s was started as %s, and %s was wanted", node, is_text, wanted_text);
 }
@@ -160,11 +164,12 @@ static bool build_is_marked(const char *build)
     return dash == NULL || strcmp(dash, BUILD_UNMARKED) != 0;
 }
 
-int hello_check(const struct hello *self, const struct hello *peer, struct glint_error *error)
+int hello_check_compatible(const struct hello *self, const struct hello *peer,
+                           struct glint_error *error)
 {
     const char *a = self->node, *b = peer->node;
-    if (!ranges_meet(self->protocol_min, self->protocol_max, peer->protocol_min,
-                     peer->protocol_max))
+    if (!ranges_overlap(self->protocol_min, self->protocol_max, peer->protocol_min,
+                        peer->protocol_max))
         return error_set(error, GLINT_E_PEER_MISMATCH,
                          "install the same build of glint on every node",
                          "%s speaks the protocols %u to %u, %s %u to %u", a, self->protocol_min,
@@ -188,33 +193,35 @@ int hello_check(const struct hello *self, const struct hello *peer, struct glint
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
                          "%s is a %s, %s a %s: there is no %s connection between them", a,
                          roles[self->role], b, roles[peer->role], channels[peer->channel]);
-    if (!is_zero(peer->wanted) && memcmp(peer->wanted, self->incarnation, INCARNATION_BYTES) != 0)
-        return other_start(a, self->incarnation, peer->wanted, error);
-    if (!is_zero(self->wanted) && memcmp(self->wanted, peer->incarnation, INCARNATION_BYTES) != 0)
-        return other_start(b, peer->incarnation, self->wanted, error);
+    if (!incarnation_is_zero(peer->expected_incarnation) &&
+        memcmp(peer->expected_incarnation, self->incarnation, INCARNATION_BYTES) != 0)
+        return error_other_incarnation(a, self->incarnation, peer->expected_incarnation, error);
+    if (!incarnation_is_zero(self->expected_incarnation) &&
+        memcmp(self->expected_incarnation, peer->incarnation, INCARNATION_BYTES) != 0)
+        return error_other_incarnation(b, peer->incarnation, self->expected_incarnation, error);
     return 0;
 }
 
-int refuse_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
+int reject_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
 {
     assert(why->code < 0);
-    char cause[REFUSE_CAUSE_MAX], hint[REFUSE_HINT_MAX];
+    char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
     text_format(cause, sizeof cause, "%s", why->cause); /* what is too long is cut */
     text_format(hint, sizeof hint, "%s", why->hint);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, REFUSE_FIELDS);
+    payload_pack_begin(&p, out, REJECT_FIELDS);
     pack_i64(&p, why->code);
     pack_text(&p, cause);
     pack_text(&p, hint);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
 /* Also of another version: a code that this one does not know is a mismatch. */
-int refuse_decode(struct glint_slice bytes, struct glint_error *error)
+int reject_decode(struct glint_slice bytes, struct glint_error *error)
 {
     struct unpacker u;
-    char cause[REFUSE_CAUSE_MAX], hint[REFUSE_HINT_MAX];
+    char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
     unpacker_init(&u, bytes);
     int64_t code = unpack_i64(&u);
     unpack_text(&u, cause, sizeof cause);
@@ -222,9 +229,9 @@ int refuse_decode(struct glint_slice bytes, struct glint_error *error)
     bool ok = !u.failed && code < 0;
     unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a refusal does not parse");
-    text_make_shown(cause);
-    text_make_shown(hint);
-    bool known = code > INT16_MIN && error_known((enum glint_code)code);
+    text_make_printable(cause);
+    text_make_printable(hint);
+    bool known = code > INT16_MIN && error_is_known((enum glint_code)code);
     return error_set(error, known ? (enum glint_code)code : GLINT_E_PEER_MISMATCH, hint, "%s",
                      cause);
 }

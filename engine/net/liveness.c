@@ -3,37 +3,38 @@
 
 #include <assert.h>
 
-bool liveness_slept(const struct liveness_limits *limits, uint64_t due_ns, uint64_t now_ns)
+bool liveness_is_process_pause(const struct liveness_limits *limits, uint64_t due_ns,
+                               uint64_t now_ns)
 {
     return now_ns > due_ns && now_ns - due_ns > limits->suspect_ns;
 }
 
 void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns)
 {
-    assert(limits->beat_ns > 0 && limits->beat_ns < limits->suspect_ns);
+    assert(limits->heartbeat_ns > 0 && limits->heartbeat_ns < limits->suspect_ns);
     assert(limits->suspect_ns < limits->dead_ns);
     *l = (struct liveness){.limits = limits,
                            .life = LIFE_ALIVE,
-                           .heard_ns = now_ns,
-                           .looked_ns = now_ns,
-                           .beaten_ns = now_ns};
+                           .last_seen_ns = now_ns,
+                           .last_check_ns = now_ns,
+                           .last_sent_ns = now_ns};
 }
 
 /* The one place where the state changes. What is dead stays dead: it was given up, and others know.
  */
-static void life_update(struct liveness *l, uint64_t now_ns)
+static void liveness_update(struct liveness *l, uint64_t now_ns)
 {
     if (l->life == LIFE_DEAD) return;
-    uint64_t silence = now_ns > l->heard_ns ? now_ns - l->heard_ns : 0;
+    uint64_t silence = now_ns > l->last_seen_ns ? now_ns - l->last_seen_ns : 0;
     l->life = silence >= l->limits->dead_ns      ? LIFE_DEAD
               : silence >= l->limits->suspect_ns ? LIFE_SUSPECT
                                                  : LIFE_ALIVE;
 }
 
-void liveness_heard(struct liveness *l, uint64_t now_ns)
+void liveness_on_heartbeat(struct liveness *l, uint64_t now_ns)
 {
-    if (now_ns > l->heard_ns) l->heard_ns = now_ns;
-    life_update(l, now_ns);
+    if (now_ns > l->last_seen_ns) l->last_seen_ns = now_ns;
+    liveness_update(l, now_ns);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -41,20 +42,22 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-enum life liveness_look(struct liveness *l, uint64_t now_ns, bool *out_beat, uint64_t *out_next_ns)
+enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heartbeat_due,
+                            uint64_t *out_next_ns)
 {
     const struct liveness_limits *limits = l->limits;
-    assert(now_ns >= l->looked_ns);
-    if (liveness_slept(limits, l->looked_ns, now_ns) && now_ns > l->heard_ns) l->heard_ns = now_ns;
-    l->looked_ns = now_ns;
-    life_update(l, now_ns);
-    *out_beat = false;
+    assert(now_ns >= l->last_check_ns);
+    if (liveness_is_process_pause(limits, l->last_check_ns, now_ns) && now_ns > l->last_seen_ns)
+        l->last_seen_ns = now_ns;
+    l->last_check_ns = now_ns;
+    liveness_update(l, now_ns);
+    *out_heartbeat_due = false;
     *out_next_ns = UINT64_MAX;
     if (l->life == LIFE_DEAD) return LIFE_DEAD;
-    *out_beat = now_ns - l->beaten_ns >= limits->beat_ns;
-    if (*out_beat) l->beaten_ns = now_ns;
+    *out_heartbeat_due = now_ns - l->last_sent_ns >= limits->heartbeat_ns;
+    if (*out_heartbeat_due) l->last_sent_ns = now_ns;
     uint64_t change = l->life == LIFE_ALIVE ? limits->suspect_ns : limits->dead_ns;
-    *out_next_ns = earlier(l->beaten_ns + limits->beat_ns, l->heard_ns + change);
+    *out_next_ns = earlier(l->last_sent_ns + limits->heartbeat_ns, l->last_seen_ns + change);
     assert(*out_next_ns > now_ns);
     return l->life;
 }

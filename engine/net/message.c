@@ -2,7 +2,7 @@
 #include "engine/net/message.h"
 
 #include "engine/limits.h"
-#include "engine/net/pack_net.h"
+#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <string.h>
@@ -89,7 +89,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         m->size = unpack_u64(&u, UINT64_MAX);
         m->run_ns = unpack_u64(&u, UINT64_MAX);
         ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
-             error_unpack(&u, m, &memory) && unpack_done(&u) && m->type > 0;
+             error_unpack(&u, m, &memory) && unpack_is_complete(&u) && m->type > 0;
     }
     unpacker_fini(&u);
     if (ok) return m;
@@ -104,7 +104,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
 
 /* ---- Bodies */
 
-static int packed(struct packer *p, struct buffer *out, struct glint_error *error)
+static int body_finish(struct packer *p, struct buffer *out, struct glint_error *error)
 {
     if (p->failed) {
         packer_fini(p);
@@ -115,48 +115,48 @@ static int packed(struct packer *p, struct buffer *out, struct glint_error *erro
     return 0;
 }
 
-int outputs_encode(const struct output_place *places, uint32_t count, struct buffer *out,
-                   struct glint_error *error)
+int map_outputs_encode(const struct map_output_location *locations, uint32_t count,
+                       struct buffer *out, struct glint_error *error)
 {
     struct packer p;
     packer_init(&p);
     pack_array(&p, 2 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
-        pack_u64(&p, places[i].executor);
-        pack_u64(&p, places[i].attempt);
+        pack_u64(&p, locations[i].executor);
+        pack_u64(&p, locations[i].attempt);
     }
-    return packed(&p, out, error);
+    return body_finish(&p, out, error);
 }
 
-int outputs_decode(struct glint_slice bytes, struct output_place **out, uint32_t *out_count,
-                   struct glint_error *error)
+int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
+                       uint32_t *out_count, struct glint_error *error)
 {
     struct unpacker u;
-    struct output_place *places = NULL;
+    struct map_output_location *locations = NULL;
     bool ok =
         unpacker_init(&u, bytes) && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
     uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
     int r = 0;
-    if (ok && (places = mem_alloc(sizeof *places * (count + 1))) == NULL)
+    if (ok && (locations = mem_alloc(sizeof *locations * (count + 1))) == NULL)
         r = error_no_memory(error);
-    for (uint32_t i = 0; places != NULL && i < count; i++) {
-        places[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
-        places[i].attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    for (uint32_t i = 0; locations != NULL && i < count; i++) {
+        locations[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
+        locations[i].attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     }
-    if (r == 0 && (!ok || !unpack_done(&u)))
+    if (r == 0 && (!ok || !unpack_is_complete(&u)))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
     unpacker_fini(&u);
     if (r != 0) {
-        mem_free(places);
-        places = NULL;
+        mem_free(locations);
+        locations = NULL;
     }
-    assert((r == 0) == (places != NULL));
-    *out = places;
+    assert((r == 0) == (locations != NULL));
+    *out = locations;
     *out_count = r == 0 ? count : 0;
     return r;
 }
 
-int job_encode(const struct task_options *o, struct buffer *out, struct glint_error *error)
+int job_options_encode(const struct task_options *o, struct buffer *out, struct glint_error *error)
 {
     struct packer p;
     packer_init(&p);
@@ -166,11 +166,11 @@ int job_encode(const struct task_options *o, struct buffer *out, struct glint_er
     pack_u64(&p, o->skip_bad_rows);
     pack_i64(&p, o->bad_rows_max);
     pack_u64(&p, o->no_sync);
-    pack_text(&p, o->folder);
-    return packed(&p, out, error);
+    pack_text(&p, o->dir);
+    return body_finish(&p, out, error);
 }
 
-int job_decode(struct glint_slice bytes, struct task_options *o, struct glint_error *error)
+int job_options_decode(struct glint_slice bytes, struct task_options *o, struct glint_error *error)
 {
     struct unpacker u;
     unpacker_init(&u, bytes);
@@ -179,11 +179,12 @@ int job_decode(struct glint_slice bytes, struct task_options *o, struct glint_er
     o->skip_bad_rows = unpack_u64(&u, 1) != 0;
     o->bad_rows_max = unpack_i64(&u);
     o->no_sync = unpack_u64(&u, 1) != 0;
-    unpack_text(&u, o->folder, sizeof o->folder);
-    return unpacking_end(&u, "the options of a job", error);
+    unpack_text(&u, o->dir, sizeof o->dir);
+    return payload_unpack_end(&u, "the options of a job", error);
 }
 
-int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_error *error)
+int fetch_failure_encode(const struct fetch_failure *f, struct buffer *out,
+                         struct glint_error *error)
 {
     struct packer p;
     packer_init(&p);
@@ -193,10 +194,11 @@ int fault_encode(const struct fetch_fault *f, struct buffer *out, struct glint_e
     pack_u64(&p, f->executor);
     pack_u64(&p, f->attempt);
     pack_u64(&p, f->unreachable);
-    return packed(&p, out, error);
+    return body_finish(&p, out, error);
 }
 
-int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_error *error)
+int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
+                         struct glint_error *error)
 {
     struct unpacker u;
     unpacker_init(&u, bytes);
@@ -205,11 +207,11 @@ int fault_decode(struct glint_slice bytes, struct fetch_fault *f, struct glint_e
     f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
     f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     f->unreachable = unpack_u64(&u, 1) != 0;
-    return unpacking_end(&u, "a fault", error);
+    return payload_unpack_end(&u, "a fault", error);
 }
 
 /* Three bits behind the leading one: steps of an eighth. Codes below 8 are the sizes themselves. */
-uint8_t size_code(uint64_t bytes)
+uint8_t size_code_encode(uint64_t bytes)
 {
     if (bytes < 8) return (uint8_t)bytes;
     unsigned shift = 60 - (unsigned)__builtin_clzll(bytes);
@@ -217,7 +219,7 @@ uint8_t size_code(uint64_t bytes)
     return code < UINT8_MAX ? (uint8_t)code : UINT8_MAX;
 }
 
-uint64_t size_of_code(uint8_t code)
+uint64_t size_code_decode(uint8_t code)
 {
     if (code < 16) return code;
     unsigned shift = code / 8u - 1;

@@ -23,7 +23,8 @@
 #define FILE_BYTES_MAX (SECRETS_MAX * LINE_BYTES_MAX)
 #define HINT_NEW       "make one with `glint secret new FILE`, and copy it to every node"
 
-static int refuse(struct glint_error *error, const char *path, const char *what, const char *hint)
+static int set_secret_error(struct glint_error *error, const char *path, const char *what,
+                            const char *hint)
 {
     return error_set(error, GLINT_E_SECRET, hint, "%s: %s", path, what);
 }
@@ -62,7 +63,7 @@ static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets
 }
 
 /* Empty lines are passed over. NULL, or what is wrong. */
-static const char *parse(const uint8_t *text, uint64_t size, struct secrets *out)
+static const char *parse_secrets(const uint8_t *text, uint64_t size, struct secrets *out)
 {
     const char *wrong = NULL;
     for (uint64_t at = 0, end; at < size && wrong == NULL; at = end + 1) {
@@ -75,7 +76,7 @@ static const char *parse(const uint8_t *text, uint64_t size, struct secrets *out
     return wrong == NULL && out->count == 0 ? "not 64 varied hexadecimal digits" : wrong;
 }
 
-int secret_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error)
+int secrets_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error)
 {
     uint8_t text[FILE_BYTES_MAX + 1];
     const char *wrong = NULL;
@@ -87,17 +88,17 @@ int secret_load(struct env *env, const char *path, struct secrets *out, struct g
     int64_t n = env_read_full(env, file, text, sizeof text, 0);
     env->close(env, file); /* nothing was written: nothing to lose */
     if (n < 0) r = error_set_system(error, GLINT_E_SECRET, (int)n, "read", path);
-    if (r == 0) wrong = parse(text, (uint64_t)n, out);
-    if (wrong != NULL) r = refuse(error, path, wrong, HINT_NEW);
+    if (r == 0) wrong = parse_secrets(text, (uint64_t)n, out);
+    if (wrong != NULL) r = set_secret_error(error, path, wrong, HINT_NEW);
     OPENSSL_cleanse(text, sizeof text);
-    if (r != 0) secret_clear(out);
+    if (r != 0) secrets_clear(out);
     assert((r == 0) == (error->code == GLINT_OK));
     return r;
 }
 
 /* A new file of one line, `word` and the secret. 0 or a code. */
-static int create(struct env *env, const char *path, const char *word, const struct secret *secret,
-                  struct glint_error *error)
+static int write_secret_file(struct env *env, const char *path, const char *word,
+                             const struct secret *secret, struct glint_error *error)
 {
     char text[LINE_BYTES_MAX];
     size_t size = strlen(word);
@@ -124,32 +125,32 @@ static int create(struct env *env, const char *path, const char *word, const str
     return r;
 }
 
-int secret_create(struct env *env, const char *path, struct glint_error *error)
+int secret_file_create(struct env *env, const char *path, struct glint_error *error)
 {
     struct secret s;
     if (env->random(env, s.bytes, sizeof s.bytes) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-    int r = create(env, path, "", &s, error);
+    int r = write_secret_file(env, path, "", &s, error);
     OPENSSL_cleanse(&s, sizeof s);
     return r;
 }
 
-int secret_create_client(struct env *env, const struct secrets *from, const char *path,
-                         struct glint_error *error)
+int client_secret_file_create(struct env *env, const struct secrets *from, const char *path,
+                              struct glint_error *error)
 {
     struct secret s;
     assert(from->kind == SECRET_PEER && from->count > 0);
-    if (!secret_derive_client(&from->list[0], &s))
+    if (!secret_derive_client_secret(&from->list[0], &s))
         return error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3",
                          "a secret cannot be derived");
-    int r = create(env, path, CLIENT_WORD, &s, error);
+    int r = write_secret_file(env, path, CLIENT_WORD, &s, error);
     OPENSSL_cleanse(&s, sizeof s);
     return r;
 }
 
 /* ---- Derivation */
 
-bool secret_expand(const struct secret *secret, const char *info, uint8_t *out, size_t size)
+bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *out, size_t size)
 {
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
@@ -164,19 +165,19 @@ bool secret_expand(const struct secret *secret, const char *info, uint8_t *out, 
     return ok;
 }
 
-bool secret_derive_client(const struct secret *secret, struct secret *out)
+bool secret_derive_client_secret(const struct secret *secret, struct secret *out)
 {
-    return secret_expand(secret, CLIENT_INFO, out->bytes, sizeof out->bytes);
+    return secret_derive_key(secret, CLIENT_INFO, out->bytes, sizeof out->bytes);
 }
 
 /* ---- Where none is configured */
 
 /* Makes the folders of `path`, whatever is missing of them. */
-static int make_folders(struct env *env, char *path)
+static int make_directories(struct env *env, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int r = env->make_folder(env, ENV_CWD, path, true);
+        int r = env->make_dir(env, ENV_CWD, path, true);
         *slash = '/';
         if (r != 0 && r != -EEXIST) return r;
     }
@@ -184,31 +185,32 @@ static int make_folders(struct env *env, char *path)
 }
 
 /* The whole secret under a name of its own. 0 or a code. */
-static int make_fresh(struct env *env, const char *path, char fresh[PATH_MAX],
-                      struct glint_error *error)
+static int create_temp_secret(struct env *env, const char *path, char temp[PATH_MAX],
+                              struct glint_error *error)
 {
     uint64_t number = 0;
     if (env->random(env, &number, sizeof number) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-    if (!text_format(fresh, PATH_MAX, "%s.%016llx", path, (unsigned long long)number))
-        return refuse(error, path, "the path is too long", "set XDG_STATE_HOME to a shorter one");
-    return secret_create(env, fresh, error);
+    if (!text_format(temp, PATH_MAX, "%s.%016llx", path, (unsigned long long)number))
+        return set_secret_error(error, path, "the path is too long",
+                                "set XDG_STATE_HOME to a shorter one");
+    return secret_file_create(env, temp, error);
 }
 
 /* It takes its place only where none is: whoever comes second loads the first one's. */
-static int make_default(struct env *env, char path[PATH_MAX], struct glint_error *error)
+static int create_default_secret(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
-    char fresh[PATH_MAX];
-    int r = make_folders(env, path);
+    char temp[PATH_MAX];
+    int r = make_directories(env, path);
     if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "make the folder of", path);
-    if (make_fresh(env, path, fresh, error) != 0) return error->code;
-    r = env->rename(env, ENV_CWD, fresh, ENV_CWD, path, ENV_RENAME_NEW);
+    if (create_temp_secret(env, path, temp, error) != 0) return error->code;
+    r = env->rename(env, ENV_CWD, temp, ENV_CWD, path, ENV_RENAME_NOREPLACE);
     if (r == 0) return 0;
-    env->remove(env, ENV_CWD, fresh, false);
+    env->remove(env, ENV_CWD, temp, false);
     return r == -EEXIST ? 0 : error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
 }
 
-int secret_default_path(struct env *env, char out[PATH_MAX], struct glint_error *error)
+int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error *error)
 {
     struct env_stat s;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -220,12 +222,12 @@ int secret_default_path(struct env *env, char out[PATH_MAX], struct glint_error 
     if (!fits)
         return error_set(error, GLINT_E_SECRET, "set HOME, or configure secret_file",
                          "there is no folder for a secret: neither XDG_STATE_HOME nor HOME is set");
-    if (env->stat(env, out, &s) == -ENOENT && make_default(env, out, error) != 0)
+    if (env->stat(env, out, &s) == -ENOENT && create_default_secret(env, out, error) != 0)
         return error->code;
     return 0;
 }
 
-void secret_clear(struct secrets *s)
+void secrets_clear(struct secrets *s)
 {
     OPENSSL_cleanse(s, sizeof *s);
 }

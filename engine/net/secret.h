@@ -9,7 +9,7 @@
  * From a secret the key of TLS is derived (tls.c). The file, and each link to it, must belong to
  * this user or to root, and be closed to others: 0600, or of root's 0640 (base/file_check.h). A
  * secret that is short or all one digit is refused. It is never in an argument, a variable or a
- * log, nor, since setup.c forbids them, in a core dump. */
+ * log, nor, since net_init.c forbids them, in a core dump. */
 #ifndef GLINT_NET_SECRET_H
 #define GLINT_NET_SECRET_H
 
@@ -34,22 +34,22 @@ struct secrets {
 };
 
 /* 0, or SECRET with *error set: path, what is wrong, how to make it right; *out is cleared then. */
-int secret_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error);
+int secrets_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error);
 /* Makes a new file, mode 0600, with a random secret; never replaces one. 0, or SECRET,
  * OUTPUT_EXISTS. */
-int secret_create(struct env *env, const char *path, struct glint_error *error);
+int secret_file_create(struct env *env, const char *path, struct glint_error *error);
 /* Makes a new file, mode 0600, with the client secret of the first secret of `from`. 0, or SECRET,
  * OUTPUT_EXISTS. */
-int secret_create_client(struct env *env, const struct secrets *from, const char *path,
-                         struct glint_error *error);
+int client_secret_file_create(struct env *env, const struct secrets *from, const char *path,
+                              struct glint_error *error);
 /* The file where no secret is configured: $XDG_STATE_HOME/glint/secret (default ~/.local/state),
  * made with its directories (0700) if it is not there; two processes that start at once agree on
  * one. 0 or SECRET. */
-int secret_default_path(struct env *env, char out[PATH_MAX], struct glint_error *error);
+int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error *error);
 /* HKDF-SHA256 with an empty salt. False: OpenSSL failed. */
-bool secret_expand(const struct secret *secret, const char *info, uint8_t *out, size_t size);
+bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *out, size_t size);
 /* The client secret of one of a cluster. False: OpenSSL failed. */
-bool secret_derive_client(const struct secret *secret, struct secret *out);
-void secret_clear(struct secrets *s);
+bool secret_derive_client_secret(const struct secret *secret, struct secret *out);
+void secrets_clear(struct secrets *s);
 
 #endif

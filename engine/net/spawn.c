@@ -17,7 +17,7 @@
 #define NULL_DEVICE "/dev/null"
 
 /* 0 or an errno. */
-static int set_files(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
+static int add_file_actions(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
 {
     int r = 0;
     for (int i = 0; r == 0 && i < (int)p->file_count; i++)
@@ -26,7 +26,7 @@ static int set_files(posix_spawn_file_actions_t *actions, const struct spawn_pro
     return r;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes, const struct spawn_program *p)
+static int set_spawn_attributes(posix_spawnattr_t *attributes, const struct spawn_program *p)
 {
     sigset_t all, none;
     short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
@@ -38,7 +38,7 @@ static int set_attributes(posix_spawnattr_t *attributes, const struct spawn_prog
     return r == 0 ? posix_spawnattr_setflags(attributes, flags) : r;
 }
 
-int spawn_error(struct glint_error *error, enum glint_code code, int failed, const char *name)
+int spawn_set_error(struct glint_error *error, enum glint_code code, int failed, const char *name)
 {
     struct env_stat s;
     if (failed != -ENOENT || env_real()->stat(env_real(), NULL_DEVICE, &s) == 0)
@@ -48,7 +48,7 @@ int spawn_error(struct glint_error *error, enum glint_code code, int failed, con
                      "cannot start %s: there is no " NULL_DEVICE " for its standard input", name);
 }
 
-static int start(struct spawn *s, const struct spawn_program *p)
+static int spawn_process(struct spawn *s, const struct spawn_program *p)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -59,8 +59,8 @@ static int start(struct spawn *s, const struct spawn_program *p)
     if (r != 0) return -r;
     r = posix_spawnattr_init(&attributes);
     if (r == 0) {
-        r = set_files(&actions, p);
-        if (r == 0) r = set_attributes(&attributes, p);
+        r = add_file_actions(&actions, p);
+        if (r == 0) r = set_spawn_attributes(&attributes, p);
         if (r == 0)
             r = posix_spawnp(&s->pid, p->path, &actions, &attributes, p->words,
                              p->variables != NULL ? p->variables : environ);
@@ -70,7 +70,7 @@ static int start(struct spawn *s, const struct spawn_program *p)
     return -r;
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events)
+static void on_exited(uv_poll_t *poll, int status, int events)
 {
     struct spawn *s = poll->data;
     int wait_status = 0;
@@ -81,33 +81,33 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     assert(found == s->pid); /* nobody else asks for it */
     uv_poll_stop(poll);
     s->running = false;
-    s->ended(s->arg, wait_status);
+    s->exited(s->arg, wait_status);
 }
 
 /* It runs, and nobody would hear of its end. */
-static void take_back(struct spawn *s)
+static void kill_and_reap(struct spawn *s)
 {
     kill(s->pid, SIGKILL);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *program,
-                void (*ended)(void *arg, int wait_status), void *arg)
+                void (*exited)(void *arg, int wait_status), void *arg)
 {
     assert(program->file_count <= SPAWN_FILES_MAX && program->words[0] != NULL);
-    *s = (struct spawn){.file = -1, .ended = ended, .arg = arg};
-    int r = start(s, program);
+    *s = (struct spawn){.file = -1, .exited = exited, .arg = arg};
+    int r = spawn_process(s, program);
     if (r != 0) return r;
     s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* closed on exec */
     r = s->file >= 0 ? uv_poll_init(loop, &s->poll, s->file) : -errno;
     if (r == 0) {
         s->poll.data = s;
         s->open = s->running = true;
-        r = uv_poll_start(&s->poll, UV_READABLE, on_readable);
+        r = uv_poll_start(&s->poll, UV_READABLE, on_exited);
         assert(r == 0);
         return 0;
     }
-    take_back(s);
+    kill_and_reap(s);
     if (s->file >= 0) close(s->file);
     return r;
 }

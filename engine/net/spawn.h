@@ -29,17 +29,17 @@ struct spawn {
     pid_t pid;
     int file; /* that tells of its end */
     bool open, running;
-    void (*ended)(void *arg, int wait_status);
+    void (*exited)(void *arg, int wait_status);
     void (*closed)(void *arg);
     void *arg;
 };
 
 /* `ended`: from the loop, once. 0, or a negative errno: nothing runs, and nothing is open. */
 int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *program,
-                void (*ended)(void *arg, int wait_status), void *arg);
+                void (*exited)(void *arg, int wait_status), void *arg);
 /* The error of a spawn_start that answered `failed`: it could not start `name`, or, where there is
  * no /dev/null, not give it that. Returns the code. */
-int spawn_error(struct glint_error *error, enum glint_code code, int failed, const char *name);
+int spawn_set_error(struct glint_error *error, enum glint_code code, int failed, const char *name);
 /* One that has ended gets none. */
 void spawn_kill(struct spawn *s, int number);
 /* Hears no more of it; `closed` comes from the loop, then the memory is the caller's again. False:

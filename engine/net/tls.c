@@ -54,13 +54,13 @@ struct tls {
     struct glint_slice in; /* fed, not taken yet */
     struct buffer out;
     uint64_t key_records, key_records_max; /* written with the key at hand */
-    bool known; /* a key that it has named was found */
-    bool ready, starved; /* starved: `out` could not grow */
+    bool known;                            /* a key that it has named was found */
+    bool ready, no_memory;                 /* starved: `out` could not grow */
 };
 
 /* ---- Memory as a BIO */
 
-static int memory_read(BIO *bio, char *out, int size)
+static int bio_read_input(BIO *bio, char *out, int size)
 {
     struct tls *t = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
@@ -75,17 +75,17 @@ static int memory_read(BIO *bio, char *out, int size)
     return (int)n;
 }
 
-static int memory_write(BIO *bio, const char *in, int size)
+static int bio_write_output(BIO *bio, const char *in, int size)
 {
     struct tls *t = BIO_get_data(bio);
     assert(size >= 0);
     BIO_clear_retry_flags(bio);
     if (buffer_append(&t->out, in, (uint64_t)size)) return size;
-    t->starved = true;
+    t->no_memory = true;
     return -1;
 }
 
-static long memory_control(BIO *bio, int what, long number, void *pointer)
+static long bio_control(BIO *bio, int what, long number, void *pointer)
 {
     (void)bio;
     (void)number;
@@ -93,11 +93,11 @@ static long memory_control(BIO *bio, int what, long number, void *pointer)
     return what == BIO_CTRL_FLUSH;
 }
 
-static BIO_METHOD *memory_method(void)
+static BIO_METHOD *bio_method_create(void)
 {
     BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "glint memory");
-    if (m != NULL && BIO_meth_set_read(m, memory_read) && BIO_meth_set_write(m, memory_write) &&
-        BIO_meth_set_ctrl(m, memory_control))
+    if (m != NULL && BIO_meth_set_read(m, bio_read_input) &&
+        BIO_meth_set_write(m, bio_write_output) && BIO_meth_set_ctrl(m, bio_control))
         return m;
     BIO_meth_free(m);
     return NULL;
@@ -107,19 +107,19 @@ static BIO_METHOD *memory_method(void)
 
 static bool key_derive(const struct secret *secret, enum secret_kind kind, struct key *out)
 {
-    static const char *const labels[] = {[SECRET_PEER] = "glint peer 1",
-                                         [SECRET_CLIENT] = "glint client 1"};
+    static const char *const labels[] = {
+        [SECRET_PEER] = "glint peer 1", [SECRET_CLIENT] = "glint client 1"};
     uint8_t mark[8];
     char info[48];
     text_format(info, sizeof info, "%s fingerprint", labels[kind]);
     out->kind = kind;
     int used = snprintf(out->identity, sizeof out->identity, "%s ", labels[kind]);
-    if (!secret_expand(secret, labels[kind], out->bytes, sizeof out->bytes) ||
-        !secret_expand(secret, info, mark, sizeof mark))
+    if (!secret_derive_key(secret, labels[kind], out->bytes, sizeof out->bytes) ||
+        !secret_derive_key(secret, info, mark, sizeof mark))
         return false;
     for (size_t i = 0; i < sizeof mark; i++)
-        used += snprintf(out->identity + used, sizeof out->identity - (size_t)used, "%02x",
-                         mark[i]);
+        used +=
+            snprintf(out->identity + used, sizeof out->identity - (size_t)used, "%02x", mark[i]);
     return true;
 }
 
@@ -132,7 +132,7 @@ static bool keys_derive(const struct secrets *secrets, bool clients, struct keys
         ok = key_derive(&secrets->list[i], secrets->kind, &out->list[out->count++]);
     for (uint32_t i = 0; i < secrets->count && ok && clients; i++) {
         struct secret client;
-        ok = secret_derive_client(&secrets->list[i], &client) &&
+        ok = secret_derive_client_secret(&secrets->list[i], &client) &&
              key_derive(&client, SECRET_CLIENT, &out->list[out->count++]);
         OPENSSL_cleanse(&client, sizeof client);
     }
@@ -156,8 +156,8 @@ static SSL_SESSION *key_session(SSL *ssl, const struct key *key)
     return s;
 }
 
-static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
-                   SSL_SESSION **out)
+static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
+                           SSL_SESSION **out)
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     (void)md; /* the suite has one */
@@ -167,7 +167,7 @@ static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t 
     return *out != NULL;
 }
 
-static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **out)
+static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **out)
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     *out = NULL;
@@ -180,10 +180,10 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSI
     return 1;
 }
 
-bool tls_context_set(struct tls_context *c, const struct secrets *secrets)
+bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secrets)
 {
     struct keys keys;
-    bool ok = keys_derive(secrets, (c->options & TLS_CLIENTS) != 0, &keys);
+    bool ok = keys_derive(secrets, (c->options & TLS_ACCEPT_CLIENT_SECRETS) != 0, &keys);
     if (ok) c->keys = keys;
     OPENSSL_cleanse(&keys, sizeof keys);
     return ok;
@@ -191,17 +191,17 @@ bool tls_context_set(struct tls_context *c, const struct secrets *secrets)
 
 static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
 {
-    const char *query = (c->options & TLS_BULK) != 0 ? tls_gcm_query() : NULL;
+    const char *query = (c->options & TLS_BULK_CIPHER) != 0 ? tls_gcm_property_query() : NULL;
     c->ssl = SSL_CTX_new_ex(NULL, query, TLS_method());
-    c->memory = memory_method();
-    if (c->ssl == NULL || c->memory == NULL || !tls_context_set(c, secrets)) return false;
+    c->memory = bio_method_create();
+    if (c->ssl == NULL || c->memory == NULL || !tls_context_set_secrets(c, secrets)) return false;
     SSL_CTX_set_app_data(c->ssl, c);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_clear_options(c->ssl, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    SSL_CTX_set_psk_use_session_callback(c->ssl, use_key);
-    SSL_CTX_set_psk_find_session_callback(c->ssl, find_key);
+    SSL_CTX_set_psk_use_session_callback(c->ssl, psk_use_session);
+    SSL_CTX_set_psk_find_session_callback(c->ssl, psk_find_session);
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
     return SSL_CTX_set_min_proto_version(c->ssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(c->ssl, TLS1_3_VERSION) &&
@@ -249,7 +249,7 @@ void tls_context_destroy(struct tls_context *c)
 
 /* OpenSSL's calls want an empty queue of errors. Looking is cheaper than clearing: it is done for
  * each record. */
-static void forget_errors(void)
+static void clear_error_queue(void)
 {
     if (ERR_peek_error() != 0) ERR_clear_error();
 }
@@ -267,12 +267,12 @@ static bool session_set_up(struct tls *t, const struct tls_context *c)
     return true;
 }
 
-static int handshake(struct tls *t, struct glint_error *error);
+static int do_handshake(struct tls *t, struct glint_error *error);
 
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error)
 {
     struct tls *t = mem_zalloc(sizeof *t);
-    forget_errors();
+    clear_error_queue();
     if (t == NULL || !session_set_up(t, c)) {
         ERR_clear_error();
         tls_close(t);
@@ -284,7 +284,7 @@ struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *e
         return t;
     }
     SSL_set_connect_state(t->ssl);
-    if (handshake(t, error) == 0) return t;
+    if (do_handshake(t, error) == 0) return t;
     tls_close(t);
     return NULL;
 }
@@ -298,15 +298,15 @@ void tls_close(struct tls *t)
 }
 
 /* What an OpenSSL call that did not succeed means: 0 where it only waits for more bytes. */
-static int failure(struct tls *t, int answer, struct glint_error *error)
+static int translate_ssl_error(struct tls *t, int result, struct glint_error *error)
 {
-    int why = SSL_get_error(t->ssl, answer);
-    if (why == SSL_ERROR_WANT_READ && !t->starved) return 0;
+    int why = SSL_get_error(t->ssl, result);
+    if (why == SSL_ERROR_WANT_READ && !t->no_memory) return 0;
     unsigned long code = ERR_peek_error();
     const char *text = ERR_reason_error_string(code);
     if (text == NULL) text = "no reason given";
     ERR_clear_error();
-    if (t->starved || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
+    if (t->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
     if (why == SSL_ERROR_ZERO_RETURN)
         return error_set(error, GLINT_E_CONNECTION, NULL,
                          "the other side has ended the connection");
@@ -317,10 +317,10 @@ static int failure(struct tls *t, int answer, struct glint_error *error)
                      "bytes were changed on their way (TLS: %s)", text);
 }
 
-static int handshake(struct tls *t, struct glint_error *error)
+static int do_handshake(struct tls *t, struct glint_error *error)
 {
-    int answer = SSL_do_handshake(t->ssl);
-    if (answer != 1) return failure(t, answer, error);
+    int result = SSL_do_handshake(t->ssl);
+    if (result != 1) return translate_ssl_error(t, result, error);
     if (SSL_session_reused(t->ssl) != 1) /* not by our key */
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
                          "the other side did not use the secret");
@@ -333,8 +333,8 @@ int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error)
     assert(t->in.size == 0 && in.size <= INT_MAX);
     t->in = in;
     if (t->ready) return 0;
-    forget_errors();
-    int r = handshake(t, error);
+    clear_error_queue();
+    int r = do_handshake(t, error);
     assert(r != 0 || t->ready || t->in.size == 0);
     return r;
 }
@@ -343,10 +343,10 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
 {
     assert(t->ready && capacity > 0);
     size_t n = 0;
-    forget_errors();
-    int answer = SSL_read_ex(t->ssl, out, capacity, &n);
-    if (answer == 1) return (int64_t)n;
-    int r = failure(t, answer, error);
+    clear_error_queue();
+    int result = SSL_read_ex(t->ssl, out, capacity, &n);
+    if (result == 1) return (int64_t)n;
+    int r = translate_ssl_error(t, result, error);
     assert(r != 0 || t->in.size == 0);
     return r;
 }
@@ -367,13 +367,13 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
     uint64_t records = in.size / TLS_RECORD_BYTES + 1;
     assert(t->ready);
     if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
-    forget_errors();
+    clear_error_queue();
     if (count_records(t, records, error) != 0) return error->code;
     while (in.size > 0) {
         size_t n = 0;
-        int answer = SSL_write_ex(t->ssl, in.data, in.size, &n);
-        if (answer != 1) {
-            int r = failure(t, answer, error);
+        int result = SSL_write_ex(t->ssl, in.data, in.size, &n);
+        if (result != 1) {
+            int r = translate_ssl_error(t, result, error);
             return r != 0 ? r : error_no_memory(error); /* memory takes all, or there is none */
         }
         in.data += n;
@@ -382,28 +382,28 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
     return 0;
 }
 
-bool tls_ready(const struct tls *t)
+bool tls_is_handshake_done(const struct tls *t)
 {
     return t->ready;
 }
 
-bool tls_is_known(const struct tls *t)
+bool tls_has_known_key(const struct tls *t)
 {
     return t->known;
 }
 
-uint64_t tls_pending(const struct tls *t)
+uint64_t tls_output_bytes(const struct tls *t)
 {
     return t->out.size;
 }
 
-enum secret_kind tls_kind(const struct tls *t)
+enum secret_kind tls_peer_secret_kind(const struct tls *t)
 {
     assert(t->ready);
     return t->kind;
 }
 
-void tls_output(struct tls *t, struct buffer *out)
+void tls_take_output(struct tls *t, struct buffer *out)
 {
     assert(out->size == 0);
     struct buffer sent = *out;

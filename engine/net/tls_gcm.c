@@ -7,7 +7,7 @@
 
 #ifndef __x86_64__
 
-const char *tls_gcm_query(void)
+const char *tls_gcm_property_query(void)
 {
     return NULL;
 }
@@ -36,19 +36,19 @@ const char *tls_gcm_query(void)
 #define NEEDED    (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ)
 #define TESTED    IMB_FEATURE_SELF_TEST_PASS
 
-static IMB_MGR *best; /* its functions for this processor; constant once there */
+static IMB_MGR *manager; /* its functions for this processor; constant once there */
 
 struct gcm {
     _Alignas(64) struct gcm_key_data key; /* as the library has it */
     struct gcm_context_data text;         /* how far it is */
     uint8_t iv[IV_BYTES], tag[TAG_BYTES];
-    bool encrypts, has_key, has_iv, begun, has_tag;
+    bool encrypts, has_key, has_iv, started, has_tag;
 };
 
 static void *gcm_create(void *provider)
 {
     struct gcm *g = mem_zalloc(sizeof *g); /* aligned as its key wants it */
-    assert(provider == best && (uintptr_t)g % _Alignof(struct gcm) == 0);
+    assert(provider == manager && (uintptr_t)g % _Alignof(struct gcm) == 0);
     if (g == NULL) ERR_raise(ERR_LIB_PROV, ERR_R_MALLOC_FAILURE);
     return g;
 }
@@ -67,8 +67,8 @@ static int gcm_init(struct gcm *g, bool encrypts, const uint8_t *key, size_t key
 {
     if ((key != NULL && key_size != KEY_BYTES) || (iv != NULL && iv_size != IV_BYTES)) return 0;
     g->encrypts = encrypts;
-    g->begun = g->has_tag = false;
-    if (key != NULL) IMB_AES128_GCM_PRE(best, key, &g->key);
+    g->started = g->has_tag = false;
+    if (key != NULL) IMB_AES128_GCM_PRE(manager, key, &g->key);
     if (iv != NULL) memcpy(g->iv, iv, IV_BYTES);
     g->has_key = g->has_key || key != NULL;
     g->has_iv = iv != NULL;
@@ -91,9 +91,9 @@ static int gcm_decrypt_init(void *context, const unsigned char *key, size_t key_
 
 static int gcm_begin(struct gcm *g, const uint8_t *aad, size_t size)
 {
-    if (!g->has_key || !g->has_iv || g->begun) return 0;
-    IMB_AES128_GCM_INIT(best, &g->key, &g->text, g->iv, aad, size);
-    g->begun = true;
+    if (!g->has_key || !g->has_iv || g->started) return 0;
+    IMB_AES128_GCM_INIT(manager, &g->key, &g->text, g->iv, aad, size);
+    g->started = true;
     return 1;
 }
 
@@ -105,11 +105,11 @@ static int gcm_update(void *context, unsigned char *out, size_t *out_size, size_
     *out_size = size;
     assert(in != NULL || size == 0);
     if (out == NULL) return gcm_begin(g, in, size);
-    if (capacity < size || (!g->begun && !gcm_begin(g, in, 0))) return 0;
+    if (capacity < size || (!g->started && !gcm_begin(g, in, 0))) return 0;
     if (g->encrypts)
-        IMB_AES128_GCM_ENC_UPDATE(best, &g->key, &g->text, out, in, size);
+        IMB_AES128_GCM_ENC_UPDATE(manager, &g->key, &g->text, out, in, size);
     else
-        IMB_AES128_GCM_DEC_UPDATE(best, &g->key, &g->text, out, in, size);
+        IMB_AES128_GCM_DEC_UPDATE(manager, &g->key, &g->text, out, in, size);
     return 1;
 }
 
@@ -119,15 +119,15 @@ static int gcm_final(void *context, unsigned char *out, size_t *out_size, size_t
     uint8_t tag[TAG_BYTES];
     (void)capacity;
     *out_size = 0;
-    if (!g->begun && !gcm_begin(g, out, 0)) return 0;
-    g->begun = g->has_iv = false;
+    if (!g->started && !gcm_begin(g, out, 0)) return 0;
+    g->started = g->has_iv = false;
     assert(g->has_key);
     if (g->encrypts) {
-        IMB_AES128_GCM_ENC_FINALIZE(best, &g->key, &g->text, g->tag, TAG_BYTES);
+        IMB_AES128_GCM_ENC_FINALIZE(manager, &g->key, &g->text, g->tag, TAG_BYTES);
         g->has_tag = true;
         return 1;
     }
-    IMB_AES128_GCM_DEC_FINALIZE(best, &g->key, &g->text, tag, TAG_BYTES);
+    IMB_AES128_GCM_DEC_FINALIZE(manager, &g->key, &g->text, tag, TAG_BYTES);
     bool right = g->has_tag && CRYPTO_memcmp(tag, g->tag, TAG_BYTES) == 0;
     g->has_tag = false;
     return right;
@@ -213,7 +213,7 @@ static int provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *co
 {
     (void)handle;
     (void)core;
-    *provider = best;
+    *provider = manager;
     *out = provider_functions;
     return 1;
 }
@@ -229,20 +229,21 @@ static bool is_allowed(uint64_t features)
 }
 
 /* Stays until the process ends. Where anything fails OpenSSL's own cipher serves. */
-static void load(void)
+static void load_provider(void)
 {
-    best = alloc_mb_mgr(0);
-    if (best == NULL || imb_get_version() != IMB_VERSION_NUM || !is_allowed(best->features)) return;
-    init_mb_mgr_auto(best, NULL);
-    if ((best->features & TESTED) != 0 &&
+    manager = alloc_mb_mgr(0);
+    if (manager == NULL || imb_get_version() != IMB_VERSION_NUM || !is_allowed(manager->features))
+        return;
+    init_mb_mgr_auto(manager, NULL);
+    if ((manager->features & TESTED) != 0 &&
         OSSL_PROVIDER_add_builtin(NULL, PROVIDER, provider_init) == 1)
         loaded = OSSL_PROVIDER_try_load(NULL, PROVIDER, true);
 }
 
-const char *tls_gcm_query(void)
+const char *tls_gcm_property_query(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, load_provider);
     return loaded != NULL ? QUERY : NULL;
 }
 

@@ -6,6 +6,6 @@
 
 /* The property query by which OpenSSL prefers it. NULL, which is no preference: the processor, or
  * what glint was built for, has no such instructions. Any thread. */
-const char *tls_gcm_query(void);
+const char *tls_gcm_property_query(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* Payloads about executors and daemons: field by field, both ways, next to each other. What asks
- * for bytes and answers with them is in wire_data.c. */
+ * for bytes and answers with them is in wire_fetch.c. */
 #include "engine/net/wire.h"
 
 #include "engine/base/text.h"
 #include "engine/limits.h"
-#include "engine/net/pack_net.h"
+#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,11 +18,11 @@ int ping_encode(const struct ping *v, struct buffer *out, struct glint_error *er
 {
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 3);
+    payload_pack_begin(&p, out, 3);
     pack_u64(&p, v->sent_ns);
     pack_u64(&p, v->memory_bytes);
     pack_u64(&p, v->tasks_running);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
 int ping_decode(struct glint_slice bytes, struct ping *v, struct glint_error *error)
@@ -33,7 +33,7 @@ int ping_decode(struct glint_slice bytes, struct ping *v, struct glint_error *er
     v->sent_ns = unpack_u64(&u, UINT64_MAX);
     v->memory_bytes = unpack_u64(&u, UINT64_MAX);
     v->tasks_running = (uint32_t)unpack_u64(&u, SLOTS_MAX);
-    return unpacking_end(&u, "a sign of life", error);
+    return payload_unpack_end(&u, "a sign of life", error);
 }
 
 /* A number that cannot be 0. */
@@ -44,19 +44,21 @@ static uint64_t unpack_positive(struct unpacker *u, uint64_t max)
     return v;
 }
 
-int ready_encode(const struct ready *v, struct buffer *out, struct glint_error *error)
+int executor_registration_encode(const struct executor_registration *v, struct buffer *out,
+                                 struct glint_error *error)
 {
     assert(v->port > 0 && v->slots > 0 && v->slots <= SLOTS_MAX && v->memory_bytes > 0);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 3);
+    payload_pack_begin(&p, out, 3);
     pack_u64(&p, v->port);
     pack_u64(&p, v->slots);
     pack_u64(&p, v->memory_bytes);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int ready_decode(struct glint_slice bytes, struct ready *v, struct glint_error *error)
+int executor_registration_decode(struct glint_slice bytes, struct executor_registration *v,
+                                 struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -64,24 +66,26 @@ int ready_decode(struct glint_slice bytes, struct ready *v, struct glint_error *
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
     v->slots = (uint32_t)unpack_positive(&u, SLOTS_MAX);
     v->memory_bytes = unpack_positive(&u, UINT64_MAX);
-    return unpacking_end(&u, "what an executor offers", error);
+    return payload_unpack_end(&u, "what an executor offers", error);
 }
 
-int peer_encode(const struct peer *v, struct buffer *out, struct glint_error *error)
+int executor_address_encode(const struct executor_address *v, struct buffer *out,
+                            struct glint_error *error)
 {
     assert(v->executor < EXECUTORS_MAX && v->port > 0 && v->host[0] != '\0');
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 5);
+    payload_pack_begin(&p, out, 5);
     pack_u64(&p, v->executor);
     pack_text(&p, v->node);
     pack_text(&p, v->host);
     pack_u64(&p, v->port);
-    pack_exact(&p, v->incarnation, sizeof v->incarnation);
-    return packing_end(&p, out, before, error);
+    pack_fixed_bytes(&p, v->incarnation, sizeof v->incarnation);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int peer_decode(struct glint_slice bytes, struct peer *v, struct glint_error *error)
+int executor_address_decode(struct glint_slice bytes, struct executor_address *v,
+                            struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -90,23 +94,23 @@ int peer_decode(struct glint_slice bytes, struct peer *v, struct glint_error *er
     unpack_name(&u, v->node, sizeof v->node);
     unpack_name(&u, v->host, sizeof v->host);
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
-    unpack_exact(&u, v->incarnation, sizeof v->incarnation);
+    unpack_fixed_bytes(&u, v->incarnation, sizeof v->incarnation);
     if (v->host[0] == '\0') u.failed = true;
-    return unpacking_end(&u, "the address of an executor", error);
+    return payload_unpack_end(&u, "the address of an executor", error);
 }
 
-int admit_encode(const struct admit *v, struct buffer *out, struct glint_error *error)
+int job_identity_encode(const struct job_identity *v, struct buffer *out, struct glint_error *error)
 {
     assert(v->job != 0 || v->name[0] != '\0');
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 2);
+    payload_pack_begin(&p, out, 2);
     pack_u64(&p, v->job);
     pack_text(&p, v->name);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int admit_decode(struct glint_slice bytes, struct admit *v, struct glint_error *error)
+int job_identity_decode(struct glint_slice bytes, struct job_identity *v, struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -114,24 +118,26 @@ int admit_decode(struct glint_slice bytes, struct admit *v, struct glint_error *
     v->job = unpack_u64(&u, UINT64_MAX);
     unpack_name(&u, v->name, sizeof v->name);
     if (v->job == 0 && v->name[0] == '\0') u.failed = true;
-    return unpacking_end(&u, "a job's number and name", error);
+    return payload_unpack_end(&u, "a job's number and name", error);
 }
 
-int canceled_encode(const struct canceled *v, struct buffer *out, struct glint_error *error)
+int cancelled_jobs_encode(const struct cancelled_jobs *v, struct buffer *out,
+                          struct glint_error *error)
 {
     assert(v->job_count <= STATUS_JOBS_MAX);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, v->job_count);
+    payload_pack_begin(&p, out, v->job_count);
     for (uint32_t i = 0; i < v->job_count; i++) {
         pack_array(&p, 2);
         pack_u64(&p, v->jobs[i].job);
         pack_text(&p, v->jobs[i].name);
     }
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int canceled_decode(struct glint_slice bytes, struct canceled *v, struct glint_error *error)
+int cancelled_jobs_decode(struct glint_slice bytes, struct cancelled_jobs *v,
+                          struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -139,48 +145,52 @@ int canceled_decode(struct glint_slice bytes, struct canceled *v, struct glint_e
     if (u.count > STATUS_JOBS_MAX) u.failed = true;
     for (uint64_t i = 0; !u.failed && i < u.count; i++) {
         struct unpacker job = unpack_array(&u);
-        struct admit *to = &v->jobs[v->job_count++];
+        struct job_identity *to = &v->jobs[v->job_count++];
         to->job = unpack_positive(&job, UINT64_MAX);
         unpack_name(&job, to->name, sizeof to->name);
-        if (!unpack_done(&job)) u.failed = true;
+        if (!unpack_is_complete(&job)) u.failed = true;
     }
-    return unpacking_end(&u, "the jobs that were cancelled", error);
+    return payload_unpack_end(&u, "the jobs that were cancelled", error);
 }
 
-int admitted_encode(const struct admitted *v, struct buffer *out, struct glint_error *error)
+int executor_started_encode(const struct executor_started *v, struct buffer *out,
+                            struct glint_error *error)
 {
     assert(v->port > 0);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 2);
+    payload_pack_begin(&p, out, 2);
     pack_u64(&p, v->port);
-    pack_exact(&p, v->incarnation, sizeof v->incarnation);
-    return packing_end(&p, out, before, error);
+    pack_fixed_bytes(&p, v->incarnation, sizeof v->incarnation);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int admitted_decode(struct glint_slice bytes, struct admitted *v, struct glint_error *error)
+int executor_started_decode(struct glint_slice bytes, struct executor_started *v,
+                            struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
     unpacker_init(&u, bytes);
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
-    unpack_exact(&u, v->incarnation, sizeof v->incarnation);
-    return unpacking_end(&u, "an admission", error);
+    unpack_fixed_bytes(&u, v->incarnation, sizeof v->incarnation);
+    return payload_unpack_end(&u, "an admission", error);
 }
 
-int ended_encode(const struct ended *v, struct buffer *out, struct glint_error *error)
+int executor_exited_encode(const struct executor_exited *v, struct buffer *out,
+                           struct glint_error *error)
 {
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 4);
+    payload_pack_begin(&p, out, 4);
     pack_i64(&p, v->wait_status);
     pack_u64(&p, v->out_of_memory);
     pack_text(&p, v->log);
     pack_text(&p, v->crash);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int ended_decode(struct glint_slice bytes, struct ended *v, struct glint_error *error)
+int executor_exited_decode(struct glint_slice bytes, struct executor_exited *v,
+                           struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -190,28 +200,28 @@ int ended_decode(struct glint_slice bytes, struct ended *v, struct glint_error *
     v->out_of_memory = unpack_u64(&u, 1) != 0;
     unpack_text(&u, v->log, sizeof v->log);
     unpack_text(&u, v->crash, sizeof v->crash);
-    text_make_shown(v->log); /* paths may hold any bytes, and are only printed */
-    text_make_shown(v->crash);
+    text_make_printable(v->log); /* paths may hold any bytes, and are only printed */
+    text_make_printable(v->crash);
     if (status != v->wait_status) u.failed = true;
-    return unpacking_end(&u, "the end of an executor", error);
+    return payload_unpack_end(&u, "the end of an executor", error);
 }
 
-int gone_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
+int fetch_error_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
 {
     assert(why->code < 0);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 1);
+    payload_pack_begin(&p, out, 1);
     pack_error(&p, why);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int gone_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error)
+int fetch_error_decode(struct glint_slice bytes, struct glint_error *why, struct glint_error *error)
 {
     struct unpacker u;
     unpacker_init(&u, bytes);
     unpack_error(&u, why);
-    return unpacking_end(&u, "why there are no bytes", error);
+    return payload_unpack_end(&u, "why there are no bytes", error);
 }
 
 /* ---- How far a job is */
@@ -245,9 +255,9 @@ int job_progress_encode(const struct job_progress *v, struct buffer *out, struct
     struct packer p;
     uint64_t before = out->size;
     assert(v->stage_done <= v->stage_tasks);
-    packing_begin(&p, out, JOB_PROGRESS_FIELDS);
+    payload_pack_begin(&p, out, JOB_PROGRESS_FIELDS);
     job_progress_pack(&p, v);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
 int job_progress_decode(struct glint_slice bytes, struct job_progress *v, struct glint_error *error)
@@ -256,7 +266,7 @@ int job_progress_decode(struct glint_slice bytes, struct job_progress *v, struct
     memset(v, 0, sizeof *v);
     unpacker_init(&u, bytes);
     job_progress_unpack(&u, v);
-    return unpacking_end(&u, "how far a job is", error);
+    return payload_unpack_end(&u, "how far a job is", error);
 }
 
 /* ---- The status of a daemon */
@@ -273,7 +283,7 @@ static void status_job_pack(struct packer *p, const struct status_job *j)
     pack_u64(p, j->running);
     pack_u64(p, j->tasks_running);
     pack_u64(p, j->age_ns);
-    pack_u64(p, j->heard_ns);
+    pack_u64(p, j->heartbeat_age_ns);
     pack_u64(p, j->memory_bytes);
 }
 
@@ -284,21 +294,22 @@ static void status_job_unpack(struct unpacker *u, struct status_job *j)
     unpack_name(&f, j->name, sizeof j->name);
     struct unpacker progress = unpack_array(&f);
     job_progress_unpack(&progress, &j->progress);
-    if (!unpack_done(&progress)) u->failed = true;
+    if (!unpack_is_complete(&progress)) u->failed = true;
     j->running = unpack_u64(&f, 1) != 0;
     j->tasks_running = (uint32_t)unpack_u64(&f, SLOTS_MAX);
     j->age_ns = unpack_u64(&f, UINT64_MAX);
-    j->heard_ns = unpack_u64(&f, UINT64_MAX);
+    j->heartbeat_age_ns = unpack_u64(&f, UINT64_MAX);
     j->memory_bytes = unpack_u64(&f, UINT64_MAX);
-    if (!unpack_done(&f)) u->failed = true;
+    if (!unpack_is_complete(&f)) u->failed = true;
 }
 
-int status_encode(const struct status *v, struct buffer *out, struct glint_error *error)
+int daemon_status_encode(const struct daemon_status *v, struct buffer *out,
+                         struct glint_error *error)
 {
     assert(v->job_count <= STATUS_JOBS_MAX);
     struct packer p;
     uint64_t before = out->size;
-    packing_begin(&p, out, 8);
+    payload_pack_begin(&p, out, 8);
     pack_text(&p, v->node);
     pack_text(&p, v->build);
     pack_u64(&p, v->slots);
@@ -308,10 +319,11 @@ int status_encode(const struct status *v, struct buffer *out, struct glint_error
     pack_u64(&p, v->draining);
     pack_array(&p, v->job_count);
     for (uint32_t i = 0; i < v->job_count; i++) status_job_pack(&p, &v->jobs[i]);
-    return packing_end(&p, out, before, error);
+    return payload_pack_end(&p, out, before, error);
 }
 
-int status_decode(struct glint_slice bytes, struct status *v, struct glint_error *error)
+int daemon_status_decode(struct glint_slice bytes, struct daemon_status *v,
+                         struct glint_error *error)
 {
     struct unpacker u;
     memset(v, 0, sizeof *v);
@@ -327,6 +339,6 @@ int status_decode(struct glint_slice bytes, struct status *v, struct glint_error
     if (jobs.count > STATUS_JOBS_MAX) jobs.failed = true;
     v->job_count = jobs.failed ? 0 : (uint32_t)jobs.count;
     for (uint32_t i = 0; i < v->job_count; i++) status_job_unpack(&jobs, &v->jobs[i]);
-    if (!unpack_done(&jobs)) u.failed = true;
-    return unpacking_end(&u, "the status of an executor", error);
+    if (!unpack_is_complete(&jobs)) u.failed = true;
+    return payload_unpack_end(&u, "the status of an executor", error);
 }

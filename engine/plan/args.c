@@ -1,6 +1,6 @@
 /* Named arguments of functions: packed by the job, found by name when a task opens the function. */
+#include "engine/data/msgpack_validate.h"
 #include "engine/data/pack.h"
-#include "engine/data/scan.h"
 #include "engine/data/task.h"
 #include "engine/plan/context.h"
 
@@ -9,7 +9,8 @@
 
 #define EXT_BROADCAST 1
 
-const struct glint_function *registry_function(const struct glint_config *config, const char *name)
+const struct glint_function *registry_find_function(const struct glint_config *config,
+                                                    const char *name)
 {
     if (name == NULL) return NULL;
     for (const struct glint_module *const *m = config->modules; *m != NULL; m++) {
@@ -19,7 +20,7 @@ const struct glint_function *registry_function(const struct glint_config *config
     return NULL;
 }
 
-const struct op *registry_op(const struct glint_config *config, const char *name)
+const struct op *registry_find_op(const struct glint_config *config, const char *name)
 {
     for (const struct op *const *op = config->ops; *op != NULL; op++)
         if (strcmp((*op)->name, name) == 0) return *op;
@@ -36,8 +37,8 @@ struct glint_args *glint_args(struct glint *g)
     return args;
 }
 
-/* A packer over the pairs so far; pair_end puts them back. */
-static bool pair_begin(struct packer *p, struct glint_args *args, const char *name)
+/* A packer over the pairs so far; end_argument puts them back. */
+static bool begin_argument(struct packer *p, struct glint_args *args, const char *name)
 {
     if (args == NULL || context_failed(args->g)) return false;
     packer_init(p);
@@ -52,7 +53,7 @@ static void args_too_large(struct glint_args *args)
               "function arguments take more than %u bytes", (unsigned)ARGS_BYTES_MAX);
 }
 
-static void pair_end(struct packer *p, struct glint_args *args)
+static void end_argument(struct packer *p, struct glint_args *args)
 {
     assert(p->out.size >= args->pairs.size);
     args->pairs = p->out;
@@ -64,26 +65,26 @@ static void pair_end(struct packer *p, struct glint_args *args)
 void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
 {
     struct packer p;
-    if (!pair_begin(&p, args, name)) return;
+    if (!begin_argument(&p, args, name)) return;
     pack_i64(&p, value);
-    pair_end(&p, args);
+    end_argument(&p, args);
 }
 
 void glint_args_f64(struct glint_args *args, const char *name, double value)
 {
     struct packer p;
-    if (!pair_begin(&p, args, name)) return;
+    if (!begin_argument(&p, args, name)) return;
     pack_f64(&p, value);
-    pair_end(&p, args);
+    end_argument(&p, args);
 }
 
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
 {
     struct packer p;
     if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
-    if (!pair_begin(&p, args, name)) return;
+    if (!begin_argument(&p, args, name)) return;
     pack_bytes(&p, (struct glint_slice){data, size});
-    pair_end(&p, args);
+    end_argument(&p, args);
 }
 
 void glint_args_text(struct glint_args *args, const char *name, const char *text)
@@ -95,11 +96,11 @@ void glint_args_broadcast(struct glint_args *args, const char *name, struct glin
 {
     struct packer p;
     static_assert(sizeof b->id == 8, "a broadcast's id is an ext of 8 bytes");
-    if (b == NULL || !pair_begin(&p, args, name)) return;
+    if (b == NULL || !begin_argument(&p, args, name)) return;
     msgpack_pack_ext(&p.pk, sizeof b->id, EXT_BROADCAST);
     uint64_t id = __builtin_bswap64(b->id);
     msgpack_pack_ext_body(&p.pk, &id, sizeof id);
-    pair_end(&p, args);
+    end_argument(&p, args);
 }
 
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
@@ -112,14 +113,14 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
     if (p.failed)
         error_no_memory(&g->error);
     else
-        s = context_copy(g, (struct glint_slice){p.out.data, p.out.size});
+        s = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});
     packer_fini(&p);
     return s;
 }
 
 /* ---- The task's side. Each look-up parses the small map again: only `open` asks. */
 
-static int arg_missing(struct glint_task *task, const char *name, const char *wanted)
+static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
 {
     return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL,
                      "a function asks for its argument \"%s\" (%s), which the job did not give",
@@ -127,13 +128,13 @@ static int arg_missing(struct glint_task *task, const char *name, const char *wa
 }
 
 /* False: missing. On true, msgpack_unpacked_destroy is due. */
-static bool arg_find(struct glint_task *task, const char *name, msgpack_unpacked *unpacked,
-                     msgpack_object *out)
+static bool find_argument(struct glint_task *task, const char *name, msgpack_unpacked *unpacked,
+                          msgpack_object *out)
 {
     uint64_t size = 0;
     msgpack_unpacked_init(unpacked);
     size_t at = 0;
-    if (!scan_msgpack(task->args.data, task->args.size, &size) || size != task->args.size ||
+    if (!msgpack_validate(task->args.data, task->args.size, &size) || size != task->args.size ||
         msgpack_unpack_next(unpacked, (const char *)task->args.data, task->args.size, &at) !=
             MSGPACK_UNPACK_SUCCESS ||
         unpacked->data.type != MSGPACK_OBJECT_MAP)
@@ -156,30 +157,32 @@ int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
 {
     msgpack_unpacked unpacked;
     msgpack_object o;
-    if (!arg_find(task, name, &unpacked, &o)) return arg_missing(task, name, "a number");
+    if (!find_argument(task, name, &unpacked, &o))
+        return set_argument_missing(task, name, "a number");
     bool fits = o.type == MSGPACK_OBJECT_NEGATIVE_INTEGER ||
                 (o.type == MSGPACK_OBJECT_POSITIVE_INTEGER && o.via.u64 <= INT64_MAX);
     if (fits) *out = o.via.i64;
     msgpack_unpacked_destroy(&unpacked);
-    return fits ? 0 : arg_missing(task, name, "a number");
+    return fits ? 0 : set_argument_missing(task, name, "a number");
 }
 
 int glint_arg_f64(struct glint_task *task, const char *name, double *out)
 {
     msgpack_unpacked unpacked;
     msgpack_object o;
-    if (!arg_find(task, name, &unpacked, &o)) return arg_missing(task, name, "a double");
+    if (!find_argument(task, name, &unpacked, &o))
+        return set_argument_missing(task, name, "a double");
     bool fits = o.type == MSGPACK_OBJECT_FLOAT64;
     if (fits) *out = o.via.f64;
     msgpack_unpacked_destroy(&unpacked);
-    return fits ? 0 : arg_missing(task, name, "a double");
+    return fits ? 0 : set_argument_missing(task, name, "a double");
 }
 
 int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out)
 {
     msgpack_unpacked unpacked;
     msgpack_object o;
-    if (!arg_find(task, name, &unpacked, &o)) return arg_missing(task, name, "bytes");
+    if (!find_argument(task, name, &unpacked, &o)) return set_argument_missing(task, name, "bytes");
     bool fits = o.type == MSGPACK_OBJECT_BIN;
     /* The object's bytes may be a copy that dies with `unpacked`: the caller gets the task's own.
      */
@@ -189,7 +192,7 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
         *out = (struct glint_slice){copy, o.via.bin.size};
     }
     msgpack_unpacked_destroy(&unpacked);
-    if (!fits) return arg_missing(task, name, "bytes");
+    if (!fits) return set_argument_missing(task, name, "bytes");
     return copy != NULL ? 0 : task->error.code;
 }
 
@@ -197,14 +200,15 @@ int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_
 {
     msgpack_unpacked unpacked;
     msgpack_object o;
-    if (!arg_find(task, name, &unpacked, &o)) return arg_missing(task, name, "a broadcast");
+    if (!find_argument(task, name, &unpacked, &o))
+        return set_argument_missing(task, name, "a broadcast");
     uint64_t id = 0;
     bool fits = o.type == MSGPACK_OBJECT_EXT && o.via.ext.type == EXT_BROADCAST &&
                 o.via.ext.size == sizeof id;
     if (fits) memcpy(&id, o.via.ext.ptr, sizeof id);
     msgpack_unpacked_destroy(&unpacked);
-    if (!fits) return arg_missing(task, name, "a broadcast");
+    if (!fits) return set_argument_missing(task, name, "a broadcast");
     return task->broadcast(task->broadcast_arg, __builtin_bswap64(id), out) == 0
                ? 0
-               : arg_missing(task, name, "a broadcast that was sent");
+               : set_argument_missing(task, name, "a broadcast that was sent");
 }

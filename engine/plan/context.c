@@ -29,7 +29,7 @@ static void live_remove(struct glint *g)
     pthread_mutex_unlock(&live_lock);
 }
 
-int rdd_missing(const char *call)
+int rdd_null_error(const char *call)
 {
     pthread_mutex_lock(&live_lock);
     int code = GLINT_OK;
@@ -44,7 +44,7 @@ int rdd_missing(const char *call)
     return code != GLINT_OK ? code : GLINT_E_PLAN_RDD;
 }
 
-bool context_explains(void)
+bool context_is_explaining(void)
 {
     bool found = false;
     pthread_mutex_lock(&live_lock);
@@ -92,7 +92,7 @@ void *context_alloc(struct glint *g, uint64_t size)
     return block;
 }
 
-struct glint_slice context_copy(struct glint *g, struct glint_slice s)
+struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s)
 {
     uint8_t *copy = context_alloc(g, s.size + 1);
     if (copy == NULL) return (struct glint_slice){NULL, 0};
@@ -110,7 +110,7 @@ int glint_abort(struct glint *g, enum glint_code code, const char *hint, const c
     va_list args;
     if (!context_failed(g)) g->aborted = true;
     va_start(args, cause);
-    int r = error_set_v(&g->error, code, hint, cause, args);
+    int r = error_set_va(&g->error, code, hint, cause, args);
     va_end(args);
     return r;
 }
@@ -195,25 +195,25 @@ int64_t glint_counter_value(const struct glint *g, const char *name)
     return g->runner->counter(g->runner, name);
 }
 
-static const char *copy_text(struct glint *g, const char *text)
+static const char *copy_context_text(struct glint *g, const char *text)
 {
     const struct glint_slice all = {(const uint8_t *)text, strlen(text) + 1};
-    return (const char *)context_copy(g, all).data;
+    return (const char *)context_copy_slice(g, all).data;
 }
 
-int context_add_saved(struct glint *g, const struct saved_output *saved)
+int context_add_saved_output(struct glint *g, const struct saved_output *saved)
 {
     struct saved_output *s = context_alloc(g, sizeof *s);
     if (s == NULL) return g->error.code;
     *s = *saved;
-    s->path = copy_text(g, saved->path);
-    if (saved->directory != NULL) s->directory = copy_text(g, saved->directory);
+    s->path = copy_context_text(g, saved->path);
+    if (saved->directory != NULL) s->directory = copy_context_text(g, saved->directory);
     s->next = g->saved;
     if (!context_failed(g)) g->saved = s;
     return g->error.code;
 }
 
-void context_hint_saved(struct glint *g, const char *paths)
+void context_hint_saved_output(struct glint *g, const char *paths)
 {
     struct glint_error *e = &g->error;
     for (const struct saved_output *s = g->saved; s != NULL && e->hint[0] == '\0'; s = s->next)

@@ -7,8 +7,8 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/limits.h"
-#include "engine/plan/config.h"
 #include "engine/plan/op.h"
+#include "engine/plan/progress.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ struct source_set {
 };
 
 /* An action that explain has shown and not run. */
-struct unrun {
+struct skipped_action {
     const struct op *by; /* NULL: none */
     uint32_t stage;      /* the number of its own stage */
 };
@@ -38,16 +38,16 @@ struct glint_rdd {
     const struct op *op;
     struct glint_rdd *parents[2];
     uint32_t parent_count;
-    struct glint_shape shape;
+    struct glint_schema schema;
     bool grouped;         /* a key's records stand together and are one group */
     bool key_partitioned; /* equal keys are in one partition: where hash_partition says */
     const struct glint_function *fn;
     struct glint_slice args, params; /* msgpack */
-    struct wide wide;
-    uint64_t input_bytes;             /* of all sources that it descends from, each once */
-    bool header;                      /* of a source: the first line of each file is no row */
-    bool side;                        /* descends from side files only: explain runs its actions */
-    bool estimated;                   /* explain: lines were not read, so its splits are a guess */
+    struct shuffle_dependency dependency;
+    uint64_t input_bytes; /* of all sources that it descends from, each once */
+    bool header;          /* of a source: the first line of each file is no row */
+    bool side;            /* descends from side files only: explain runs its actions */
+    bool estimated;       /* explain: lines were not read, so its splits are a guess */
     /* Explain: it reads what the job itself would have saved before, whose size is not known. A
      * source has a split for each of these parts. */
     bool unsized;
@@ -57,12 +57,13 @@ struct glint_rdd {
     const struct input_list *inputs; /* the files that it reads; NULL: none */
     void *source;                    /* the operator's; freed with source_free */
     void (*source_free)(void *source);
-    int (*cut)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split in order */
+    int (*make_splits)(struct glint_rdd *rdd,
+                       uint64_t split_bytes); /* calls rdd_add_split in order */
     struct glint_slice *splits;
     uint32_t split_capacity;
-    uint64_t split_bytes_wish;
+    uint64_t split_bytes_requested;
     /* Known once `counted`. */
-    uint32_t partitions, partitions_wish;
+    uint32_t partitions, partitions_requested;
     bool counted;
     /* Called once before its stage is cut (of a wide node: its map stage), to find out what only
      * running can tell: the bounds of a sort. It may run an action of its own. 0 or the context's
@@ -72,7 +73,7 @@ struct glint_rdd {
     uint32_t stage; /* wide: the number of the stage that makes them, from 1; 0: none yet */
     bool explained; /* wide: explain has shown that stage */
     /* Explain: what `prepare` would have needed the result of; by NULL: nothing. */
-    struct unrun prepared;
+    struct skipped_action prepared;
     /* The last node of a transformation that is made of several: the one among them that shuffles,
      * whose partitions a wish means. Else NULL. */
     struct glint_rdd *shuffle;
@@ -105,7 +106,7 @@ struct action {
     /* Directories to publish when the job ends; at most ACTION_OUTPUTS_MAX. */
     const char *const *outputs;
     uint32_t output_count;
-    bool internal;      /* sampling: its counters add nothing */
+    bool internal; /* sampling: its counters add nothing */
     /* In order of the partitions. Non-zero ends the action, without an error of its own. */
     int (*on_result)(void *arg, uint32_t partition, struct glint_slice result);
     void *arg;
@@ -141,7 +142,7 @@ struct glint {
     bool aborted; /* the error is the job's own: glint_abort */
     /* Explain: the last action that was not run; the last one of the job itself, which was given an
      * empty result, and how many there were. */
-    struct unrun unrun, empty;
+    struct skipped_action skipped, empty;
     uint32_t empty_results;
     struct runner *runner;
     pthread_t thread; /* the one that made it, and uses it */
@@ -154,7 +155,7 @@ void context_fini(struct glint *g);
 bool context_failed(const struct glint *g);
 void *context_alloc(struct glint *g, uint64_t size); /* zeroed; NULL: the error is set */
 /* Memory of the context holding a copy. data NULL and the error set without memory. */
-struct glint_slice context_copy(struct glint *g, struct glint_slice s);
+struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s);
 
 /* ---- Building plans: for operators' driver halves. NULL means that the error is set. */
 
@@ -163,10 +164,10 @@ struct rdd_spec {
     struct glint_rdd *parents[2];
     const char *function; /* name */
     struct glint_args *args;
-    struct glint_slice params; /* copied */
-    struct glint_shape shape;  /* ANY: the function's, or else the parent's */
+    struct glint_slice params;  /* copied */
+    struct glint_schema schema; /* ANY: the function's, or else the parent's */
     bool grouped, key_partitioned;
-    struct wide wide;
+    struct shuffle_dependency dependency;
 };
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec);
 /* With what was packed as spec->params; ends the packer. */
@@ -178,49 +179,51 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
     __attribute__((format(printf, 3, 4)));
 /* Sets the sources and input bytes of a new RDD from its parents'. Without memory the context's
  * error is set. */
-void sources_inherit(struct glint_rdd *rdd);
+void rdd_inherit_sources(struct glint_rdd *rdd);
 /* For a call, named as in Spark, that got NULL for an RDD. After an error that is what calls
  * return; where no context of this thread has one, it is the job's mistake, and all of them get
  * PLAN_RDD. Returns the error's code. */
-int rdd_missing(const char *call);
+int rdd_null_error(const char *call);
 /* The same for calls that return an RDD. */
-static inline struct glint_rdd *rdd_none(const char *call)
+static inline struct glint_rdd *rdd_fail_null(const char *call)
 {
-    rdd_missing(call);
+    rdd_null_error(call);
     return NULL;
 }
 bool rdd_is_pair(const struct glint_rdd *rdd);
 /* Explain only: do actions on `rdd` show their plan, and give the job an empty result? */
-bool rdd_unrun(const struct glint_rdd *rdd);
+bool rdd_is_explain_only(const struct glint_rdd *rdd);
 /* A context of this thread explains, so the job may hold empty results. */
-bool context_explains(void);
+bool context_is_explaining(void);
 /* The number of partitions; sources are cut and wishes are final from here on. 0 with the error
  * set, or where there is none. */
-uint32_t rdd_partitions(struct glint_rdd *rdd);
+uint32_t rdd_partition_count(struct glint_rdd *rdd);
 /* The parent's range of partitions that a coalesced partition reads. */
 void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
                         uint32_t *out_first, uint32_t *out_end);
 
 /* ---- Functions and arguments */
 
-const struct glint_function *registry_function(const struct glint_config *config, const char *name);
-const struct op *registry_op(const struct glint_config *config, const char *name);
+const struct glint_function *registry_find_function(const struct glint_config *config,
+                                                    const char *name);
+const struct op *registry_find_op(const struct glint_config *config, const char *name);
 /* May the operator call the function (NULL: none is registered as `name`) on records of shape `in`?
  * 0 or a code with *error set. */
-int function_check(const struct op *op, const struct glint_function *fn, const char *name,
-                   struct glint_shape in, struct glint_error *error);
+int op_check_function(const struct op *op, const struct glint_function *fn, const char *name,
+                      struct glint_schema in, struct glint_error *error);
 /* A function for an action, checked against the RDD it works on. NULL: error set. */
-const struct glint_function *action_function(struct glint_rdd *rdd, const struct op *op,
-                                             const char *name);
+const struct glint_function *action_find_function(struct glint_rdd *rdd, const struct op *op,
+                                                  const char *name);
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
 /* One value as a msgpack array of one, for params. */
-struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v);
+struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
+                                        const union glint_value *v);
 
 int action_run(const struct action *action);
 /* From here on sources of the job read this output by its path. Copied. 0 or the context's code. */
-int context_add_saved(struct glint *g, const struct saved_output *saved);
+int context_add_saved_output(struct glint *g, const struct saved_output *saved);
 /* After an error about an input: says so if it is in an output that the job itself has saved. */
-void context_hint_saved(struct glint *g, const char *paths);
+void context_hint_saved_output(struct glint *g, const char *paths);
 /* As glint_note, of what went wrong and did not end the job; told even to who asked for quiet. */
 void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
+static int find_context_broadcast(void *arg, uint64_t id, struct glint_slice *out)
 {
     const struct glint *g = arg;
     for (const struct glint_broadcast *b = g->broadcasts; b != NULL; b = b->next) {
@@ -25,8 +25,10 @@ void driver_task_init(struct driver_task *t, struct glint *g)
                                        .skip_bad_rows = c->skip_bad_rows,
                                        .bad_rows_max = c->bad_rows_max,
                                        .no_sync = c->no_sync};
-    t->task = (struct glint_task){
-        .env = c->env, .options = &t->options, .broadcast = find_broadcast, .broadcast_arg = g};
+    t->task = (struct glint_task){.env = c->env,
+                                  .options = &t->options,
+                                  .broadcast = find_context_broadcast,
+                                  .broadcast_arg = g};
     t->task.counters.used = COUNT_BUILT_IN;
 }
 

@@ -2,13 +2,13 @@
  * operators by name in the program's list (ops/table.c) and knows none of them itself.
  *
  * A wide operator has no code of its own on the executor: it is two halves that the shuffle
- * provides, told what to do by a struct wide. So an executor only ever runs straight pipelines:
- * source -> narrow -> ... -> narrow -> (shuffle write | action). */
+ * provides, told what to do by a struct shuffle_dependency. So an executor only ever runs straight
+ * pipelines: source -> narrow -> ... -> narrow -> (shuffle write | action). */
 #ifndef GLINT_PLAN_OP_H
 #define GLINT_PLAN_OP_H
 
 #include "engine/data/emitter.h"
-#include "engine/plan/wide.h"
+#include "engine/plan/shuffle_dependency.h"
 
 enum op_kind {
     OP_SOURCE,   /* makes records from a split */
@@ -25,8 +25,8 @@ struct op_open {
     const struct glint_function *function; /* NULL: none */
     struct glint_slice args;               /* of the function */
     struct glint_slice params;             /* of the operator: what its driver half packed */
-    struct glint_shape in, out;
-    bool grouped;       /* the input is grouped by key */
+    struct glint_schema in, out;
+    bool grouped; /* the input is grouped by key */
     /* Actions that save: the directories to write attempt files into, one per output. */
     const char *const *outputs;
     uint32_t output_count;
@@ -35,7 +35,8 @@ struct op_open {
 struct op {
     const char *name; /* Spark's word: reduceByKey */
     enum op_kind kind;
-    unsigned forms;      /* of functions that it takes: bits 1 << GLINT_MAP ...; 0: it takes none */
+    unsigned
+        function_kinds;  /* of functions that it takes: bits 1 << GLINT_MAP ...; 0: it takes none */
     uint32_t state_size; /* zeroed before open */
     /* All of these: the task's thread. open answers 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);
@@ -53,26 +54,29 @@ struct op {
 };
 
 /* Calling a function of the job, with its state and arguments. */
-struct call {
+struct function_call {
     struct glint_task *task;
     const struct glint_function *fn;
     void *state;
     bool opened;
 };
-/* `c` holds zeros before. call_close is due also when this fails. */
-int call_open(struct call *c, struct glint_task *task, const struct glint_function *fn,
-              struct glint_slice args);
-void call_close(struct call *c);
+/* `c` holds zeros before. function_call_close is due also when this fails. */
+int function_call_open(struct function_call *c, struct glint_task *task,
+                       const struct glint_function *fn, struct glint_slice args);
+void function_call_close(struct function_call *c);
 /* MAP and FLAT_MAP: all rows of a batch, by the batch form where there is one. */
-enum flow call_push(struct call *c, const struct glint_batch *batch, struct glint_emitter *out);
+enum flow function_call_batch(struct function_call *c, const struct glint_batch *batch,
+                              struct glint_emitter *out);
 /* The task's code after a function returned something else than 0: a code whose error it may have
  * forgotten to set, or a number that is no code. */
-int function_failed(struct glint_task *task, const struct glint_function *fn, int returned);
+int function_set_return_error(struct glint_task *task, const struct glint_function *fn,
+                              int returned);
 /* What a function returned, as a flow. */
-static inline enum flow call_flow(struct call *c, int returned, const struct glint_emitter *out)
+static inline enum flow function_call_result_to_flow(struct function_call *c, int returned,
+                                                     const struct glint_emitter *out)
 {
     if (returned == 0) return out->flow;
-    function_failed(c->task, c->fn, returned);
+    function_set_return_error(c->task, c->fn, returned);
     return FLOW_FAIL;
 }
 

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const form_names[] = {
+static const char *const function_kind_names[] = {
     [GLINT_MAP] = "map",     [GLINT_FLAT_MAP] = "flatMap", [GLINT_FILTER] = "filter",
     [GLINT_GROUP] = "group", [GLINT_REDUCE] = "reduce",    [GLINT_AGGREGATE] = "aggregate",
 };
 
 bool rdd_is_pair(const struct glint_rdd *rdd)
 {
-    return rdd->shape.key != GLINT_NONE;
+    return rdd->schema.key != GLINT_NONE;
 }
 
 struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const char *cause, ...)
@@ -35,7 +35,7 @@ static bool type_fits(enum glint_type wanted, enum glint_type have)
     return wanted == GLINT_ANY || wanted == have || text_as_bytes;
 }
 
-static enum glint_type type_out(enum glint_type declared, enum glint_type in)
+static enum glint_type output_type(enum glint_type declared, enum glint_type in)
 {
     return declared == GLINT_SAME || declared == GLINT_ANY ? in : declared;
 }
@@ -46,10 +46,10 @@ static bool is_number(enum glint_type type)
 }
 
 /* The call that a function of this form cannot do without and lacks; NULL: all are there. */
-static const char *missing_call(const struct glint_function *fn)
+static const char *find_missing_callback(const struct glint_function *fn)
 {
     bool by_columns = fn->merge_i64 != NULL && fn->in.value == GLINT_I64;
-    switch (fn->form) {
+    switch (fn->kind) {
     case GLINT_MAP:
     case GLINT_FLAT_MAP: return fn->each != NULL || fn->batch != NULL ? NULL : "each";
     case GLINT_FILTER: return fn->keep != NULL || fn->keep_batch != NULL ? NULL : "keep";
@@ -63,48 +63,48 @@ static const char *missing_call(const struct glint_function *fn)
     return "form";
 }
 
-int function_check(const struct op *op, const struct glint_function *fn, const char *name,
-                   struct glint_shape in, struct glint_error *error)
+int op_check_function(const struct op *op, const struct glint_function *fn, const char *name,
+                      struct glint_schema in, struct glint_error *error)
 {
     const char *hint = "this is a fault of the job's plan, not of its input";
     if (fn == NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
                          "%s: no function is registered as %s", op->name,
                          name != NULL ? name : "NULL");
-    if ((op->forms & (1u << fn->form)) == 0)
+    if ((op->function_kinds & (1u << fn->kind)) == 0)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint,
                          "%s does not take %s, whose form is %s", op->name, name,
-                         form_names[fn->form]);
-    if (missing_call(fn) != NULL)
+                         function_kind_names[fn->kind]);
+    if (find_missing_callback(fn) != NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", op->name, name,
-                         missing_call(fn));
+                         find_missing_callback(fn));
     if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value))
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "%s: %s takes (%s, %s), the RDD has (%s, %s)", op->name, name,
                          codec_type_name(fn->in.key), codec_type_name(fn->in.value),
                          codec_type_name(in.key), codec_type_name(in.value));
-    if (fn->piece_bytes > 0 && is_number(in.value))
+    if (fn->chunk_bytes_max > 0 && is_number(in.value))
         return error_set(error, GLINT_E_PLAN_TYPE, hint, "%s: %s cuts its values, and those are %s",
                          op->name, name, codec_type_name(in.value));
     return 0;
 }
 
-const struct glint_function *action_function(struct glint_rdd *rdd, const struct op *op,
-                                             const char *name)
+const struct glint_function *action_find_function(struct glint_rdd *rdd, const struct op *op,
+                                                  const char *name)
 {
-    const struct glint_function *fn = registry_function(&rdd->g->config, name);
-    return function_check(op, fn, name, rdd->shape, &rdd->g->error) == 0 ? fn : NULL;
+    const struct glint_function *fn = registry_find_function(&rdd->g->config, name);
+    return op_check_function(op, fn, name, rdd->schema, &rdd->g->error) == 0 ? fn : NULL;
 }
 
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
 {
     if (g == NULL || context_failed(g)) return NULL;
-    struct glint_shape in = {GLINT_NONE, GLINT_NONE};
-    if (spec->parents[0] != NULL) in = spec->parents[0]->shape;
+    struct glint_schema in = {GLINT_NONE, GLINT_NONE};
+    if (spec->parents[0] != NULL) in = spec->parents[0]->schema;
     const struct glint_function *fn = NULL;
-    if (spec->op->forms != 0) {
-        fn = registry_function(&g->config, spec->function);
-        if (function_check(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
+    if (spec->op->function_kinds != 0) {
+        fn = registry_find_function(&g->config, spec->function);
+        if (op_check_function(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
     }
     if (g->next_rdd > PLAN_NODES_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,
@@ -113,7 +113,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
                   "a job has at most %u operators", PLAN_NODES_MAX);
         return NULL;
     }
-    assert(spec->function == NULL || spec->op->forms != 0);
+    assert(spec->function == NULL || spec->op->function_kinds != 0);
     struct glint_rdd *rdd = context_alloc(g, sizeof *rdd);
     if (rdd == NULL) return NULL;
     rdd->g = g;
@@ -123,22 +123,23 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
         assert(spec->parents[i]->g == g);
         rdd->parents[rdd->parent_count++] = spec->parents[i];
     }
-    sources_inherit(rdd);
+    rdd_inherit_sources(rdd);
     rdd->side = rdd->parent_count > 0;
     for (uint32_t i = 0; i < rdd->parent_count; i++) {
         rdd->side &= rdd->parents[i]->side;
         rdd->unsized |= rdd->parents[i]->unsized;
     }
-    rdd->shape = spec->shape;
-    if (rdd->shape.key == GLINT_ANY) rdd->shape.key = fn ? type_out(fn->out.key, in.key) : in.key;
-    if (rdd->shape.value == GLINT_ANY)
-        rdd->shape.value = fn ? type_out(fn->out.value, in.value) : in.value;
+    rdd->schema = spec->schema;
+    if (rdd->schema.key == GLINT_ANY)
+        rdd->schema.key = fn ? output_type(fn->out.key, in.key) : in.key;
+    if (rdd->schema.value == GLINT_ANY)
+        rdd->schema.value = fn ? output_type(fn->out.value, in.value) : in.value;
     rdd->grouped = spec->grouped;
     rdd->key_partitioned = spec->key_partitioned;
     rdd->fn = fn;
     rdd->args = args_encode(g, spec->args);
-    rdd->params = context_copy(g, spec->params);
-    rdd->wide = spec->wide;
+    rdd->params = context_copy_slice(g, spec->params);
+    rdd->dependency = spec->dependency;
     if (context_failed(g)) return NULL;
     rdd->next = g->rdds;
     g->rdds = rdd;
@@ -178,17 +179,18 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
         rdd->splits = grown;
         rdd->split_capacity = capacity;
     }
-    struct glint_slice copy = context_copy(g, split);
+    struct glint_slice copy = context_copy_slice(g, split);
     if (copy.data == NULL) return NULL;
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions < rdd->split_capacity);
     rdd->splits[rdd->partitions++] = copy;
     return rdd;
 }
 
-struct glint_slice value_encode(struct glint *g, enum glint_type type, const union glint_value *v)
+struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
+                                        const union glint_value *v)
 {
     uint8_t scratch[CODEC_NUMBER_BYTES];
-    return context_copy(g, codec_encode(type, v, scratch));
+    return context_copy_slice(g, codec_encode(type, v, scratch));
 }
 
 /* ---- Partition counts */
@@ -201,17 +203,17 @@ static uint32_t partitions_by_input(const struct glint_rdd *rdd)
     return n < 1 ? 1 : n > PARTITIONS_DEFAULT_MAX ? PARTITIONS_DEFAULT_MAX : (uint32_t)n;
 }
 
-static void cut_source(struct glint_rdd *rdd)
+static void make_source_splits(struct glint_rdd *rdd)
 {
     uint64_t bytes = rdd->g->config.split_bytes;
-    if (bytes == 0 && rdd->split_bytes_wish > 0) {
+    if (bytes == 0 && rdd->split_bytes_requested > 0) {
         uint64_t usual = rdd->input_bytes / SPLIT_TARGET_COUNT;
         if (usual < SPLIT_BYTES_MIN) usual = SPLIT_BYTES_MIN;
         if (usual > SPLIT_BYTES_MAX) usual = SPLIT_BYTES_MAX;
-        bytes = rdd->split_bytes_wish > usual ? rdd->split_bytes_wish : usual;
+        bytes = rdd->split_bytes_requested > usual ? rdd->split_bytes_requested : usual;
     }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
-    rdd->cut(rdd, bytes);
+    rdd->make_splits(rdd, bytes);
     const struct glint_slice unwritten = {NULL, 0};
     for (uint32_t i = 0; i < rdd->unwritten_parts && !context_failed(rdd->g); i++)
         rdd_add_split(rdd, unwritten);
@@ -224,11 +226,12 @@ static void count_partitions(struct glint_rdd *rdd)
     switch (rdd->op->kind) {
     case OP_SOURCE: break;
     case OP_WIDE:
-        rdd->partitions = rdd->partitions_wish ? rdd->partitions_wish : partitions_by_input(rdd);
+        rdd->partitions =
+            rdd->partitions_requested ? rdd->partitions_requested : partitions_by_input(rdd);
         break;
     case OP_UNION: rdd->partitions = first + rdd->parents[1]->partitions; break;
     case OP_COALESCE:
-        rdd->partitions = rdd->partitions_wish < first ? rdd->partitions_wish : first;
+        rdd->partitions = rdd->partitions_requested < first ? rdd->partitions_requested : first;
         break;
     default: rdd->partitions = first;
     }
@@ -238,7 +241,7 @@ static void count_partitions(struct glint_rdd *rdd)
 }
 
 /* Parents first, by an explicit stack: a plan may be a long chain. */
-uint32_t rdd_partitions(struct glint_rdd *rdd)
+uint32_t rdd_partition_count(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     assert(g->next_rdd <= PLAN_NODES_MAX + 1);
@@ -251,17 +254,17 @@ uint32_t rdd_partitions(struct glint_rdd *rdd)
     stack[depth++] = rdd;
     while (depth > 0 && !context_failed(g)) {
         struct glint_rdd *r = stack[depth - 1];
-        bool waits = false;
+        bool has_uncounted_parent = false;
         for (uint32_t i = 0; i < r->parent_count && !r->counted; i++) {
             if (r->parents[i]->counted) continue;
             assert(depth < 2 * PLAN_NODES_MAX + 2);
             stack[depth++] = r->parents[i];
-            waits = true;
+            has_uncounted_parent = true;
         }
-        if (waits) continue;
+        if (has_uncounted_parent) continue;
         depth--;
         if (r->counted) continue;
-        if (r->op->kind == OP_SOURCE && r->cut != NULL) cut_source(r);
+        if (r->op->kind == OP_SOURCE && r->make_splits != NULL) make_source_splits(r);
         count_partitions(r);
         r->counted = true;
     }
@@ -271,31 +274,31 @@ uint32_t rdd_partitions(struct glint_rdd *rdd)
 
 uint32_t glint_partitions(struct glint_rdd *rdd)
 {
-    return rdd != NULL && !context_failed(rdd->g) ? rdd_partitions(rdd) : 0;
+    return rdd != NULL && !context_failed(rdd->g) ? rdd_partition_count(rdd) : 0;
 }
 
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return rdd_none("withPartitions");
-    struct glint_rdd *wide = rdd->shuffle != NULL ? rdd->shuffle : rdd;
-    if (wide->op->kind != OP_WIDE || wide->counted)
+    if (rdd == NULL) return rdd_fail_null("withPartitions");
+    struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
+    if (shuffle_rdd->op->kind != OP_WIDE || shuffle_rdd->counted)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "its partitions cannot be set %s",
-                        wide->counted ? "any more" : "(it has no shuffle)");
+                        shuffle_rdd->counted ? "any more" : "(it has no shuffle)");
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
                         PARTITIONS_MAX);
-    wide->partitions_wish = partitions;
+    shuffle_rdd->partitions_requested = partitions;
     return rdd;
 }
 
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
 {
-    if (rdd == NULL) return rdd_none("withSplitBytes");
-    if (!rdd->counted) rdd->split_bytes_wish = bytes;
+    if (rdd == NULL) return rdd_fail_null("withSplitBytes");
+    if (!rdd->counted) rdd->split_bytes_requested = bytes;
     return rdd;
 }
 
-bool rdd_unrun(const struct glint_rdd *rdd)
+bool rdd_is_explain_only(const struct glint_rdd *rdd)
 {
     return rdd->g->config.explain && !rdd->side;
 }

@@ -36,7 +36,7 @@ static const struct source_set *sources_of(struct glint_rdd *rdd)
 }
 
 /* Both are sorted by id. */
-static bool contains(const struct source_set *all, const struct source_set *some)
+static bool set_contains(const struct source_set *all, const struct source_set *some)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < all->count && found < some->count; i++)
@@ -44,12 +44,12 @@ static bool contains(const struct source_set *all, const struct source_set *some
     return found == some->count;
 }
 
-static const struct source_set *merge(struct glint *g, const struct source_set *a,
-                                      const struct source_set *b)
+static const struct source_set *merge_sets(struct glint *g, const struct source_set *a,
+                                           const struct source_set *b)
 {
     if (b == NULL || a == b) return a;
-    if (a == NULL || contains(b, a)) return b;
-    if (contains(a, b)) return a;
+    if (a == NULL || set_contains(b, a)) return b;
+    if (set_contains(a, b)) return a;
     struct source_set *both = set_alloc(g, a->count + b->count);
     if (both == NULL) return NULL;
     for (uint32_t i = 0, j = 0; i < a->count || j < b->count;) {
@@ -62,9 +62,9 @@ static const struct source_set *merge(struct glint *g, const struct source_set *
     return both;
 }
 
-void sources_inherit(struct glint_rdd *rdd)
+void rdd_inherit_sources(struct glint_rdd *rdd)
 {
     for (uint32_t i = 0; i < rdd->parent_count; i++)
-        rdd->sources = merge(rdd->g, rdd->sources, sources_of(rdd->parents[i]));
+        rdd->sources = merge_sets(rdd->g, rdd->sources, sources_of(rdd->parents[i]));
     if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
 }

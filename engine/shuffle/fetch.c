@@ -26,24 +26,24 @@
 
 /* One request, and its bytes. */
 struct chunk {
-    struct asked asked; /* first */
-    struct chunk *next; /* of its input, or free */
-    uint8_t *bytes;     /* f->chunk_bytes; made when first needed */
-    uint32_t size, taken;
+    struct pending_fetch pending; /* first */
+    struct chunk *next;           /* of its input, or free */
+    uint8_t *bytes;               /* f->chunk_bytes; made when first needed */
+    uint32_t size, consumed;
 };
 
-enum remote_state { REMOTE_WAITS, REMOTE_OPEN, REMOTE_ENDED };
+enum remote_input_state { REMOTE_INPUT_WAITING, REMOTE_INPUT_OPEN, REMOTE_INPUT_ENDED };
 
 /* An input from elsewhere. Of one that came along with its place the source is memory, and it
- * begins as REMOTE_ENDED. The source comes first: readers know it by that. Its offsets are those in
- * the part. */
-struct remote {
+ * begins as REMOTE_INPUT_ENDED. The source comes first: readers know it by that. Its offsets are
+ * those in the part. */
+struct remote_input {
     struct run_source source;
     struct fetch *fetch;
     uint32_t input;
-    enum remote_state state;
-    uint64_t offset;    /* of the part in its run */
-    uint64_t asked, at; /* bytes asked for; taken */
+    enum remote_input_state state;
+    uint64_t offset;        /* of the part in its run */
+    uint64_t requested, at; /* bytes asked for; taken */
     struct chunk *first, *last;
     uint32_t chunks;
 };
@@ -53,7 +53,7 @@ struct fetch {
     struct glint_task *task;
     uint64_t shuffle;
     const struct fetch_input *inputs;
-    struct remote *remotes; /* those with records, in map order */
+    struct remote_input *remotes; /* those with records, in map order */
     uint32_t remote_count;
     uint32_t next_open, open; /* remotes before next_open were opened; `open` of them still are */
     uint64_t window;          /* bytes, for chunks */
@@ -62,62 +62,62 @@ struct fetch {
     struct chunk *free;
     struct chunk *all; /* [count] */
     uint32_t count;
-    struct fetch_request *asking; /* to be submitted */
-    struct fetch_places places;
+    struct fetch_request *to_submit; /* to be submitted */
+    struct fetch_index index;
     uint32_t lost;
 };
 
 /* ---- Chunks */
 
 /* Asks for the next bytes of an input. False: no buffer is free. */
-static bool ask(struct fetch *f, struct remote *r)
+static bool request_next_chunk(struct fetch *f, struct remote_input *r)
 {
     struct chunk *c = f->free;
-    uint64_t left = r->source.bytes - r->asked;
-    assert(left > 0 && r->state == REMOTE_OPEN);
+    uint64_t left = r->source.bytes - r->requested;
+    assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
     if (c == NULL) return false;
     if (c->bytes == NULL && (c->bytes = mem_alloc(f->chunk_bytes)) == NULL) return false;
     const struct fetch_input *in = &f->inputs[r->input];
-    struct fetch_request *q = &c->asked.request;
+    struct fetch_request *q = &c->pending.request;
     f->free = c->next;
     c->size = (uint32_t)(left < f->chunk_bytes ? left : f->chunk_bytes);
-    c->taken = 0;
+    c->consumed = 0;
     c->next = NULL;
     q->executor = in->executor;
     q->into = c->bytes;
-    q->get = (struct get){.kind = GET_OUTPUT,
-                          .id = f->shuffle,
-                          .map = in->map,
-                          .attempt = in->attempt,
-                          .offset = r->offset + r->asked,
-                          .size = c->size};
+    q->get = (struct get_request){.kind = GET_MAP_OUTPUT,
+                                  .id = f->shuffle,
+                                  .map = in->map,
+                                  .attempt = in->attempt,
+                                  .offset = r->offset + r->requested,
+                                  .size = c->size};
     if (r->last != NULL)
         r->last->next = c;
     else
         r->first = c;
     r->last = c;
     r->chunks++;
-    r->asked += c->size;
-    q->next = f->asking;
-    f->asking = q;
+    r->requested += c->size;
+    q->next = f->to_submit;
+    f->to_submit = q;
     return true;
 }
 
 /* In the order in which they were asked for. */
-static void submit(struct fetch *f)
+static void submit_requests(struct fetch *f)
 {
     struct fetch_request *first = NULL;
-    for (struct fetch_request *q = f->asking, *next; q != NULL; q = next) {
+    for (struct fetch_request *q = f->to_submit, *next; q != NULL; q = next) {
         next = q->next;
         q->next = first;
         first = q;
     }
-    f->asking = NULL;
+    f->to_submit = NULL;
     fetch_wait_submit(&f->wait, first);
 }
 
 /* The first chunk of an input was taken, or is thrown away. */
-static void drop_first(struct fetch *f, struct remote *r)
+static void release_first_chunk(struct fetch *f, struct remote_input *r)
 {
     struct chunk *c = r->first;
     assert(c != NULL && r->chunks > 0);
@@ -128,19 +128,19 @@ static void drop_first(struct fetch *f, struct remote *r)
     f->free = c;
 }
 
-static bool wants(const struct remote *r)
+static bool has_bytes_to_request(const struct remote_input *r)
 {
-    return r->state == REMOTE_OPEN && r->asked < r->source.bytes;
+    return r->state == REMOTE_INPUT_OPEN && r->requested < r->source.bytes;
 }
 
-static void open_next(struct fetch *f)
+static void open_next_inputs(struct fetch *f)
 {
     while (f->free != NULL && f->next_open < f->remote_count && f->open < MERGE_FAN_IN_MAX) {
-        struct remote *r = &f->remotes[f->next_open];
-        if (r->state == REMOTE_WAITS) {
-            r->state = REMOTE_OPEN;
-            if (!ask(f, r)) {
-                r->state = REMOTE_WAITS;
+        struct remote_input *r = &f->remotes[f->next_open];
+        if (r->state == REMOTE_INPUT_WAITING) {
+            r->state = REMOTE_INPUT_OPEN;
+            if (!request_next_chunk(f, r)) {
+                r->state = REMOTE_INPUT_WAITING;
                 return;
             }
             f->open++;
@@ -150,24 +150,24 @@ static void open_next(struct fetch *f)
 }
 
 /* At the beginning: every open input gets one more, until there are no more of one or the other. */
-static void spread(struct fetch *f)
+static void request_initial_chunks(struct fetch *f)
 {
     bool more = true;
-    open_next(f);
+    open_next_inputs(f);
     while (more) {
         more = false;
         for (uint32_t i = 0; i < f->next_open && f->free != NULL; i++)
-            if (wants(&f->remotes[i])) more |= ask(f, &f->remotes[i]);
+            if (has_bytes_to_request(&f->remotes[i])) more |= request_next_chunk(f, &f->remotes[i]);
     }
 }
 
-static void refill(struct fetch *f, struct remote *r)
+static void request_more_chunks(struct fetch *f, struct remote_input *r)
 {
-    while (wants(r) && r->chunks < f->share && ask(f, r)) {
+    while (has_bytes_to_request(r) && r->chunks < f->share && request_next_chunk(f, r)) {
     }
-    open_next(f);
+    open_next_inputs(f);
     if (f->next_open == f->remote_count || f->open == MERGE_FAN_IN_MAX)
-        while (wants(r) && ask(f, r)) {
+        while (has_bytes_to_request(r) && request_next_chunk(f, r)) {
         }
 }
 
@@ -179,99 +179,100 @@ static int add_chunk(struct fetch *f)
 {
     struct chunk *c = task_alloc(f->task, sizeof *c);
     if (c == NULL) return f->task->error.code;
-    c->asked.request.answer = (struct buffer){NULL, 0, 0};
+    c->pending.request.response = (struct buffer){NULL, 0, 0};
     c->bytes = task_alloc(f->task, f->chunk_bytes);
     c->next = f->free;
     f->free = c;
     return c->bytes != NULL ? 0 : f->task->error.code;
 }
 
-static int ensure_asked(struct fetch *f, struct remote *r)
+static int ensure_requested(struct fetch *f, struct remote_input *r)
 {
-    if (r->state == REMOTE_WAITS) {
-        r->state = REMOTE_OPEN;
+    if (r->state == REMOTE_INPUT_WAITING) {
+        r->state = REMOTE_INPUT_OPEN;
         f->open++;
     }
     if (r->first != NULL) return 0;
-    assert(wants(r));
+    assert(has_bytes_to_request(r));
     int e = f->free == NULL ? add_chunk(f) : 0;
-    if (e == 0 && !ask(f, r)) e = error_no_memory(&f->task->error);
-    if (e == 0) submit(f);
+    if (e == 0 && !request_next_chunk(f, r)) e = error_no_memory(&f->task->error);
+    if (e == 0) submit_requests(f);
     return e;
 }
 
-static int wait_for(struct fetch *f, struct remote *r)
+static int wait_for_chunk(struct fetch *f, struct remote_input *r)
 {
-    struct asked *a = &r->first->asked;
+    struct pending_fetch *a = &r->first->pending;
     if (a->ready) return 0;
-    fetch_wait_for(&f->wait, a);
+    fetch_wait_until_done(&f->wait, a);
     if (a->request.error.code == GLINT_OK) {
         a->ready = true;
         return 0;
     }
-    int e = fetch_failed(f->task, &a->request.error);
+    int e = fetch_set_error(f->task, &a->request.error);
     if (e == GLINT_E_FETCH_FAILED) f->lost = r->input;
     return e;
 }
 
-static void remote_end(struct fetch *f, struct remote *r)
+static void end_remote_input(struct fetch *f, struct remote_input *r)
 {
     assert(r->first == NULL && r->at == r->source.bytes);
-    if (r->state == REMOTE_OPEN) f->open--;
-    r->state = REMOTE_ENDED;
+    if (r->state == REMOTE_INPUT_OPEN) f->open--;
+    r->state = REMOTE_INPUT_ENDED;
 }
 
 /* A reader that begins again: what is on its way is waited for, and asked for again. */
-static void rewind_to(struct fetch *f, struct remote *r, uint64_t offset)
+static void rewind_to(struct fetch *f, struct remote_input *r, uint64_t offset)
 {
     while (r->first != NULL) {
-        fetch_wait_for(&f->wait, &r->first->asked);
-        drop_first(f, r);
+        fetch_wait_until_done(&f->wait, &r->first->pending);
+        release_first_chunk(f, r);
     }
-    if (r->state != REMOTE_OPEN) f->open++;
-    r->state = REMOTE_OPEN;
-    r->at = r->asked = offset;
+    if (r->state != REMOTE_INPUT_OPEN) f->open++;
+    r->state = REMOTE_INPUT_OPEN;
+    r->at = r->requested = offset;
 }
 
 /* run_source.read */
-static int remote_read(const struct run_source *source, struct glint_task *task, uint64_t offset,
-                       uint64_t size, uint8_t *out)
+static int read_remote_input(const struct run_source *source, struct glint_task *task,
+                             uint64_t offset, uint64_t size, uint8_t *out)
 {
-    static_assert(offsetof(struct remote, source) == 0, "a remote is found through its source");
-    struct remote *r = (struct remote *)(uintptr_t)source;
+    static_assert(offsetof(struct remote_input, source) == 0,
+                  "a remote is found through its source");
+    struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     struct fetch *f = r->fetch;
     assert(offset + size <= source->bytes && task == f->task);
     if (offset != r->at) rewind_to(f, r, offset);
     while (size > 0) {
-        int e = ensure_asked(f, r);
-        if (e == 0) e = wait_for(f, r);
+        int e = ensure_requested(f, r);
+        if (e == 0) e = wait_for_chunk(f, r);
         if (e < 0) return e;
         struct chunk *c = r->first;
-        uint64_t n = c->size - c->taken;
+        uint64_t n = c->size - c->consumed;
         if (n > size) n = size;
-        memcpy(out, c->bytes + c->taken, n);
-        c->taken += (uint32_t)n;
+        memcpy(out, c->bytes + c->consumed, n);
+        c->consumed += (uint32_t)n;
         r->at += n;
         out += n;
         size -= n;
-        if (c->taken < c->size) continue;
-        drop_first(f, r);
-        if (r->at == source->bytes) remote_end(f, r);
-        refill(f, r);
-        submit(f);
+        if (c->consumed < c->size) continue;
+        release_first_chunk(f, r);
+        if (r->at == source->bytes) end_remote_input(f, r);
+        request_more_chunks(f, r);
+        submit_requests(f);
     }
     return 0;
 }
 
 /* run_source.again */
-static void remote_again(const struct run_source *source)
+static void reread_remote_input(const struct run_source *source)
 {
-    struct remote *r = (struct remote *)(uintptr_t)source;
+    struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     log_line(LOG_WARN, NULL, "bytes from executor %u were damaged: they are fetched again",
              r->fetch->inputs[r->input].executor);
     if (r->source.memory == NULL) return; /* a reader that goes back asks again */
     r->source.memory = NULL;
-    r->state = REMOTE_WAITS;
+    r->state = REMOTE_INPUT_WAITING;
 }
 
 /* ---- Opening */
@@ -300,18 +301,18 @@ static int plan_chunks(struct fetch *f)
     uint64_t longest = 0, need = 0;
     uint32_t at_once = 0;
     for (uint32_t i = 0; i < f->remote_count; i++) {
-        if (f->remotes[i].state != REMOTE_WAITS) continue;
+        if (f->remotes[i].state != REMOTE_INPUT_WAITING) continue;
         if (at_once < MERGE_FAN_IN_MAX) at_once++;
         if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
     }
-    f->chunk_bytes = CHUNK_BYTES_MIN; /* should remote_again need some */
+    f->chunk_bytes = CHUNK_BYTES_MIN; /* should reread_remote_input need some */
     if (at_once == 0) return 0;
     uint64_t share = f->window / at_once;
     uint64_t size = longest <= share ? longest : share / 2;
     if (size > FETCH_CHUNK_BYTES_MAX) size = FETCH_CHUNK_BYTES_MAX;
     if (size < CHUNK_BYTES_MIN) size = longest < CHUNK_BYTES_MIN ? longest : CHUNK_BYTES_MIN;
     for (uint32_t i = 0; i < f->remote_count; i++)
-        if (f->remotes[i].state == REMOTE_WAITS)
+        if (f->remotes[i].state == REMOTE_INPUT_WAITING)
             need += (f->remotes[i].source.bytes + size - 1) / size;
     uint64_t count = f->window / size > at_once ? f->window / size : at_once;
     if (count > need) count = need;
@@ -323,7 +324,7 @@ static int plan_chunks(struct fetch *f)
     if (f->all == NULL) return f->task->error.code;
     for (uint64_t i = count; i-- > 0;) {
         f->all[i].bytes = NULL;
-        f->all[i].asked.request.answer = (struct buffer){NULL, 0, 0};
+        f->all[i].pending.request.response = (struct buffer){NULL, 0, 0};
         f->all[i].next = f->free;
         f->free = &f->all[i];
     }
@@ -331,22 +332,22 @@ static int plan_chunks(struct fetch *f)
 }
 
 /* What adding and dividing must be able to rely on; the rest is the reader's to check. */
-static bool is_sane(struct run_part part)
+static bool is_valid_part(struct run_part part)
 {
     return part.bytes > 0 && part.bytes <= PART_BYTES_MAX && part.offset <= PART_BYTES_MAX;
 }
 
 /* The slice of an input that is elsewhere, or has come along with its place. */
-static struct run_slice add_remote(struct fetch *f, const struct fetch_place *place)
+static struct run_slice add_remote_input(struct fetch *f, const struct fetch_index_entry *entry)
 {
-    struct run_part part = place->answer.part;
-    struct remote *r = &f->remotes[f->remote_count++];
-    *r = (struct remote){.fetch = f, .input = place->input, .offset = part.offset};
-    r->source =
-        (struct run_source){.bytes = part.bytes, .read = remote_read, .again = remote_again};
-    if (place->answer.bytes.size > 0) {
-        r->source.memory = place->answer.bytes.data;
-        r->state = REMOTE_ENDED;
+    struct run_part part = entry->response.part;
+    struct remote_input *r = &f->remotes[f->remote_count++];
+    *r = (struct remote_input){.fetch = f, .input = entry->input, .offset = part.offset};
+    r->source = (struct run_source){
+        .bytes = part.bytes, .read = read_remote_input, .reread = reread_remote_input};
+    if (entry->response.bytes.size > 0) {
+        r->source.memory = entry->response.bytes.data;
+        r->state = REMOTE_INPUT_ENDED;
         f->window -= part.bytes < f->window ? part.bytes : f->window;
     }
     part.offset = 0;
@@ -357,8 +358,8 @@ static struct run_slice add_remote(struct fetch *f, const struct fetch_place *pl
 static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
                        uint32_t *out_count)
 {
-    const struct fetch_place *place = f->places.all;
-    f->remotes = task_alloc(f->task, (f->places.count + 1) * sizeof *f->remotes);
+    const struct fetch_index_entry *entry = f->index.entries;
+    f->remotes = task_alloc(f->task, (f->index.count + 1) * sizeof *f->remotes);
     if (f->remotes == NULL) return f->task->error.code;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -367,34 +368,34 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
             if (local->parts[partition].records > 0) out[n++] = run_slice(local, partition);
             continue;
         }
-        assert(place < f->places.all + f->places.count && place->input == i);
-        const struct run_part part = place->answer.part;
-        if (part.records > 0 && !is_sane(part)) {
+        assert(entry < f->index.entries + f->index.count && entry->input == i);
+        const struct run_part part = entry->response.part;
+        if (part.records > 0 && !is_valid_part(part)) {
             f->lost = i;
             return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "its index is wrong");
         }
-        if (part.records > 0) out[n++] = add_remote(f, place);
-        place++;
+        if (part.records > 0) out[n++] = add_remote_input(f, entry);
+        entry++;
     }
     *out_count = n;
     return name_sources(f);
 }
 
-static int open_all(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice **out,
-                    uint32_t *out_count)
+static int open_inputs(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice **out,
+                       uint32_t *out_count)
 {
     struct run_slice *slices = task_alloc(f->task, (count + 1) * sizeof *slices);
     if (slices == NULL) return f->task->error.code;
     f->window = f->task->options->memory_bytes / 2;
     if (f->window > FETCH_WINDOW_BYTES) f->window = FETCH_WINDOW_BYTES;
-    int r = fetch_places_ask(&f->places, &f->wait, f->window / 2, f->shuffle, partition, f->inputs,
-                             count);
-    if (r != 0) f->lost = f->places.lost;
+    int r = fetch_index_request(&f->index, &f->wait, f->window / 2, f->shuffle, partition,
+                                f->inputs, count);
+    if (r != 0) f->lost = f->index.lost;
     if (r == 0) r = make_slices(f, partition, count, slices, out_count);
     if (r == 0) r = plan_chunks(f);
     if (r != 0) return r;
-    spread(f);
-    submit(f);
+    request_initial_chunks(f);
+    submit_requests(f);
     *out = slices;
     return 0;
 }
@@ -409,13 +410,13 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
     memcpy(copy, inputs, count * sizeof *copy);
     *f = (struct fetch){.task = task, .shuffle = shuffle, .inputs = copy, .lost = UINT32_MAX};
     fetch_wait_init(&f->wait, task, fetcher);
-    if (open_all(f, partition, count, out, out_count) == 0) return f;
+    if (open_inputs(f, partition, count, out, out_count) == 0) return f;
     *out_lost = f->lost;
     fetch_close(f);
     return NULL;
 }
 
-uint32_t fetch_lost(const struct fetch *f)
+uint32_t fetch_lost_input(const struct fetch *f)
 {
     if (f->task->error.code == GLINT_E_FETCH_FAILED) return f->lost;
     const struct run_source *source = f->task->failed_source;
@@ -427,9 +428,9 @@ uint32_t fetch_lost(const struct fetch *f)
 void fetch_close(struct fetch *f)
 {
     if (f == NULL) return;
-    fetch_wait_end(&f->wait);
+    fetch_wait_cancel_all(&f->wait);
     fetch_wait_fini(&f->wait);
     for (uint32_t i = 0; i < f->count; i++) mem_free(f->all[i].bytes);
     f->count = 0;
-    fetch_places_free(&f->places);
+    fetch_index_free(&f->index);
 }

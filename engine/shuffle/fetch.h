@@ -1,7 +1,7 @@
 /* The reducer's way to map outputs on other executors: run_source (data/run.h) with read-ahead.
  *
  * A task's inputs are the parts of its partition in map order, here or elsewhere. For those
- * elsewhere their places (run_part) are asked for first, one GET_PARTS per executor, and small ones
+ * elsewhere their places (run_part) are asked for first, one GET_INDEX per executor, and small ones
  * come along whole; then, while the merge reads, chunks of the others are asked for ahead from
  * several executors at once. All parts' bytes together are within the task's window
  * (FETCH_WINDOW_BYTES, at most half of the slot's memory). Data is merged in map order however it
@@ -19,9 +19,10 @@
 struct fetch_request {
     uint32_t executor; /* the driver's number */
     uint64_t owner;    /* on whose behalf: a task's attempt_id; 0: nobody's in particular */
-    struct get get;
-    uint8_t *into;        /* OUTPUT, VALUE, RESULT: exactly get.size bytes. PARTS: NULL */
-    struct buffer answer; /* of PARTS, and of a VALUE that is packed; for the owner to free */
+    struct get_request get;
+    uint8_t *into; /* MAP_OUTPUT, BROADCAST_BLOCK, RESULT: exactly get.size bytes. INDEX: NULL */
+    struct buffer
+        response; /* of INDEX, and of a BROADCAST_BLOCK that is packed; for the owner to free */
     /* Loop's thread, once; must not block. error.code OK: the bytes are there. */
     void (*done)(struct fetch_request *r);
     void *arg;
@@ -55,8 +56,8 @@ struct fetch; /* of one task and shuffle */
 struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher, uint64_t shuffle,
                          uint32_t partition, const struct fetch_input *inputs, uint32_t count,
                          struct run_slice **out, uint32_t *out_count, uint32_t *out_lost);
-/* Which input the task's FETCH_FAILED (or RUN_CORRUPT) was about; UINT32_MAX: none. */
-uint32_t fetch_lost(const struct fetch *f);
+/* Which input the task's FETCH_FAILED (or SHUFFLE_CORRUPT) was about; UINT32_MAX: none. */
+uint32_t fetch_lost_input(const struct fetch *f);
 /* Waits for what was asked for, so that no byte arrives in memory that is gone. NULL is fine. */
 void fetch_close(struct fetch *f);
 

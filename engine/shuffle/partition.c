@@ -1,6 +1,6 @@
 /* Which reduce partition a record goes to, and its place there. It decides the order of outputs, so
  * it never depends on anything but the plan and the record. */
-#include "engine/shuffle/spec.h"
+#include "engine/shuffle/shuffle_spec.h"
 
 #include "engine/base/hash.h"
 #include "engine/data/codec.h"
@@ -10,10 +10,10 @@
 
 static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
 {
-    uint32_t low = 0, high = spec->wide.bound_count;
+    uint32_t low = 0, high = spec->dependency.bound_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (codec_compare(spec->wide.bounds[middle], key) < 0)
+        if (codec_compare(spec->dependency.bounds[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -21,30 +21,31 @@ static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice
     return low;
 }
 
-uint32_t shuffle_partition(const struct shuffle_spec *spec, struct glint_slice key,
-                           uint32_t map_partition, uint64_t index)
+uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slice key,
+                              uint32_t map_partition, uint64_t index)
 {
-    switch (spec->wide.partitioner) {
+    switch (spec->dependency.partitioner) {
     case PARTITION_HASH:
         if (spec->partitions == 1) return 0;
-        return hash_range(hash_partition(key.data, key.size), spec->partitions);
+        return hash_to_range(hash_partition(key.data, key.size), spec->partitions);
     case PARTITION_RANGE: {
         uint32_t below = bounds_below(spec, key);
-        assert(spec->wide.bound_count < spec->partitions);
-        return spec->wide.descending ? spec->wide.bound_count - below : below;
+        assert(spec->dependency.bound_count < spec->partitions);
+        return spec->dependency.descending ? spec->dependency.bound_count - below : below;
     }
     case PARTITION_SPREAD:
-        return hash_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
+        return hash_to_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
     }
     assert(0 && "a partitioner without a case");
     return 0;
 }
 
-int shuffle_compare(const struct shuffle_spec *spec, struct shuffle_place a, struct shuffle_place b)
+int shuffle_compare_positions(const struct shuffle_spec *spec, struct shuffle_position a,
+                              struct shuffle_position b)
 {
     if (a.partition != b.partition) return a.partition < b.partition ? -1 : 1;
     int c = codec_compare(a.key, b.key);
-    return spec->wide.descending ? -c : c;
+    return spec->dependency.descending ? -c : c;
 }
 
 uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
@@ -53,5 +54,5 @@ uint32_t glint_output_partition(const struct glint_task *task, enum glint_type t
     const struct shuffle_spec *spec = task->shuffle;
     uint8_t number[CODEC_NUMBER_BYTES];
     if (spec == NULL || spec->key != type) return 0;
-    return shuffle_partition(spec, codec_encode(type, key, number), task->partition, 0);
+    return shuffle_partition_of(spec, codec_encode(type, key, number), task->partition, 0);
 }

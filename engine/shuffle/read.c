@@ -3,8 +3,8 @@
 #include "engine/shuffle/read.h"
 
 #include "engine/data/bytes.h"
-#include "engine/shuffle/compact.h"
-#include "engine/shuffle/rows.h"
+#include "engine/shuffle/batch_builder.h"
+#include "engine/shuffle/merge_pass.h"
 
 #include <assert.h>
 
@@ -17,17 +17,17 @@ struct shuffle_reader {
     struct run_slice *inputs;
     uint32_t count, capacity;
     struct run **merged; /* [capacity] temporary runs of the inputs, or NULL */
-    bool at_hand;        /* the merge stands on a record that was not taken yet */
+    bool record_pending; /* the merge stands on a record that was not taken yet */
     bool ended;
     bool pending; /* `key` and `value` are the next record of a batch */
     struct glint_slice key, value;
     struct buffer key_bytes; /* of the group at hand */
-    struct rows rows;
+    struct batch_builder builder;
 };
 
-static bool combines(const struct shuffle_spec *spec)
+static bool combines_values(const struct shuffle_spec *spec)
 {
-    return spec->wide.combine != COMBINE_NONE;
+    return spec->dependency.combine != COMBINE_NONE;
 }
 
 static void destroy_merged(struct run *run)
@@ -38,13 +38,14 @@ static void destroy_merged(struct run *run)
 
 /* A new run in memory or on disk, of `count` inputs. Without map_side, values that are not yet
  * accumulators stay so, and a fold's zero comes at the very end. */
-static int merge_range(struct shuffle_reader *r, struct compactor *c,
-                       const struct run_slice *inputs, uint32_t count, bool is_first,
-                       struct run **out)
+static int merge_input_range(struct shuffle_reader *r, struct merge_pass *c,
+                             const struct run_slice *inputs, uint32_t count, bool is_first,
+                             struct run **out)
 {
     const struct shuffle_spec *spec = r->spec;
-    bool combine = combines(spec) && (spec->map_side || fold_one_form(spec)) &&
-                   (is_first || !fold_is_sequential(spec));
+    bool combine = combines_values(spec) &&
+                   (spec->map_side || aggregator_values_are_accumulators(spec)) &&
+                   (is_first || !aggregator_is_sequential(spec));
     bool raw[MERGE_FAN_IN_MAX];
     assert(count > 0 && count <= MERGE_FAN_IN_MAX);
     for (uint32_t i = 0; i < count; i++) raw[i] = !spec->map_side;
@@ -53,27 +54,28 @@ static int merge_range(struct shuffle_reader *r, struct compactor *c,
     if (run == NULL) return error_no_memory(&r->task->error);
     int e = run_writer_init(&w, r->task, 1, MAP_OUTPUT_MEMORY_BYTES);
     if (e == 0)
-        e = compactor_run(c, combine ? COMPACT_COMBINE : COMPACT_PASS, inputs, raw, count, &w, 0);
+        e = merge_pass_run(c, combine ? MERGE_PASS_COMBINE : MERGE_PASS_COPY, inputs, raw, count,
+                           &w, 0);
     if (e == 0) e = run_writer_finish(&w, run);
     if (e < 0) {
         run_writer_abort(&w);
         mem_free(run);
         return e;
     }
-    compact_count(r->task, run);
+    merge_pass_count_spill(r->task, run);
     *out = run;
     return 0;
 }
 
 /* Puts one input in the place of each range of MERGE_FAN_IN_MAX. */
-static int merge_inputs(struct shuffle_reader *r, struct compactor *c)
+static int merge_inputs(struct shuffle_reader *r, struct merge_pass *c)
 {
     uint32_t to = 0;
     for (uint32_t i = 0; i < r->count; i += MERGE_FAN_IN_MAX, to++) {
         uint32_t n = r->count - i < MERGE_FAN_IN_MAX ? r->count - i : MERGE_FAN_IN_MAX;
         struct run *run = NULL;
         if (n > 1) {
-            int e = merge_range(r, c, r->inputs + i, n, i == 0, &run);
+            int e = merge_input_range(r, c, r->inputs + i, n, i == 0, &run);
             if (e < 0) return e;
             for (uint32_t k = i; k < i + n; k++) {
                 destroy_merged(r->merged[k]);
@@ -92,17 +94,17 @@ static int merge_inputs(struct shuffle_reader *r, struct compactor *c)
     return 0;
 }
 
-static int reduce_inputs(struct shuffle_reader *r)
+static int merge_down_to_fan_in(struct shuffle_reader *r)
 {
     if (r->count <= MERGE_FAN_IN_MAX) return 0;
-    struct compactor c;
-    int e = compactor_init(&c, r->task, r->spec, r->state);
+    struct merge_pass c;
+    int e = merge_pass_init(&c, r->task, r->spec, r->state);
     while (e == 0 && r->count > MERGE_FAN_IN_MAX) e = merge_inputs(r, &c);
-    compactor_fini(&c);
+    merge_pass_fini(&c);
     return e;
 }
 
-static int open_all(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+static int open_merge(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
 {
     r->inputs = mem_alloc(count * sizeof *r->inputs);
     r->merged = mem_zalloc(count * sizeof *r->merged);
@@ -110,9 +112,9 @@ static int open_all(struct shuffle_reader *r, const struct run_slice *inputs, ui
     if (r->inputs == NULL || r->merged == NULL) return error_no_memory(&r->task->error);
     for (uint32_t i = 0; i < count; i++)
         if (inputs[i].part.records > 0) r->inputs[r->count++] = inputs[i];
-    int e = reduce_inputs(r);
+    int e = merge_down_to_fan_in(r);
     if (e < 0) return e;
-    return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->wide.descending);
+    return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->dependency.descending);
 }
 
 struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
@@ -127,9 +129,9 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     r->task = task;
     r->spec = spec;
     r->state = state;
-    r->rows.key.type = spec->key;
-    r->rows.value.type = spec->acc;
-    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_all(r, inputs, count) < 0) {
+    r->builder.key.type = spec->key;
+    r->builder.value.type = spec->acc;
+    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_merge(r, inputs, count) < 0) {
         shuffle_reader_close(r);
         return NULL;
     }
@@ -147,7 +149,7 @@ static int next_passed(struct shuffle_reader *r)
     return e < 0 ? e : 1;
 }
 
-static bool same_key(const struct shuffle_reader *r)
+static bool is_group_key(const struct shuffle_reader *r)
 {
     struct glint_slice key = r->merge.key;
     return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
@@ -158,26 +160,26 @@ static int combine_group(struct shuffle_reader *r)
 {
     bool raw = !r->spec->map_side;
     do {
-        int e = combiner_add_next(&r->combiner, &r->merge, raw);
+        int e = combiner_add_from_merge(&r->combiner, &r->merge, raw);
         if (e < 0) return e;
-        r->at_hand = false;
-        if (combiner_is_piece(&r->combiner)) return 1;
+        r->record_pending = false;
+        if (combiner_chunk_is_full(&r->combiner)) return 1;
         int more = merge_next(&r->merge);
         if (more < 0) return more;
         r->ended = more == 0;
-        r->at_hand = more > 0;
-    } while (r->at_hand && same_key(r));
+        r->record_pending = more > 0;
+    } while (r->record_pending && is_group_key(r));
     return 1;
 }
 
 static int next_combined(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
-    if (!r->at_hand) {
+    if (!r->record_pending) {
         int more = merge_next(&r->merge);
         r->ended = more == 0;
         if (more <= 0) return more;
-        r->at_hand = true;
+        r->record_pending = true;
     }
     r->key_bytes.size = 0;
     if (!buffer_append(&r->key_bytes, r->merge.key.data, r->merge.key.size))
@@ -185,37 +187,38 @@ static int next_combined(struct shuffle_reader *r)
     r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
     int e = combine_group(r);
     if (e < 0) return e;
-    e = combiner_take(&r->combiner, !r->spec->map_side, &r->value);
+    e = combiner_finish_value(&r->combiner, !r->spec->map_side, &r->value);
     return e < 0 ? e : 1;
 }
 
-static int reader_failed(struct shuffle_reader *r, enum rows_added why)
+static int set_batch_error(struct shuffle_reader *r, enum batch_builder_result why)
 {
-    if (why == ROWS_NO_MEMORY) return error_no_memory(&r->task->error);
-    return error_set(&r->task->error, GLINT_E_RUN_CORRUPT, NULL,
+    if (why == BATCH_BUILDER_NO_MEMORY) return error_no_memory(&r->task->error);
+    return error_set(&r->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                      "a record in a shuffle does not fit its types");
 }
 
 int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
 {
-    if (task_cancelled(r->task))
+    if (task_is_cancelled(r->task))
         return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
-    rows_clear(&r->rows);
+    batch_builder_clear(&r->builder);
     for (;;) {
         if (!r->pending) {
-            int more = combines(r->spec) ? next_combined(r) : next_passed(r);
+            int more = combines_values(r->spec) ? next_combined(r) : next_passed(r);
             if (more < 0) return more;
             if (more == 0) break;
             r->pending = true;
         }
-        enum rows_added added = rows_add(&r->rows, r->key, r->value);
-        if (added == ROWS_NO_ROOM) break;
-        if (added != ROWS_ADDED) return reader_failed(r, added);
+        enum batch_builder_result added = batch_builder_add(&r->builder, r->key, r->value);
+        if (added == BATCH_BUILDER_FULL) break;
+        if (added != BATCH_BUILDER_ADDED) return set_batch_error(r, added);
         r->pending = false;
-        if (r->rows.full) break; /* its bytes are borrowed: nothing may move before it was used */
+        if (r->builder.full)
+            break; /* its bytes are borrowed: nothing may move before it was used */
     }
-    if (r->rows.count == 0) return 0;
-    rows_batch(&r->rows, out);
+    if (r->builder.count == 0) return 0;
+    batch_builder_get_batch(&r->builder, out);
     return 1;
 }
 
@@ -228,6 +231,6 @@ void shuffle_reader_close(struct shuffle_reader *r)
     mem_free(r->merged);
     mem_free(r->inputs);
     buffer_fini(&r->key_bytes);
-    rows_fini(&r->rows);
+    batch_builder_fini(&r->builder);
     mem_free(r);
 }

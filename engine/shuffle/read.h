@@ -8,7 +8,7 @@
 #define GLINT_SHUFFLE_READ_H
 
 #include "engine/data/run.h"
-#include "engine/shuffle/spec.h"
+#include "engine/shuffle/shuffle_spec.h"
 
 struct shuffle_reader;
 
@@ -19,8 +19,8 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
                                            void *state, const struct run_slice *inputs,
                                            uint32_t count);
 /* 1: *out is the next batch, (spec->key, spec->acc), borrowed until the next call; 0: no more;
- * negative: an error. Without combining, or with a function that cuts its values (piece_bytes), a
- * key's records stand next to each other and may go on in the next batch. */
+ * negative: an error. Without combining, or with a function that cuts its values (chunk_bytes_max),
+ * a key's records stand next to each other and may go on in the next batch. */
 int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out);
 /* Frees everything, removes temporary runs. NULL is fine. */
 void shuffle_reader_close(struct shuffle_reader *r);

@@ -3,16 +3,16 @@
 #ifndef GLINT_SHUFFLE_SPILLS_H
 #define GLINT_SHUFFLE_SPILLS_H
 
-#include "engine/shuffle/compact.h"
+#include "engine/shuffle/merge_pass.h"
 
-struct spill {
+struct spilled_run {
     struct run run;
     bool raw; /* its values are not accumulators yet */
 };
 
 /* Zeros are none. */
 struct spills {
-    struct spill *items;
+    struct spilled_run *items;
     uint32_t count, capacity;
 };
 /* Ends `w` as the next spill; on failure w is aborted. */

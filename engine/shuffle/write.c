@@ -7,7 +7,7 @@
  * keeps the order of values. Input that comes in the order of the output is never merged. */
 #include "engine/shuffle/write.h"
 
-#include "engine/shuffle/gather.h"
+#include "engine/shuffle/combine_buffer.h"
 #include "engine/shuffle/spills.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ struct shuffle_writer {
     const struct shuffle_spec *spec;
     void *state;
     uint64_t budget;
-    struct gather gather;
+    struct combine_buffer combine_buffer;
     struct spills spills;
     struct run_writer run; /* which goes on while records come in order; task == NULL: none */
     bool run_raw;          /* its values are not accumulators yet */
@@ -38,19 +38,19 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
     w->spec = spec;
     w->state = state;
     w->budget = task->options->memory_bytes / 2;
-    if (gather_init(&w->gather, task, w->spec, state) < 0) {
+    if (combine_buffer_init(&w->combine_buffer, task, w->spec, state) < 0) {
         shuffle_writer_close(w);
         return NULL;
     }
     return w;
 }
 
-static bool combines(const struct shuffle_writer *w)
+static bool writer_combines(const struct shuffle_writer *w)
 {
-    return w->spec->map_side && w->spec->wide.combine != COMBINE_NONE;
+    return w->spec->map_side && w->spec->dependency.combine != COMBINE_NONE;
 }
 
-static bool something_is_out(const struct shuffle_writer *w)
+static bool has_spilled(const struct shuffle_writer *w)
 {
     return w->spills.count > 0 || w->run.task != NULL;
 }
@@ -59,7 +59,7 @@ static bool something_is_out(const struct shuffle_writer *w)
  * values is out, since those have to be merged first. */
 static bool uses_table(const struct shuffle_writer *w)
 {
-    return combines(w) && !(fold_is_sequential(w->spec) && something_is_out(w));
+    return writer_combines(w) && !(aggregator_is_sequential(w->spec) && has_spilled(w));
 }
 
 static int end_run(struct shuffle_writer *w)
@@ -72,21 +72,23 @@ static int end_run(struct shuffle_writer *w)
 
 /* True: a record there can follow the last one of the run at hand. Equal keys are to be combined,
  * which one run cannot hold. */
-static bool follows(const struct shuffle_writer *w, struct shuffle_place place, bool raw)
+static bool continues_run(const struct shuffle_writer *w, struct shuffle_position position,
+                          bool raw)
 {
     if (w->run.task == NULL) return false;
-    if (combines(w) && raw != w->run_raw && !fold_one_form(w->spec)) return false;
-    struct shuffle_place last = {w->last_partition, {w->last_key.data, w->last_key.size}};
-    int c = shuffle_compare(w->spec, last, place);
-    return combines(w) ? c < 0 : c <= 0;
+    if (writer_combines(w) && raw != w->run_raw && !aggregator_values_are_accumulators(w->spec))
+        return false;
+    struct shuffle_position last = {w->last_partition, {w->last_key.data, w->last_key.size}};
+    int c = shuffle_compare_positions(w->spec, last, position);
+    return writer_combines(w) ? c < 0 : c <= 0;
 }
 
 /* Makes the run at hand one that records from `first` to `last` can be added to. */
-static int begin_run(struct shuffle_writer *w, struct shuffle_place first,
-                     struct shuffle_place last, bool raw, uint64_t memory_max)
+static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
+                     struct shuffle_position last, bool raw, uint64_t memory_max)
 {
     int r = 0;
-    if (!follows(w, first, raw)) {
+    if (!continues_run(w, first, raw)) {
         r = end_run(w);
         if (r == 0) r = run_writer_init(&w->run, w->task, w->spec->partitions, memory_max);
         if (r < 0) return r;
@@ -101,19 +103,20 @@ static int begin_run(struct shuffle_writer *w, struct shuffle_place first,
 
 /* What is in memory goes out. Where merging is sequential it is a run of its own: its values are
  * not combined yet. */
-static int spill(struct shuffle_writer *w, uint64_t memory_max)
+static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
 {
-    if (gather_empty(&w->gather)) return 0;
-    const bool raw = !uses_table(w), alone = combines(w) && fold_is_sequential(w->spec);
-    struct gather_order order;
-    int r = gather_sort(&w->gather, &order);
+    if (combine_buffer_is_empty(&w->combine_buffer)) return 0;
+    const bool raw = !uses_table(w),
+               alone = writer_combines(w) && aggregator_is_sequential(w->spec);
+    struct combine_buffer_order order;
+    int r = combine_buffer_sort(&w->combine_buffer, &order);
     if (r == 0 && alone) r = end_run(w);
     if (r == 0)
-        r = begin_run(w, gather_first(&w->gather, &order), gather_last(&w->gather, &order), raw,
-                      memory_max);
-    if (r == 0) r = gather_write(&w->gather, &order, false, &w->run);
+        r = begin_run(w, combine_buffer_first_position(&w->combine_buffer, &order),
+                      combine_buffer_last_position(&w->combine_buffer, &order), raw, memory_max);
+    if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, false, &w->run);
     if (r == 0 && alone) r = end_run(w);
-    gather_order_fini(&order);
+    combine_buffer_order_fini(&order);
     return r;
 }
 
@@ -124,10 +127,11 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     struct glint_record record = glint_batch_record(batch, 0);
     struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
     struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
-    uint32_t partition = shuffle_partition(w->spec, key, w->task->partition, w->gather.index++);
-    struct shuffle_place place = {partition, key};
-    int r = spill(w, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) r = begin_run(w, place, place, true, MAP_OUTPUT_MEMORY_BYTES);
+    uint32_t partition =
+        shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++);
+    struct shuffle_position position = {partition, key};
+    int r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = begin_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
 
@@ -145,42 +149,46 @@ static bool is_large(const struct glint_batch *batch)
 int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batch)
 {
     assert(batch->key.type == w->spec->key && batch->value.type == w->spec->value);
-    if (task_cancelled(w->task))
+    if (task_is_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     if (batch->rows == 0) return 0;
     if (is_large(batch)) return push_large(w, batch);
     int r = 0;
-    if (uses_table(w) && gather_bytes(&w->gather, batch->rows) > w->budget) r = spill(w, 0);
+    if (uses_table(w) && combine_buffer_memory_bytes(&w->combine_buffer, batch->rows) > w->budget)
+        r = spill_combine_buffer(w, 0);
     if (r < 0) return r;
-    r = uses_table(w) ? gather_combine(&w->gather, batch) : gather_append(&w->gather, batch);
-    if (r == 0 && gather_bytes(&w->gather, 0) > w->budget) r = spill(w, 0);
+    r = uses_table(w) ? combine_buffer_combine_batch(&w->combine_buffer, batch)
+                      : combine_buffer_append_batch(&w->combine_buffer, batch);
+    if (r == 0 && combine_buffer_memory_bytes(&w->combine_buffer, 0) > w->budget)
+        r = spill_combine_buffer(w, 0);
     return r;
 }
 
 /* All of it is in memory. */
-static int write_all(struct shuffle_writer *w, struct run *out)
+static int write_from_memory(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
-    struct gather_order order;
-    int r = gather_sort(&w->gather, &order);
+    struct combine_buffer_order order;
+    int r = combine_buffer_sort(&w->combine_buffer, &order);
     if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) r = gather_write(&w->gather, &order, combines(w), &writer);
+    if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, writer_combines(w), &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r < 0) run_writer_abort(&writer);
-    gather_order_fini(&order);
+    combine_buffer_order_fini(&order);
     return r;
 }
 
 /* What there is goes to disk; one sorted run is the output as it is, if its values are complete. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
 {
-    int r = spill(w, 0);
+    int r = spill_combine_buffer(w, 0);
     if (r == 0) r = end_run(w);
     if (r < 0) return r;
-    gather_fini(&w->gather);
-    const struct spill *first = &w->spills.items[0];
-    bool complete = !combines(w) || (w->spec->wide.combine != COMBINE_FOLD &&
-                                     (!first->raw || fold_one_form(w->spec)));
+    combine_buffer_fini(&w->combine_buffer);
+    const struct spilled_run *first = &w->spills.items[0];
+    bool complete =
+        !writer_combines(w) || (w->spec->dependency.combine != COMBINE_FOLD &&
+                                (!first->raw || aggregator_values_are_accumulators(w->spec)));
     if (w->spills.count > 1 || !complete)
         return spills_merge(&w->spills, w->task, w->spec, w->state, out);
     *out = first->run;
@@ -191,7 +199,7 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
 int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
 {
     *out = (struct run){.path = NULL};
-    int r = something_is_out(w) ? write_spilled(w, out) : write_all(w, out);
+    int r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
     w->task->counters.values[COUNT_MAP_OUTPUT_BYTES] += (int64_t)out->source.bytes;
@@ -202,7 +210,7 @@ void shuffle_writer_close(struct shuffle_writer *w)
 {
     if (w == NULL) return;
     run_writer_abort(&w->run);
-    gather_fini(&w->gather);
+    combine_buffer_fini(&w->combine_buffer);
     spills_fini(&w->spills);
     buffer_fini(&w->last_key);
     mem_free(w);

@@ -6,7 +6,7 @@
 #define GLINT_SHUFFLE_WRITE_H
 
 #include "engine/data/run.h"
-#include "engine/shuffle/spec.h"
+#include "engine/shuffle/shuffle_spec.h"
 
 struct shuffle_writer;
 

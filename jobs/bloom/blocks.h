@@ -76,26 +76,26 @@ BLOCKS_KERNEL void blocks_add(struct bloom_adder *adder, const struct bloom_rows
 
 /* ---- contains ---- */
 
-struct blocks_asked {
+struct blocks_query {
     uint8_t *block[BLOOM_GROUP];
     uint32_t x[BLOOM_GROUP];
 };
 
-BLOCKS_FN void blocks_answer(enum bloom_layout layout, const struct blocks_asked *asked,
-                             uint32_t count, uint32_t k, uint8_t *out_hit)
+BLOCKS_FN void blocks_query_hits(enum bloom_layout layout, const struct blocks_query *query,
+                                 uint32_t count, uint32_t k, uint8_t *out_hit)
 {
     for (uint32_t r = 0; r < count; r++)
-        out_hit[r] = blocks_test(layout, asked->block[r], asked->x[r], k);
+        out_hit[r] = blocks_test(layout, query->block[r], query->x[r], k);
 }
 
 BLOCKS_FN void blocks_contains_under(enum bloom_layout layout, const struct bloom_set *set,
                                      const struct bloom_rows *rows, uint8_t *out_hit)
 {
-    struct blocks_asked ring[BLOOM_RING];
+    struct blocks_query ring[BLOOM_RING];
     uint32_t groups = (rows->rows + BLOOM_GROUP - 1) / BLOOM_GROUP;
     uint32_t delay = set->table->small ? 0 : BLOCKS_DELAY;
     for (uint32_t t = 0; t < groups + delay; t++) {
-        struct blocks_asked *young = &ring[t % BLOOM_RING];
+        struct blocks_query *young = &ring[t % BLOOM_RING];
         if (t < groups) {
             uint32_t first = t * BLOOM_GROUP, count = blocks_group_rows(rows, first);
             blocks_hash(set, rows, first, count, young->block, young->x);
@@ -103,8 +103,8 @@ BLOCKS_FN void blocks_contains_under(enum bloom_layout layout, const struct bloo
         }
         if (t < delay) continue;
         uint32_t first = (t - delay) * BLOOM_GROUP;
-        blocks_answer(layout, &ring[(t - delay) % BLOOM_RING], blocks_group_rows(rows, first),
-                      set->k, out_hit + first);
+        blocks_query_hits(layout, &ring[(t - delay) % BLOOM_RING], blocks_group_rows(rows, first),
+                          set->k, out_hit + first);
     }
 }
 

@@ -58,7 +58,7 @@ int glint_bloom_layout_named(const char *name, enum glint_bloom_layout *out_layo
 
 /* ---- sizes ---- */
 
-static struct bloom_params inside(const struct glint_bloom_params *params)
+static struct bloom_params params_from_public(const struct glint_bloom_params *params)
 {
     return (struct bloom_params){.scheme = (enum bloom_scheme)params->scheme,
                                  .n = params->ids,
@@ -67,7 +67,7 @@ static struct bloom_params inside(const struct glint_bloom_params *params)
                                  .layout = (enum bloom_layout)params->layout};
 }
 
-static struct glint_bloom_params outside(const struct bloom_params *params)
+static struct glint_bloom_params params_to_public(const struct bloom_params *params)
 {
     return (struct glint_bloom_params){.scheme = (enum glint_bloom_scheme)params->scheme,
                                        .layout = (enum glint_bloom_layout)params->layout,
@@ -82,7 +82,7 @@ static int size_of(int result, const struct bloom_sizing *sizing, uint64_t ids,
 {
     struct bloom_params params = {0};
     if (result == 0) result = bloom_sizing_params(sizing, ids, &params);
-    *out_params = result == 0 ? outside(&params) : (struct glint_bloom_params){0};
+    *out_params = result == 0 ? params_to_public(&params) : (struct glint_bloom_params){0};
     return result;
 }
 
@@ -107,13 +107,13 @@ int glint_bloom_size_by_bits(enum glint_bloom_scheme scheme, enum glint_bloom_la
 
 int glint_bloom_check(const struct glint_bloom_params *params)
 {
-    struct bloom_params checked = inside(params);
+    struct bloom_params checked = params_from_public(params);
     return bloom_params_check(&checked);
 }
 
 double glint_bloom_expected_rate(const struct glint_bloom_params *params)
 {
-    struct bloom_params checked = inside(params);
+    struct bloom_params checked = params_from_public(params);
     return bloom_params_check(&checked) == BLOOM_OK ? bloom_expected_rate(&checked) : (double)NAN;
 }
 
@@ -127,7 +127,7 @@ int bloom_public_make(const struct bloom_filter *view, glint_bloom **out_filter)
     return GLINT_BLOOM_OK;
 }
 
-static int create(const struct bloom_params *params, glint_bloom **out_filter)
+static int filter_create(const struct bloom_params *params, glint_bloom **out_filter)
 {
     struct bloom_filter filter;
     *out_filter = NULL;
@@ -140,8 +140,8 @@ static int create(const struct bloom_params *params, glint_bloom **out_filter)
 
 int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **out_filter)
 {
-    const struct bloom_params checked = inside(params);
-    return create(&checked, out_filter);
+    const struct bloom_params checked = params_from_public(params);
+    return filter_create(&checked, out_filter);
 }
 
 /* The seeds are where the original's file or memory is, so a copy has its own. */
@@ -159,7 +159,7 @@ static int own_seeds(glint_bloom *filter)
 
 int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter)
 {
-    int result = create(&filter->filter.params, out_filter);
+    int result = filter_create(&filter->filter.params, out_filter);
     if (result != 0) return result;
     memcpy((*out_filter)->filter.bits, filter->filter.bits, bloom_bytes(filter->filter.params.m));
     result = own_seeds(*out_filter);
@@ -203,7 +203,8 @@ bool glint_bloom_contains(const glint_bloom *filter, const void *id, size_t size
 
 struct glint_bloom_params glint_bloom_params_of(const glint_bloom *filter)
 {
-    return filter != NULL ? outside(&filter->filter.params) : (struct glint_bloom_params){0};
+    return filter != NULL ? params_to_public(&filter->filter.params)
+                          : (struct glint_bloom_params){0};
 }
 
 uint64_t glint_bloom_bits_set(const glint_bloom *filter)

@@ -328,14 +328,14 @@ static int write_entries(int fd, const struct glint_bloom_entry *entries, size_t
 
 int glint_bloom_write(const char *path, const struct glint_bloom_entry *entries, size_t count)
 {
-    char beside[PATH_MAX];
+    char temporary[PATH_MAX];
     if (!keys_fit(entries, count)) return GLINT_BLOOM_ERR_KEY;
-    int size = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
-    if (size < 0 || (size_t)size >= sizeof beside) {
+    int size = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    if (size < 0 || (size_t)size >= sizeof temporary) {
         errno = ENAMETOOLONG;
         return GLINT_BLOOM_ERR_IO;
     }
-    int fd = mkostemp(beside, O_CLOEXEC);
+    int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) return GLINT_BLOOM_ERR_IO;
     int result = write_entries(fd, entries, count);
     int why = errno;
@@ -343,11 +343,11 @@ int glint_bloom_write(const char *path, const struct glint_bloom_entry *entries,
         result = GLINT_BLOOM_ERR_IO;
         why = errno;
     }
-    if (result == 0 && rename(beside, path) != 0) {
+    if (result == 0 && rename(temporary, path) != 0) {
         result = GLINT_BLOOM_ERR_IO;
         why = errno;
     }
-    if (result != 0) unlink(beside);
+    if (result != 0) unlink(temporary);
     errno = why;
     return result;
 }

@@ -65,7 +65,7 @@ bool bloom_is_segment(const uint8_t *data, uint64_t size)
     return size >= MAGIC_SIZE && memcmp(data, MAGIC, MAGIC_SIZE) == 0;
 }
 
-static enum bloom_result check(const struct bloom_segment *s)
+static enum bloom_result check_segment(const struct bloom_segment *s)
 {
     enum bloom_result result = bloom_params_check(&s->params);
     if (result != BLOOM_OK) return result;
@@ -95,14 +95,14 @@ static enum bloom_result read_header(struct coding_reader *reader, struct bloom_
     *out_checked = (uint64_t)(reader->at - start);
     *out_checksum = coding_get(reader, CODING_UINT64, 8);
     uint64_t length = coding_get(reader, CODING_BIN32, 4);
-    if (reader->result == BLOOM_OK) reader->result = check(s);
+    if (reader->result == BLOOM_OK) reader->result = check_segment(s);
     if (reader->result == BLOOM_OK && length != bloom_bytes(bloom_segment_bits(s)))
         reader->result = BLOOM_ERR_LENGTH;
     return reader->result;
 }
 
-static enum bloom_result decode(const uint8_t *data, uint64_t size, bool bits,
-                                struct bloom_segment *out_view)
+static enum bloom_result decode_segment(const uint8_t *data, uint64_t size, bool bits,
+                                        struct bloom_segment *out_view)
 {
     struct coding_reader reader = {.at = data, .end = data + size};
     struct bloom_segment s = {.size = 0};
@@ -125,13 +125,13 @@ static enum bloom_result decode(const uint8_t *data, uint64_t size, bool bits,
 enum bloom_result bloom_segment_decode(const uint8_t *data, uint64_t size,
                                        struct bloom_segment *out_view)
 {
-    return decode(data, size, true, out_view);
+    return decode_segment(data, size, true, out_view);
 }
 
 enum bloom_result bloom_segment_decode_header(const uint8_t *data, uint64_t size,
                                               struct bloom_segment *out_view)
 {
-    return decode(data, size, false, out_view);
+    return decode_segment(data, size, false, out_view);
 }
 
 static bool of_one_build(const struct bloom_segment *a, const struct bloom_segment *b)

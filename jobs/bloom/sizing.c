@@ -22,8 +22,8 @@
 #include <string.h>
 
 struct mixture {
-    uint32_t k;                        /* of block512; 0: split-block */
-    double asked[BLOOM_K_MAX_512 + 1]; /* [d] */
+    uint32_t k;                           /* of block512; 0: split-block */
+    double distinct[BLOOM_K_MAX_512 + 1]; /* [d] */
 };
 
 /* A block while ids are put into it. */
@@ -39,14 +39,14 @@ enum { LOAD_MAX = 1 << 16, HASHES_MAX = 48 * 512 };
 
 static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
 {
-    struct mixture mix = {.asked = {1}};
+    struct mixture mix = {.distinct = {1}};
     assert(k >= 1 && k <= BLOOM_K_MAX_512 && bloom_has_blocks(layout));
     if (layout == BLOOM_SPLIT_BLOCK) return mix;
     mix.k = k;
     for (uint32_t hash = 0; hash < k; hash++) {
         for (uint32_t d = hash + 1; d > 0; d--)
-            mix.asked[d] = mix.asked[d] * d / 512 + mix.asked[d - 1] * (513 - d) / 512;
-        mix.asked[0] = 0;
+            mix.distinct[d] = mix.distinct[d] * d / 512 + mix.distinct[d - 1] * (513 - d) / 512;
+        mix.distinct[0] = 0;
     }
     return mix;
 }
@@ -65,7 +65,7 @@ static double fill_block(const struct mixture *mix, struct filling *f)
         for (uint32_t d = mix->k; d > 0; d--)
             f->set[d] = f->set[d] * ((512.0 - d) / 512) + f->set[d - 1] * (d / 512.0);
     double full = 0;
-    for (uint32_t d = 1; d <= mix->k; d++) full += mix->asked[d] * f->set[d];
+    for (uint32_t d = 1; d <= mix->k; d++) full += mix->distinct[d] * f->set[d];
     return full;
 }
 

@@ -52,7 +52,7 @@ static uint32_t utf16_units(uint32_t character, uint32_t units[2])
 }
 
 /* |c| as Java's Math.abs, but |-2^31| is 2^31: Java's stays negative and its BitSet then throws. */
-static uint32_t magnitude(uint32_t c)
+static uint32_t absolute_value(uint32_t c)
 {
     return c >> 31 ? -c : c;
 }
@@ -76,7 +76,7 @@ void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const
         for (uint32_t u = 0; u < count; u++)
             for (uint32_t i = 0; i < k; i++) c[i] = c[i] * seed[i] + units[u];
     }
-    for (uint32_t i = 0; i < k; i++) out_indexes[i] = magnitude(c[i]) % (uint32_t)m;
+    for (uint32_t i = 0; i < k; i++) out_indexes[i] = absolute_value(c[i]) % (uint32_t)m;
 }
 
 /* In 64 bits. For the published seeds bloom_params_check has bounded m so that nothing passes

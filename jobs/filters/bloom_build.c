@@ -9,7 +9,7 @@
  *     ids        each row as (key, its id), joined with the key's size (ids.h); one filter
  *
  * indexes is what the Spark program does. All but ids broadcast the sizes of all keys. */
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/jobs.h"
@@ -19,10 +19,11 @@
 
 enum { BUILD_ROWS = 100 }; /* of which a build's number is made, among others */
 
-enum strategy { INDEXES, PARTIALS, SEGMENTS, IDS, STRATEGIES };
-static const char *const strategy_names[STRATEGIES] = {"indexes", "partials", "segments", "ids"};
+enum build_strategy { BUILD_INDEXES, BUILD_PARTIALS, BUILD_SEGMENTS, BUILD_IDS, BUILD_STRATEGIES };
+static const char *const strategy_names[BUILD_STRATEGIES] = {"indexes", "partials", "segments",
+                                                             "ids"};
 
-struct plan {
+struct build_plan {
     struct glint *g;
     const char *paths[2]; /* INPUT OUTPUT */
     const struct glint_job_args *args;
@@ -30,91 +31,94 @@ struct plan {
     struct fields fields;
     struct sizes sizes;
     struct bloom_sizing sizing;
-    enum bloom_way lists; /* what strategy indexes is */
-    bool chosen;          /* the job chooses the strategy */
-    enum strategy strategy;
+    enum bloom_method lists; /* what strategy indexes is */
+    bool chosen;             /* the job chooses the strategy */
+    enum build_strategy strategy;
     uint32_t log2; /* of a segment's bits */
 };
 
 /* Bytes between the stages, and what a slot must hold. */
 struct estimate {
-    uint64_t indexes, partials, memory[STRATEGIES];
+    uint64_t indexes, partials, memory[BUILD_STRATEGIES];
 };
 
-static struct estimate estimate_costs(const struct plan *p, struct glint_rdd *lines)
+static struct estimate estimate_costs(const struct build_plan *p, struct glint_rdd *lines)
 {
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
     const uint64_t tasks = 1 + glint_input_bytes(lines) / (bloom_split_bytes(s) + 1);
     return (struct estimate){
-        .indexes = bloom_way_bytes(s, p->lists, 0),
-        .partials = bloom_way_bytes(s, BLOOM_PARTIALS, tasks),
-        .memory = {[INDEXES] = bloom_largest_bytes(s), [PARTIALS] = s->bits_bytes * 2}};
+        .indexes = bloom_method_bytes(s, p->lists, 0),
+        .partials = bloom_method_bytes(s, BLOOM_PARTIALS, tasks),
+        .memory = {[BUILD_INDEXES] = bloom_largest_bytes(s), [BUILD_PARTIALS] = s->bits_bytes * 2}};
 }
 
-static void explain_strategy(const struct plan *p, const struct estimate *e, uint64_t memory)
+static void explain_strategy(const struct build_plan *p, const struct estimate *e, uint64_t memory)
 {
     glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
                (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
     glint_note(p->g, "between stages: indexes about %llu bytes, partials about %llu bytes",
                (unsigned long long)e->indexes, (unsigned long long)e->partials);
     glint_note(p->g, "a slot has %llu bytes, indexes need %llu, partials %llu",
-               (unsigned long long)memory, (unsigned long long)e->memory[INDEXES],
-               (unsigned long long)e->memory[PARTIALS]);
+               (unsigned long long)memory, (unsigned long long)e->memory[BUILD_INDEXES],
+               (unsigned long long)e->memory[BUILD_PARTIALS]);
     glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], p->chosen ? " (auto)" : "");
 }
 
 /* The cheaper one of those that fit a slot's memory; segments always do. */
-static enum strategy cheapest(const struct estimate *e, uint64_t memory)
+static enum build_strategy cheapest_strategy(const struct estimate *e, uint64_t memory)
 {
-    if (e->memory[PARTIALS] <= memory && e->partials <= e->indexes) return PARTIALS;
-    return e->memory[INDEXES] <= memory ? INDEXES : SEGMENTS;
+    if (e->memory[BUILD_PARTIALS] <= memory && e->partials <= e->indexes) return BUILD_PARTIALS;
+    return e->memory[BUILD_INDEXES] <= memory ? BUILD_INDEXES : BUILD_SEGMENTS;
 }
 
 /* --strategy, as far as it says which. */
-static int strategy_option(struct plan *p)
+static int strategy_option(struct build_plan *p)
 {
     const char *name = glint_job_option(p->args, "strategy");
     p->chosen = strcmp(name, "auto") == 0;
-    p->strategy = INDEXES;
-    while (!p->chosen && p->strategy < STRATEGIES && strcmp(name, strategy_names[p->strategy]) != 0)
+    p->strategy = BUILD_INDEXES;
+    while (!p->chosen && p->strategy < BUILD_STRATEGIES &&
+           strcmp(name, strategy_names[p->strategy]) != 0)
         p->strategy++;
-    if (p->strategy == STRATEGIES)
+    if (p->strategy == BUILD_STRATEGIES)
         return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials, segments or ids",
                            "--strategy \"%s\" is none", name);
-    if (p->chosen || p->strategy == SEGMENTS || glint_job_option(p->args, "segment-size") == NULL)
+    if (p->chosen || p->strategy == BUILD_SEGMENTS ||
+        glint_job_option(p->args, "segment-size") == NULL)
         return 0;
     return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
                        "strategy %s has no --segment-size", name);
 }
 
 /* Sizes that are too many to be broadcast are joined with ids: the driver does not read on. */
-static int choose_ids(struct plan *p)
+static int choose_ids(struct build_plan *p)
 {
-    if (!p->chosen && p->strategy != IDS)
+    if (!p->chosen && p->strategy != BUILD_IDS)
         return sizes_too_many(p->g, &p->source, strategy_names[p->strategy]);
     if (glint_explaining(p->g) && p->chosen)
         glint_note(p->g, "%s: over %d keys, or an eighth of a slot's memory: sizes are joined",
                    p->source.path, BLOOM_SET_MAX);
     if (glint_explaining(p->g)) glint_note(p->g, "strategy: ids%s", p->chosen ? " (auto)" : "");
-    p->strategy = IDS;
+    p->strategy = BUILD_IDS;
     return 0;
 }
 
-static int choose_strategy(struct plan *p, struct glint_rdd *lines)
+static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
     const struct estimate e = estimate_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
-    if (p->chosen) p->strategy = cheapest(&e, memory);
+    if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
     if (glint_explaining(p->g)) explain_strategy(p, &e, memory);
-    if (p->strategy == SEGMENTS && p->sizes.seeds != NULL)
+    if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments have no seeds of their own");
-    if (p->strategy == SEGMENTS) return segments_choose(p->g, &p->sizes, segment, &p->log2);
+    if (p->strategy == BUILD_SEGMENTS)
+        return segments_choose_size(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
     return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,
-                       p->strategy == PARTIALS && e.memory[INDEXES] <= memory
+                       p->strategy == BUILD_PARTIALS && e.memory[BUILD_INDEXES] <= memory
                            ? "raise --memory, or use --strategy indexes"
                            : "raise --memory, or use --strategy segments",
                        "%s need %llu bytes per slot, --memory gives %llu",
@@ -123,15 +127,15 @@ static int choose_strategy(struct plan *p, struct glint_rdd *lines)
 }
 
 /* --coding: how strategy indexes writes an index. */
-static int choose_coding(struct plan *p, const char *name)
+static int choose_coding(struct build_plan *p, const char *name)
 {
     static const struct {
         const char *name;
-        enum bloom_way way;
+        enum bloom_method coding;
     } codings[] = {
         {"varint", BLOOM_LISTS_VARINT}, {"fixed", BLOOM_LISTS_FIXED}, {"vint", BLOOM_LISTS_VINT}};
     for (uint32_t i = 0; i < sizeof codings / sizeof *codings; i++) {
-        p->lists = codings[i].way;
+        p->lists = codings[i].coding;
         if (strcmp(name, codings[i].name) == 0) return 0;
     }
     return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint, fixed or vint", "--coding \"%s\" is none",
@@ -140,7 +144,7 @@ static int choose_coding(struct plan *p, const char *name)
 
 /* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
  * the rows; never where they lie. 0 or the context's code. */
-static int build_number(const struct plan *p, struct glint_rdd *lines, uint64_t *out)
+static int build_number(const struct build_plan *p, struct glint_rdd *lines, uint64_t *out)
 {
     static const char *const columns[] = {"id-column", "key-column", "delimiter", "key"};
     struct glint_rows rows = {.count = 0};
@@ -155,21 +159,22 @@ static int build_number(const struct plan *p, struct glint_rdd *lines, uint64_t 
         number = segments_hash(number, row.value.bytes.data, row.value.bytes.size);
     }
     glint_rows_free(&rows);
-    *out = segments_build(&p->sizes, p->log2, number);
+    *out = segments_build_id(&p->sizes, p->log2, number);
     return r;
 }
 
-static struct glint_rdd *filters_of(struct plan *p, struct glint_rdd *lines)
+static struct glint_rdd *filters_of(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
-    if (p->strategy == IDS) return ids_built(lines, &p->source, &p->fields, &p->sizing);
-    if (p->strategy == SEGMENTS)
+    if (p->strategy == BUILD_IDS)
+        return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
+    if (p->strategy == BUILD_SEGMENTS)
         return build_number(p, lines, &build) == 0
-                   ? segments_chain(lines, &p->sizes, &p->fields, p->log2, build)
+                   ? segments_pipeline(lines, &p->sizes, &p->fields, p->log2, build)
                    : NULL;
-    if (p->strategy == INDEXES) return bloom_chain(lines, &p->sizes, p->lists, &p->fields);
+    if (p->strategy == BUILD_INDEXES) return bloom_pipeline(lines, &p->sizes, p->lists, &p->fields);
     lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
-    return bloom_chain(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
+    return bloom_pipeline(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
 }
 
 static int64_t rows_taken(const struct glint *g)
@@ -178,29 +183,30 @@ static int64_t rows_taken(const struct glint *g)
 }
 
 /* Each row may be a new id, for which there is no room. */
-static void note_surplus(const struct plan *p, int64_t rows)
+static void note_surplus(const struct build_plan *p, int64_t rows)
 {
     const char *what = "if their ids differ, the filters are fuller than P allows; run",
                *job = p->source.params ? "params" : "count-keys";
     const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
-    if (p->strategy == IDS && over > 0)
+    if (p->strategy == BUILD_IDS && over > 0)
         glint_note(p->g,
                    "%s has %lld rows more than %s counts for their keys: %s %s on what is "
                    "built from",
                    p->paths[0], (long long)over, p->source.path, what, job);
-    if (p->strategy == IDS || rows <= (int64_t)p->sizes.rows) return;
+    if (p->strategy == BUILD_IDS || rows <= (int64_t)p->sizes.rows) return;
     glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on what is built from", p->paths[0],
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
 /* With PARAMS only the scheme: M and K are those of classic filters, and k differs from key to key.
  * 0 or the context's code. */
-static int choose_sizing(const struct plan *p, struct bloom_sizing *out)
+static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
     bool random;
-    if (!p->source.params) return sizes_sizing(p->g, p->args, p->source.p, out);
+    if (!p->source.params) return sizes_sizing_from_options(p->g, p->args, p->source.p, out);
     *out = (struct bloom_sizing){.k = 0};
-    if (sizes_kind(p->g, p->args, out) != 0 || sizes_seeds_option(p->g, p->args, &random) != 0)
+    if (sizes_kind_from_options(p->g, p->args, out) != 0 ||
+        sizes_seeds_option(p->g, p->args, &random) != 0)
         return glint_error(p->g)->code;
     if (out->layout != BLOOM_CLASSIC)
         return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
@@ -213,7 +219,7 @@ static int choose_sizing(const struct plan *p, struct bloom_sizing *out)
 
 static int build_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct plan p = {.g = g, .args = args};
+    struct build_plan p = {.g = g, .args = args};
     if (sizes_arguments(g, args, 4,
                         "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
                         "OUTPUT",
@@ -222,9 +228,10 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
         choose_coding(&p, glint_job_option(args, "coding")) != 0 || strategy_option(&p) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
-    int r = SIZES_MANY;
-    if (p.chosen || p.strategy != IDS) r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
-    r = r == SIZES_MANY ? choose_ids(&p) : r == 0 ? choose_strategy(&p, lines) : r;
+    int r = SIZES_TOO_MANY;
+    if (p.chosen || p.strategy != BUILD_IDS)
+        r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
+    r = r == SIZES_TOO_MANY ? choose_ids(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
     const int64_t before = rows_taken(g);
     if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)

@@ -24,13 +24,13 @@ const char *bloom_mismatch_hint(bool params)
                   : "give the P and COUNTS that the filters were built with";
 }
 
-const char *bloom_no_such_key(bool params)
+const char *bloom_no_such_key_text(bool params)
 {
     return params ? "PARAMS has no such key" : "COUNTS has no such key";
 }
 
-void bloom_mismatch(const struct bloom_params *have, const struct bloom_params *want, bool params,
-                    char *out, size_t capacity)
+void bloom_mismatch_text(const struct bloom_params *have, const struct bloom_params *want,
+                         bool params, char *out, size_t capacity)
 {
     text_format(
         out, capacity,
@@ -59,7 +59,7 @@ static int missing_count(struct bloom_input *in, struct glint_task *task, uint32
         key.bytes = (struct glint_slice){f->base + f->text_start[row],
                                          f->text_end[row] - f->text_start[row]};
     bloom_show_key(in->sizes.text, &key, shown, sizeof shown);
-    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, BLOOM_MISSING, shown);
+    return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);
 }
 
 static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
@@ -109,12 +109,12 @@ static void keep_known(struct bloom_input *in, struct glint_task *task, int no_f
         move_row(in, row, kept);
         kept += in->filter[row] != SIZES_NONE;
     }
-    glint_count_add(task, no_filter, f->rows - kept);
+    glint_counter_add(task, no_filter, f->rows - kept);
     f->rows = kept;
 }
 
-int bloom_input_known(struct bloom_input *in, struct glint_task *task,
-                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out)
+int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
+                           const struct glint_batch *lines, int no_filter, struct bloom_rows *out)
 {
     struct fields *f = &in->fields;
     int r = fields_parse(f, task, lines);
@@ -123,8 +123,8 @@ int bloom_input_known(struct bloom_input *in, struct glint_task *task,
     return r;
 }
 
-int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
-                       const union glint_value *key, uint32_t *out)
+int bloom_input_key_number(const struct sizes *sizes, struct glint_task *task,
+                           const union glint_value *key, uint32_t *out)
 {
     *out = sizes_find(sizes, key);
     if (*out != SIZES_NONE) return 0;
@@ -146,7 +146,7 @@ int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
 int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
 {
     if (bytes.size != sizeof *out)
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has a wrong size");
     memcpy(out, bytes.data, sizeof *out);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 /* The counter of what map tasks give to reduce tasks, values only, before it is packed for the way.
  */
-#define BLOOM_BETWEEN "bytes between stages"
+#define BLOOM_SHUFFLE_BYTES "shuffle value bytes"
 
 /* The counter of rows whose key has no filter. */
 #define BLOOM_NO_FILTER "no filter"
@@ -24,9 +24,9 @@
 void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity);
 /* What errors say of filters that do not fit their sizes, PARAMS or P and COUNTS. */
 const char *bloom_mismatch_hint(bool params);
-const char *bloom_no_such_key(bool params);
-void bloom_mismatch(const struct bloom_params *have, const struct bloom_params *want, bool params,
-                    char *out, size_t capacity);
+const char *bloom_no_such_key_text(bool params);
+void bloom_mismatch_text(const struct bloom_params *have, const struct bloom_params *want,
+                         bool params, char *out, size_t capacity);
 
 /* Rows parsed, their ids and the numbers of their filters, as the library wants
  * them. Rows whose key has no count are bad rows, left out if they are skipped.
@@ -41,11 +41,11 @@ int bloom_input_open(struct glint_task *task, struct bloom_input *in);
 int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
                      const struct glint_batch *lines, struct bloom_rows *out);
 /* The same, where rows whose key has no filter are left out and counted. */
-int bloom_input_known(struct bloom_input *in, struct glint_task *task,
-                      const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
+int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
+                           const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
 /* The number of a key that must have a filter. 0 or a code. */
-int bloom_input_number(const struct sizes *sizes, struct glint_task *task,
-                       const union glint_value *key, uint32_t *out);
+int bloom_input_key_number(const struct sizes *sizes, struct glint_task *task,
+                           const union glint_value *key, uint32_t *out);
 /* The filters of the broadcast argument "filters", for reading; bloom_set_fini after, in any case.
  * 0 or a code. */
 int bloom_open_filters(struct glint_task *task, struct bloom_set *out);

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 64 * 1024, FILL_INDEXES = 4096 };
+enum { CHUNK_BYTES = 64 * 1024, FILL_INDEXES = 4096 };
 
 /* ---- bloom.rating_indexes, bloom.text_indexes */
 
@@ -21,9 +21,9 @@ struct indexes_state {
     struct bloom_set set; /* the parameters; its bits are never touched */
     uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     uint8_t *bytes;
-    int64_t way;           /* enum bloom_way, of lists */
+    int64_t method;        /* enum bloom_method, of lists */
     struct bloom_set seen; /* LISTS_ONCE: which indexes the task has emitted */
-    int between;           /* counter */
+    int shuffle_bytes;     /* counter */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
 
@@ -31,19 +31,19 @@ static int indexes_open(struct glint_task *task, void *state)
 {
     struct indexes_state *s = state;
     int r = bloom_input_open(task, &s->input);
-    if (r == 0) r = glint_arg_i64(task, "way", &s->way);
+    if (r == 0) r = glint_arg_i64(task, "method", &s->method);
     if (r != 0) return r;
-    s->between = glint_counter(task, BLOOM_BETWEEN);
+    s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
     enum bloom_result result =
         bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
-    if (result == BLOOM_OK && s->way == BLOOM_LISTS_ONCE)
+    if (result == BLOOM_OK && s->method == BLOOM_LISTS_ONCE)
         result = bloom_set_init(&s->seen, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * s->set.k;
     s->indexes = glint_scratch(task, cells * sizeof *s->indexes);
     s->bytes = glint_scratch(task, cells * INDEX_CODE_MAX + INDEX_CODE_SLACK);
-    return s->indexes != NULL && s->bytes != NULL && s->between >= 0 ? 0 : GLINT_E_NO_MEMORY;
+    return s->indexes != NULL && s->bytes != NULL && s->shuffle_bytes >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
 /* How many of the set's k indexes are the row's own. */
@@ -60,7 +60,7 @@ static inline uint64_t index_at(const struct indexes_state *s, uint64_t at)
 /* Whether the task emits this index of the key for the first time. */
 static bool is_new(struct indexes_state *s, uint32_t row, uint64_t index)
 {
-    if (s->way != BLOOM_LISTS_ONCE) return true;
+    if (s->method != BLOOM_LISTS_ONCE) return true;
     uint8_t *byte = bloom_set_filter(&s->seen, s->input.filter[row]).bits + index / 8;
     const uint8_t bit = (uint8_t)(1u << index % 8);
     const bool set = (*byte & bit) != 0;
@@ -73,15 +73,15 @@ static uint32_t encode_row(struct indexes_state *s, uint32_t row, uint8_t *out)
     const uint64_t first = (uint64_t)row * s->set.k;
     const uint32_t k = row_k(s, row), *narrow = (const uint32_t *)s->indexes + first;
     uint32_t used = 0;
-    if (s->way == BLOOM_LISTS_VARINT && !s->set.wide) {
+    if (s->method == BLOOM_LISTS_VARINT && !s->set.wide) {
         for (uint32_t i = 0; i < k; i++) used += put_varint_narrow(out + used, narrow[i]);
         return used;
     }
     for (uint32_t i = 0; i < k; i++) {
         const uint64_t index = index_at(s, first + i);
         if (!is_new(s, row, index)) continue;
-        used += s->way == BLOOM_LISTS_VINT ? put_vint(out + used, index)
-                                           : put_varint(out + used, index);
+        used += s->method == BLOOM_LISTS_VINT ? put_vint(out + used, index)
+                                              : put_varint(out + used, index);
     }
     return used;
 }
@@ -123,10 +123,10 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     else
         bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
-    const bool fixed = s->way == BLOOM_LISTS_FIXED;
+    const bool fixed = s->method == BLOOM_LISTS_FIXED;
     const uint32_t used = fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
     const uint64_t size = fixed ? (uint64_t)rows.rows * s->set.k * fixed_bytes(&s->set) : used;
-    glint_count_add(task, s->between, used);
+    glint_counter_add(task, s->shuffle_bytes, used);
     struct glint_batch batch = {.rows = rows.rows,
                                 .key = fields_key_column(&s->input.fields),
                                 .value = {.type = GLINT_BYTES,
@@ -149,7 +149,7 @@ static void indexes_close(struct glint_task *task, void *state)
 
 #define INDEXES_FUNCTION(name_, key_)                                                              \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct indexes_state),                    \
         .open = indexes_open, .batch = indexes_batch, .close = indexes_close                       \
     }
@@ -168,11 +168,11 @@ static int extend_merge(struct glint_task *task, void *state, struct glint_acc *
 }
 
 const struct glint_function bloom_extend = {.name = "bloom.extend",
-                                            .form = GLINT_REDUCE,
+                                            .kind = GLINT_REDUCE,
                                             .in = {GLINT_ANY, GLINT_BYTES},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .merge = extend_merge,
-                                            .piece_bytes = PIECE_BYTES};
+                                            .chunk_bytes_max = CHUNK_BYTES};
 
 /* ---- bloom.fill: the pieces of a key stream into its filter */
 
@@ -181,19 +181,19 @@ struct fill_state {
     const struct bloom_params *params; /* of the key at hand */
     uint8_t *memory; /* BLOOM_HEADER_MAX, then the bits; as large as the largest filter */
     uint64_t size;
-    int64_t way;             /* enum bloom_way, of lists */
+    int64_t method;          /* enum bloom_method, of lists */
     struct bloom_set target; /* one filter over the bits in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
 
-static_assert(PIECE_BYTES <= 1 << 20, "a piece fits a batch");
+static_assert(CHUNK_BYTES <= 1 << 20, "a piece fits a batch");
 static_assert(FILL_INDEXES % 2 == 0, "narrow indexes share the wide ones' memory");
 
 static int fill_open(struct glint_task *task, void *state)
 {
     struct fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
-    if (r == 0) r = glint_arg_i64(task, "way", &s->way);
+    if (r == 0) r = glint_arg_i64(task, "method", &s->method);
     for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
@@ -205,7 +205,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
 {
     struct fill_state *s = state;
     uint32_t number;
-    int r = bloom_input_number(&s->sizes, task, key, &number);
+    int r = bloom_input_key_number(&s->sizes, task, key, &number);
     if (r != 0) return r;
     if (s->memory == NULL)
         s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size + BLOOM_ALIGNMENT);
@@ -272,11 +272,12 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     struct fill_state *s = state;
     const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
     while (at < end) {
-        const uint64_t read = s->way == BLOOM_LISTS_FIXED  ? fill_fixed(s, at, end)
-                              : s->way == BLOOM_LISTS_VINT ? fill_vints(s, at, end)
-                                                           : fill_varints(s, at, end);
+        const uint64_t read = s->method == BLOOM_LISTS_FIXED  ? fill_fixed(s, at, end)
+                              : s->method == BLOOM_LISTS_VINT ? fill_vints(s, at, end)
+                                                              : fill_varints(s, at, end);
         if (read == 0)
-            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                              "a list of indexes does not parse");
         at += read;
     }
     return 0;
@@ -299,7 +300,7 @@ static void fill_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function bloom_fill = {.name = "bloom.fill",
-                                          .form = GLINT_GROUP,
+                                          .kind = GLINT_GROUP,
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct fill_state),

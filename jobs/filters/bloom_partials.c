@@ -9,7 +9,7 @@ struct partial_state {
     struct bloom_input input;
     struct bloom_set set;
     struct bloom_adder adder;
-    int between; /* counter */
+    int shuffle_bytes; /* counter */
 };
 
 static int partial_open(struct glint_task *task, void *state)
@@ -17,8 +17,8 @@ static int partial_open(struct glint_task *task, void *state)
     struct partial_state *s = state;
     int r = bloom_input_open(task, &s->input);
     if (r != 0) return r;
-    s->between = glint_counter(task, BLOOM_BETWEEN);
-    if (s->between < 0) return GLINT_E_NO_MEMORY;
+    s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
+    if (s->shuffle_bytes < 0) return GLINT_E_NO_MEMORY;
     enum bloom_result result = bloom_set_init(&s->set, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_NO_MEMORY, "use --strategy indexes, or fewer slots",
@@ -93,7 +93,7 @@ static int partial_end(struct glint_task *task, void *state, struct glint_emitte
         struct bloom_filter view = bloom_set_filter(&s->set, f);
         struct glint_record record = {.key = s->input.sizes.keys[f],
                                       .value.bytes = {view.bits, bloom_bytes(view.params.m)}};
-        glint_count_add(task, s->between, (int64_t)record.value.bytes.size);
+        glint_counter_add(task, s->shuffle_bytes, (int64_t)record.value.bytes.size);
         glint_emit(out, &record);
     }
     return 0;
@@ -107,7 +107,7 @@ static void partial_close(struct glint_task *task, void *state)
 
 #define PARTIALS_FUNCTION(name_, key_)                                                             \
     {                                                                                              \
-        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct partial_state),                    \
         .open = partial_open, .batch = partial_batch, .end = partial_end, .close = partial_close   \
     }
@@ -131,7 +131,7 @@ static int or_merge(struct glint_task *task, void *state, struct glint_acc *acc,
 }
 
 const struct glint_function bloom_or = {.name = "bloom.or",
-                                        .form = GLINT_REDUCE,
+                                        .kind = GLINT_REDUCE,
                                         .in = {GLINT_ANY, GLINT_BYTES},
                                         .out = {GLINT_SAME, GLINT_SAME},
                                         .merge = or_merge};
@@ -159,7 +159,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
 {
     struct seal_state *s = state;
     uint32_t number;
-    int r = bloom_input_number(&s->sizes, task, &in->key, &number);
+    int r = bloom_input_key_number(&s->sizes, task, &in->key, &number);
     if (r != 0) return r;
     assert(number < s->sizes.count);
     const struct bloom_params *params = &s->sizes.params[number];
@@ -174,7 +174,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function bloom_seal = {.name = "bloom.seal",
-                                          .form = GLINT_MAP,
+                                          .kind = GLINT_MAP,
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct seal_state),

@@ -1,13 +1,13 @@
 /* The lines that bloom-test saves: (key, tally) -> text, as the papers' programs wrote it. */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
-#include "jobs/rows/python_text.h"
+#include "jobs/rows/python_repr.h"
 
 #include <assert.h>
 #include <string.h>
 
-static int report(struct glint_task *task, const struct glint_record *in, struct glint_emitter *out,
-                  struct glint_slice key, bool java)
+static int emit_report(struct glint_task *task, const struct glint_record *in,
+                       struct glint_emitter *out, struct glint_slice key, bool java)
 {
     struct bloom_tally t;
     char rate[TEXT_NUMBER_MAX], tail[128];
@@ -16,9 +16,9 @@ static int report(struct glint_task *task, const struct glint_record *in, struct
     assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows sends no tally */
     double value = (double)t.hits / (double)t.rows;
     if (java)
-        text_f64_java(rate, value);
+        text_format_f64_java(rate, value);
     else
-        text_f64(rate, value);
+        text_format_f64(rate, value);
     text_format(tail, sizeof tail, java ? "\t(%llu, %llu, %s)" : ", (%llu, %llu, %s))",
                 (unsigned long long)t.hits, (unsigned long long)t.rows, rate);
     uint64_t size = strlen(tail), at = 0;
@@ -36,8 +36,8 @@ static int report_number(struct glint_task *task, const struct glint_record *in,
                          struct glint_emitter *out, bool java)
 {
     char key[TEXT_NUMBER_MAX];
-    size_t n = text_i64(key, in->key.i64);
-    return report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
+    size_t n = text_format_i64(key, in->key.i64);
+    return emit_report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
 }
 
 static int report_rating_python(struct glint_task *task, void *state, const struct glint_record *in,
@@ -58,22 +58,22 @@ static int report_text_python(struct glint_task *task, void *state, const struct
                               struct glint_emitter *out)
 {
     (void)state;
-    uint8_t *quoted = glint_scratch(task, python_text_max(in->key.bytes.size));
+    uint8_t *quoted = glint_scratch(task, python_repr_max(in->key.bytes.size));
     if (quoted == NULL) return GLINT_E_NO_MEMORY;
-    uint64_t size = python_text(in->key.bytes, quoted);
-    return report(task, in, out, (struct glint_slice){quoted, size}, false);
+    uint64_t size = python_repr(in->key.bytes, quoted);
+    return emit_report(task, in, out, (struct glint_slice){quoted, size}, false);
 }
 
 static int report_text_java(struct glint_task *task, void *state, const struct glint_record *in,
                             struct glint_emitter *out)
 {
     (void)state;
-    return report(task, in, out, in->key.bytes, true);
+    return emit_report(task, in, out, in->key.bytes, true);
 }
 
 #define REPORT_FUNCTION(name_, key_, each_)                                                        \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
+        .name = name_, .kind = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
         .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
     }
 

@@ -71,7 +71,7 @@ static int test_batch(struct glint_task *task, void *state, const struct glint_b
     (void)out;
     struct test_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_known(&s->input, task, in, s->no_filter, &rows);
+    int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     bloom_set_contains_rows(&s->set, &rows, s->hit);
     assert(rows.rows <= in->rows);
@@ -102,7 +102,7 @@ static void test_close(struct glint_task *task, void *state)
 
 #define TEST_FUNCTION(name_, key_)                                                                 \
     {                                                                                              \
-        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state), .open = test_open,    \
         .batch = test_batch, .end = test_end, .close = test_close                                  \
     }
@@ -127,7 +127,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
-                                                  .form = GLINT_REDUCE,
+                                                  .kind = GLINT_REDUCE,
                                                   .in = {GLINT_ANY, GLINT_BYTES},
                                                   .out = {GLINT_SAME, GLINT_SAME},
                                                   .merge = add_merge};
@@ -154,18 +154,18 @@ const struct glint_module bloom_test_module = {"bloom", functions};
 /* ---- The filters, collected one by one into the blob that is broadcast; of those in segments only
  * what there is */
 
-struct collecting {
+struct filter_loader {
     struct glint *g;
     const char *path;
     const struct sizes_source *source;
     struct sizes *sizes;
-    bool begun;
+    bool started;
     uint8_t *blob; /* NULL: in segments */
     uint64_t blob_size;
     struct segments_heads heads;
 };
 
-static int filter_fail(const struct collecting *c, enum glint_code code, const char *key,
+static int filter_fail(const struct filter_loader *c, enum glint_code code, const char *key,
                        const char *what)
 {
     return glint_abort(c->g, code, bloom_mismatch_hint(c->source->params),
@@ -173,7 +173,7 @@ static int filter_fail(const struct collecting *c, enum glint_code code, const c
 }
 
 /* The sizing that filters of this scheme, layout and seeds were built with. */
-static int sizing_of(const struct collecting *c, const struct bloom_params *kind,
+static int sizing_of(const struct filter_loader *c, const struct bloom_params *kind,
                      struct bloom_sizing *out)
 {
     uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
@@ -186,19 +186,19 @@ static int sizing_of(const struct collecting *c, const struct bloom_params *kind
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
 }
 
-static int size_keys(struct collecting *c, const struct bloom_params *kind)
+static int size_keys(struct filter_loader *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
     struct bloom_sizing sizing;
-    assert(!c->begun && s->count > 0);
+    assert(!c->started && s->count > 0);
     if (sizing_of(c, kind, &sizing) != 0 || sizes_apply(c->g, s, &sizing) != 0)
         return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
-    c->begun = true;
+    c->started = true;
     return 0;
 }
 
-static int blob_begin(struct collecting *c)
+static int blob_begin(struct filter_loader *c)
 {
     struct sizes *s = c->sizes;
     c->blob_size = bloom_blob_size(s->params, s->count);
@@ -209,21 +209,22 @@ static int blob_begin(struct collecting *c)
 }
 
 /* The number of a filter's key, whose size must be the one that P and COUNTS, or PARAMS, give. */
-static int find_filter(struct collecting *c, const struct glint_record *record, const char *key,
+static int find_filter(struct filter_loader *c, const struct glint_record *record, const char *key,
                        const struct bloom_params *have, uint32_t *out_number)
 {
     struct sizes *s = c->sizes;
     char what[256];
     *out_number = sizes_find_any(s, &record->key);
     if (*out_number == SIZES_NONE)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, bloom_no_such_key(c->source->params));
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+                           bloom_no_such_key_text(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
     if (bloom_params_alike(have, want)) return 0;
-    bloom_mismatch(have, want, c->source->params, what, sizeof what);
+    bloom_mismatch_text(have, want, c->source->params, what, sizeof what);
     return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
 
-static int take_filter(struct collecting *c, const struct glint_record *record, const char *key)
+static int take_filter(struct filter_loader *c, const struct glint_record *record, const char *key)
 {
     struct sizes *s = c->sizes;
     struct bloom_filter filter;
@@ -234,7 +235,7 @@ static int take_filter(struct collecting *c, const struct glint_record *record, 
         return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->heads.count > 0)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is whole, others are in segments");
-    if (!c->begun && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
+    if (!c->started && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
         return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
@@ -246,7 +247,7 @@ static int take_filter(struct collecting *c, const struct glint_record *record, 
     return 0;
 }
 
-static int take_head(struct collecting *c, const struct glint_record *record, const char *key)
+static int take_head(struct filter_loader *c, const struct glint_record *record, const char *key)
 {
     struct bloom_segment segment;
     uint32_t number;
@@ -256,7 +257,7 @@ static int take_head(struct collecting *c, const struct glint_record *record, co
         return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->blob != NULL)
         return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is in segments, others are whole");
-    if (!c->begun && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
+    if (!c->started && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &segment.params, &number);
     if (r != 0) return r;
     c->sizes->present[number] = true;
@@ -265,7 +266,7 @@ static int take_head(struct collecting *c, const struct glint_record *record, co
 
 static int take_record(void *arg, const struct glint_record *record)
 {
-    struct collecting *c = arg;
+    struct filter_loader *c = arg;
     const struct glint_slice *value = &record->value.bytes;
     char key[256];
     bloom_show_key(c->sizes->text, &record->key, key, sizeof key);
@@ -274,12 +275,12 @@ static int take_record(void *arg, const struct glint_record *record)
 }
 
 /* What is in FILTERS; which keys have one is noted in the sizes. 0 or the context's code. */
-static int collect_filters(struct collecting *c, struct glint_rdd *filters)
+static int collect_filters(struct filter_loader *c, struct glint_rdd *filters)
 {
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
     struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
     int r = glint_collect_each(heads, take_record, c);
-    if (r == 0 && !c->begun && size_keys(c, &widest) == 0) /* no filters: every row has none */
+    if (r == 0 && !c->started && size_keys(c, &widest) == 0) /* no filters: every row has none */
         r = blob_begin(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
     if (r == 0 && c->heads.count > 0)
@@ -288,8 +289,8 @@ static int collect_filters(struct collecting *c, struct glint_rdd *filters)
 }
 
 /* All filters in one broadcast. */
-static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
-                                const struct fields *fields)
+static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint_rdd *lines,
+                                           const struct fields *fields)
 {
     struct glint *g = c->g;
     struct glint_args *function = glint_args(g);
@@ -305,22 +306,23 @@ static struct glint_rdd *tested(struct collecting *c, struct glint_rdd *lines,
 
 /* ---- Strategies */
 
-enum strategy { AUTO, BROADCAST, IDS, STRATEGIES };
-static const char *const strategy_names[STRATEGIES] = {"auto", "broadcast", "ids"};
+enum test_strategy { TEST_AUTO, TEST_BROADCAST, TEST_IDS, TEST_STRATEGIES };
+static const char *const strategy_names[TEST_STRATEGIES] = {"auto", "broadcast", "ids"};
 
-static int strategy_option(struct glint *g, const struct glint_job_args *args, enum strategy *out)
+static int strategy_option(struct glint *g, const struct glint_job_args *args,
+                           enum test_strategy *out)
 {
     const char *name = glint_job_option(args, "strategy");
-    *out = AUTO;
-    while (*out < STRATEGIES && strcmp(name, strategy_names[*out]) != 0) ++*out;
-    if (*out < STRATEGIES) return 0;
+    *out = TEST_AUTO;
+    while (*out < TEST_STRATEGIES && strcmp(name, strategy_names[*out]) != 0) ++*out;
+    if (*out < TEST_STRATEGIES) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, "auto, broadcast or ids", "--strategy \"%s\" is none",
                        name);
 }
 
 /* The first filter says what all are; where there is none, any kind will do. */
-static int first_kind(const struct collecting *c, struct glint_rdd *heads,
-                      struct bloom_sizing *out_sizing)
+static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *heads,
+                               struct bloom_sizing *out_sizing)
 {
     struct glint_rows rows = {.count = 0};
     struct bloom_filter filter = {.params = {.scheme = BLOOM_WIDE}};
@@ -343,47 +345,47 @@ static int first_kind(const struct collecting *c, struct glint_rdd *heads,
 }
 
 /* Tallies by the filters' ids, and whether the report is Java's. NULL: the context's error. */
-static struct glint_rdd *tested_by_ids(const struct collecting *c, struct glint_rdd *lines,
-                                       struct glint_rdd *filters, const struct fields *fields,
-                                       bool *out_java)
+static struct glint_rdd *test_by_ids(const struct filter_loader *c, struct glint_rdd *lines,
+                                     struct glint_rdd *filters, const struct fields *fields,
+                                     bool *out_java)
 {
     struct bloom_sizing sizing;
     struct glint_rdd *heads = segments_heads_of(filters, fields_key_type(fields) == GLINT_TEXT);
     if (glint_explaining(c->g)) glint_note(c->g, "strategy: ids");
-    if (first_kind(c, heads, &sizing) != 0) return NULL;
+    if (first_filter_sizing(c, heads, &sizing) != 0) return NULL;
     *out_java = sizing.scheme == BLOOM_HADOOP;
-    return ids_tested(lines, heads, c->path, c->source, fields, &sizing);
+    return ids_test_filters(lines, heads, c->path, c->source, fields, &sizing);
 }
 
-static struct glint_rdd *tested_by_sizes(struct collecting *c, struct glint_rdd *lines,
-                                         struct glint_rdd *filters, const struct fields *fields,
-                                         bool *out_java)
+static struct glint_rdd *test_by_sizes(struct filter_loader *c, struct glint_rdd *lines,
+                                       struct glint_rdd *filters, const struct fields *fields,
+                                       bool *out_java)
 {
     if (collect_filters(c, filters) != 0) return NULL;
     *out_java = c->sizes->params[0].scheme == BLOOM_HADOOP;
-    return c->blob != NULL
-               ? tested(c, lines, fields)
-               : segments_tested(lines, filters, c->sizes, fields, segments_heads_log2(&c->heads));
+    return c->blob != NULL ? test_by_broadcast(c, lines, fields)
+                           : segments_test_filters(lines, filters, c->sizes, fields,
+                                                   segments_heads_log2(&c->heads));
 }
 
 /* Which way, and the report. 0 or the context's code. */
-static int test_rows(struct collecting *c, enum strategy strategy, const struct fields *fields,
-                     const char *input, const char *output)
+static int test_rows(struct filter_loader *c, enum test_strategy strategy,
+                     const struct fields *fields, const char *input, const char *output)
 {
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    const struct glint_shape shape = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     /* Only the keys and their counts are used: the filters say how they were sized. */
     const struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
     struct glint_rdd *lines = fields_text_file(c->g, input, fields);
     bool java = false;
-    int r = SIZES_MANY;
-    if (strategy != IDS) r = sizes_read(c->g, c->source, fields, &sizing, c->sizes);
-    if (r == SIZES_MANY && strategy == BROADCAST)
+    int r = SIZES_TOO_MANY;
+    if (strategy != TEST_IDS) r = sizes_read(c->g, c->source, fields, &sizing, c->sizes);
+    if (r == SIZES_TOO_MANY && strategy == TEST_BROADCAST)
         r = sizes_too_many(c->g, c->source, strategy_names[strategy]);
     if (r < 0) return r;
-    struct glint_rdd *filters = glint_msgpack_file(c->g, c->path, shape);
-    struct glint_rdd *sums = r == SIZES_MANY ? tested_by_ids(c, lines, filters, fields, &java)
-                                             : tested_by_sizes(c, lines, filters, fields, &java);
+    struct glint_rdd *filters = glint_msgpack_file(c->g, c->path, schema);
+    struct glint_rdd *sums = r == SIZES_TOO_MANY ? test_by_ids(c, lines, filters, fields, &java)
+                                                 : test_by_sizes(c, lines, filters, fields, &java);
     if (sums == NULL) return glint_error(c->g)->code;
     struct glint_rdd *report = glint_map(sums, bloom_report_functions[text][java].name, NULL);
     return glint_save_as_text_file(report, output);
@@ -394,7 +396,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
     struct sizes_source source;
-    enum strategy strategy;
+    enum test_strategy strategy;
     struct sizes sizes = {.count = 0};
     if (sizes_arguments(g, args, 5,
                         "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
@@ -402,7 +404,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
                         &source, paths) != 0 ||
         fields_options(g, args, &fields) != 0 || strategy_option(g, args, &strategy) != 0)
         return glint_error(g)->code;
-    struct collecting c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
+    struct filter_loader c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
     test_rows(&c, strategy, &fields, paths[0], paths[2]);
     glint_free(c.blob);
     segments_heads_fini(&c.heads);

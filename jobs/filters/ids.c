@@ -6,28 +6,28 @@
 
 /* ---- bloom.rating_ids, bloom.text_ids: row -> (key, id) */
 
-struct rows_state {
+struct ids_rows_state {
     struct fields fields;
-    int between; /* counter */
+    int shuffle_bytes; /* counter */
 };
 
 static int rows_open(struct glint_task *task, void *state)
 {
-    struct rows_state *s = state;
-    s->between = glint_counter(task, BLOOM_BETWEEN);
-    return s->between >= 0 ? fields_open(task, &s->fields, true) : GLINT_E_NO_MEMORY;
+    struct ids_rows_state *s = state;
+    s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
+    return s->shuffle_bytes >= 0 ? fields_open(task, &s->fields, true) : GLINT_E_NO_MEMORY;
 }
 
 static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                       struct glint_emitter *out)
 {
-    struct rows_state *s = state;
+    struct ids_rows_state *s = state;
     const struct fields *f = &s->fields;
     int r = fields_parse(&s->fields, task, in);
     if (r != 0) return r;
     int64_t bytes = 0;
     for (uint32_t row = 0; row < f->rows; row++) bytes += f->id_end[row] - f->id_start[row];
-    glint_count_add(task, s->between, bytes);
+    glint_counter_add(task, s->shuffle_bytes, bytes);
     struct glint_batch batch = {.rows = f->rows,
                                 .key = fields_key_column(f),
                                 .value = {.type = GLINT_BYTES,
@@ -42,9 +42,9 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
 
 #define ROWS_FUNCTION(name_, key_)                                                                 \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
-        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct rows_state), .open = rows_open,    \
-        .batch = rows_batch                                                                        \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct ids_rows_state),                   \
+        .open = rows_open, .batch = rows_batch                                                     \
     }
 
 const struct glint_function ids_of_ratings = ROWS_FUNCTION("bloom.rating_ids", GLINT_I64);
@@ -94,27 +94,28 @@ void ids_group_begin(struct ids_group *group)
     group->rows = 0;
 }
 
-int ids_group_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
-                    struct glint_slice *out_bytes)
+int ids_group_decode_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
+                           struct glint_slice *out_bytes)
 {
     struct glint_slice side, value;
     union glint_value which, cell;
-    if (!glint_pair(in->value.bytes, &side, &value) || !glint_unpack(side, GLINT_I64, &which) ||
-        !glint_unpack(value, GLINT_BYTES, &cell))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a pair of a cogroup does not parse");
+    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
+        !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                          "a pair of a cogroup does not parse");
     *out_right = which.i64 != 0;
     *out_bytes = cell.bytes;
     return 0;
 }
 
-int ids_group_size(struct glint_task *task, struct ids_group *group, const union glint_value *key,
-                   struct glint_slice bytes)
+int ids_group_set_size(struct glint_task *task, struct ids_group *group,
+                       const union glint_value *key, struct glint_slice bytes)
 {
     struct size_line line;
     char shown[256];
     bloom_show_key(group->text, key, shown, sizeof shown);
     if (!size_line_read(bytes, &line))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a size does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a size does not parse");
     if (group->sized)
         return glint_fail(task, group->params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID,
                           group->params ? "give one line for each key" : "count each key once",
@@ -130,7 +131,8 @@ int ids_group_size(struct glint_task *task, struct ids_group *group, const union
     return 0;
 }
 
-int ids_group_room(struct glint_task *task, struct ids_group *group, const union glint_value *key)
+int ids_group_reserve(struct glint_task *task, struct ids_group *group,
+                      const union glint_value *key)
 {
     const uint64_t need = bloom_bytes(group->filter.params.m);
     char shown[256];
@@ -174,8 +176,8 @@ static struct glint_args *group_args(struct glint *g, const char *path,
 
 /* `left` cogrouped with the ids of the rows, in as many parts as rows alone would be shuffled to.
  */
-static struct glint_rdd *with_ids(struct glint_rdd *left, struct glint_rdd *lines,
-                                  const struct fields *fields)
+static struct glint_rdd *cogroup_with_ids(struct glint_rdd *left, struct glint_rdd *lines,
+                                          const struct fields *fields)
 {
     struct glint_args *columns = glint_args(glint_context(lines));
     const bool text = fields_key_type(fields) == GLINT_TEXT;
@@ -186,27 +188,27 @@ static struct glint_rdd *with_ids(struct glint_rdd *left, struct glint_rdd *line
     return glint_with_partitions(glint_cogroup(left, ids), parts);
 }
 
-struct glint_rdd *ids_built(struct glint_rdd *lines, const struct sizes_source *source,
-                            const struct fields *fields, const struct bloom_sizing *sizing)
+struct glint_rdd *ids_build_filters(struct glint_rdd *lines, const struct sizes_source *source,
+                                    const struct fields *fields, const struct bloom_sizing *sizing)
 {
     if (lines == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    struct glint_rdd *both = with_ids(size_lines(g, source, text), lines, fields);
+    struct glint_rdd *both = cogroup_with_ids(size_lines(g, source, text), lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, "", source, text, sizing);
     return glint_flat_map_values(both, "bloom.fill_ids", args);
 }
 
-struct glint_rdd *ids_tested(struct glint_rdd *lines, struct glint_rdd *filters, const char *path,
-                             const struct sizes_source *source, const struct fields *fields,
-                             const struct bloom_sizing *sizing)
+struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
+                                   const char *path, const struct sizes_source *source,
+                                   const struct fields *fields, const struct bloom_sizing *sizing)
 {
     if (lines == NULL || filters == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
     struct glint_rdd *left = glint_union(size_lines(g, source, text), filters);
-    struct glint_rdd *both = with_ids(left, lines, fields);
+    struct glint_rdd *both = cogroup_with_ids(left, lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, path, source, text, sizing);
     return glint_flat_map_values(both, "bloom.test_ids", args);

@@ -17,13 +17,13 @@
 #define IDS_SURPLUS "rows over their count"
 
 /* (key, filter as msgpack): a filter for each key that has rows. NULL in, NULL out. */
-struct glint_rdd *ids_built(struct glint_rdd *lines, const struct sizes_source *source,
-                            const struct fields *fields, const struct bloom_sizing *sizing);
+struct glint_rdd *ids_build_filters(struct glint_rdd *lines, const struct sizes_source *source,
+                                    const struct fields *fields, const struct bloom_sizing *sizing);
 /* (key, bloom_tally) of the rows in `lines`, each looked up in the filter of its own key.
  * `filters`: (key, filter as bytes); `path` names them in errors; `sizing` is that of all. */
-struct glint_rdd *ids_tested(struct glint_rdd *lines, struct glint_rdd *filters, const char *path,
-                             const struct sizes_source *source, const struct fields *fields,
-                             const struct bloom_sizing *sizing);
+struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
+                                   const char *path, const struct sizes_source *source,
+                                   const struct fields *fields, const struct bloom_sizing *sizing);
 
 /* ---- The state that both group functions begin with: the key at hand */
 
@@ -42,13 +42,14 @@ struct ids_group {
 int ids_group_open(struct glint_task *task, struct ids_group *group);
 void ids_group_begin(struct ids_group *group);
 /* The value of a cogroup: from which side, and its bytes. 0 or a code. */
-int ids_group_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
-                    struct glint_slice *out_bytes);
+int ids_group_decode_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
+                           struct glint_slice *out_bytes);
 /* The key's size: filter.params; once for each key. 0 or a code. */
-int ids_group_size(struct glint_task *task, struct ids_group *group, const union glint_value *key,
-                   struct glint_slice bytes);
+int ids_group_set_size(struct glint_task *task, struct ids_group *group,
+                       const union glint_value *key, struct glint_slice bytes);
 /* Room for the filter's bits, of any content. 0 or a code. */
-int ids_group_room(struct glint_task *task, struct ids_group *group, const union glint_value *key);
+int ids_group_reserve(struct glint_task *task, struct ids_group *group,
+                      const union glint_value *key);
 
 extern const struct glint_function ids_of_ratings, ids_of_texts, ids_fill, ids_test;
 

@@ -7,14 +7,14 @@
 
 /* ---- bloom.fill_ids: the key's filter, of its ids */
 
-struct fill_state {
+struct ids_fill_state {
     struct ids_group group;
     int surplus; /* counter */
 };
 
 static int fill_open(struct glint_task *task, void *state)
 {
-    struct fill_state *s = state;
+    struct ids_fill_state *s = state;
     s->surplus = glint_counter(task, IDS_SURPLUS);
     return s->surplus >= 0 ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
 }
@@ -22,7 +22,7 @@ static int fill_open(struct glint_task *task, void *state)
 static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task, (void)key;
-    ids_group_begin(&((struct fill_state *)state)->group);
+    ids_group_begin(&((struct ids_fill_state *)state)->group);
     return 0;
 }
 
@@ -30,7 +30,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
 static int fill_first(struct glint_task *task, struct ids_group *group,
                       const union glint_value *key)
 {
-    int r = ids_group_room(task, group, key);
+    int r = ids_group_reserve(task, group, key);
     if (r != 0) return r;
     memset(group->filter.bits, 0, bloom_bytes(group->filter.params.m));
     group->filled = true;
@@ -42,19 +42,19 @@ static int fill_missing(struct glint_task *task, const struct ids_group *group,
 {
     char shown[256];
     bloom_show_key(group->text, key, shown, sizeof shown);
-    return glint_bad_row_as(task, GLINT_E_COUNT_MISSING, id, BLOOM_MISSING, shown);
+    return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);
 }
 
 static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
     (void)out;
-    struct ids_group *group = &((struct fill_state *)state)->group;
+    struct ids_group *group = &((struct ids_fill_state *)state)->group;
     struct glint_slice bytes;
     bool right;
-    int r = ids_group_value(task, in, &right, &bytes);
+    int r = ids_group_decode_value(task, in, &right, &bytes);
     if (r != 0) return r;
-    if (!right) return ids_group_size(task, group, &in->key, bytes);
+    if (!right) return ids_group_set_size(task, group, &in->key, bytes);
     if (!group->sized) return fill_missing(task, group, &in->key, bytes);
     if (!group->filled) r = fill_first(task, group, &in->key);
     if (r != 0) return r;
@@ -66,20 +66,20 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
 static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
                     struct glint_emitter *out)
 {
-    struct fill_state *s = state;
+    struct ids_fill_state *s = state;
     const struct bloom_params *params = &s->group.filter.params;
     if (!s->group.filled) return 0;
     if (s->group.rows > params->n)
-        glint_count_add(task, s->surplus, (int64_t)(s->group.rows - params->n));
+        glint_counter_add(task, s->surplus, (int64_t)(s->group.rows - params->n));
     bloom_emit_filter(params, key, s->group.memory, out);
     return 0;
 }
 
 const struct glint_function ids_fill = {.name = "bloom.fill_ids",
-                                        .form = GLINT_GROUP,
+                                        .kind = GLINT_GROUP,
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_MSGPACK},
-                                        .state_size = sizeof(struct fill_state),
+                                        .state_size = sizeof(struct ids_fill_state),
                                         .open = fill_open,
                                         .begin_group = fill_begin,
                                         .each = fill_each,
@@ -87,7 +87,7 @@ const struct glint_function ids_fill = {.name = "bloom.fill_ids",
 
 /* ---- bloom.test_ids: the key's (hits, rows) */
 
-struct test_state {
+struct ids_test_state {
     struct ids_group group;
     uint64_t hits;
     int no_filter; /* counter */
@@ -95,7 +95,7 @@ struct test_state {
 
 static int test_open(struct glint_task *task, void *state)
 {
-    struct test_state *s = state;
+    struct ids_test_state *s = state;
     s->no_filter = glint_counter(task, BLOOM_NO_FILTER);
     return s->no_filter >= 0 ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
 }
@@ -103,7 +103,7 @@ static int test_open(struct glint_task *task, void *state)
 static int test_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task, (void)key;
-    struct test_state *s = state;
+    struct ids_test_state *s = state;
     ids_group_begin(&s->group);
     s->hits = 0;
     return 0;
@@ -130,14 +130,15 @@ static int test_filter(struct glint_task *task, struct ids_group *group,
         return filter_fail(task, group, key, GLINT_E_FILTER_INVALID, bloom_strerror(result));
     if (!group->sized)
         return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH,
-                           bloom_no_such_key(group->params));
+                           bloom_no_such_key_text(group->params));
     if (group->filled)
         return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, "it stands there twice");
     if (!bloom_params_alike(&filter.params, &group->filter.params)) {
-        bloom_mismatch(&filter.params, &group->filter.params, group->params, what, sizeof what);
+        bloom_mismatch_text(&filter.params, &group->filter.params, group->params, what,
+                            sizeof what);
         return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, what);
     }
-    int r = ids_group_room(task, group, key);
+    int r = ids_group_reserve(task, group, key);
     if (r != 0) return r;
     memcpy(group->filter.bits, filter.bits, bloom_bytes(filter.params.m));
     group->filled = true;
@@ -148,17 +149,17 @@ static int test_each(struct glint_task *task, void *state, const struct glint_re
                      struct glint_emitter *out)
 {
     (void)out;
-    struct test_state *s = state;
+    struct ids_test_state *s = state;
     struct ids_group *group = &s->group;
     struct glint_slice bytes;
     bool right;
-    int r = ids_group_value(task, in, &right, &bytes);
+    int r = ids_group_decode_value(task, in, &right, &bytes);
     if (r != 0) return r;
     if (!right && bytes.size == sizeof(struct size_line)) /* less than any filter has */
-        return ids_group_size(task, group, &in->key, bytes);
+        return ids_group_set_size(task, group, &in->key, bytes);
     if (!right) return test_filter(task, group, &in->key, bytes);
     if (!group->filled) {
-        glint_count_add(task, s->no_filter, 1);
+        glint_counter_add(task, s->no_filter, 1);
         return 0;
     }
     group->rows++;
@@ -170,7 +171,7 @@ static int test_end(struct glint_task *task, void *state, const union glint_valu
                     struct glint_emitter *out)
 {
     (void)task;
-    const struct test_state *s = state;
+    const struct ids_test_state *s = state;
     if (s->group.rows == 0) return 0;
     const struct bloom_tally tally = {s->hits, s->group.rows};
     assert(tally.hits <= tally.rows);
@@ -181,10 +182,10 @@ static int test_end(struct glint_task *task, void *state, const union glint_valu
 }
 
 const struct glint_function ids_test = {.name = "bloom.test_ids",
-                                        .form = GLINT_GROUP,
+                                        .kind = GLINT_GROUP,
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_BYTES},
-                                        .state_size = sizeof(struct test_state),
+                                        .state_size = sizeof(struct ids_test_state),
                                         .open = test_open,
                                         .begin_group = test_begin,
                                         .each = test_each,

@@ -3,7 +3,7 @@
 #ifndef GLINT_JOBS_FILTERS_INDEX_CODES_H
 #define GLINT_JOBS_FILTERS_INDEX_CODES_H
 
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A list is a table whose rows are all of one key: FIELDS_NONE. */
 #include "jobs/filters/one_filter.h"
 
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
     struct bloom_sizing kind = {.seeded = false}; /* all of it is copied */
     const char *way;
     memset(out, 0, sizeof *out);
-    if (sizes_kind(g, args, &kind) != 0 || choose_option(g, args, &way) != 0)
+    if (sizes_kind_from_options(g, args, &kind) != 0 || choose_option(g, args, &way) != 0)
         return glint_error(g)->code;
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
@@ -59,7 +59,8 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
         double bits = glint_job_f64(g, args, "bits-per-element");
         result = bloom_sizing_for_bits(kind.scheme, kind.layout, bits, &out->sizing);
     }
-    if (result == BLOOM_OK && sizes_seed(g, args, &out->sizing) != 0) return glint_error(g)->code;
+    if (result == BLOOM_OK && sizes_seeds_from_options(g, args, &out->sizing) != 0)
+        return glint_error(g)->code;
     if (out->k > 0) out->sizing.k = out->k;
     if (result == BLOOM_OK || glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     return sizing_fail(g, &kind, way, value != NULL ? value : "", result);
@@ -74,7 +75,7 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
     int64_t rows = 0;
     fields_args(columns, fields);
     int r = glint_count(glint_map(lines, "count.number", columns), &rows);
-    if (rows == 0 && glint_explaining(g)) rows = (int64_t)sizes_guess(lines);
+    if (rows == 0 && glint_explaining(g)) rows = (int64_t)sizes_estimate_rows(lines);
     *out = (uint64_t)rows;
     if (r != 0 || rows > 0) return r;
     return glint_abort(g, GLINT_E_COUNTS_INVALID, "is it empty, or did no row fit?",
@@ -119,7 +120,7 @@ int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t 
     out->present = glint_alloc(g, sizeof *out->present);
     if (out->keys == NULL || out->params == NULL || out->present == NULL)
         return glint_error(g)->code;
-    if (sizes_keep_seeds(g, out, params.seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
+    if (sizes_set_seeds(g, out, params.seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
     params.seeds = out->seeds;
     out->count = 1;
     out->keys[0].i64 = 0;
@@ -142,23 +143,23 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
     struct glint_rdd *lines = fields_text_file(g, path, fields); /* those of `sample` are cut */
     if (lines == NULL) return glint_error(g)->code;
     lines = glint_with_split_bytes(lines, FEW * bloom_split_bytes(&out->sizes));
-    enum bloom_way way = bloom_way_choose(g, &out->sizes, glint_partitions(lines));
-    struct glint_rdd *filter = bloom_chain(lines, &out->sizes, way, fields);
-    out->broadcast = filters_gather(filter, &out->sizes, path, &out->bits_set, &out->rate);
+    enum bloom_method method = bloom_method_choose(g, &out->sizes, glint_partitions(lines));
+    struct glint_rdd *filter = bloom_pipeline(lines, &out->sizes, method, fields);
+    out->broadcast = filters_broadcast(filter, &out->sizes, path, &out->bits_set, &out->rate);
     return glint_error(g)->code;
 }
 
 int built_filter_read(struct glint *g, const char *path, struct built_filter *out)
 {
-    const struct glint_shape shape = {GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = glint_msgpack_file(g, path, shape);
+    const struct glint_schema schema = {GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
     *out = (struct built_filter){.bits_set = 0};
     int r = sizes_from_filters(filters, false, path, &out->sizes);
     if (r != 0) return r;
     if (out->sizes.count > 1)
         return glint_abort(g, GLINT_E_FILTER_MISMATCH, "give what union saved",
                            "%s: there are %u filters, and one is wanted", path, out->sizes.count);
-    out->broadcast = filters_gather(filters, &out->sizes, path, &out->bits_set, &out->rate);
+    out->broadcast = filters_broadcast(filters, &out->sizes, path, &out->bits_set, &out->rate);
     return glint_error(g)->code;
 }
 

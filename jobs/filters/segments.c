@@ -23,7 +23,7 @@ uint64_t segments_bytes(const struct sizes *sizes, uint32_t log2)
     return bloom_bytes(largest < size ? largest : size);
 }
 
-void segments_number(const struct sizes *sizes, struct segments *s)
+void segments_assign_numbers(const struct sizes *sizes, struct segments *s)
 {
     assert(segments_total(sizes, s->log2) <= SEGMENTS_MAX);
     s->count = 0;
@@ -45,7 +45,7 @@ int segments_open(struct glint_task *task, const struct sizes *sizes, struct seg
     out->log2 = (uint32_t)log2;
     out->first = glint_scratch(task, sizeof *out->first * (sizes->count + 1));
     if (out->first == NULL) return GLINT_E_NO_MEMORY;
-    segments_number(sizes, out);
+    segments_assign_numbers(sizes, out);
     return 0;
 }
 
@@ -82,7 +82,7 @@ int segments_lists_open(struct glint_task *task, const struct sizes *sizes,
 {
     int r = segments_open(task, sizes, &out->segments);
     if (r != 0) return r;
-    out->between = glint_counter(task, BLOOM_BETWEEN);
+    out->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
     enum bloom_result result = bloom_set_over(&out->set, sizes->params, sizes->count, NULL);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
@@ -96,7 +96,7 @@ int segments_lists_open(struct glint_task *task, const struct sizes *sizes,
     out->cursor = glint_scratch(task, count * sizeof *out->cursor);
     out->seen = glint_scratch(task, count);
     if (out->indexes == NULL || out->number == NULL || out->start == NULL || out->end == NULL ||
-        out->bytes == NULL || out->cursor == NULL || out->seen == NULL || out->between < 0)
+        out->bytes == NULL || out->cursor == NULL || out->seen == NULL || out->shuffle_bytes < 0)
         return GLINT_E_NO_MEMORY;
     memset(out->cursor, 0, count * sizeof *out->cursor);
     memset(out->seen, 0, count);
@@ -141,7 +141,7 @@ static void place_lists(struct segments_lists *l, struct glint_slice head, uint3
     l->used = at;
 }
 
-static inline void put_little(uint8_t *at, uint32_t value, uint32_t bytes)
+static inline void put_le(uint8_t *at, uint32_t value, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
@@ -161,8 +161,8 @@ void segments_lists_make(struct segments_lists *l, const struct bloom_rows *rows
         const uint64_t *indexes = l->indexes + (uint64_t)row * k;
         for (uint32_t i = 0; i < k; i++) {
             uint32_t *cursor = &l->cursor[first + (uint32_t)(indexes[i] >> log2)];
-            put_little(l->bytes + *cursor, row, row_bytes);
-            put_little(l->bytes + *cursor + row_bytes, (uint32_t)(indexes[i] & mask), width);
+            put_le(l->bytes + *cursor, row, row_bytes);
+            put_le(l->bytes + *cursor + row_bytes, (uint32_t)(indexes[i] & mask), width);
             *cursor += unit;
         }
     }
@@ -175,7 +175,7 @@ void segments_lists_make(struct segments_lists *l, const struct bloom_rows *rows
 void segments_lists_emit(struct glint_task *task, const struct segments_lists *l,
                          const struct glint_origin *origin, struct glint_emitter *out)
 {
-    glint_count_add(task, l->between, l->used);
+    glint_counter_add(task, l->shuffle_bytes, l->used);
     for (uint32_t i = 0; i < l->lists; i += FIELDS_ROWS_MAX) {
         const uint32_t left = l->lists - i;
         struct glint_batch batch = {.rows = left < FIELDS_ROWS_MAX ? left : FIELDS_ROWS_MAX,

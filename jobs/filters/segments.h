@@ -10,8 +10,8 @@
 #include "jobs/filters/bloom_functions.h"
 
 enum {
-    SEGMENTS_MAX = 1 << 20,   /* of all keys together */
-    SEGMENTS_LOG2_PRESET = 24 /* 2 MiB: its bits stay in a near cache, an index has 3 bytes */
+    SEGMENTS_MAX = 1 << 20,    /* of all keys together */
+    SEGMENTS_LOG2_DEFAULT = 24 /* 2 MiB: its bits stay in a near cache, an index has 3 bytes */
 };
 
 struct segments {
@@ -35,7 +35,7 @@ uint64_t segments_total(const struct sizes *sizes, uint32_t log2);
 /* Of the largest one that there is. */
 uint64_t segments_bytes(const struct sizes *sizes, uint32_t log2);
 /* Fills s->first, which has room for all keys and one more; s->log2 is set. */
-void segments_number(const struct sizes *sizes, struct segments *s);
+void segments_assign_numbers(const struct sizes *sizes, struct segments *s);
 /* Task: from the argument "segment" and the sizes. 0 or a code. */
 int segments_open(struct glint_task *task, const struct sizes *sizes, struct segments *out);
 /* Whose segment it is, and which one of that key; false: there is no such segment. */
@@ -56,7 +56,7 @@ struct segments_lists {
     uint8_t *bytes;
     int64_t *number; /* [FIELDS_ROWS_MAX * k] of the segment, and where its list lies in `bytes` */
     uint32_t *start, *end;
-    int between; /* counter */
+    int shuffle_bytes; /* counter */
 };
 enum { SEGMENTS_ROW_BYTES = 2 };
 
@@ -86,8 +86,8 @@ static inline uint32_t segments_mask(const struct segments *s)
 /* ---- bloom-build, bloom-test */
 
 /* --segment-size, checked against the sizes and the memory of a slot. 0 or the context's code. */
-int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits,
-                    uint32_t *out_log2);
+int segments_choose_size(struct glint *g, const struct sizes *sizes, const char *bits,
+                         uint32_t *out_log2);
 /* 0 where a slot can hold a segment, and it once more as a value; or MEMORY_LIMIT. */
 int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t log2);
 #define SEGMENTS_OPTION                                                                            \
@@ -97,10 +97,10 @@ int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t l
     }
 /* Takes a build apart from others: a hash of all sizes and of what `more` hashes, by and by. */
 uint64_t segments_hash(uint64_t more, const void *data, uint64_t size);
-uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more);
+uint64_t segments_build_id(const struct sizes *sizes, uint32_t log2, uint64_t more);
 /* (key, segment as msgpack), each segment of each key that has rows. NULL in, NULL out. */
-struct glint_rdd *segments_chain(struct glint_rdd *lines, const struct sizes *sizes,
-                                 const struct fields *fields, uint32_t log2, uint64_t build);
+struct glint_rdd *segments_pipeline(struct glint_rdd *lines, const struct sizes *sizes,
+                                    const struct fields *fields, uint32_t log2, uint64_t build);
 /* Of bloom-test: the number of a row's key, from the number of the row. */
 enum { SEGMENTS_PLACE_BITS = 34, SEGMENTS_KEY_BITS = 12, SEGMENTS_PARTITION_BITS = 17 };
 static inline uint64_t segments_row_key(int64_t row)
@@ -109,9 +109,9 @@ static inline uint64_t segments_row_key(int64_t row)
 }
 /* (key, bloom_tally) of the rows in `lines`, looked up in the segments of `filters`, which are
  * whole; `sizes` are theirs. */
-struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *filters,
-                                  const struct sizes *sizes, const struct fields *fields,
-                                  uint32_t log2);
+struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
+                                        const struct sizes *sizes, const struct fields *fields,
+                                        uint32_t log2);
 
 extern const struct glint_function segments_lists_of_rows, segments_fill, segments_key_number,
     segments_key_text;

@@ -68,7 +68,7 @@ static void lists_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function segments_lists_of_rows = {.name = "bloom.segment_lists",
-                                                      .form = GLINT_FLAT_MAP,
+                                                      .kind = GLINT_FLAT_MAP,
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_I64, GLINT_BYTES},
                                                       .state_size = sizeof(struct lists_state),
@@ -79,7 +79,7 @@ const struct glint_function segments_lists_of_rows = {.name = "bloom.segment_lis
 
 /* ---- bloom.fill_segment: the pieces of a segment's list stream into its bits */
 
-struct fill_state {
+struct segment_fill_state {
     struct sizes sizes;
     struct segments segments;
     int64_t build;
@@ -89,7 +89,7 @@ struct fill_state {
 
 static int fill_open(struct glint_task *task, void *state)
 {
-    struct fill_state *s = state;
+    struct segment_fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
     if (r == 0) r = segments_open(task, &s->sizes, &s->segments);
     if (r == 0) r = glint_arg_i64(task, "build", &s->build);
@@ -98,11 +98,11 @@ static int fill_open(struct glint_task *task, void *state)
 
 static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
-    struct fill_state *s = state;
+    struct segment_fill_state *s = state;
     uint32_t number;
     uint64_t index;
     if (!segments_find(&s->segments, &s->sizes, key->i64, &number, &index))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "there is no segment %lld",
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no segment %lld",
                           (long long)key->i64);
     if (s->memory == NULL)
         s->memory = glint_scratch(task, BLOOM_SEGMENT_HEADER_MAX +
@@ -121,7 +121,7 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
                      struct glint_emitter *out)
 {
     (void)out;
-    struct fill_state *s = state;
+    struct segment_fill_state *s = state;
     const uint32_t width = segments_width(&s->segments), mask = segments_mask(&s->segments);
     const uint64_t bits = bloom_segment_bits(&s->segment);
     const struct glint_slice list = in->value.bytes;
@@ -133,14 +133,14 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
         if (sound) target[index / 8] |= (uint8_t)(1u << index % 8);
     }
     if (sound) return 0;
-    return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
+    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a list of indexes does not parse");
 }
 
 static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
                     struct glint_emitter *out)
 {
     (void)task;
-    struct fill_state *s = state;
+    struct segment_fill_state *s = state;
     uint8_t header[BLOOM_SEGMENT_HEADER_MAX];
     const uint32_t size = bloom_segment_encode_header(&s->segment, header);
     assert(size <= BLOOM_SEGMENT_HEADER_MAX);
@@ -153,10 +153,10 @@ static int fill_end(struct glint_task *task, void *state, const union glint_valu
 }
 
 const struct glint_function segments_fill = {.name = "bloom.fill_segment",
-                                             .form = GLINT_GROUP,
+                                             .kind = GLINT_GROUP,
                                              .in = {GLINT_I64, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_MSGPACK},
-                                             .state_size = sizeof(struct fill_state),
+                                             .state_size = sizeof(struct segment_fill_state),
                                              .open = fill_open,
                                              .begin_group = fill_begin,
                                              .each = fill_each,
@@ -164,14 +164,14 @@ const struct glint_function segments_fill = {.name = "bloom.fill_segment",
 
 /* ---- bloom.rating_of_segment, bloom.text_of_segment: whose it is, in place of its number */
 
-struct key_state {
+struct segment_key_state {
     struct sizes sizes;
     struct segments segments;
 };
 
 static int key_open(struct glint_task *task, void *state)
 {
-    struct key_state *s = state;
+    struct segment_key_state *s = state;
     int r = sizes_open(task, &s->sizes);
     return r == 0 ? segments_open(task, &s->sizes, &s->segments) : r;
 }
@@ -179,11 +179,11 @@ static int key_open(struct glint_task *task, void *state)
 static int key_each(struct glint_task *task, void *state, const struct glint_record *in,
                     struct glint_emitter *out)
 {
-    struct key_state *s = state;
+    struct segment_key_state *s = state;
     uint32_t number;
     uint64_t index;
     if (!segments_find(&s->segments, &s->sizes, in->key.i64, &number, &index))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "there is no such segment");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
     struct glint_record record = {.key = s->sizes.keys[number], .value = in->value};
     glint_emit(out, &record);
     return 0;
@@ -191,9 +191,9 @@ static int key_each(struct glint_task *task, void *state, const struct glint_rec
 
 #define KEY_FUNCTION(name_, key_)                                                                  \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_I64, GLINT_MSGPACK},                        \
-        .out = {key_, GLINT_SAME}, .state_size = sizeof(struct key_state), .open = key_open,       \
-        .each = key_each                                                                           \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_I64, GLINT_MSGPACK},                        \
+        .out = {key_, GLINT_SAME}, .state_size = sizeof(struct segment_key_state),                 \
+        .open = key_open, .each = key_each                                                         \
     }
 
 const struct glint_function segments_key_number =
@@ -212,10 +212,10 @@ int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t l
                        1ull << log2, (unsigned long long)need, (unsigned long long)have);
 }
 
-int segments_choose(struct glint *g, const struct sizes *sizes, const char *bits,
-                    uint32_t *out_log2)
+int segments_choose_size(struct glint *g, const struct sizes *sizes, const char *bits,
+                         uint32_t *out_log2)
 {
-    int64_t size = 1 << SEGMENTS_LOG2_PRESET;
+    int64_t size = 1 << SEGMENTS_LOG2_DEFAULT;
     if (bits != NULL &&
         (!glint_parse_i64((struct glint_slice){(const uint8_t *)bits, strlen(bits)}, &size) ||
          size < 1 << BLOOM_SEGMENT_LOG2_MIN || size > (int64_t)1 << BLOOM_SEGMENT_LOG2_MAX ||
@@ -239,7 +239,7 @@ uint64_t segments_hash(uint64_t more, const void *data, uint64_t size)
     return XXH3_64bits_withSeed(data, size, more);
 }
 
-uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more)
+uint64_t segments_build_id(const struct sizes *sizes, uint32_t log2, uint64_t more)
 {
     assert(sizes->count > 0);
     for (uint32_t i = 0; i < sizes->count; i++) {
@@ -253,8 +253,8 @@ uint64_t segments_build(const struct sizes *sizes, uint32_t log2, uint64_t more)
     return more;
 }
 
-struct glint_rdd *segments_chain(struct glint_rdd *lines, const struct sizes *sizes,
-                                 const struct fields *fields, uint32_t log2, uint64_t build)
+struct glint_rdd *segments_pipeline(struct glint_rdd *lines, const struct sizes *sizes,
+                                    const struct fields *fields, uint32_t log2, uint64_t build)
 {
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));

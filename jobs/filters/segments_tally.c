@@ -32,7 +32,7 @@ static int missed_batch(struct glint_task *task, void *state, const struct glint
         const int64_t number = in->key.i64[row];
         const uint64_t key = number < 0 ? (uint64_t)(-1 - number) : segments_row_key(number);
         if (key >= s->sizes.count)
-            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a row is of no key");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row is of no key");
         if (number < 0)
             s->tallies[key].rows += (uint64_t)in->value.i64[row];
         else
@@ -57,7 +57,7 @@ static int missed_end(struct glint_task *task, void *state, struct glint_emitter
 
 #define MISSED_FUNCTION(name_, key_)                                                               \
     {                                                                                              \
-        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                       \
+        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                       \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct missed_state),                     \
         .open = missed_open, .batch = missed_batch, .end = missed_end                              \
     }
@@ -76,7 +76,8 @@ static int hits_each(struct glint_task *task, void *state, const struct glint_re
     int r = bloom_tally_read(task, in->value.bytes, &t);
     if (r != 0) return r;
     if (t.hits > t.rows)
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "more rows are missed than there are");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                          "more rows are missed than there are");
     t.hits = t.rows - t.hits;
     struct glint_record record = {.key = in->key, .value.bytes = {(const uint8_t *)&t, sizeof t}};
     glint_emit(out, &record);
@@ -84,16 +85,16 @@ static int hits_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function segments_hits = {.name = "bloom.hits",
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_ANY, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .each = hits_each};
 
 /* ---- The chain */
 
-struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *filters,
-                                  const struct sizes *sizes, const struct fields *fields,
-                                  uint32_t log2)
+struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
+                                        const struct sizes *sizes, const struct fields *fields,
+                                        uint32_t log2)
 {
     assert(log2 >= BLOOM_SEGMENT_LOG2_MIN && log2 <= BLOOM_SEGMENT_LOG2_MAX);
     if (lines == NULL || filters == NULL) return NULL;
@@ -104,8 +105,8 @@ struct glint_rdd *segments_tested(struct glint_rdd *lines, struct glint_rdd *fil
     struct glint_rdd *probes = glint_map_partitions(lines, "bloom.segment_probes", args);
     struct glint_rdd *bits = glint_map(filters, "bloom.segment_bits", args);
     struct glint_rdd *both = glint_cogroup(bits, probes);
-    struct glint_rdd *asked = glint_flat_map_values(both, "bloom.probe_segment", args);
-    struct glint_rdd *rows = glint_map(asked, "bloom.segment_rows", args);
+    struct glint_rdd *probed = glint_flat_map_values(both, "bloom.probe_segment", args);
+    struct glint_rdd *rows = glint_map(probed, "bloom.segment_rows", args);
     struct glint_rdd *once = glint_reduce_by_key(rows, "glint.sum_i64", NULL);
     const char *missed = sizes->text ? "bloom.text_missed" : "bloom.rating_missed";
     struct glint_rdd *tallies = glint_map_partitions(once, missed, args);

@@ -58,7 +58,7 @@ static int probes_batch(struct glint_task *task, void *state, const struct glint
     struct probes_state *s = state;
     struct bloom_rows rows;
     uint8_t head[HEAD_BYTES];
-    int r = bloom_input_known(&s->input, task, in, s->no_filter, &rows);
+    int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     if (s->end - s->first < rows.rows)
         return glint_fail(task, GLINT_E_PLAN_LIMIT, "use a smaller --split-size",
@@ -93,7 +93,7 @@ static void probes_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function segments_probes = {.name = "bloom.segment_probes",
-                                               .form = GLINT_FLAT_MAP,
+                                               .kind = GLINT_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_I64, GLINT_BYTES},
                                                .state_size = sizeof(struct probes_state),
@@ -139,7 +139,7 @@ static int bits_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function segments_bits = {.name = "bloom.segment_bits",
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_I64, GLINT_BYTES},
                                              .state_size = sizeof(struct numbers_state),
@@ -149,7 +149,7 @@ const struct glint_function segments_bits = {.name = "bloom.segment_bits",
 /* ---- bloom.probe_segment: the bits, then the lists that ask for them. Emits the rows that miss
  * one, and of the lists that only count rows the number, negative. */
 
-struct probe_state {
+struct segment_probe_state {
     struct sizes sizes;
     struct segments segments;
     uint8_t *memory; /* the bits */
@@ -160,7 +160,7 @@ struct probe_state {
 
 static int probe_open(struct glint_task *task, void *state)
 {
-    struct probe_state *s = state;
+    struct segment_probe_state *s = state;
     int r = sizes_open(task, &s->sizes);
     if (r == 0) r = segments_open(task, &s->sizes, &s->segments);
     if (r != 0) return r;
@@ -171,12 +171,12 @@ static int probe_open(struct glint_task *task, void *state)
 
 static int probe_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
-    struct probe_state *s = state;
+    struct segment_probe_state *s = state;
     uint32_t number;
     uint64_t index;
     s->size = 0;
     if (!segments_find(&s->segments, &s->sizes, key->i64, &number, &index))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "there is no such segment");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
     s->key = (uint64_t)number << SEGMENTS_PLACE_BITS;
     return 0;
 }
@@ -188,7 +188,7 @@ static void emit_number(struct glint_emitter *out, const struct glint_record *in
 }
 
 /* False: the list does not parse. */
-static bool probe_list(const struct probe_state *s, const struct glint_record *in,
+static bool probe_list(const struct segment_probe_state *s, const struct glint_record *in,
                        struct glint_slice list, struct glint_emitter *out)
 {
     const uint32_t width = segments_width(&s->segments), unit = SEGMENTS_ROW_BYTES + width;
@@ -210,12 +210,13 @@ static bool probe_list(const struct probe_state *s, const struct glint_record *i
 static int probe_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
-    struct probe_state *s = state;
+    struct segment_probe_state *s = state;
     struct glint_slice side, value;
     union glint_value which, cell;
-    if (!glint_pair(in->value.bytes, &side, &value) || !glint_unpack(side, GLINT_I64, &which) ||
-        !glint_unpack(value, GLINT_BYTES, &cell))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a pair of a cogroup does not parse");
+    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
+        !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                          "a pair of a cogroup does not parse");
     const struct glint_slice bytes = cell.bytes;
     if (which.i64 == 0) {
         if (s->size > 0 || bytes.size > s->room)
@@ -234,7 +235,7 @@ static int probe_each(struct glint_task *task, void *state, const struct glint_r
         return 0;
     }
     if (probe_list(s, in, bytes, out)) return 0;
-    return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a list of indexes does not parse");
+    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a list of indexes does not parse");
 }
 
 static int probe_end(struct glint_task *task, void *state, const union glint_value *key,
@@ -245,10 +246,10 @@ static int probe_end(struct glint_task *task, void *state, const union glint_val
 }
 
 const struct glint_function segments_probe = {.name = "bloom.probe_segment",
-                                              .form = GLINT_GROUP,
+                                              .kind = GLINT_GROUP,
                                               .in = {GLINT_I64, GLINT_MSGPACK},
                                               .out = {GLINT_SAME, GLINT_I64},
-                                              .state_size = sizeof(struct probe_state),
+                                              .state_size = sizeof(struct segment_probe_state),
                                               .open = probe_open,
                                               .begin_group = probe_begin,
                                               .each = probe_each,
@@ -256,7 +257,7 @@ const struct glint_function segments_probe = {.name = "bloom.probe_segment",
 
 /* ---- bloom.segment_rows: (row's number, 1), (-1 - key's number, rows) */
 
-struct rows_state {
+struct segment_rows_state {
     struct numbers_state numbers;
     int64_t key[FIELDS_ROWS_MAX], value[FIELDS_ROWS_MAX];
 };
@@ -264,7 +265,7 @@ struct rows_state {
 static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                       struct glint_emitter *out)
 {
-    struct rows_state *s = state;
+    struct segment_rows_state *s = state;
     assert(in->rows <= FIELDS_ROWS_MAX);
     for (uint32_t row = 0; row < in->rows; row++) {
         const int64_t value = in->value.i64[row];
@@ -272,7 +273,7 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
         uint64_t index;
         if (value < 0 && !segments_find(&s->numbers.segments, &s->numbers.sizes, in->key.i64[row],
                                         &number, &index))
-            return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "there is no such segment");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
         s->key[row] = value < 0 ? -1 - (int64_t)number : value;
         s->value[row] = value < 0 ? -value : 1;
     }
@@ -285,9 +286,9 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
 }
 
 const struct glint_function segments_rows = {.name = "bloom.segment_rows",
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_I64, GLINT_I64},
                                              .out = {GLINT_I64, GLINT_I64},
-                                             .state_size = sizeof(struct rows_state),
+                                             .state_size = sizeof(struct segment_rows_state),
                                              .open = numbers_open,
                                              .batch = rows_batch};

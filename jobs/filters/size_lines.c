@@ -8,7 +8,7 @@
 static_assert(sizeof(struct size_line) == 24, "no padding");
 
 /* Cuts what follows the last tab off `line`. False: there is no tab. */
-static bool take_last(struct glint_slice *line, struct glint_slice *out_field)
+static bool cut_last_field(struct glint_slice *line, struct glint_slice *out_field)
 {
     const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
     if (tab == NULL) return false;
@@ -17,9 +17,9 @@ static bool take_last(struct glint_slice *line, struct glint_slice *out_field)
     return true;
 }
 
-static bool parse_positive(struct glint_slice text, int64_t most, int64_t *out)
+static bool parse_positive(struct glint_slice text, int64_t max, int64_t *out)
 {
-    return glint_parse_i64(text, out) && *out > 0 && *out <= most;
+    return glint_parse_i64(text, out) && *out > 0 && *out <= max;
 }
 
 /* NULL, or what is wrong. Cuts the numbers off the line, which is the key then. */
@@ -27,7 +27,7 @@ static const char *parse_counts(struct glint_slice *line, struct size_line *out)
 {
     struct glint_slice count;
     int64_t n;
-    if (!take_last(line, &count)) return "no tab";
+    if (!cut_last_field(line, &count)) return "no tab";
     if (!parse_positive(count, INT64_MAX, &n)) return "the count is not a positive number";
     *out = (struct size_line){.n = (uint64_t)n};
     return NULL;
@@ -38,7 +38,7 @@ static const char *parse_params(struct glint_slice *line, struct size_line *out)
     struct glint_slice field[3];
     int64_t n, m, k;
     for (uint32_t i = 3; i > 0; i--)
-        if (!take_last(line, &field[i - 1])) return "fewer than four fields";
+        if (!cut_last_field(line, &field[i - 1])) return "fewer than four fields";
     if (!parse_positive(field[0], INT64_MAX, &n)) return "N is not a positive number";
     if (!parse_positive(field[1], (int64_t)BLOOM_M_MAX, &m))
         return "M is not a number from 1 to 34359738360";
@@ -81,7 +81,7 @@ static int parse_line(struct glint_task *task, const struct glint_record *in, bo
         return parse_line(task, in, params_, key_ == GLINT_TEXT, out);                             \
     }                                                                                              \
     const struct glint_function function_ = {.name = name_,                                        \
-                                             .form = GLINT_MAP,                                    \
+                                             .kind = GLINT_MAP,                                    \
                                              .in = {GLINT_NONE, GLINT_TEXT},                       \
                                              .out = {key_, GLINT_BYTES},                           \
                                              .each = function_##_each}

@@ -113,7 +113,7 @@ static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint1
 }
 
 /* Keys below FIELDS_TABLE, as ratings are, where the processor can look up many at once. */
-static bool find_few(const struct sizes *s, const struct fields *f, uint16_t *out)
+static bool find_small_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     static_assert((int)FIELDS_TABLE <= (int)SIZES_DIRECT && SIZES_NONE == UINT16_MAX,
                   "the direct table begins with what a kernel looks up in");
@@ -123,7 +123,7 @@ static bool find_few(const struct sizes *s, const struct fields *f, uint16_t *ou
 
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
-    if (!s->text && find_few(s, f, out)) return 0;
+    if (!s->text && find_small_keys(s, f, out)) return 0;
     if (!s->text && find_direct(s, f, out) == 0) return 0;
     uint32_t missing = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
@@ -152,7 +152,7 @@ void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t ca
 
 /* ---- The driver's side */
 
-int sizes_keep_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
+int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
 {
     const uint64_t size = BLOOM_K_MAX * BLOOM_SEED_BYTES;
     assert(count <= BLOOM_K_MAX);
@@ -170,7 +170,7 @@ int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *siz
 {
     s->bits_bytes = 0;
     const uint8_t *seeds = sizing->seeded ? sizing->seeds : NULL;
-    if (sizes_keep_seeds(g, s, seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
+    if (sizes_set_seeds(g, s, seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct bloom_params *have = &s->params[i];
         const uint64_t n = have->n;

@@ -10,7 +10,7 @@ enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
 
 /* Explain counts no rows. What it takes for their number is enough to choose between strategies,
  * and makes no filter that is too large. */
-enum { SIZES_GUESS_ROW_BYTES = 64, SIZES_GUESS_MAX = 1 << 20 };
+enum { SIZES_ESTIMATE_ROW_BYTES = 64, SIZES_ESTIMATE_MAX = 1 << 20 };
 
 /* The file that has the sizes. */
 struct sizes_source {
@@ -36,9 +36,9 @@ struct sizes {
 
 /* There are more keys than a set has filters, or their sizes take more than a slot's memory has for
  * them: they are not broadcast (ids.h). */
-enum { SIZES_MANY = 1 };
-/* Driver: reads the lines of the source, explain too, and sizes a filter per key. 0, SIZES_MANY and
- * no error, or COUNTS_INVALID, PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+enum { SIZES_TOO_MANY = 1 };
+/* Driver: reads the lines of the source, explain too, and sizes a filter per key. 0, SIZES_TOO_MANY
+ * and no error, or COUNTS_INVALID, PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
 int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
                const struct bloom_sizing *sizing, struct sizes *out);
 /* Driver: sizes the same keys in another way. Where they have M and K of their own, only scheme,
@@ -58,26 +58,28 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages: cut at `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
-static inline uint64_t sizes_guess(const struct glint_rdd *lines)
+static inline uint64_t sizes_estimate_rows(const struct glint_rdd *lines)
 {
-    const uint64_t rows = 1 + glint_input_bytes(lines) / SIZES_GUESS_ROW_BYTES;
-    return rows < SIZES_GUESS_MAX ? rows : SIZES_GUESS_MAX;
+    const uint64_t rows = 1 + glint_input_bytes(lines) / SIZES_ESTIMATE_ROW_BYTES;
+    return rows < SIZES_ESTIMATE_MAX ? rows : SIZES_ESTIMATE_MAX;
 }
 
 /* Driver: makes these seeds the sizes' own, NULL: none, for all that are sized from now on. 0 or
  * the context's code. */
-int sizes_keep_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count);
+int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count);
 
 /* ---- sizes_options.c: --scheme, --layout, --seeds, --seed */
 
 /* Only scheme and layout of SIZES_OPTIONS; no scheme named: the layout's own. */
-int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out);
+int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
+                            struct bloom_sizing *out);
 /* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
-int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
-                 struct bloom_sizing *out);
+int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,
+                              struct bloom_sizing *out);
 /* --seeds random: gives a sizing that is done seeds of its own, drawn by --seed; else changes
  * nothing. 0 or the context's code. */
-int sizes_seed(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *sizing);
+int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
+                             struct bloom_sizing *sizing);
 /* Whether --seeds is random. 0 or the context's code. */
 int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random);
 /* Draws BLOOM_K_MAX seeds by (scheme, seed): of poly-abs 0 to 99, of poly-mod 0 to 2^31 - 1. */
@@ -106,7 +108,7 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
         "params", "PARAMS", NULL,                                                                  \
             "instead of P and COUNTS: each key's own n, m and k, as the job params saved them"     \
     }
-/* SIZES_MANY as an error, where --strategy `name` broadcasts the sizes. Returns the code. */
+/* SIZES_TOO_MANY as an error, where --strategy `name` broadcasts the sizes. Returns the code. */
 int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);
 /* P as the user gave it. */
 int sizes_probability(struct glint *g, const char *text, double *out);

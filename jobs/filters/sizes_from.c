@@ -10,7 +10,7 @@
 
 /* ---- Rows of (key, parameters), sorted, into sizes */
 
-struct entry {
+struct size_entry {
     union glint_value key; /* text: its offset in the memory stands in `data`
                               until all is read */
     struct bloom_params params;
@@ -19,7 +19,7 @@ struct entry {
 enum { MEMORY_SHARE = 8 }; /* sizes of a file may take so little of a slot's memory */
 
 /* Where the rows come from, and what is said when there are none or a key comes twice. */
-enum origin { COUNTED, COUNTS_FILE, PARAMS_FILE, FILTERS };
+enum sizes_origin { COUNTED, COUNTS_FILE, PARAMS_FILE, FILTERS };
 
 static const struct {
     enum glint_code none, twice;
@@ -38,9 +38,9 @@ static const struct {
 struct entries {
     struct glint *g;
     bool text;
-    enum origin origin;
+    enum sizes_origin origin;
     const char *about;
-    struct entry *items;
+    struct size_entry *items;
     uint32_t count, capacity;
     uint8_t *memory;
     uint64_t used, memory_size;
@@ -52,7 +52,7 @@ static bool from_file(const struct entries *e)
     return e->origin == COUNTS_FILE || e->origin == PARAMS_FILE;
 }
 
-static void *grown(struct glint *g, void *old, uint64_t used, uint64_t size)
+static void *grow_array(struct glint *g, void *old, uint64_t used, uint64_t size)
 {
     void *memory = glint_alloc(g, size);
     if (memory == NULL) return NULL;
@@ -61,19 +61,19 @@ static void *grown(struct glint *g, void *old, uint64_t used, uint64_t size)
     return memory;
 }
 
-static int reserve(struct entries *e, uint64_t text)
+static int reserve_entry(struct entries *e, uint64_t text)
 {
     if (e->count == e->capacity) {
         uint32_t capacity = e->capacity > 0 ? 2 * e->capacity : 64;
-        struct entry *items =
-            grown(e->g, e->items, sizeof *items * e->count, sizeof *items * capacity);
+        struct size_entry *items =
+            grow_array(e->g, e->items, sizeof *items * e->count, sizeof *items * capacity);
         if (items == NULL) return glint_error(e->g)->code;
         e->items = items;
         e->capacity = capacity;
     }
     if (e->memory == NULL || e->used + text > e->memory_size) { /* also for an empty key */
         uint64_t size = 2 * (e->used + text) + 4096;
-        uint8_t *memory = grown(e->g, e->memory, e->used, size);
+        uint8_t *memory = grow_array(e->g, e->memory, e->used, size);
         if (memory == NULL) return glint_error(e->g)->code;
         e->memory = memory;
         e->memory_size = size;
@@ -95,13 +95,13 @@ static int add_entry(struct entries *e, const union glint_value *key,
                      const struct bloom_params *params)
 {
     uint64_t text = e->text ? key->bytes.size : 0;
-    if (is_full(e, text) && from_file(e)) return SIZES_MANY;
+    if (is_full(e, text) && from_file(e)) return SIZES_TOO_MANY;
     if (is_full(e, text))
         return glint_abort(e->g, GLINT_E_FILTER_LIMIT, NULL, "%s: more than %d keys", e->about,
                            BLOOM_SET_MAX);
-    if (reserve(e, text) != 0) return glint_error(e->g)->code;
-    struct entry *entry = &e->items[e->count++];
-    *entry = (struct entry){*key, *params};
+    if (reserve_entry(e, text) != 0) return glint_error(e->g)->code;
+    struct size_entry *entry = &e->items[e->count++];
+    *entry = (struct size_entry){*key, *params};
     if (!e->text) return 0;
     if (text > 0) memcpy(e->memory + e->used, key->bytes.data, text);
     entry->key.bytes.data = (const uint8_t *)(uintptr_t)e->used;
@@ -111,14 +111,15 @@ static int add_entry(struct entries *e, const union glint_value *key,
 
 static int compare_number(const void *a, const void *b)
 {
-    int64_t x = ((const struct entry *)a)->key.i64, y = ((const struct entry *)b)->key.i64;
+    int64_t x = ((const struct size_entry *)a)->key.i64,
+            y = ((const struct size_entry *)b)->key.i64;
     return (x > y) - (x < y);
 }
 
 static int compare_text(const void *a, const void *b)
 {
-    const struct glint_slice *x = &((const struct entry *)a)->key.bytes;
-    const struct glint_slice *y = &((const struct entry *)b)->key.bytes;
+    const struct glint_slice *x = &((const struct size_entry *)a)->key.bytes;
+    const struct glint_slice *y = &((const struct size_entry *)b)->key.bytes;
     uint64_t size = x->size < y->size ? x->size : y->size;
     int c = size > 0 ? memcmp(x->data, y->data, size) : 0;
     return c != 0 ? c : (x->size > y->size) - (x->size < y->size);
@@ -160,7 +161,8 @@ static int add_example(struct entries *e, const struct glint_rdd *rdd)
     struct bloom_params params;
     union glint_value key = {.i64 = 0};
     if (e->text) key.bytes = (struct glint_slice){(const uint8_t *)"key", 3};
-    enum bloom_result result = bloom_params_for(BLOOM_SPARK, sizes_guess(rdd), 0.01, &params);
+    enum bloom_result result =
+        bloom_params_for(BLOOM_SPARK, sizes_estimate_rows(rdd), 0.01, &params);
     return result == BLOOM_OK ? add_entry(e, &key, &params) : sizes_fail(e->g, result, e->about);
 }
 
@@ -245,7 +247,7 @@ static int take_params(void *arg, const struct glint_record *record)
         return filter_fail(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
                            bloom_strerror(result));
     const struct bloom_params *params = &filter.params;
-    if (e->count == 0 && sizes_keep_seeds(e->g, e->out, params->seeds, params->k) != 0)
+    if (e->count == 0 && sizes_set_seeds(e->g, e->out, params->seeds, params->k) != 0)
         return glint_error(e->g)->code;
     const struct bloom_params pair[2] = {e->count > 0 ? e->items[0].params : *params, *params};
     if (bloom_set_check(pair, 2) != BLOOM_OK)
@@ -264,7 +266,7 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
     return read_entries(&e, filters, take_params, out);
 }
 
-struct gathering {
+struct blob_builder {
     struct glint *g;
     struct sizes *sizes;
     const char *about;
@@ -275,7 +277,7 @@ struct gathering {
 
 static int take_filter(void *arg, const struct glint_record *record)
 {
-    struct gathering *c = arg;
+    struct blob_builder *c = arg;
     struct sizes *s = c->sizes;
     struct bloom_filter filter;
     const struct glint_slice *bytes = &record->value.bytes;
@@ -294,16 +296,17 @@ static int take_filter(void *arg, const struct glint_record *record)
     return 0;
 }
 
-struct glint_broadcast *filters_gather(struct glint_rdd *filters, struct sizes *sizes,
-                                       const char *about, uint64_t *out_bits_set, double *out_rate)
+struct glint_broadcast *filters_broadcast(struct glint_rdd *filters, struct sizes *sizes,
+                                          const char *about, uint64_t *out_bits_set,
+                                          double *out_rate)
 {
     if (filters == NULL) return NULL;
     assert(sizes->count > 0 && sizes->count <= BLOOM_SET_MAX);
-    struct gathering c = {.g = glint_context(filters),
-                          .sizes = sizes,
-                          .about = about,
-                          .bits_set = out_bits_set,
-                          .rate = out_rate};
+    struct blob_builder c = {.g = glint_context(filters),
+                             .sizes = sizes,
+                             .about = about,
+                             .bits_set = out_bits_set,
+                             .rate = out_rate};
     const uint64_t size = bloom_blob_size(sizes->params, sizes->count);
     c.blob = glint_alloc(c.g, size);
     if (c.blob == NULL) return NULL;

@@ -20,7 +20,8 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
  * Where they are not NULL, out_bits_set[key] and out_rate[key] become what the
  * filter's bits say: how many are set, and which rate follows. NULL: the
  * context's error. */
-struct glint_broadcast *filters_gather(struct glint_rdd *filters, struct sizes *sizes,
-                                       const char *about, uint64_t *out_bits_set, double *out_rate);
+struct glint_broadcast *filters_broadcast(struct glint_rdd *filters, struct sizes *sizes,
+                                          const char *about, uint64_t *out_bits_set,
+                                          double *out_rate);
 
 #endif

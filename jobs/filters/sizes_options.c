@@ -8,7 +8,8 @@
 
 enum { POLY_ABS_SEEDS_END = 100 };
 
-int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *out)
+int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
+                            struct bloom_sizing *out)
 {
     const char *layout = glint_job_option(args, "layout"),
                *scheme = glint_job_option(args, "scheme");
@@ -24,14 +25,14 @@ int sizes_kind(struct glint *g, const struct glint_job_args *args, struct bloom_
                        "--scheme \"%s\" is no scheme", scheme);
 }
 
-int sizes_sizing(struct glint *g, const struct glint_job_args *args, double p,
-                 struct bloom_sizing *out)
+int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,
+                              struct bloom_sizing *out)
 {
     struct bloom_sizing kind;
     char about[128];
-    if (sizes_kind(g, args, &kind) != 0) return glint_error(g)->code;
+    if (sizes_kind_from_options(g, args, &kind) != 0) return glint_error(g)->code;
     enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
-    if (result == BLOOM_OK) return sizes_seed(g, args, out);
+    if (result == BLOOM_OK) return sizes_seeds_from_options(g, args, out);
     snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
              bloom_layout_name(kind.layout));
     return sizes_fail(g, result, about);
@@ -95,7 +96,8 @@ int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool 
                        name);
 }
 
-int sizes_seed(struct glint *g, const struct glint_job_args *args, struct bloom_sizing *sizing)
+int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
+                             struct bloom_sizing *sizing)
 {
     uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
     bool random;

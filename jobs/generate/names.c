@@ -39,7 +39,7 @@ static_assert(NAMES_ROWS_MAX / TURN * SHORT_PER_TURN == (int)SHORT_NAMES &&
 
 /* Number `i` under the stream's permutation of 0 .. size - 1. A factor that ends in 1, 3, 7 or 9
  * has no divisor in common with a size of twos and fives. */
-static uint32_t permuted(uint64_t stream, uint64_t i, uint32_t size)
+static uint32_t permuted_index(uint64_t stream, uint64_t i, uint32_t size)
 {
     static const uint8_t last_digit[] = {1, 3, 7, 9};
     assert(i < size && size % 10 == 0);
@@ -58,8 +58,9 @@ static uint8_t *put_name(uint8_t *out, uint64_t stream, uint64_t row)
 {
     const uint64_t place = row % TURN;
     const bool is_short = place < SHORT_PER_TURN;
-    uint32_t number = is_short ? permuted(stream, row / TURN * SHORT_PER_TURN + place, SHORT_NAMES)
-                               : permuted(stream, row, LONG_NAMES);
+    uint32_t number = is_short
+                          ? permuted_index(stream, row / TURN * SHORT_PER_TURN + place, SHORT_NAMES)
+                          : permuted_index(stream, row, LONG_NAMES);
     out = put_character(out, FAMILY, number % FAMILIES);
     number /= FAMILIES;
     if (!is_short) out = put_character(out, CHARACTER, number / GIVEN);

@@ -10,7 +10,7 @@
 #include "jobs/join/join.h"
 
 #include "engine/base/text.h"
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
@@ -61,9 +61,9 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
 
 int join_side_options(struct join *j, const struct glint_job_args *args)
 {
-    if (side_options(j, args, JOIN_THE_LEFT) != 0 || side_options(j, args, JOIN_THE_RIGHT) != 0)
+    if (side_options(j, args, JOIN_SIDE_LEFT) != 0 || side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
-    if (j->fields[JOIN_THE_LEFT].key == j->fields[JOIN_THE_RIGHT].key) return 0;
+    if (j->fields[JOIN_SIDE_LEFT].key == j->fields[JOIN_SIDE_RIGHT].key) return 0;
     return glint_abort(j->g, GLINT_E_PLAN_TYPE, "give --left-key and --right-key the same type",
                        "the left side's keys are of type %s, the right side's of type %s",
                        glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
@@ -95,7 +95,7 @@ struct glint_args *join_args(const struct join *j, enum join_side side)
     fields_args(args, &j->fields[side]);
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);
-    glint_args_i64(args, "out_delimiter", j->fields[JOIN_THE_LEFT].delimiter);
+    glint_args_i64(args, "out_delimiter", j->fields[JOIN_SIDE_LEFT].delimiter);
     return args;
 }
 
@@ -113,7 +113,7 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
 {
     static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
                                             {"join.text_keys", "join.text_rows"}};
-    const bool filtered = side != j->small && filter->broadcast != NULL;
+    const bool filtered = side != j->build && filter->broadcast != NULL;
     struct glint_args *args = join_args(j, side);
     glint_args_i64(args, "filtered", filtered);
     if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
@@ -125,8 +125,8 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
  * they come first in each group, so nothing is held. */
 static struct glint_rdd *left_rows(const struct join *j, const struct key_filter *filter)
 {
-    struct glint_rdd *left = join_side_rdd(j, JOIN_THE_LEFT, true, filter);
-    struct glint_rdd *keys = join_side_rdd(j, JOIN_THE_RIGHT, false, filter);
+    struct glint_rdd *left = join_side_rdd(j, JOIN_SIDE_LEFT, true, filter);
+    struct glint_rdd *keys = join_side_rdd(j, JOIN_SIDE_RIGHT, false, filter);
     if (j->type == JOIN_ANTI) return glint_values(glint_subtract_by_key(left, keys));
     struct glint_rdd *groups = glint_cogroup(keys, left);
     return glint_values(glint_flat_map_values(groups, "join.present", NULL));
@@ -135,25 +135,28 @@ static struct glint_rdd *left_rows(const struct join *j, const struct key_filter
 /* Pairs of rows as lines. The small side's rows of a key are held, the large side's stream. */
 static struct glint_rdd *pair_lines(const struct join *j, const struct key_filter *filter)
 {
-    struct glint_rdd *large = join_side_rdd(j, join_large(j), true, filter);
-    struct glint_rdd *small = join_side_rdd(j, j->small, true, filter);
-    const bool keep_large = join_keeps_unmet(j->type, join_large(j));
-    const bool keep_small = join_keeps_unmet(j->type, j->small);
-    struct glint_rdd *pairs = keep_large && keep_small ? glint_full_outer_join(large, small)
-                              : keep_large             ? glint_left_outer_join(large, small)
-                              : keep_small             ? glint_right_outer_join(large, small)
-                                                       : glint_join(large, small);
-    return glint_map(pairs, "join.pairs", join_args(j, join_large(j)));
+    struct glint_rdd *probe = join_side_rdd(j, join_probe_side(j), true, filter);
+    struct glint_rdd *build = join_side_rdd(j, j->build, true, filter);
+    const bool keep_probe = join_keeps_unmatched(j->type, join_probe_side(j));
+    const bool keep_build = join_keeps_unmatched(j->type, j->build);
+    struct glint_rdd *pairs = keep_probe && keep_build ? glint_full_outer_join(probe, build)
+                              : keep_probe             ? glint_left_outer_join(probe, build)
+                              : keep_build             ? glint_right_outer_join(probe, build)
+                                                       : glint_join(probe, build);
+    return glint_map(pairs, "join.pairs", join_args(j, join_probe_side(j)));
 }
 
 struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
 {
-    struct glint_rdd *met = join_has_pairs(j->type) ? pair_lines(j, filter) : left_rows(j, filter);
-    if (filter->broadcast == NULL || !join_keeps_unmet(j->type, join_large(j))) return met;
-    struct glint_args *args = join_args(j, join_large(j));
+    struct glint_rdd *matched =
+        join_has_pairs(j->type) ? pair_lines(j, filter) : left_rows(j, filter);
+    if (filter->broadcast == NULL || !join_keeps_unmatched(j->type, join_probe_side(j)))
+        return matched;
+    struct glint_args *args = join_args(j, join_probe_side(j));
     glint_args_i64(args, "filtered", 1);
     glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_union(met, glint_flat_map(join_lines(j, join_large(j)), "join.rejected", args));
+    return glint_union(matched,
+                       glint_flat_map(join_lines(j, join_probe_side(j)), "join.rejected", args));
 }
 
 /* ---- The filter of the small side's keys */
@@ -161,27 +164,28 @@ struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter 
 /* False: it does not, which is an error unless auto chose the method. */
 static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
 {
-    const uint64_t most = glint_slot_memory(j->g) / FILTER_SHARE;
-    if (sizes->bits_bytes <= most) return true;
+    const uint64_t bytes_max = glint_slot_memory(j->g) / FILTER_SHARE;
+    if (sizes->bits_bytes <= bytes_max) return true;
     if (!j->chosen)
         glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
                     "%s: a filter of %llu keys needs %llu bytes, at most %llu are for it",
-                    j->paths[j->small], (unsigned long long)keys,
-                    (unsigned long long)sizes->bits_bytes, (unsigned long long)most);
+                    j->paths[j->build], (unsigned long long)keys,
+                    (unsigned long long)sizes->bits_bytes, (unsigned long long)bytes_max);
     return false;
 }
 
-static struct glint_rdd *small_ids(const struct join *j, uint64_t split_bytes)
+static struct glint_rdd *build_ids(const struct join *j, uint64_t split_bytes)
 {
-    struct glint_rdd *lines = glint_with_split_bytes(join_lines(j, j->small), split_bytes);
-    return glint_flat_map(lines, "join.ids", join_args(j, j->small));
+    struct glint_rdd *lines = glint_with_split_bytes(join_lines(j, j->build), split_bytes);
+    return glint_flat_map(lines, "join.ids", join_args(j, j->build));
 }
 
-int join_count_small(const struct join *j, uint64_t *out)
+int join_count_build_rows(const struct join *j, uint64_t *out)
 {
     int64_t rows = 0;
-    int r = glint_count(small_ids(j, 0), &rows);
-    if (rows == 0 && glint_explaining(j->g)) rows = (int64_t)sizes_guess(join_lines(j, j->small));
+    int r = glint_count(build_ids(j, 0), &rows);
+    if (rows == 0 && glint_explaining(j->g))
+        rows = (int64_t)sizes_estimate_rows(join_lines(j, j->build));
     *out = (uint64_t)rows;
     return r;
 }
@@ -199,10 +203,10 @@ int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct size
 struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *sizes)
 {
     const struct fields ids = fields_of_lines();
-    struct glint_rdd *rows = small_ids(j, FILTER_SPLIT * sizes->bits_bytes);
+    struct glint_rdd *rows = build_ids(j, FILTER_SPLIT * sizes->bits_bytes);
     if (rows == NULL) return NULL;
-    enum bloom_way way = bloom_way_choose(j->g, sizes, glint_partitions(rows));
-    return bloom_chain(rows, sizes, way, &ids);
+    enum bloom_method method = bloom_method_choose(j->g, sizes, glint_partitions(rows));
+    return bloom_pipeline(rows, sizes, method, &ids);
 }
 
 /* One filter of the small side's keys, if it fits. None where there are no rows. */
@@ -210,11 +214,11 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
 {
     struct sizes sizes = {.count = 0};
     *out = (struct key_filter){.keys = 0};
-    int r = join_count_small(j, &out->keys);
+    int r = join_count_build_rows(j, &out->keys);
     if (r == 0 && out->keys > 0) r = join_filter_sizes(j, p, out->keys, &sizes);
     if (r == 0 && out->keys > 0 && filter_fits(j, &sizes, out->keys)) {
         struct glint_rdd *filter = join_filter_rdd(j, &sizes);
-        out->broadcast = filters_gather(filter, &sizes, j->paths[j->small], NULL, &out->rate);
+        out->broadcast = filters_broadcast(filter, &sizes, j->paths[j->build], NULL, &out->rate);
         out->bytes = sizes.bits_bytes;
     }
     sizes_fini(&sizes);
@@ -223,33 +227,33 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
 
 /* ---- The choice of a method */
 
-static enum join_method choose(const struct join *j, const uint64_t bytes[JOIN_SIDES],
-                               uint64_t broadcast_limit)
+static enum join_method choose_method(const struct join *j, const uint64_t bytes[JOIN_SIDES],
+                                      uint64_t broadcast_limit)
 {
-    const uint64_t small = bytes[j->small], large = bytes[join_large(j)];
+    const uint64_t build = bytes[j->build], probe = bytes[join_probe_side(j)];
     if (j->method != JOIN_AUTO) return j->method;
-    if (small <= broadcast_limit && small <= glint_slot_memory(j->g) / 8) return JOIN_BROADCAST;
-    if (large / BLOOM_RATIO >= small && small <= glint_slot_memory(j->g)) return JOIN_BLOOM;
+    if (build <= broadcast_limit && build <= glint_slot_memory(j->g) / 8) return JOIN_BROADCAST;
+    if (probe / BLOOM_RATIO >= build && build <= glint_slot_memory(j->g)) return JOIN_BLOOM;
     return JOIN_SHUFFLE;
 }
 
 static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
 {
-    const uint64_t small = bytes[j->small], large = bytes[join_large(j)];
+    const uint64_t build = bytes[j->build], probe = bytes[join_probe_side(j)];
     glint_note(j->g, "left: %llu bytes; right: %llu bytes; the small side is the %s one",
-               (unsigned long long)bytes[JOIN_THE_LEFT], (unsigned long long)bytes[JOIN_THE_RIGHT],
-               side_names[j->small]);
+               (unsigned long long)bytes[JOIN_SIDE_LEFT],
+               (unsigned long long)bytes[JOIN_SIDE_RIGHT], side_names[j->build]);
     glint_note(j->g,
                "estimate: shuffle moves %llu bytes; broadcast %llu to each process; bloom %llu "
                "and what the filter lets through of %llu",
-               (unsigned long long)(small + large), (unsigned long long)small,
-               (unsigned long long)small, (unsigned long long)large);
+               (unsigned long long)(build + probe), (unsigned long long)build,
+               (unsigned long long)build, (unsigned long long)probe);
     glint_note(j->g, "method: %s%s", method_names[j->method], j->chosen ? ", chosen by auto" : "");
 }
 
 static void note_result(const struct join *j, const struct key_filter *filter)
 {
-    const uint64_t shuffled = (uint64_t)glint_counter_value(j->g, JOIN_SHUFFLED);
+    const uint64_t shuffled = (uint64_t)glint_counter_value(j->g, JOIN_SHUFFLE_BYTES);
     glint_note(j->g, "%s join by %s: %llu bytes shuffled", type_names[j->type],
                method_names[j->method], (unsigned long long)shuffled);
     if (filter->broadcast != NULL)
@@ -257,12 +261,12 @@ static void note_result(const struct join *j, const struct key_filter *filter)
             j->g,
             "a filter of %llu keys in %llu bytes, rate %.6g, saved %llu of %llu rows the shuffle",
             (unsigned long long)filter->keys, (unsigned long long)filter->bytes, filter->rate,
-            (unsigned long long)glint_counter_value(j->g, JOIN_SAVED),
-            (unsigned long long)glint_counter_value(j->g, JOIN_ASKED));
+            (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_FILTERED),
+            (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_PROBED));
 }
 
 /* The lines of the output. What auto chose and does not fit gives way to the next method. */
-static struct glint_rdd *plan(struct join *j, double p, struct key_filter *filter)
+static struct glint_rdd *plan_join(struct join *j, double p, struct key_filter *filter)
 {
     if (j->method == JOIN_BROADCAST) {
         struct glint_rdd *lines = join_by_broadcast(j);
@@ -281,12 +285,12 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
     for (int side = 0; side < JOIN_SIDES; side++)
         bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
     if (join_check_delimiters(j) != 0) return glint_error(j->g)->code;
-    j->small = bytes[JOIN_THE_LEFT] < bytes[JOIN_THE_RIGHT] ? JOIN_THE_LEFT : JOIN_THE_RIGHT;
+    j->build = bytes[JOIN_SIDE_LEFT] < bytes[JOIN_SIDE_RIGHT] ? JOIN_SIDE_LEFT : JOIN_SIDE_RIGHT;
     j->chosen = j->method == JOIN_AUTO;
-    j->method = choose(j, bytes, broadcast_limit);
+    j->method = choose_method(j, bytes, broadcast_limit);
     assert(j->method != JOIN_AUTO);
     if (glint_explaining(j->g)) note_choice(j, bytes);
-    struct glint_rdd *lines = plan(j, p, &filter);
+    struct glint_rdd *lines = plan_join(j, p, &filter);
     if (lines == NULL) return glint_error(j->g)->code;
     int r = glint_save_as_text_file(lines, output);
     if (r == 0 && !glint_explaining(j->g)) note_result(j, &filter);
@@ -315,7 +319,7 @@ static int join_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_function *const functions[] = {
     &join_ids,   &join_text_rows, &join_int_rows, &join_text_keys, &join_int_keys,   &join_rejected,
-    &join_pairs, &join_present,   &join_probe,    &join_met,       &join_small_rows, NULL};
+    &join_pairs, &join_present,   &join_probe,    &join_matched,   &join_build_rows, NULL};
 const struct glint_module join_module = {"join", functions};
 
 static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};

@@ -16,14 +16,14 @@
 
 enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_TYPES };
 enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
-enum join_side { JOIN_THE_LEFT, JOIN_THE_RIGHT, JOIN_SIDES };
+enum join_side { JOIN_SIDE_LEFT, JOIN_SIDE_RIGHT, JOIN_SIDES };
 
 /* What stands in the output for a side that has no row. */
 #define JOIN_NULL "\\N"
 
-#define JOIN_ASKED    "rows asked of the filter"
-#define JOIN_SAVED    "rows saved by the filter"
-#define JOIN_SHUFFLED "map output bytes"
+#define JOIN_ROWS_PROBED   "rows probed"
+#define JOIN_ROWS_FILTERED "rows filtered out"
+#define JOIN_SHUFFLE_BYTES "map output bytes"
 
 /* The output has pairs of rows; else rows of the left side. */
 static inline bool join_has_pairs(enum join_type type)
@@ -32,10 +32,10 @@ static inline bool join_has_pairs(enum join_type type)
 }
 
 /* Unmet rows of the side are in the output. */
-static inline bool join_keeps_unmet(enum join_type type, enum join_side side)
+static inline bool join_keeps_unmatched(enum join_type type, enum join_side side)
 {
     if (type == JOIN_FULL) return true;
-    return side == JOIN_THE_LEFT ? type == JOIN_LEFT || type == JOIN_ANTI : type == JOIN_RIGHT;
+    return side == JOIN_SIDE_LEFT ? type == JOIN_LEFT || type == JOIN_ANTI : type == JOIN_RIGHT;
 }
 
 /* ---- Driver */
@@ -47,12 +47,12 @@ struct join {
     bool chosen; /* by auto: what turns out not to fit is no error */
     const char *paths[JOIN_SIDES];
     struct fields fields[JOIN_SIDES];
-    enum join_side small;
+    enum join_side build;
 };
 
-static inline enum join_side join_large(const struct join *j)
+static inline enum join_side join_probe_side(const struct join *j)
 {
-    return j->small == JOIN_THE_LEFT ? JOIN_THE_RIGHT : JOIN_THE_LEFT;
+    return j->build == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
 }
 
 /* The options that both jobs have, of each side. */
@@ -81,7 +81,7 @@ struct key_filter {
 };
 
 /* How many rows the small side has; under explain a guess. 0 or the context's code. */
-int join_count_small(const struct join *j, uint64_t *out);
+int join_count_build_rows(const struct join *j, uint64_t *out);
 /* The sizes of one filter of that many keys, at rate `p`. sizes_fini after, in any case. */
 struct sizes;
 int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct sizes *out);
@@ -144,11 +144,12 @@ struct glint_column join_rows_lines(const struct join_rows *r);
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out);
 /* The rows as unmet ones: lines of the output. */
-int join_rows_emit_unmet(struct join_rows *r, struct glint_task *task, struct glint_emitter *out);
+int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
+                             struct glint_emitter *out);
 
 /* Functions, by file. */
 extern const struct glint_function join_text_rows, join_int_rows, join_text_keys, join_int_keys,
     join_ids, join_rejected, join_pairs, join_present; /* join_rows.c, join_pairs.c */
-extern const struct glint_function join_probe, join_met, join_small_rows; /* join_broadcast.c */
+extern const struct glint_function join_probe, join_matched, join_build_rows; /* join_broadcast.c */
 
 #endif

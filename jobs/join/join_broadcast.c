@@ -19,9 +19,9 @@ struct probe_state {
     struct join_rows rows;
     struct join_table table;
     uint32_t hash[FIELDS_ROWS_MAX], found[FIELDS_ROWS_MAX]; /* found: row of the table + 1 */
-    uint8_t met[FIELDS_ROWS_MAX];
+    uint8_t matched[FIELDS_ROWS_MAX];
     uint8_t *bitmap;         /* join.met: of rows that begin a key */
-    struct glint_slice seen; /* join.small_rows: those of all tasks; what is missing is 0 */
+    struct glint_slice seen; /* join.build_rows: those of all tasks; what is missing is 0 */
 };
 
 static uint64_t bitmap_bytes(const struct join_table *t)
@@ -50,7 +50,7 @@ static int probe_rows(struct probe_state *s, struct glint_task *task, const stru
     }
     for (uint32_t row = 0; row < rows; row++) {
         s->found[row] = join_table_find(&s->table, join_rows_key(&s->rows, row), s->hash[row]);
-        s->met[row] = s->found[row] != 0;
+        s->matched[row] = s->found[row] != 0;
         assert(s->found[row] <= s->table.count);
     }
     return 0;
@@ -63,11 +63,11 @@ static int emit_pairs(struct probe_state *s, struct glint_task *task, struct gli
 {
     static const struct glint_slice none = {NULL, 0};
     struct join_rows *r = &s->rows;
-    const bool unmet = join_keeps_unmet(r->type, r->side);
+    const bool unmatched = join_keeps_unmatched(r->type, r->side);
     int e = 0;
     for (uint32_t row = 0; e == 0 && row < r->fields.rows; row++) {
         const struct glint_slice own = join_rows_line(r, row);
-        if (s->found[row] == 0 && unmet) e = join_rows_emit(r, task, own, none, out);
+        if (s->found[row] == 0 && unmatched) e = join_rows_emit(r, task, own, none, out);
         for (uint32_t at = s->found[row]; e == 0 && at != 0; at = s->table.rows[at - 1].next)
             e = join_rows_emit(r, task, own, join_table_line(&s->table, at - 1), out);
     }
@@ -81,7 +81,7 @@ static int probe_batch(struct glint_task *task, void *state, const struct glint_
     int e = probe_rows(s, task, in);
     if (e != 0) return e;
     if (join_has_pairs(s->rows.type)) return emit_pairs(s, task, out);
-    join_rows_select(&s->rows, s->met, s->rows.type == JOIN_SEMI);
+    join_rows_select(&s->rows, s->matched, s->rows.type == JOIN_SEMI);
     struct glint_batch batch = {.rows = s->rows.fields.rows,
                                 .key = {.type = GLINT_NONE},
                                 .value = join_rows_lines(&s->rows)};
@@ -90,7 +90,7 @@ static int probe_batch(struct glint_task *task, void *state, const struct glint_
 }
 
 const struct glint_function join_probe = {.name = "join.probe",
-                                          .form = GLINT_FLAT_MAP,
+                                          .kind = GLINT_FLAT_MAP,
                                           .in = {GLINT_ANY, GLINT_TEXT},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct probe_state),
@@ -99,7 +99,7 @@ const struct glint_function join_probe = {.name = "join.probe",
 
 /* ---- join.met: which keys of the table the large side has */
 
-static int met_open(struct glint_task *task, void *state)
+static int matched_open(struct glint_task *task, void *state)
 {
     struct probe_state *s = state;
     int e = probe_open(task, s);
@@ -110,21 +110,21 @@ static int met_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int met_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                     struct glint_emitter *out)
+static int matched_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                         struct glint_emitter *out)
 {
     (void)out;
     struct probe_state *s = state;
     int e = probe_rows(s, task, in);
     for (uint32_t row = 0; e == 0 && row < s->rows.fields.rows; row++) {
-        if (!s->met[row]) continue;
+        if (!s->matched[row]) continue;
         const uint32_t found = s->found[row] - 1;
         s->bitmap[found / 8] |= (uint8_t)(1 << found % 8);
     }
     return e;
 }
 
-static int met_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int matched_end(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct probe_state *s = state;
@@ -134,46 +134,46 @@ static int met_end(struct glint_task *task, void *state, struct glint_emitter *o
     return 0;
 }
 
-const struct glint_function join_met = {.name = "join.met",
-                                        .form = GLINT_FLAT_MAP,
-                                        .in = {GLINT_ANY, GLINT_TEXT},
-                                        .out = {GLINT_I64, GLINT_BYTES},
-                                        .state_size = sizeof(struct probe_state),
-                                        .open = met_open,
-                                        .batch = met_batch,
-                                        .end = met_end};
+const struct glint_function join_matched = {.name = "join.matched",
+                                            .kind = GLINT_FLAT_MAP,
+                                            .in = {GLINT_ANY, GLINT_TEXT},
+                                            .out = {GLINT_I64, GLINT_BYTES},
+                                            .state_size = sizeof(struct probe_state),
+                                            .open = matched_open,
+                                            .batch = matched_batch,
+                                            .end = matched_end};
 
-/* ---- join.small_rows: rows of the small side that the output has without a partner beside them */
+/* ---- join.build_rows: rows of the small side that the output has without a partner beside them */
 
-static int small_open(struct glint_task *task, void *state)
+static int build_rows_open(struct glint_task *task, void *state)
 {
     struct probe_state *s = state;
     int e = probe_open(task, s);
-    return e == 0 ? glint_arg_broadcast(task, "met", &s->seen) : e;
+    return e == 0 ? glint_arg_broadcast(task, "matched", &s->seen) : e;
 }
 
-static int small_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       struct glint_emitter *out)
+static int build_rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                            struct glint_emitter *out)
 {
     struct probe_state *s = state;
     int e = probe_rows(s, task, in);
     if (e != 0) return e;
     for (uint32_t row = 0; row < s->rows.fields.rows; row++) {
-        assert(s->met[row]); /* the table is made of these rows */
+        assert(s->matched[row]); /* the table is made of these rows */
         const uint32_t found = s->found[row] - 1;
-        s->met[row] = found / 8 < s->seen.size && s->seen.data[found / 8] >> found % 8 & 1;
+        s->matched[row] = found / 8 < s->seen.size && s->seen.data[found / 8] >> found % 8 & 1;
     }
-    join_rows_select(&s->rows, s->met, s->rows.type == JOIN_SEMI);
-    return join_rows_emit_unmet(&s->rows, task, out);
+    join_rows_select(&s->rows, s->matched, s->rows.type == JOIN_SEMI);
+    return join_rows_emit_unmatched(&s->rows, task, out);
 }
 
-const struct glint_function join_small_rows = {.name = "join.small_rows",
-                                               .form = GLINT_FLAT_MAP,
+const struct glint_function join_build_rows = {.name = "join.build_rows",
+                                               .kind = GLINT_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_NONE, GLINT_TEXT},
                                                .state_size = sizeof(struct probe_state),
-                                               .open = small_open,
-                                               .batch = small_batch};
+                                               .open = build_rows_open,
+                                               .batch = build_rows_batch};
 
 /* ---- The plan */
 
@@ -199,29 +199,29 @@ static int take_number_key(void *arg, const struct glint_record *record)
     return join_table_add(arg, key, (struct glint_slice){NULL, 0});
 }
 
-static void too_large(const struct join *j, uint64_t limit)
+static void broadcast_too_large(const struct join *j, uint64_t limit)
 {
     if (j->chosen) return;
     glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
-                "%s: more than the %llu bytes that a broadcast side may take", j->paths[j->small],
+                "%s: more than the %llu bytes that a broadcast side may take", j->paths[j->build],
                 (unsigned long long)limit);
 }
 
 /* The small side's rows, or only its keys where those are all that is asked for. */
-static struct glint_broadcast *small_table(const struct join *j)
+static struct glint_broadcast *build_table(const struct join *j)
 {
     static int (*const take[2][2])(void *, const struct glint_record *) = {
         {take_number_key, take_number_row}, {take_key, take_row}};
     static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
                                             {"join.text_keys", "join.text_rows"}};
-    const bool text = j->fields[j->small].key == FIELDS_TEXT, lines = join_has_pairs(j->type);
+    const bool text = j->fields[j->build].key == FIELDS_TEXT, lines = join_has_pairs(j->type);
     struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
-    struct glint_args *args = join_args(j, j->small);
+    struct glint_args *args = join_args(j, j->build);
     glint_args_i64(args, "filtered", 0);
-    struct glint_rdd *rows = glint_flat_map(join_lines(j, j->small), names[text][lines], args);
+    struct glint_rdd *rows = glint_flat_map(join_lines(j, j->build), names[text][lines], args);
     struct glint_broadcast *out = NULL;
     int r = glint_collect_each(rows, take[text][lines], &table);
-    if (r == JOIN_TABLE_FULL) too_large(j, table.limit);
+    if (r == JOIN_TABLE_FULL) broadcast_too_large(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);
     return out;
@@ -246,13 +246,15 @@ static int take_bitmap(void *arg, const struct glint_record *record)
 }
 
 /* The keys of the table that any large row has. */
-static struct glint_broadcast *met_keys(const struct join *j, struct glint_broadcast *table)
+static struct glint_broadcast *matched_keys(const struct join *j, struct glint_broadcast *table)
 {
     struct bitmap b = {.g = j->g};
-    struct glint_args *args = join_args(j, join_large(j));
+    struct glint_args *args = join_args(j, join_probe_side(j));
     glint_args_broadcast(args, "table", table);
-    struct glint_rdd *met = glint_map_partitions(join_lines(j, join_large(j)), "join.met", args);
-    struct glint_rdd *all = glint_with_partitions(glint_reduce_by_key(met, "bloom.or", NULL), 1);
+    struct glint_rdd *matched =
+        glint_map_partitions(join_lines(j, join_probe_side(j)), "join.matched", args);
+    struct glint_rdd *all =
+        glint_with_partitions(glint_reduce_by_key(matched, "bloom.or", NULL), 1);
     int r = glint_collect_each(all, take_bitmap, &b);
     if (r == 0 && b.data == NULL) { /* the large side is empty: no task, no bitmap */
         b.size = 1;
@@ -265,22 +267,22 @@ static struct glint_broadcast *met_keys(const struct join *j, struct glint_broad
 struct glint_rdd *join_by_broadcast(const struct join *j)
 {
     const bool pairs = join_has_pairs(j->type);
-    const bool large_rows = pairs || j->small == JOIN_THE_RIGHT;
-    const bool small_rows = pairs ? join_keeps_unmet(j->type, j->small) : !large_rows;
-    struct glint_broadcast *table = small_table(j);
-    struct glint_rdd *from_large = NULL, *from_small = NULL;
+    const bool emit_probe_rows = pairs || j->build == JOIN_SIDE_RIGHT;
+    const bool emit_build_rows = pairs ? join_keeps_unmatched(j->type, j->build) : !emit_probe_rows;
+    struct glint_broadcast *table = build_table(j);
+    struct glint_rdd *from_probe = NULL, *from_build = NULL;
     if (table == NULL) return NULL;
-    if (large_rows) {
-        struct glint_args *args = join_args(j, join_large(j));
+    if (emit_probe_rows) {
+        struct glint_args *args = join_args(j, join_probe_side(j));
         glint_args_broadcast(args, "table", table);
-        from_large = glint_flat_map(join_lines(j, join_large(j)), "join.probe", args);
-        if (!small_rows || from_large == NULL) return from_large;
+        from_probe = glint_flat_map(join_lines(j, join_probe_side(j)), "join.probe", args);
+        if (!emit_build_rows || from_probe == NULL) return from_probe;
     }
-    struct glint_broadcast *met = met_keys(j, table);
-    if (met == NULL) return NULL;
-    struct glint_args *args = join_args(j, j->small);
+    struct glint_broadcast *matched = matched_keys(j, table);
+    if (matched == NULL) return NULL;
+    struct glint_args *args = join_args(j, j->build);
     glint_args_broadcast(args, "table", table);
-    glint_args_broadcast(args, "met", met);
-    from_small = glint_flat_map(join_lines(j, j->small), "join.small_rows", args);
-    return large_rows ? glint_union(from_large, from_small) : from_small;
+    glint_args_broadcast(args, "matched", matched);
+    from_build = glint_flat_map(join_lines(j, j->build), "join.build_rows", args);
+    return emit_probe_rows ? glint_union(from_probe, from_build) : from_build;
 }

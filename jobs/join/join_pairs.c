@@ -15,26 +15,26 @@ static int pairs_each(struct glint_task *task, void *state, const struct glint_r
                       struct glint_emitter *out)
 {
     struct join_rows *r = state;
-    struct glint_slice large, small;
+    struct glint_slice probe, build;
     union glint_value own = {.bytes = {NULL, 0}}, other = own;
-    bool sound = glint_pair(in->value.bytes, &large, &small);
-    const bool no_own = sound && glint_unpack(large, GLINT_NONE, &own);
-    const bool no_other = sound && glint_unpack(small, GLINT_NONE, &other);
-    if (sound && !no_own) sound = glint_unpack(large, GLINT_TEXT, &own);
-    if (sound && !no_other) sound = glint_unpack(small, GLINT_TEXT, &other);
+    bool sound = glint_unpack_pair(in->value.bytes, &probe, &build);
+    const bool no_own = sound && glint_unpack(probe, GLINT_NONE, &own);
+    const bool no_other = sound && glint_unpack(build, GLINT_NONE, &other);
+    if (sound && !no_own) sound = glint_unpack(probe, GLINT_TEXT, &own);
+    if (sound && !no_other) sound = glint_unpack(build, GLINT_TEXT, &other);
     if (!sound || (no_own && no_other))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a pair of a join does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a pair of a join does not parse");
     if (!no_own)
         return join_rows_emit(r, task, own.bytes,
                               no_other ? (struct glint_slice){NULL, 0} : other.bytes, out);
-    r->side = r->side == JOIN_THE_LEFT ? JOIN_THE_RIGHT : JOIN_THE_LEFT;
+    r->side = r->side == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
     int e = join_rows_emit(r, task, other.bytes, (struct glint_slice){NULL, 0}, out);
-    r->side = r->side == JOIN_THE_LEFT ? JOIN_THE_RIGHT : JOIN_THE_LEFT;
+    r->side = r->side == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
     return e;
 }
 
 const struct glint_function join_pairs = {.name = "join.pairs",
-                                          .form = GLINT_MAP,
+                                          .kind = GLINT_MAP,
                                           .in = {GLINT_ANY, GLINT_MSGPACK},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct join_rows),
@@ -61,15 +61,17 @@ static int present_each(struct glint_task *task, void *state, const struct glint
     struct present_state *s = state;
     struct glint_slice side, value;
     union glint_value number, line;
-    if (!glint_pair(in->value.bytes, &side, &value) || !glint_unpack(side, GLINT_I64, &number))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a record of a cogroup does not parse");
+    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
+        !glint_unpack(side, GLINT_I64, &number))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                          "a record of a cogroup does not parse");
     if (number.i64 == 0) {
         s->right = true;
         return 0;
     }
     if (!s->right) return 0;
     if (!glint_unpack(value, GLINT_TEXT, &line))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a row of a cogroup is no text");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a cogroup is no text");
     struct glint_record record = {.key = in->key, .value = line};
     glint_emit(out, &record);
     return 0;
@@ -86,7 +88,7 @@ static int present_end(struct glint_task *task, void *state, const union glint_v
 }
 
 const struct glint_function join_present = {.name = "join.present",
-                                            .form = GLINT_GROUP,
+                                            .kind = GLINT_GROUP,
                                             .in = {GLINT_ANY, GLINT_MSGPACK},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct present_state),

@@ -86,7 +86,7 @@ struct glint_column join_rows_lines(const struct join_rows *r)
 
 /* ---- Lines of the output */
 
-static int reserve(struct join_rows *r, struct glint_task *task, uint64_t size)
+static int reserve_line(struct join_rows *r, struct glint_task *task, uint64_t size)
 {
     if (size <= r->out_capacity) return 0;
     r->out = glint_scratch(task, 2 * size);
@@ -99,10 +99,10 @@ int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_sl
 {
     static const struct glint_slice null = {(const uint8_t *)JOIN_NULL, sizeof JOIN_NULL - 1};
     if (other.data == NULL) other = null;
-    const struct glint_slice left = r->side == JOIN_THE_LEFT ? own : other;
-    const struct glint_slice right = r->side == JOIN_THE_LEFT ? other : own;
+    const struct glint_slice left = r->side == JOIN_SIDE_LEFT ? own : other;
+    const struct glint_slice right = r->side == JOIN_SIDE_LEFT ? other : own;
     const uint64_t size = left.size + 1 + right.size;
-    int e = reserve(r, task, size);
+    int e = reserve_line(r, task, size);
     if (e != 0) return e;
     memcpy(r->out, left.data, left.size);
     r->out[left.size] = r->delimiter;
@@ -112,7 +112,8 @@ int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_sl
     return 0;
 }
 
-int join_rows_emit_unmet(struct join_rows *r, struct glint_task *task, struct glint_emitter *out)
+int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
+                             struct glint_emitter *out)
 {
     const uint32_t rows = r->fields.rows;
     if (!join_has_pairs(r->type)) {
@@ -129,7 +130,7 @@ int join_rows_emit_unmet(struct join_rows *r, struct glint_task *task, struct gl
 
 /* ---- Keys as a filter takes them */
 
-struct ids {
+struct join_ids_batch {
     uint8_t bytes[FIELDS_ROWS_MAX * JOIN_ID_STRIDE + BLOOM_ID_SLACK];
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
     uint16_t filter[FIELDS_ROWS_MAX]; /* all are of the only one */
@@ -143,7 +144,7 @@ static void put_number(uint8_t *at, uint64_t number)
 }
 
 /* Borrows from `ids` and the rows. */
-static struct bloom_rows take_ids(struct ids *ids, const struct fields *f)
+static struct bloom_rows take_ids(struct join_ids_batch *ids, const struct fields *f)
 {
     if (f->key == FIELDS_TEXT)
         return (struct bloom_rows){f->base, f->text_start, f->text_end, ids->filter, f->rows};
@@ -159,7 +160,7 @@ static struct bloom_rows take_ids(struct ids *ids, const struct fields *f)
 
 struct ids_state {
     struct join_rows rows;
-    struct ids ids;
+    struct join_ids_batch ids;
 };
 
 static int ids_open(struct glint_task *task, void *state)
@@ -187,7 +188,7 @@ static int ids_batch(struct glint_task *task, void *state, const struct glint_ba
 }
 
 const struct glint_function join_ids = {.name = "join.ids",
-                                        .form = GLINT_FLAT_MAP,
+                                        .kind = GLINT_FLAT_MAP,
                                         .in = {GLINT_ANY, GLINT_TEXT},
                                         .out = {GLINT_NONE, GLINT_TEXT},
                                         .state_size = sizeof(struct ids_state),
@@ -196,34 +197,34 @@ const struct glint_function join_ids = {.name = "join.ids",
 
 /* ---- Rows that a filter may be asked for */
 
-struct side_state {
+struct join_side_state {
     struct join_rows rows;
-    struct ids ids;
+    struct join_ids_batch ids;
     struct bloom_set filter;
     int64_t filtered;
-    int asked, saved; /* counters */
+    int probed, filtered_out; /* counters */
     uint8_t hit[FIELDS_ROWS_MAX];
 };
 
 static int side_open(struct glint_task *task, void *state)
 {
-    struct side_state *s = state;
+    struct join_side_state *s = state;
     int e = join_rows_open(task, &s->rows);
     if (e == 0) e = glint_arg_i64(task, "filtered", &s->filtered);
     if (e == 0 && s->filtered) e = bloom_open_filters(task, &s->filter);
     if (e != 0 || !s->filtered) return e;
-    s->asked = glint_counter(task, JOIN_ASKED);
-    s->saved = glint_counter(task, JOIN_SAVED);
-    return s->asked >= 0 && s->saved >= 0 ? 0 : GLINT_E_NO_MEMORY;
+    s->probed = glint_counter(task, JOIN_ROWS_PROBED);
+    s->filtered_out = glint_counter(task, JOIN_ROWS_FILTERED);
+    return s->probed >= 0 && s->filtered_out >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
 static void side_close(struct glint_task *task, void *state)
 {
     (void)task;
-    bloom_set_fini(&((struct side_state *)state)->filter);
+    bloom_set_fini(&((struct join_side_state *)state)->filter);
 }
 
-static void ask_filter(struct side_state *s)
+static void probe_filter(struct join_side_state *s)
 {
     const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
     assert(s->filtered && s->filter.count == 1);
@@ -231,22 +232,23 @@ static void ask_filter(struct side_state *s)
 }
 
 /* Parses the lines and leaves the rows that may meet one of the other side. */
-static int side_rows(struct side_state *s, struct glint_task *task, const struct glint_batch *in)
+static int side_rows(struct join_side_state *s, struct glint_task *task,
+                     const struct glint_batch *in)
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0 || !s->filtered) return e;
     const uint32_t rows = s->rows.fields.rows;
-    ask_filter(s);
+    probe_filter(s);
     join_rows_select(&s->rows, s->hit, 1);
-    glint_count_add(task, s->asked, rows);
-    glint_count_add(task, s->saved, rows - s->rows.fields.rows);
+    glint_counter_add(task, s->probed, rows);
+    glint_counter_add(task, s->filtered_out, rows - s->rows.fields.rows);
     return 0;
 }
 
 /* ---- join.text_rows, join.int_rows, join.text_keys, join.int_keys */
 
-static int emit_side(struct side_state *s, struct glint_task *task, const struct glint_batch *in,
-                     bool lines, struct glint_emitter *out)
+static int emit_side(struct join_side_state *s, struct glint_task *task,
+                     const struct glint_batch *in, bool lines, struct glint_emitter *out)
 {
     int e = side_rows(s, task, in);
     if (e != 0) return e;
@@ -274,18 +276,18 @@ static int keys_batch(struct glint_task *task, void *state, const struct glint_b
 static int rejected_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                           struct glint_emitter *out)
 {
-    struct side_state *s = state;
+    struct join_side_state *s = state;
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
-    ask_filter(s);
+    probe_filter(s);
     join_rows_select(&s->rows, s->hit, 0);
-    return join_rows_emit_unmet(&s->rows, task, out);
+    return join_rows_emit_unmatched(&s->rows, task, out);
 }
 
 #define SIDE_FUNCTION(name_, key_, value_, batch_)                                                 \
     {                                                                                              \
-        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
-        .out = {key_, value_}, .state_size = sizeof(struct side_state), .open = side_open,         \
+        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, value_}, .state_size = sizeof(struct join_side_state), .open = side_open,    \
         .batch = batch_, .close = side_close                                                       \
     }
 

@@ -7,8 +7,8 @@
  *
  * join --method bloom does the same in one plan and saves nothing between. */
 #include "jobs/filters/sizes_from.h"
-#include "jobs/join/join.h"
 #include "jobs/jobs.h"
+#include "jobs/join/join.h"
 
 struct steps {
     struct join join; /* RIGHT is the small side */
@@ -20,7 +20,7 @@ struct steps {
 static int save_filter(struct steps *s)
 {
     uint64_t keys;
-    int r = join_count_small(&s->join, &keys);
+    int r = join_count_build_rows(&s->join, &keys);
     if (r == 0) r = join_filter_sizes(&s->join, s->p, keys > 0 ? keys : 1, &s->sizes);
     if (r != 0) return r;
     struct glint_rdd *filter = join_filter_rdd(&s->join, &s->sizes);
@@ -29,20 +29,20 @@ static int save_filter(struct steps *s)
 
 static int save_kept(struct steps *s)
 {
-    const struct glint_shape shape = {GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *saved = glint_msgpack_file(s->join.g, s->filter, shape);
+    const struct glint_schema schema = {GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *saved = glint_msgpack_file(s->join.g, s->filter, schema);
     struct key_filter filter = {.keys = 0};
-    filter.broadcast = filters_gather(saved, &s->sizes, s->filter, NULL, &filter.rate);
+    filter.broadcast = filters_broadcast(saved, &s->sizes, s->filter, NULL, &filter.rate);
     if (filter.broadcast == NULL) return glint_error(s->join.g)->code;
-    struct glint_rdd *rows = join_side_rdd(&s->join, JOIN_THE_LEFT, true, &filter);
+    struct glint_rdd *rows = join_side_rdd(&s->join, JOIN_SIDE_LEFT, true, &filter);
     return glint_save_as_text_file(glint_values(rows), s->kept);
 }
 
 static int save_joined(struct steps *s)
 {
     const struct key_filter none = {.broadcast = NULL};
-    s->join.paths[JOIN_THE_LEFT] = s->kept;
-    s->join.fields[JOIN_THE_LEFT].header = false;
+    s->join.paths[JOIN_SIDE_LEFT] = s->kept;
+    s->join.fields[JOIN_SIDE_LEFT].header = false;
     return glint_save_as_text_file(join_by_shuffle(&s->join, &none), s->output);
 }
 
@@ -53,7 +53,7 @@ static int steps_run(struct glint *g, const struct glint_job_args *args)
                                .type = JOIN_INNER,
                                .method = JOIN_BLOOM,
                                .paths = {paths[0], paths[1]},
-                               .small = JOIN_THE_RIGHT},
+                               .build = JOIN_SIDE_RIGHT},
                       .p = glint_job_f64(g, args, "p"),
                       .filter = paths[2],
                       .kept = paths[3],

@@ -36,7 +36,7 @@ uint32_t join_table_hash(struct glint_slice key)
 /* ---- Driver */
 
 /* `old` bytes of `data` move to a block of `size`, *data becomes that. False: an error is set. */
-static bool grow(struct glint *g, void **data, uint64_t old, uint64_t size)
+static bool grow_block(struct glint *g, void **data, uint64_t old, uint64_t size)
 {
     void *block = glint_alloc(g, size);
     assert(size > old);
@@ -48,12 +48,12 @@ static bool grow(struct glint *g, void **data, uint64_t old, uint64_t size)
 }
 
 /* Room for one row more, of so many bytes. */
-static bool reserve(struct join_table_rows *t, uint64_t bytes)
+static bool reserve_row(struct join_table_rows *t, uint64_t bytes)
 {
     if (t->count == t->row_capacity) {
         void *rows = t->rows;
         const uint64_t capacity = 2 * t->row_capacity + 1024;
-        if (!grow(t->g, &rows, t->count * sizeof *t->rows, capacity * sizeof *t->rows))
+        if (!grow_block(t->g, &rows, t->count * sizeof *t->rows, capacity * sizeof *t->rows))
             return false;
         t->rows = rows;
         t->row_capacity = capacity;
@@ -61,7 +61,7 @@ static bool reserve(struct join_table_rows *t, uint64_t bytes)
     if (t->size + bytes > t->capacity) {
         void *data = t->bytes;
         const uint64_t capacity = 2 * (t->size + bytes) + 4096;
-        if (!grow(t->g, &data, t->size, capacity)) return false;
+        if (!grow_block(t->g, &data, t->size, capacity)) return false;
         t->bytes = data;
         t->capacity = capacity;
     }
@@ -74,7 +74,7 @@ int join_table_add(struct join_table_rows *t, struct glint_slice key, struct gli
     if (block_bytes(t->count + 1, t->size + key.size + line.size) > t->limit ||
         t->count >= UINT32_MAX / 4)
         return JOIN_TABLE_FULL;
-    if (!reserve(t, key.size + line.size)) return glint_error(t->g)->code;
+    if (!reserve_row(t, key.size + line.size)) return glint_error(t->g)->code;
     t->rows[t->count++] = (struct join_table_row){.at = t->size,
                                                   .key_size = (uint32_t)key.size,
                                                   .line_size = (uint32_t)line.size,

@@ -11,8 +11,8 @@
  * order. */
 #include "jobs/papers/admit.h"
 
-#include "jobs/filters/bloom_chain.h"
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/text_table.h"
 
@@ -24,7 +24,7 @@
 struct keep_state {
     struct fields fields;
     struct bloom_set set;
-    int64_t want, told;
+    int64_t want, with_counters;
     int admitted, rejected;           /* counters */
     uint16_t filter[FIELDS_ROWS_MAX]; /* zeros: there is one */
     uint8_t hit[FIELDS_ROWS_MAX];
@@ -37,8 +37,8 @@ static int keep_open(struct glint_task *task, void *state)
     int r = fields_open(task, &s->fields, true);
     if (r == 0) r = bloom_open_filters(task, &s->set);
     if (r == 0) r = glint_arg_i64(task, "want", &s->want);
-    if (r == 0) r = glint_arg_i64(task, "told", &s->told);
-    if (r != 0 || s->told == 0) return r;
+    if (r == 0) r = glint_arg_i64(task, "with_counters", &s->with_counters);
+    if (r != 0 || s->with_counters == 0) return r;
     s->admitted = glint_counter(task, "admitted");
     s->rejected = glint_counter(task, "rejected");
     return s->admitted >= 0 && s->rejected >= 0 ? 0 : GLINT_E_NO_MEMORY;
@@ -66,8 +66,8 @@ static int look_up(struct keep_state *s, struct glint_task *task, const struct g
 
 static void count_verdicts(const struct keep_state *s, struct glint_task *task, uint32_t hits)
 {
-    glint_count_add(task, s->admitted, hits);
-    glint_count_add(task, s->rejected, s->fields.rows - hits);
+    glint_counter_add(task, s->admitted, hits);
+    glint_counter_add(task, s->rejected, s->fields.rows - hits);
 }
 
 static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -86,7 +86,7 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
     }
     assert(kept <= f->rows && f->rows <= in->rows);
     *out_count = kept;
-    if (s->told == 0) return 0;
+    if (s->with_counters == 0) return 0;
     count_verdicts(s, task, s->want != 0 ? kept : f->rows - kept);
     return 0;
 }
@@ -120,7 +120,7 @@ static void keep_close(struct glint_task *task, void *state)
 }
 
 static const struct glint_function keep = {.name = "admit.keep",
-                                           .form = GLINT_FILTER,
+                                           .kind = GLINT_FILTER,
                                            .in = {GLINT_ANY, GLINT_TEXT},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct keep_state),
@@ -128,7 +128,7 @@ static const struct glint_function keep = {.name = "admit.keep",
                                            .keep_batch = keep_batch,
                                            .close = keep_close};
 static const struct glint_function verdict = {.name = "admit.verdict",
-                                              .form = GLINT_MAP,
+                                              .kind = GLINT_MAP,
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_I64, GLINT_I64},
                                               .state_size = sizeof(struct keep_state),
@@ -141,21 +141,23 @@ const struct glint_module admit_module = {"admit", functions};
 /* ---- The plan */
 
 static struct glint_args *keep_args(struct glint *g, const struct fields *fields,
-                                    const struct built_filter *filter, bool admitted, bool told)
+                                    const struct built_filter *filter, bool admitted,
+                                    bool with_counters)
 {
     struct glint_args *args = glint_args(g);
     fields_args(args, fields);
     glint_args_i64(args, "want", admitted);
-    glint_args_i64(args, "told", told);
+    glint_args_i64(args, "with_counters", with_counters);
     glint_args_broadcast(args, "filters", filter->broadcast);
     return args;
 }
 
 struct glint_rdd *admit_lines(struct glint_rdd *lines, const struct fields *fields,
-                              const struct built_filter *filter, bool admitted, bool told)
+                              const struct built_filter *filter, bool admitted, bool with_counters)
 {
     if (lines == NULL) return NULL;
-    struct glint_args *args = keep_args(glint_context(lines), fields, filter, admitted, told);
+    struct glint_args *args =
+        keep_args(glint_context(lines), fields, filter, admitted, with_counters);
     return glint_filter(lines, "admit.keep", args);
 }
 
@@ -204,8 +206,9 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
 
 /* The input is read once, or once for each output of lines. `told`: the counts are still to be
  * made. */
-static int ask(struct glint_rdd *lines, const struct fields *fields, const struct built_filter *b,
-               const struct glint_job_args *args, bool told)
+static int save_lines(struct glint_rdd *lines, const struct fields *fields,
+                      const struct built_filter *b, const struct glint_job_args *args,
+                      bool with_counters)
 {
     struct glint *g = glint_context(lines);
     const char *output[2] = {glint_job_option(args, "rejected"),
@@ -213,10 +216,11 @@ static int ask(struct glint_rdd *lines, const struct fields *fields, const struc
     int64_t count;
     for (int want = 1; want >= 0; want--) {
         if (output[want] == NULL) continue;
-        glint_save_as_text_file(admit_lines(lines, fields, b, want != 0, told), output[want]);
-        told = false;
+        glint_save_as_text_file(admit_lines(lines, fields, b, want != 0, with_counters),
+                                output[want]);
+        with_counters = false;
     }
-    if (told) glint_count(admit_lines(lines, fields, b, true, told), &count);
+    if (with_counters) glint_count(admit_lines(lines, fields, b, true, with_counters), &count);
     return glint_error(g)->code;
 }
 
@@ -247,7 +251,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     int r = glint_error(g)->code;
     if (r == 0) r = make_filter(g, args, filters, &fields, &filter);
     if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter);
-    if (r == 0) r = ask(lines, &fields, &filter, args, filters == NULL);
+    if (r == 0) r = save_lines(lines, &fields, &filter, args, filters == NULL);
     if (r == 0) save_report(g, &filter, paths[1]);
     built_filter_fini(&filter);
     return glint_error(g)->code;

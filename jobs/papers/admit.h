@@ -8,6 +8,6 @@
  * kind are counted in the counters "admitted" and "rejected"; of several such RDDs over one input
  * one should be told. */
 struct glint_rdd *admit_lines(struct glint_rdd *lines, const struct fields *fields,
-                              const struct built_filter *filter, bool admitted, bool told);
+                              const struct built_filter *filter, bool admitted, bool with_counters);
 
 #endif

@@ -6,8 +6,8 @@
  * partial filters. Beside these formulas stand the bytes that were made, those that moved (packed,
  * with keys), and times. Nothing is saved but the table. */
 #include "engine/base/text.h"
-#include "jobs/filters/bloom_chain.h"
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
@@ -20,27 +20,27 @@
 enum { MAPPERS_MAX = 10000 };
 
 struct measured {
-    uint64_t formula, between, moved, records;
+    uint64_t formula, shuffle_bytes, moved, records;
     struct times wall, cpu; /* milliseconds */
 };
 
-struct comparison {
+struct method_comparison {
     struct glint *g;
     struct fields fields;
     struct sizes sizes;
     const char *input;
     int64_t repeats;
-    bool wanted[BLOOM_WAYS];
+    bool wanted[BLOOM_METHODS];
     struct text_table table;
-    struct measured ways[BLOOM_WAYS]; /* at the p and mappers at hand */
+    struct measured methods[BLOOM_METHODS]; /* at the p and mappers at hand */
 };
 
-static uint64_t counted(const struct comparison *c, const char *name)
+static uint64_t counter_value(const struct method_comparison *c, const char *name)
 {
     return (uint64_t)glint_counter_value(c->g, name);
 }
 
-static int count_rows(struct comparison *c)
+static int count_rows(struct method_comparison *c)
 {
     struct glint_args *columns = glint_args(c->g);
     fields_args(columns, &c->fields);
@@ -51,38 +51,43 @@ static int count_rows(struct comparison *c)
 }
 
 /* Builds all filters once; they are counted, not kept. */
-static int build(const struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+static int build_filters(const struct method_comparison *c, struct glint_rdd *lines,
+                         enum bloom_method method)
 {
     int64_t filters = 0;
-    if (glint_explaining(c->g)) glint_note(c->g, "%s:", bloom_way_names[way]);
-    int r = glint_count(bloom_chain(lines, &c->sizes, way, &c->fields), &filters);
+    if (glint_explaining(c->g)) glint_note(c->g, "%s:", bloom_method_names[method]);
+    int r = glint_count(bloom_pipeline(lines, &c->sizes, method, &c->fields), &filters);
     assert(r != 0 || filters == c->sizes.count || glint_explaining(c->g));
     return r;
 }
 
 /* Once for the bytes, and to warm up; then for the times. */
-static int measure(struct comparison *c, struct glint_rdd *lines, enum bloom_way way)
+static int measure_method(struct method_comparison *c, struct glint_rdd *lines,
+                          enum bloom_method method)
 {
-    struct measured *m = &c->ways[way];
-    *m = (struct measured){.formula = bloom_way_bytes(&c->sizes, way, glint_partitions(lines))};
-    const uint64_t records = counted(c, "map output records"),
-                   moved = counted(c, "map output bytes"), between = counted(c, BLOOM_BETWEEN);
-    int r = build(c, lines, way);
-    m->records = counted(c, "map output records") - records;
-    m->moved = counted(c, "map output bytes") - moved;
-    m->between = counted(c, BLOOM_BETWEEN) - between;
+    struct measured *m = &c->methods[method];
+    *m = (struct measured){.formula =
+                               bloom_method_bytes(&c->sizes, method, glint_partitions(lines))};
+    const uint64_t records = counter_value(c, "map output records"),
+                   moved = counter_value(c, "map output bytes"),
+                   shuffle_bytes = counter_value(c, BLOOM_SHUFFLE_BYTES);
+    int r = build_filters(c, lines, method);
+    m->records = counter_value(c, "map output records") - records;
+    m->moved = counter_value(c, "map output bytes") - moved;
+    m->shuffle_bytes = counter_value(c, BLOOM_SHUFFLE_BYTES) - shuffle_bytes;
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
         double wall = times_wall_ms(), cpu = times_cpu_ms();
-        r = build(c, lines, way);
+        r = build_filters(c, lines, method);
         times_add(&m->wall, times_wall_ms() - wall);
         times_add(&m->cpu, times_cpu_ms() - cpu);
     }
     return r;
 }
 
-static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloom_way way)
+static void add_line(struct method_comparison *c, double p, uint32_t mappers,
+                     enum bloom_method method)
 {
-    struct measured *m = &c->ways[way];
+    struct measured *m = &c->methods[method];
     char times[128] = "";
     if (c->repeats > 0) {
         double wall = times_median(&m->wall), cpu = times_median(&m->cpu); /* sorted now */
@@ -90,71 +95,72 @@ static void add_line(struct comparison *c, double p, uint32_t mappers, enum bloo
                     m->wall.items[m->wall.count - 1], cpu);
     }
     text_table_add(&c->table, "%.9g\t%u\t%s\t%llu\t%u\t%u\t%llu\t%llu\t%llu\t%llu\t%d%s", p,
-                   mappers, bloom_way_names[way], (unsigned long long)c->sizes.rows, c->sizes.count,
-                   c->sizes.params[0].k, (unsigned long long)m->formula,
-                   (unsigned long long)m->between, (unsigned long long)m->moved,
+                   mappers, bloom_method_names[method], (unsigned long long)c->sizes.rows,
+                   c->sizes.count, c->sizes.params[0].k, (unsigned long long)m->formula,
+                   (unsigned long long)m->shuffle_bytes, (unsigned long long)m->moved,
                    (unsigned long long)m->records,
-                   way == bloom_way_choose(c->g, &c->sizes, mappers), times);
+                   method == bloom_method_choose(c->g, &c->sizes, mappers), times);
 }
 
 /* The rows in `mappers` partitions, whatever the files are. */
-static struct glint_rdd *cut_rows(const struct comparison *c, int64_t mappers)
+static struct glint_rdd *cut_rows(const struct method_comparison *c, int64_t mappers)
 {
     const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
     return glint_coalesce(fields_n_line_text_file(c->g, c->input, lines, &c->fields),
                           (uint32_t)mappers);
 }
 
-static int compare_ways(struct comparison *c, const struct list_f64 *p,
-                        const struct list_i64 *mappers, const struct glint_job_args *args)
+static int compare_methods(struct method_comparison *c, const struct list_f64 *p,
+                           const struct list_i64 *mappers, const struct glint_job_args *args)
 {
     int r = count_rows(c);
     for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
         const double probability = p->items[at % p->count];
         struct glint_rdd *lines = cut_rows(c, mappers->items[at / p->count]);
         struct bloom_sizing sizing;
-        r = sizes_sizing(c->g, args, probability, &sizing);
+        r = sizes_sizing_from_options(c->g, args, probability, &sizing);
         if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
-        for (enum bloom_way way = 0; r == 0 && way < BLOOM_WAYS; way++) {
-            if (!c->wanted[way]) continue;
-            r = measure(c, lines, way);
-            if (r == 0) add_line(c, probability, glint_partitions(lines), way);
+        for (enum bloom_method method = 0; r == 0 && method < BLOOM_METHODS; method++) {
+            if (!c->wanted[method]) continue;
+            r = measure_method(c, lines, method);
+            if (r == 0) add_line(c, probability, glint_partitions(lines), method);
         }
     }
     return r;
 }
 
-static int ways_option(struct comparison *c, const struct glint_job_args *args)
+static int methods_option(struct method_comparison *c, const struct glint_job_args *args)
 {
     struct list_cursor cursor = {NULL, false};
     struct glint_slice item;
     while (list_next(&cursor, glint_job_option(args, "ways"), &item)) {
-        int way = 0;
-        while (way < BLOOM_WAYS && (strlen(bloom_way_names[way]) != item.size ||
-                                    memcmp(bloom_way_names[way], item.data, item.size) != 0))
-            way++;
-        if (way == BLOOM_WAYS)
+        int method = 0;
+        while (method < BLOOM_METHODS &&
+               (strlen(bloom_method_names[method]) != item.size ||
+                memcmp(bloom_method_names[method], item.data, item.size) != 0))
+            method++;
+        if (method == BLOOM_METHODS)
             return glint_abort(c->g, GLINT_E_BAD_VALUE,
                                "lists-fixed, lists-varint, lists-vint, lists-once, partials",
                                "--ways: \"%.*s\" is none", (int)(item.size > 100 ? 100 : item.size),
                                (const char *)item.data);
-        c->wanted[way] = true;
+        c->wanted[method] = true;
     }
     return 0;
 }
 
 static int constructions_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
+    struct method_comparison c = {.g = g, .input = args->positional[0], .table = {.g = g}};
     struct list_f64 p;
     struct list_i64 mappers;
     struct bloom_sizing kind;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (ways_option(&c, args) != 0 || fields_options(g, args, &c.fields) != 0 ||
+    if (methods_option(&c, args) != 0 || fields_options(g, args, &c.fields) != 0 ||
         list_probabilities(g, args, "p", &p) != 0 ||
         list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
-        sizes_kind(g, args, &kind) != 0)
+        sizes_kind_from_options(g, args, &kind) != 0)
         return glint_error(g)->code;
     if (glint_explaining(g)) { /* the others are like the first one */
         p.count = mappers.count = 1;
@@ -163,7 +169,8 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     text_table_add(
         &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
         c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
-    if (compare_ways(&c, &p, &mappers, args) == 0) text_table_save(&c.table, args->positional[1]);
+    if (compare_methods(&c, &p, &mappers, args) == 0)
+        text_table_save(&c.table, args->positional[1]);
     text_table_fini(&c.table);
     sizes_fini(&c.sizes);
     return glint_error(g)->code;

@@ -32,7 +32,7 @@ static int take_batch(struct glint_task *task, void *state, const struct glint_b
 }
 
 const struct glint_function elements_take = {.name = "elements.take",
-                                             .form = GLINT_FLAT_MAP,
+                                             .kind = GLINT_FLAT_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_NONE, GLINT_TEXT},
                                              .state_size = sizeof(struct fields),
@@ -50,8 +50,8 @@ struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields
 /* ---- The driver */
 
 /* At least `need` items where there were `used`, which are kept. Takes `old`. */
-static void *grown(struct elements *e, void *old, uint64_t used, uint64_t need, uint64_t *capacity,
-                   uint64_t item)
+static void *grow_array(struct elements *e, void *old, uint64_t used, uint64_t need,
+                        uint64_t *capacity, uint64_t item)
 {
     *capacity = 2 * need + 1024;
     void *data = glint_alloc(e->g, *capacity * item);
@@ -64,22 +64,22 @@ static int make_room(struct elements *e, uint64_t size)
 {
     const uint64_t need = e->size + size;
     const uint64_t bytes = need + (uint64_t)e->count * 2 * sizeof *e->start;
-    if (bytes > e->most || need > UINT32_MAX || e->count == UINT32_MAX)
-        return glint_abort(e->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or give a smaller input",
-                           "the elements take more than %llu bytes, after %u of them",
-                           (unsigned long long)(e->most < UINT32_MAX ? e->most : UINT32_MAX),
-                           e->count);
+    if (bytes > e->bytes_max || need > UINT32_MAX || e->count == UINT32_MAX)
+        return glint_abort(
+            e->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or give a smaller input",
+            "the elements take more than %llu bytes, after %u of them",
+            (unsigned long long)(e->bytes_max < UINT32_MAX ? e->bytes_max : UINT32_MAX), e->count);
     if (need > e->capacity || e->base == NULL)
-        e->base = grown(e, e->base, e->size, need, &e->capacity, 1);
+        e->base = grow_array(e, e->base, e->size, need, &e->capacity, 1);
     if (e->count == e->count_capacity) {
         const uint64_t count = e->count;
-        e->start = grown(e, e->start, count, count, &e->count_capacity, sizeof *e->start);
-        e->end = grown(e, e->end, count, count, &e->count_capacity, sizeof *e->end);
+        e->start = grow_array(e, e->start, count, count, &e->count_capacity, sizeof *e->start);
+        e->end = grow_array(e, e->end, count, count, &e->count_capacity, sizeof *e->end);
     }
     return e->base != NULL && e->start != NULL && e->end != NULL ? 0 : glint_error(e->g)->code;
 }
 
-static int add(struct elements *e, const uint8_t *data, uint64_t size)
+static int add_element(struct elements *e, const uint8_t *data, uint64_t size)
 {
     int r = make_room(e, size);
     if (r != 0) return r;
@@ -91,38 +91,38 @@ static int add(struct elements *e, const uint8_t *data, uint64_t size)
     return 0;
 }
 
-static int gather_one(void *arg, const struct glint_record *record)
+static int collect_element(void *arg, const struct glint_record *record)
 {
-    return add(arg, record->value.bytes.data, record->value.bytes.size);
+    return add_element(arg, record->value.bytes.data, record->value.bytes.size);
 }
 
-int elements_gather(struct glint_rdd *elements, struct elements *out)
+int elements_collect(struct glint_rdd *elements, struct elements *out)
 {
     *out = (struct elements){.count = 0};
     if (elements == NULL) return GLINT_E_PLAN_FUNCTION;
     out->g = glint_context(elements);
-    out->most = glint_slot_memory(out->g) / 2; /* they are copied when the buffers grow */
-    return elements_gather_more(elements, out);
+    out->bytes_max = glint_slot_memory(out->g) / 2; /* they are copied when the buffers grow */
+    return elements_collect_more(elements, out);
 }
 
-int elements_gather_more(struct glint_rdd *elements, struct elements *out)
+int elements_collect_more(struct glint_rdd *elements, struct elements *out)
 {
     if (elements == NULL) return GLINT_E_PLAN_FUNCTION;
-    int r = glint_collect_each(elements, gather_one, out);
+    int r = glint_collect_each(elements, collect_element, out);
     return r != 0 ? r : glint_error(out->g)->code;
 }
 
-int elements_pick(const struct elements *from, const uint32_t *which, uint32_t count,
-                  struct elements *out)
+int elements_copy_selected(const struct elements *from, const uint32_t *which, uint32_t count,
+                           struct elements *out)
 {
     int r = 0;
     out->g = from->g;
-    out->most = from->most;
+    out->bytes_max = from->bytes_max;
     out->size = out->count = 0;
     for (uint32_t i = 0; r == 0 && i < count; i++) {
         assert(which[i] < from->count);
         const uint32_t start = from->start[which[i]];
-        r = add(out, from->base + start, from->end[which[i]] - start);
+        r = add_element(out, from->base + start, from->end[which[i]] - start);
     }
     return r;
 }

@@ -12,14 +12,14 @@
 #define uthash_free(data, size)          table_free(set, data, size)
 #include <uthash.h>
 
-struct entry {
+struct set_entry {
     UT_hash_handle hh;
 };
 
 struct exact_set {
     struct glint *g;
-    struct entry *first; /* as uthash wants it: NULL while there is none */
-    struct entry *entries;
+    struct set_entry *first; /* as uthash wants it: NULL while there is none */
+    struct set_entry *entries;
     uint64_t count, capacity;
     uint64_t table_bytes, string_bytes;
 };
@@ -59,10 +59,10 @@ void exact_set_free(struct exact_set *set)
     glint_free(set);
 }
 
-static const struct entry *find(const struct exact_set *set, const uint8_t *data, uint32_t size,
-                                unsigned hash)
+static const struct set_entry *find_entry(const struct exact_set *set, const uint8_t *data,
+                                          uint32_t size, unsigned hash)
 {
-    const struct entry *found;
+    const struct set_entry *found;
     HASH_FIND_BYHASHVALUE(hh, set->first, data, size, hash, found);
     return found;
 }
@@ -71,9 +71,9 @@ bool exact_set_add(struct exact_set *set, const uint8_t *data, uint32_t size)
 {
     unsigned hash;
     HASH_VALUE(data, size, hash);
-    if (find(set, data, size, hash) != NULL) return true;
+    if (find_entry(set, data, size, hash) != NULL) return true;
     assert(set->count < set->capacity);
-    struct entry *entry = &set->entries[set->count];
+    struct set_entry *entry = &set->entries[set->count];
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, set->first, data, size, hash, entry);
     if (entry->hh.tbl == NULL) return false;
     set->count++;
@@ -85,7 +85,7 @@ bool exact_set_contains(const struct exact_set *set, const uint8_t *data, uint32
 {
     unsigned hash;
     HASH_VALUE(data, size, hash);
-    return find(set, data, size, hash) != NULL;
+    return find_entry(set, data, size, hash) != NULL;
 }
 
 uint64_t exact_set_count(const struct exact_set *set)
@@ -99,10 +99,10 @@ uint64_t exact_set_bytes(const struct exact_set *set)
     return sizeof *set + set->count * sizeof *set->entries + set->table_bytes + set->string_bytes;
 }
 
-uint64_t exact_set_bytes_most(uint64_t count)
+uint64_t exact_set_bytes_max(uint64_t count)
 {
     /* Buckets are at most two for each entry, but for the first 32; half of them are the old ones
      * of a table that doubles. */
-    return sizeof(struct exact_set) + count * sizeof(struct entry) + sizeof(UT_hash_table) +
+    return sizeof(struct exact_set) + count * sizeof(struct set_entry) + sizeof(UT_hash_table) +
            (3 * count + 64) * sizeof(UT_hash_bucket);
 }

@@ -19,6 +19,6 @@ uint64_t exact_set_count(const struct exact_set *set);
 /* Table, entries and the strings themselves, which a set has to keep. */
 uint64_t exact_set_bytes(const struct exact_set *set);
 /* What a set of so many may take at most while it grows, without the strings. */
-uint64_t exact_set_bytes_most(uint64_t count);
+uint64_t exact_set_bytes_max(uint64_t count);
 
 #endif

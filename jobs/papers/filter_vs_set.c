@@ -3,13 +3,13 @@
 #include "engine/base/text.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/jobs.h"
-#include "jobs/papers/duel.h"
+#include "jobs/papers/filter_comparison.h"
 #include "jobs/rows/text_table.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { RIVALS_MAX = 512, ROUNDS_MAX = 100000000 };
+enum { CONTENDERS_MAX = 512, ROUNDS_MAX = 100000000 };
 
 struct layouts {
     uint32_t count;
@@ -62,30 +62,30 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
         list_schemes(g, args, "scheme", &out->scheme) != 0 ||
         sizes_seeds_option(g, args, &out->seeded) != 0)
         return glint_error(g)->code;
-    if (out->bits.count * out->layout.count * out->scheme.count < RIVALS_MAX) return 0;
+    if (out->bits.count * out->layout.count * out->scheme.count < CONTENDERS_MAX) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
-                       "sizes, layouts and schemes make over %d filters", RIVALS_MAX);
+                       "sizes, layouts and schemes make over %d filters", CONTENDERS_MAX);
 }
 
 /* One of each kind and size. An m that is given is exact, but for whole blocks. */
-static int size_rival(struct duel *d, const struct choice *c, enum bloom_layout layout,
-                      enum bloom_scheme scheme, double bits)
+static int size_contender(struct filter_comparison *d, const struct choice *c,
+                          enum bloom_layout layout, enum bloom_scheme scheme, double bits)
 {
-    struct rival *rival = &d->rivals[d->count];
+    struct contender *contender = &d->contenders[d->count];
     struct bloom_sizing sizing;
     enum bloom_result result =
         bloom_sizing_for_bits(scheme, layout, c->per_element ? bits : bits / d->n, &sizing);
     if (result == BLOOM_ERR_PAIR) return 0; /* not one of each */
     const bool drawn =
         result == BLOOM_OK && d->seeded && (scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD);
-    if (drawn) result = bloom_sizing_seed(&sizing, rival->seeds);
+    if (drawn) result = bloom_sizing_seed(&sizing, contender->seeds);
     if (c->k > 0 && layout != BLOOM_SPLIT_BLOCK) sizing.k = c->k;
-    if (result == BLOOM_OK) result = bloom_sizing_params(&sizing, d->n, &rival->params);
+    if (result == BLOOM_OK) result = bloom_sizing_params(&sizing, d->n, &contender->params);
     if (result == BLOOM_OK && !c->per_element && layout == BLOOM_CLASSIC) {
-        rival->params.m = (uint64_t)bits;
-        result = bloom_params_check(&rival->params);
+        contender->params.m = (uint64_t)bits;
+        result = bloom_params_check(&contender->params);
     }
-    rival->params.seeds = drawn ? rival->seeds : NULL;
+    contender->params.seeds = drawn ? contender->seeds : NULL;
     if (result != BLOOM_OK) {
         char about[128];
         text_format(about, sizeof about, "%g bits%s, %u elements, scheme %s, layout %s", bits,
@@ -93,24 +93,24 @@ static int size_rival(struct duel *d, const struct choice *c, enum bloom_layout 
                     bloom_layout_name(layout));
         return sizes_fail(d->g, result, about);
     }
-    rival->bytes = bloom_bytes(rival->params.m);
+    contender->bytes = bloom_bytes(contender->params.m);
     d->count++;
     return 0;
 }
 
-static int size_rivals(struct duel *d, const struct choice *c)
+static int size_contenders(struct filter_comparison *d, const struct choice *c)
 {
-    const uint64_t most = 1 + (uint64_t)c->bits.count * c->layout.count * c->scheme.count;
-    d->rivals = glint_alloc(d->g, most * sizeof *d->rivals);
-    if (d->rivals == NULL) return glint_error(d->g)->code;
-    memset(d->rivals, 0, most * sizeof *d->rivals);
-    d->rivals[0].exact = true;
+    const uint64_t count_max = 1 + (uint64_t)c->bits.count * c->layout.count * c->scheme.count;
+    d->contenders = glint_alloc(d->g, count_max * sizeof *d->contenders);
+    if (d->contenders == NULL) return glint_error(d->g)->code;
+    memset(d->contenders, 0, count_max * sizeof *d->contenders);
+    d->contenders[0].exact = true;
     d->count = 1;
     int r = 0;
     for (uint32_t l = 0; l < c->layout.count; l++)
         for (uint32_t s = 0; s < c->scheme.count; s++)
             for (uint32_t b = 0; r == 0 && b < c->bits.count; b++)
-                r = size_rival(d, c, c->layout.items[l], c->scheme.items[s], c->bits.items[b]);
+                r = size_contender(d, c, c->layout.items[l], c->scheme.items[s], c->bits.items[b]);
     if (r != 0 || d->count > 1) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE,
                        "block512 and split-block take xxh64 and wide, classic takes all but xxh64",
@@ -119,35 +119,36 @@ static int size_rivals(struct duel *d, const struct choice *c)
 
 /* ---- Tables */
 
-static const char *rival_name(const struct rival *r)
+static const char *contender_name(const struct contender *r)
 {
     return r->exact ? "hash-set" : bloom_layout_name(r->params.layout);
 }
 
-static const char *rival_scheme(const struct rival *r)
+static const char *contender_scheme(const struct contender *r)
 {
     return r->exact ? "exact" : bloom_scheme_name(r->params.scheme);
 }
 
-static void add_rival(struct text_table *table, const struct duel *d, struct rival *r)
+static void add_contender(struct text_table *table, const struct filter_comparison *d,
+                          struct contender *r)
 {
     char times[192] = "";
     if (d->repeats > 0) {
-        const double build = times_median(&r->build_ns), ask = times_median(&r->ask_ns);
+        const double build = times_median(&r->build_ns), query = times_median(&r->query_ns);
         const uint32_t last = r->build_ns.count - 1; /* sorted now */
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", build,
-                    r->build_ns.items[0], r->build_ns.items[last], ask, r->ask_ns.items[0],
-                    r->ask_ns.items[last]);
+                    r->build_ns.items[0], r->build_ns.items[last], query, r->query_ns.items[0],
+                    r->query_ns.items[last]);
     }
     text_table_add(table, "%s\t%s\t%llu\t%u\t%llu\t%.6g\t%u\t%llu\t%llu\t%.9g\t%.9g\t%.9g\t%.9g%s",
-                   rival_name(r), rival_scheme(r), (unsigned long long)r->params.m, r->params.k,
-                   (unsigned long long)r->bytes, (double)r->bytes * 8 / d->n, d->trials,
-                   (unsigned long long)r->asked, (unsigned long long)r->false_positives,
-                   r->rate.mean, spread_deviation(&r->rate), r->from_bits.mean,
-                   r->exact ? 0 : bloom_expected_rate(&r->params), times);
+                   contender_name(r), contender_scheme(r), (unsigned long long)r->params.m,
+                   r->params.k, (unsigned long long)r->bytes, (double)r->bytes * 8 / d->n,
+                   d->trials, (unsigned long long)r->queries,
+                   (unsigned long long)r->false_positives, r->rate.mean, spread_deviation(&r->rate),
+                   r->from_bits.mean, r->exact ? 0 : bloom_expected_rate(&r->params), times);
 }
 
-static void save_rivals(struct duel *d, const char *output)
+static void save_contenders(struct filter_comparison *d, const char *output)
 {
     struct text_table table = {.g = d->g};
     text_table_add(&table,
@@ -156,37 +157,37 @@ static void save_rivals(struct duel *d, const char *output)
                    d->repeats > 0 ? "\tbuild ns\tbuild lowest\tbuild highest\tquery ns\t"
                                     "query lowest\tquery highest"
                                   : "");
-    for (uint32_t i = 0; i < d->count; i++) add_rival(&table, d, &d->rivals[i]);
+    for (uint32_t i = 0; i < d->count; i++) add_contender(&table, d, &d->contenders[i]);
     text_table_save(&table, output);
     text_table_fini(&table);
 }
 
-static void save_trials(struct duel *d, const char *output)
+static void save_trials(struct filter_comparison *d, const char *output)
 {
     struct text_table table = {.g = d->g};
     text_table_add(&table, "structure\tscheme\tm\tk\ttrial\trate\tfrom bits");
     for (uint32_t i = 1; i < d->count; i++) {
-        const struct rival *r = &d->rivals[i];
+        const struct contender *r = &d->contenders[i];
         for (uint32_t trial = 0; trial < d->trials; trial++)
-            text_table_add(&table, "%s\t%s\t%llu\t%u\t%u\t%.9g\t%.9g", rival_name(r),
-                           rival_scheme(r), (unsigned long long)r->params.m, r->params.k, trial + 1,
-                           r->trial_rate[trial], r->trial_from_bits[trial]);
+            text_table_add(&table, "%s\t%s\t%llu\t%u\t%u\t%.9g\t%.9g", contender_name(r),
+                           contender_scheme(r), (unsigned long long)r->params.m, r->params.k,
+                           trial + 1, r->trial_rate[trial], r->trial_from_bits[trial]);
     }
     text_table_save(&table, output);
     text_table_fini(&table);
 }
 
-static void save_rounds(struct duel *d, const char *output)
+static void save_rounds(struct filter_comparison *d, const char *output)
 {
     struct text_table table = {.g = d->g};
     text_table_add(&table, "structure\tscheme\tm\tk\trounds\tus\tlowest\thighest");
     for (uint32_t i = 0; i < d->count; i++) {
         for (uint32_t round = 0; d->repeats > 0 && round < d->rounds.count; round++) {
-            struct rival *r = &d->rivals[i];
+            struct contender *r = &d->contenders[i];
             struct times *us = &r->rounds_us[round];
             const double median = times_median(us);
-            text_table_add(&table, "%s\t%s\t%llu\t%u\t%lld\t%.3f\t%.3f\t%.3f", rival_name(r),
-                           rival_scheme(r), (unsigned long long)r->params.m, r->params.k,
+            text_table_add(&table, "%s\t%s\t%llu\t%u\t%lld\t%.3f\t%.3f\t%.3f", contender_name(r),
+                           contender_scheme(r), (unsigned long long)r->params.m, r->params.k,
                            (long long)d->rounds.items[round], median, us->items[0],
                            us->items[us->count - 1]);
         }
@@ -197,7 +198,7 @@ static void save_rounds(struct duel *d, const char *output)
 
 /* ---- The job */
 
-static int check_count(const struct duel *d, const char *about)
+static int check_count(const struct filter_comparison *d, const char *about)
 {
     if (d->n < d->elements.count) return 0;
     return glint_abort(d->g, GLINT_E_BAD_VALUE, "give a smaller --elements, or a larger input",
@@ -206,16 +207,16 @@ static int check_count(const struct duel *d, const char *about)
 }
 
 /* INPUT is what is drawn from, or, with --strangers, what is put in. */
-static int gather(struct duel *d, struct glint_rdd *elements, const struct fields *fields,
-                  const char *input, const char *strangers)
+static int collect_elements(struct filter_comparison *d, struct glint_rdd *elements,
+                            const struct fields *fields, const char *input, const char *strangers)
 {
-    int r = elements_gather(elements, &d->elements);
+    int r = elements_collect(elements, &d->elements);
     const bool unknown = glint_explaining(d->g); /* there are no elements then */
     if (r != 0 || strangers == NULL) return r != 0 || unknown ? r : check_count(d, input);
     d->first = true;
     d->n = d->elements.count;
     struct glint_rdd *more = fields_text_file(d->g, strangers, fields);
-    r = elements_gather_more(elements_of_lines(more, fields), &d->elements);
+    r = elements_collect_more(elements_of_lines(more, fields), &d->elements);
     if (r != 0 || unknown || (d->n > 0 && d->n < d->elements.count)) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE, "give at least one line in each",
                        "%s: %u elements, %s: %u", input, d->n, strangers, d->elements.count - d->n);
@@ -224,7 +225,7 @@ static int gather(struct duel *d, struct glint_rdd *elements, const struct field
 static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* INPUT OUTPUT */
-    struct duel d = {.g = g};
+    struct filter_comparison d = {.g = g};
     struct choice choice;
     struct fields fields;
     d.n = (uint32_t)glint_job_i64(g, args, "elements", 1, INT32_MAX);
@@ -240,13 +241,13 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);
     if (elements == NULL) return glint_error(g)->code;
     d.seeded = choice.seeded;
-    int r = gather(&d, elements, &fields, paths[0], strangers);
-    if (r == 0 && !glint_explaining(g)) r = size_rivals(&d, &choice);
-    if (r == 0 && !glint_explaining(g)) r = duel_run(&d);
-    if (r == 0) save_rivals(&d, paths[1]);
+    int r = collect_elements(&d, elements, &fields, paths[0], strangers);
+    if (r == 0 && !glint_explaining(g)) r = size_contenders(&d, &choice);
+    if (r == 0 && !glint_explaining(g)) r = filter_comparison_run(&d);
+    if (r == 0) save_contenders(&d, paths[1]);
     if (r == 0 && trials != NULL) save_trials(&d, trials);
     if (r == 0 && times != NULL) save_rounds(&d, times);
-    duel_fini(&d);
+    filter_comparison_fini(&d);
     return glint_error(g)->code;
 }
 

@@ -6,7 +6,7 @@
  *
  * Every sample is another split of the same rows, so the spread is that of
  * filters and of ids. */
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/spread.h"
@@ -28,7 +28,7 @@ struct cell {
     uint64_t rows, hits;
 };
 
-struct check {
+struct fpr_check {
     struct trial trial; /* of the sample at hand */
     struct list_f64 p;
     enum bloom_scheme scheme;
@@ -39,7 +39,7 @@ struct check {
 };
 
 /* What the trial found at c->p.items[at]. */
-static void take_trial(struct check *c, uint32_t at, int64_t sample)
+static void take_trial(struct fpr_check *c, uint32_t at, int64_t sample)
 {
     const struct trial *t = &c->trial;
     double tested = 0, rate = 0, from_bits = 0, textbook = 0, variance = 0;
@@ -71,7 +71,7 @@ static void take_trial(struct check *c, uint32_t at, int64_t sample)
     c->cells[at].variance += variance / (tested * tested);
 }
 
-static int run_sample(struct check *c, struct glint_rdd *lines, const double weights[2],
+static int run_sample(struct fpr_check *c, struct glint_rdd *lines, const double weights[2],
                       int64_t sample)
 {
     struct trial *t = &c->trial;
@@ -91,7 +91,7 @@ static int run_sample(struct check *c, struct glint_rdd *lines, const double wei
     return r;
 }
 
-static int save(struct check *c, const char *output, const char *keys)
+static int save_tables(struct fpr_check *c, const char *output, const char *keys)
 {
     struct text_table table = {.g = c->trial.g};
     text_table_add(&table, "p\tsamples\ttested\tfalse positives\trate\tdeviation\t"
@@ -111,7 +111,7 @@ static int save(struct check *c, const char *output, const char *keys)
     return r;
 }
 
-static int check_run(struct check *c, const struct glint_job_args *args)
+static int fpr_check_samples(struct fpr_check *c, const struct glint_job_args *args)
 {
     struct glint *g = c->trial.g;
     const char *keys = glint_job_option(args, "keys");
@@ -135,15 +135,15 @@ static int check_run(struct check *c, const struct glint_job_args *args)
     for (int64_t sample = 0; r == 0 && sample < c->samples; sample++) {
         r = run_sample(c, lines, weights, sample);
     }
-    return r == 0 ? save(c, args->positional[1], keys) : r;
+    return r == 0 ? save_tables(c, args->positional[1], keys) : r;
 }
 
 static int fpr_check_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct check *c = glint_alloc(g, sizeof *c);
+    struct fpr_check *c = glint_alloc(g, sizeof *c);
     if (c == NULL) return glint_error(g)->code;
-    *c = (struct check){.trial = {.g = g}, .keys = {.g = g}};
-    check_run(c, args);
+    *c = (struct fpr_check){.trial = {.g = g}, .keys = {.g = g}};
+    fpr_check_samples(c, args);
     trial_fini(&c->trial);
     text_table_fini(&c->keys);
     glint_free(c);

@@ -6,7 +6,7 @@
  *
  * Beside each rate stand what the filter's own bits predict and what the
  * textbook says. */
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/trial.h"
@@ -18,13 +18,13 @@ static const char columns[] = "key\tscheme\tp\tn\tm\tk\tbits set\ttested\tfalse 
                               "from bits\ttextbook";
 
 /* What a line says of one filter, or of all together. */
-struct line {
+struct fpr_line {
     uint64_t n, m, bits_set, rows, hits;
     double rate, from_bits, textbook;
 };
 
 static void add_line(struct text_table *table, bool text, const union glint_value *key,
-                     const struct bloom_sizing *sizing, const struct line *l)
+                     const struct bloom_sizing *sizing, const struct fpr_line *l)
 {
     text_table_add_key(table, text, key,
                        "%s\t%.9g\t%llu\t%llu\t%u\t%llu\t%llu\t%llu\t%.9g\t%.9g\t%.9g",
@@ -41,14 +41,14 @@ static void add_lines(struct text_table *table, const struct trial *t,
                       const struct bloom_sizing *sizing)
 {
     static const union glint_value average = {.bytes = {(const uint8_t *)"average", 7}};
-    struct line all = {.n = 0};
+    struct fpr_line all = {.n = 0};
     uint32_t tested = 0;
     for (uint32_t i = 0; i < t->sizes.count; i++) {
         const struct bloom_params *p = &t->sizes.params[i];
         const struct trial_key *k = &t->keys[i];
         assert(k->hits <= k->rows && k->bits_set <= p->m);
-        struct line l = {p->n,    p->m,          k->bits_set,       k->rows,
-                         k->hits, trial_rate(k), k->rate_from_bits, bloom_expected_rate(p)};
+        struct fpr_line l = {p->n,    p->m,          k->bits_set,       k->rows,
+                             k->hits, trial_rate(k), k->rate_from_bits, bloom_expected_rate(p)};
         add_line(table, t->sizes.text, &t->sizes.keys[i], sizing, &l);
         all.n += l.n;
         all.m += l.m;

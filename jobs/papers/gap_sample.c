@@ -52,7 +52,7 @@ static int gap_keep_batch(struct glint_task *task, void *state, const struct gli
 }
 
 static const struct glint_function gap_keep = {.name = "gap_sample.keep",
-                                               .form = GLINT_FILTER,
+                                               .kind = GLINT_FILTER,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_SAME, GLINT_SAME},
                                                .state_size = sizeof(struct gap_state),

@@ -7,8 +7,8 @@
 
 bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out)
 {
-    if (!c->begun) c->rest = text;
-    c->begun = true;
+    if (!c->started) c->rest = text;
+    c->started = true;
     if (c->rest == NULL) return false;
     const char *comma = strchr(c->rest, ',');
     uint64_t size = comma != NULL ? (uint64_t)(comma - c->rest) : strlen(c->rest);

@@ -10,7 +10,7 @@ enum { LIST_MAX = 64 };
 /* What stands between commas; zeros before. False: there is no more. */
 struct list_cursor {
     const char *rest;
-    bool begun;
+    bool started;
 };
 bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out);
 

@@ -19,18 +19,18 @@ static const struct glint_function *const functions[] = {&membership_tally, &mem
 const struct glint_module membership_module = {"membership", functions};
 
 /* What came back from the tasks. */
-struct result {
+struct membership_result {
     struct glint *g;
     struct sizes sizes;
-    double *rate;                   /* per filter, from its bits */
-    struct member_tally *filters;   /* [sizes.count] */
-    uint64_t *counts, ids, strange; /* [sizes.count + 1]; strange: ids of no filter */
-    double *expected;               /* [sizes.count + 1]: share of ids */
+    double *rate;                          /* per filter, from its bits */
+    struct member_tally *filters;          /* [sizes.count] */
+    uint64_t *counts, ids, without_filter; /* [sizes.count + 1]; strange: ids of no filter */
+    double *expected;                      /* [sizes.count + 1]: share of ids */
 };
 
 static int take_tally(void *arg, const struct glint_record *record)
 {
-    struct result *o = arg;
+    struct membership_result *o = arg;
     struct member_tally tally;
     const int64_t number = record->key.i64;
     assert(record->value.bytes.size == sizeof tally && number >= 0);
@@ -38,12 +38,12 @@ static int take_tally(void *arg, const struct glint_record *record)
     if (number < MEMBER_COUNTS) {
         assert(number < o->sizes.count && tally.own_hits <= tally.own);
         o->filters[number] = tally;
-        o->strange -= tally.own;
+        o->without_filter -= tally.own;
     } else {
         assert(number - MEMBER_COUNTS <= o->sizes.count);
         o->counts[number - MEMBER_COUNTS] = tally.hits;
         o->ids += tally.hits;
-        o->strange += tally.hits;
+        o->without_filter += tally.hits;
     }
     return 0;
 }
@@ -51,7 +51,7 @@ static int take_tally(void *arg, const struct glint_record *record)
 /* ---- Expectation: how many of independent filters say yes (a Poisson binomial distribution) */
 
 /* Takes one filter more into the distribution over `count` filters. */
-static void take_in(double *share, uint32_t count, double rate)
+static void add_filter_rate(double *share, uint32_t count, double rate)
 {
     share[count + 1] = share[count] * rate;
     for (uint32_t c = count; c > 0; c--) share[c] = share[c] * (1 - rate) + share[c - 1] * rate;
@@ -59,7 +59,7 @@ static void take_in(double *share, uint32_t count, double rate)
 }
 
 /* Takes one out again, into `out`: from the end at which errors shrink. */
-static void take_out(const double *share, uint32_t count, double rate, double *out)
+static void remove_filter_rate(const double *share, uint32_t count, double rate, double *out)
 {
     assert(count > 0 && rate >= 0 && rate <= 1);
     if (rate <= 0.5) {
@@ -73,17 +73,17 @@ static void take_out(const double *share, uint32_t count, double rate, double *o
 
 /* The share of ids that c filters should hold: an id of filter f surely that one, and of the others
  * as many as chance has it. */
-static void expect(struct result *o, double *all, double *others)
+static void compute_expected(struct membership_result *o, double *all, double *others)
 {
     const uint32_t count = o->sizes.count;
     const double ids = o->ids > 0 ? (double)o->ids : 1;
     memset(o->expected, 0, sizeof *o->expected * (count + 1));
     all[0] = 1;
-    for (uint32_t i = 0; i < count; i++) take_in(all, i, o->rate[i]);
-    for (uint32_t c = 0; c <= count; c++) o->expected[c] = (double)o->strange / ids * all[c];
+    for (uint32_t i = 0; i < count; i++) add_filter_rate(all, i, o->rate[i]);
+    for (uint32_t c = 0; c <= count; c++) o->expected[c] = (double)o->without_filter / ids * all[c];
     for (uint32_t i = 0; i < count; i++) {
         if (o->filters[i].own == 0) continue;
-        take_out(all, count, o->rate[i], others);
+        remove_filter_rate(all, count, o->rate[i], others);
         for (uint32_t c = 1; c <= count; c++)
             o->expected[c] += (double)o->filters[i].own / ids * others[c - 1];
     }
@@ -96,7 +96,7 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-static int save_filters(const struct result *o, const char *path)
+static int save_filters(const struct membership_result *o, const char *path)
 {
     struct text_table table = {.g = o->g};
     text_table_add(&table, "key\tn\tm\tk\tids\ttrue positives\tfalse positives\ttrue negatives\t"
@@ -120,7 +120,7 @@ static int save_filters(const struct result *o, const char *path)
 }
 
 /* Up to the largest count that is met or to be expected. */
-static int save_counts(const struct result *o, const char *path)
+static int save_counts(const struct membership_result *o, const char *path)
 {
     struct text_table table = {.g = o->g};
     uint32_t last = o->sizes.count;
@@ -134,7 +134,7 @@ static int save_counts(const struct result *o, const char *path)
     return r;
 }
 
-static void note_many(const struct result *o)
+static void note_multiple_keys(const struct membership_result *o)
 {
     const uint64_t one = o->counts[0] + (o->sizes.count > 0 ? o->counts[1] : 0);
     const double expected = 1 - o->expected[0] - o->expected[1];
@@ -146,7 +146,7 @@ static void note_many(const struct result *o)
 /* ---- The plan */
 
 /* All arrays of the result, zeroed. */
-static int result_init(struct result *o)
+static int result_init(struct membership_result *o)
 {
     const uint64_t count = o->sizes.count + 1;
     o->rate = glint_alloc(o->g, sizeof *o->rate * count);
@@ -161,7 +161,7 @@ static int result_init(struct result *o)
     return 0;
 }
 
-static void result_fini(struct result *o)
+static void result_fini(struct membership_result *o)
 {
     sizes_fini(&o->sizes);
     glint_free(o->rate);
@@ -172,8 +172,8 @@ static void result_fini(struct result *o)
 
 /* The functions' arguments. Without --members the key column may be missing: the id's stands for
  * it, as text, which every row has. */
-static struct glint_args *look_up_args(struct result *o, const struct fields *fields, bool members,
-                                       struct glint_broadcast *filters)
+static struct glint_args *look_up_args(struct membership_result *o, const struct fields *fields,
+                                       bool members, struct glint_broadcast *filters)
 {
     struct fields read = *fields;
     if (!members) {
@@ -188,8 +188,8 @@ static struct glint_args *look_up_args(struct result *o, const struct fields *fi
     return args;
 }
 
-static int report(struct result *o, struct glint_rdd *lines, struct glint_args *args,
-                  const char *output, const char *counts)
+static int save_results(struct membership_result *o, struct glint_rdd *lines,
+                        struct glint_args *args, const char *output, const char *counts)
 {
     const uint64_t size = sizeof(double) * (o->sizes.count + 1);
     struct glint_rdd *tallies = glint_map_partitions(lines, "membership.tally", args);
@@ -198,8 +198,8 @@ static int report(struct result *o, struct glint_rdd *lines, struct glint_args *
     if (r != 0) return r;
     double *all = glint_alloc(o->g, size), *others = glint_alloc(o->g, size);
     if (all != NULL && others != NULL) {
-        expect(o, all, others);
-        if (!glint_explaining(o->g)) note_many(o);
+        compute_expected(o, all, others);
+        if (!glint_explaining(o->g)) note_multiple_keys(o);
         r = save_filters(o, output);
         if (r == 0 && counts != NULL) r = save_counts(o, counts);
     }
@@ -220,23 +220,23 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* INPUT FILTERS OUTPUT */
     const char *sets = glint_job_option(args, "sets");
-    struct result o = {.g = g};
+    struct membership_result o = {.g = g};
     struct fields fields;
     bool members;
     if (fields_options(g, args, &fields) != 0 || members_option(g, args, &members) != 0)
         return glint_error(g)->code;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
-    struct glint_shape shape = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = glint_msgpack_file(g, paths[1], shape);
+    struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    struct glint_rdd *filters = glint_msgpack_file(g, paths[1], schema);
     int r = sizes_from_filters(filters, text, paths[1], &o.sizes);
     if (r == 0) r = result_init(&o);
     if (r == 0) {
-        struct glint_broadcast *blob = filters_gather(filters, &o.sizes, paths[1], NULL, o.rate);
+        struct glint_broadcast *blob = filters_broadcast(filters, &o.sizes, paths[1], NULL, o.rate);
         struct glint_args *look_up = look_up_args(&o, &fields, members, blob);
         if (sets != NULL)
             glint_save_as_text_file(glint_flat_map(lines, "membership.sets", look_up), sets);
-        report(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
+        save_results(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
     }
     result_fini(&o);
     return glint_error(g)->code;

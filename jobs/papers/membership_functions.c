@@ -99,7 +99,7 @@ static int tally_batch(struct glint_task *task, void *state, const struct glint_
         s->filters[own].own++;
         s->filters[own].own_hits += l->hit[(uint64_t)own * ROW_STRIDE + row];
     }
-    if (l->members) glint_count_add(task, s->no_filter, without);
+    if (l->members) glint_counter_add(task, s->no_filter, without);
     return 0;
 }
 
@@ -131,7 +131,7 @@ static void tally_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function membership_tally = {.name = "membership.tally",
-                                                .form = GLINT_FLAT_MAP,
+                                                .kind = GLINT_FLAT_MAP,
                                                 .in = {GLINT_ANY, GLINT_TEXT},
                                                 .out = {GLINT_I64, GLINT_BYTES},
                                                 .state_size = sizeof(struct tally_state),
@@ -146,7 +146,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
     (void)state;
     struct member_tally a, b;
     if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a tally has a wrong size");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has a wrong size");
     memcpy(&a, acc->value.bytes.data, sizeof a);
     memcpy(&b, value->bytes.data, sizeof b);
     a.hits += b.hits;
@@ -157,7 +157,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 const struct glint_function membership_add = {.name = "membership.add",
-                                              .form = GLINT_REDUCE,
+                                              .kind = GLINT_REDUCE,
                                               .in = {GLINT_ANY, GLINT_BYTES},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .merge = add_merge};
@@ -202,7 +202,7 @@ static int name_filters(struct glint_task *task, struct sets_state *s)
         if (name == NULL) return GLINT_E_NO_MEMORY;
         s->names[i].data = name;
         s->names[i].size = sizes->text ? encode_name(sizes->keys[i].bytes, name)
-                                       : text_i64((char *)name, sizes->keys[i].i64);
+                                       : text_format_i64((char *)name, sizes->keys[i].i64);
         s->names_bytes += s->names[i].size + 1;
     }
     return 0;
@@ -268,7 +268,7 @@ static void sets_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function membership_sets = {.name = "membership.sets",
-                                               .form = GLINT_FLAT_MAP,
+                                               .kind = GLINT_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_NONE, GLINT_TEXT},
                                                .state_size = sizeof(struct sets_state),

@@ -36,7 +36,7 @@ static void show_key(const struct size_state *s, const union glint_value *key, c
         text_format(out, 256, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
                     (const char *)key->bytes.data);
     else
-        text_i64(out, key->i64);
+        text_format_i64(out, key->i64);
 }
 
 static int emit_size(struct glint_task *task, const struct size_state *s,
@@ -75,19 +75,19 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
     struct glint_slice first, second;
     union glint_value n, p;
     char key[256];
-    if (!glint_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &n))
-        return glint_fail(task, GLINT_E_RUN_CORRUPT, NULL, "a joined count does not parse");
+    if (!glint_unpack_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &n))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a joined count does not parse");
     if (glint_unpack(second, GLINT_F64, &p))
         return emit_size(task, state, &in->key, n.i64, p.f64, out);
     show_key(state, &in->key, key);
-    return glint_fail(task, GLINT_E_COUNT_MISSING, "give a line KEY TAB P for each key",
+    return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "give a line KEY TAB P for each key",
                       "the key %s, of %lld rows, has no probability in the file", key,
                       (long long)n.i64);
 }
 
 #define SIZE_FUNCTION(name_, value_, each_)                                                        \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, value_},                               \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, value_},                               \
         .out = {GLINT_SAME, GLINT_TEXT}, .state_size = sizeof(struct size_state),                  \
         .open = size_open, .each = each_                                                           \
     }
@@ -143,7 +143,7 @@ static int own_once_merge(struct glint_task *task, void *state, struct glint_acc
 
 #define OWN_FUNCTION(name_, key_, each_)                                                           \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_F64}, \
+        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_F64}, \
         .each = each_                                                                              \
     }
 
@@ -152,7 +152,7 @@ static const struct glint_function own_number =
 static const struct glint_function own_text =
     OWN_FUNCTION("params.own_text", GLINT_TEXT, own_text_each);
 static const struct glint_function own_once = {.name = "params.own_once",
-                                               .form = GLINT_REDUCE,
+                                               .kind = GLINT_REDUCE,
                                                .in = {GLINT_ANY, GLINT_F64},
                                                .out = {GLINT_SAME, GLINT_SAME},
                                                .merge = own_once_merge};

@@ -6,7 +6,7 @@
  * A part is one task, and no more tasks run at once than there are parts: so one process with many
  * slots stands for processes with fewer. The input is cut into parts of equally many bytes. */
 #include "engine/base/text.h"
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/admit.h"
 #include "jobs/papers/elements.h"
@@ -16,12 +16,12 @@
 
 #include <assert.h>
 
-enum { SLOTS_MAX = 1000 };
+enum { SPEEDUP_SLOTS_MAX = 1000 };
 
-enum work { BUILD, ADMIT, LOOP, WORKS };
-static const char *const work_names[WORKS] = {"build", "admit", "loop"};
+enum work { WORK_BUILD, WORK_ADMIT, WORK_LOOP, WORK_KINDS };
+static const char *const work_names[WORK_KINDS] = {"build", "admit", "loop"};
 
-struct race {
+struct speedup_measurement {
     struct glint *g;
     const char *input;
     struct fields fields;
@@ -31,17 +31,18 @@ struct race {
     struct sizes sizes;         /* of the filter that is built from INPUT */
     struct built_filter sample; /* that INPUT is asked for */
     struct text_table table;
-    double first_ms[WORKS]; /* with the first number of slots */
+    double first_ms[WORK_KINDS]; /* with the first number of slots */
 };
 
-static struct glint_rdd *chain(const struct race *c, enum work work, struct glint_rdd *lines)
+static struct glint_rdd *work_pipeline(const struct speedup_measurement *c, enum work work,
+                                       struct glint_rdd *lines)
 {
-    return work == BUILD ? bloom_chain(lines, &c->sizes, BLOOM_PARTIALS, &c->fields)
-                         : admit_lines(lines, &c->fields, &c->sample, true, false);
+    return work == WORK_BUILD ? bloom_pipeline(lines, &c->sizes, BLOOM_PARTIALS, &c->fields)
+                              : admit_lines(lines, &c->fields, &c->sample, true, false);
 }
 
 /* Splits as large as the parts should be, and no more parts than that. */
-static struct glint_rdd *cut(const struct race *c, int64_t parts)
+static struct glint_rdd *cut_input(const struct speedup_measurement *c, int64_t parts)
 {
     struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
     if (lines == NULL) return NULL;
@@ -49,13 +50,13 @@ static struct glint_rdd *cut(const struct race *c, int64_t parts)
     return glint_coalesce(glint_with_split_bytes(lines, bytes), (uint32_t)parts);
 }
 
-static void add_line(struct race *c, enum work work, int64_t slots, int64_t counted,
+static void add_line(struct speedup_measurement *c, enum work work, int64_t slots, int64_t counted,
                      struct times *wall, struct times *cpu)
 {
     char times[192] = "";
     if (c->repeats > 0) {
         const double wall_ms = times_median(wall), cpu_ms = times_median(cpu); /* sorted now */
-        if (slots == c->slots.items[0] || work == LOOP) c->first_ms[work] = wall_ms;
+        if (slots == c->slots.items[0] || work == WORK_LOOP) c->first_ms[work] = wall_ms;
         const double speed_up = c->first_ms[work] / wall_ms;
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", wall_ms,
                     wall->items[0], wall->items[wall->count - 1], cpu_ms, speed_up,
@@ -66,14 +67,15 @@ static void add_line(struct race *c, enum work work, int64_t slots, int64_t coun
 }
 
 /* What is counted is the same in every run; once to warm up, then for the times. */
-static int measure(struct race *c, enum work work, int64_t slots, struct glint_rdd *lines)
+static int measure_work(struct speedup_measurement *c, enum work work, int64_t slots,
+                        struct glint_rdd *lines)
 {
     struct times wall = {.count = 0}, cpu = {.count = 0};
     int64_t counted = 0;
-    int r = glint_count(chain(c, work, lines), &counted);
+    int r = glint_count(work_pipeline(c, work, lines), &counted);
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
         const double wall_from = times_wall_ms(), cpu_from = times_cpu_ms();
-        r = glint_count(chain(c, work, lines), &counted);
+        r = glint_count(work_pipeline(c, work, lines), &counted);
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
@@ -82,7 +84,7 @@ static int measure(struct race *c, enum work work, int64_t slots, struct glint_r
 }
 
 /* What each repeat of the loop does: one line after another, each by one call. */
-static int64_t ask_all(const struct elements *lines, const struct bloom_filter *filter)
+static int64_t count_admitted(const struct elements *lines, const struct bloom_filter *filter)
 {
     int64_t admitted = 0;
     for (uint32_t i = 0; i < lines->count; i++) {
@@ -92,33 +94,34 @@ static int64_t ask_all(const struct elements *lines, const struct bloom_filter *
     return admitted;
 }
 
-static void time_loop(struct race *c, const struct elements *lines,
+static void time_loop(struct speedup_measurement *c, const struct elements *lines,
                       const struct bloom_filter *filter)
 {
     struct times wall = {.count = 0}, cpu = {.count = 0};
-    int64_t admitted = ask_all(lines, filter);
+    int64_t admitted = count_admitted(lines, filter);
     for (int64_t i = 0; i < c->repeats; i++) {
         const double wall_from = times_wall_ms(), cpu_from = times_cpu_ms();
-        admitted = ask_all(lines, filter);
+        admitted = count_admitted(lines, filter);
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
-    add_line(c, LOOP, c->slots.items[0], admitted, &wall, &cpu);
+    add_line(c, WORK_LOOP, c->slots.items[0], admitted, &wall, &cpu);
 }
 
-static int gather_file(const struct race *c, const char *paths, struct elements *out)
+static int collect_file(const struct speedup_measurement *c, const char *paths,
+                        struct elements *out)
 {
     struct glint_rdd *lines = fields_text_file(c->g, paths, &c->fields);
-    return elements_gather(elements_of_lines(lines, &c->fields), out);
+    return elements_collect(elements_of_lines(lines, &c->fields), out);
 }
 
 /* The sequential program: no tasks, no reading, a filter of its own. */
-static int measure_loop(struct race *c, const char *sample)
+static int measure_loop(struct speedup_measurement *c, const char *sample)
 {
     struct elements members, lines = {.count = 0};
     struct bloom_filter filter = {.bits = NULL};
-    int r = gather_file(c, sample, &members);
-    if (r == 0) r = gather_file(c, c->input, &lines);
+    int r = collect_file(c, sample, &members);
+    if (r == 0) r = collect_file(c, c->input, &lines);
     if (r == 0) {
         enum bloom_result result = bloom_init(&filter, &c->sample.sizes.params[0]);
         if (result != BLOOM_OK) r = sizes_fail(c->g, result, sample);
@@ -132,8 +135,8 @@ static int measure_loop(struct race *c, const char *sample)
     return r;
 }
 
-static int race_run(struct race *c, const struct one_filter *choice, const char *const *paths,
-                    bool loop)
+static int measure_all(struct speedup_measurement *c, const struct one_filter *choice,
+                       const char *const *paths, bool loop)
 {
     struct glint *g = c->g;
     struct glint_rdd *sample = fields_text_file(g, paths[0], &c->fields);
@@ -146,9 +149,10 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
     text_table_add(&c->table, "work\tslots\trows\tcounted%s",
                    c->repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms\tspeed-up\tefficiency\tmean"
                                   : "");
-    for (int work = 0; work < LOOP; work++)
+    for (int work = 0; work < WORK_LOOP; work++)
         for (uint32_t i = 0; r == 0 && i < c->slots.count; i++)
-            r = measure(c, (enum work)work, c->slots.items[i], cut(c, c->slots.items[i]));
+            r = measure_work(c, (enum work)work, c->slots.items[i],
+                             cut_input(c, c->slots.items[i]));
     if (r == 0 && loop) r = measure_loop(c, paths[0]);
     return r == 0 ? text_table_save(&c->table, paths[2]) : r;
 }
@@ -156,16 +160,16 @@ static int race_run(struct race *c, const struct one_filter *choice, const char 
 static int speedup_run(struct glint *g, const struct glint_job_args *args)
 {
     struct one_filter choice;
-    struct race c = {.g = g, .input = args->positional[1], .table = {.g = g}};
+    struct speedup_measurement c = {.g = g, .input = args->positional[1], .table = {.g = g}};
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
     if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
-        list_numbers(g, args, "slots", 1, SLOTS_MAX, &c.slots) != 0)
+        list_numbers(g, args, "slots", 1, SPEEDUP_SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
     if (glint_explaining(g)) { /* the others are like the first one */
         c.slots.count = 1;
         c.repeats = 0;
     }
-    race_run(&c, &choice, args->positional, glint_job_option(args, "loop") != NULL);
+    measure_all(&c, &choice, args->positional, glint_job_option(args, "loop") != NULL);
     text_table_fini(&c.table);
     built_filter_fini(&c.sample);
     sizes_fini(&c.sizes);

@@ -3,8 +3,8 @@
  */
 #include "jobs/papers/trial.h"
 
-#include "jobs/filters/bloom_chain.h"
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
 
 #include <assert.h>
@@ -37,14 +37,14 @@ static int take_tally(void *arg, const struct glint_record *record)
     return 0;
 }
 
-static struct glint_rdd *chain(const struct trial *t, struct glint_rdd *train)
+static struct glint_rdd *filter_pipeline(const struct trial *t, struct glint_rdd *train)
 {
-    enum bloom_way way = bloom_way_choose(t->g, &t->sizes, glint_partitions(train));
-    return bloom_chain(train, &t->sizes, way, &t->fields);
+    enum bloom_method method = bloom_method_choose(t->g, &t->sizes, glint_partitions(train));
+    return bloom_pipeline(train, &t->sizes, method, &t->fields);
 }
 
 /* The filters as a broadcast, what their bits say into the keys. */
-static struct glint_broadcast *build(struct trial *t, struct glint_rdd *train)
+static struct glint_broadcast *build_filters(struct trial *t, struct glint_rdd *train)
 {
     const uint32_t count = t->sizes.count;
     uint64_t *bits_set = glint_alloc(t->g, sizeof *bits_set * count);
@@ -53,7 +53,8 @@ static struct glint_broadcast *build(struct trial *t, struct glint_rdd *train)
     if (bits_set != NULL && rate != NULL) {
         memset(bits_set, 0, sizeof *bits_set * count);
         memset(rate, 0, sizeof *rate * count);
-        filters = filters_gather(chain(t, train), &t->sizes, "the filters", bits_set, rate);
+        filters =
+            filters_broadcast(filter_pipeline(t, train), &t->sizes, "the filters", bits_set, rate);
     }
     for (uint32_t i = 0; filters != NULL && i < count; i++)
         t->keys[i] = (struct trial_key){.bits_set = bits_set[i], .rate_from_bits = rate[i]};
@@ -67,7 +68,7 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
 {
     assert(t->keys != NULL);
     if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
-    struct glint_broadcast *filters = build(t, train);
+    struct glint_broadcast *filters = build_filters(t, train);
     if (filters == NULL) return glint_error(t->g)->code;
     const uint64_t before = (uint64_t)glint_counter_value(t->g, "no filter");
     struct glint_args *args = glint_args(t->g);

@@ -1,7 +1,7 @@
 /* union: one filter of a whole file, made as the papers' MapReduce job makes it.
  *
  *     key-value text -> elements -> a filter per split -> one reduce that ORs them -> one file */
-#include "jobs/filters/bloom_chain.h"
+#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/jobs.h"
 
@@ -50,7 +50,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0) {
         assert(sizes.count == 1);
         elements = elements_of(g, args, separator, bloom_split_bytes(&sizes));
-        struct glint_rdd *filter = bloom_chain(elements, &sizes, BLOOM_PARTIALS, &fields);
+        struct glint_rdd *filter = bloom_pipeline(elements, &sizes, BLOOM_PARTIALS, &fields);
         glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]);
     }
     sizes_fini(&sizes);

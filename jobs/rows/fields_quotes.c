@@ -19,7 +19,7 @@ static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
     return false;
 }
 
-static int refuse(struct glint_task *task, struct glint_slice row)
+static int quoted_row_error(struct glint_task *task, struct glint_slice row)
 {
     return glint_fail_row(task, GLINT_E_INPUT_FORMAT, row,
                           "quoted CSV is not read yet: write it with tabs and without quotes "
@@ -29,7 +29,7 @@ static int refuse(struct glint_task *task, struct glint_slice row)
 
 int fields_refuse_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)
 {
-    return row_has_quoted(row, delimiter) ? refuse(task, row) : 0;
+    return row_has_quoted(row, delimiter) ? quoted_row_error(task, row) : 0;
 }
 
 int fields_refuse_quoted(struct glint_task *task, const struct glint_batch *lines,

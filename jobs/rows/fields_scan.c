@@ -9,7 +9,7 @@
  * number here: the carry runs on from word to word, and into the next block. */
 #include "jobs/rows/fields_kernel.h"
 
-struct scan {
+struct block_scan {
     struct fields *f;
     const struct glint_column *lines;
     uint32_t rows;
@@ -24,7 +24,7 @@ struct scan {
     struct fields_block block;
 };
 
-static void mark_missing(struct scan *s)
+static void mark_missing(struct block_scan *s)
 {
     const struct fields_block *b = &s->block;
     uint32_t line = s->lines_found;
@@ -35,7 +35,7 @@ static void mark_missing(struct scan *s)
 }
 
 /* A column's spans: it starts behind the end of the one before; the first where the rows do. */
-static void store_spans(const struct scan *s, uint32_t column, uint32_t *start,
+static void store_spans(const struct block_scan *s, uint32_t column, uint32_t *start,
                         uint32_t *start_count, uint32_t *end, uint32_t *end_count)
 {
     const struct fields_block *b = &s->block;
@@ -58,7 +58,7 @@ static uint32_t clear_before(struct fields_block *b, uint32_t first)
 
 /* Scans the block at `text` and goes on behind it. False: these are not the lines that the rows
  * are. */
-static bool scan_block(struct scan *s, const uint8_t *text, uint32_t chunks)
+static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunks)
 {
     struct fields *f = s->f;
     struct fields_block *b = &s->block;
@@ -93,7 +93,7 @@ static bool scan_block(struct scan *s, const uint8_t *text, uint32_t chunks)
 }
 
 /* Blocks up to the last few bytes, then a copy of these with an LF and zeros behind. */
-static bool scan_blocks(struct scan *s)
+static bool scan_blocks(struct block_scan *s)
 {
     uint8_t rest[4 * FIELDS_CHUNK];
     struct fields_block *b = &s->block;
@@ -118,7 +118,7 @@ static bool scan_blocks(struct scan *s)
 
 bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t rows, uint64_t *odd)
 {
-    struct scan s; /* large: only what is read is set */
+    struct block_scan s; /* large: only what is read is set */
     assert(rows > 0 && rows <= FIELDS_ROWS_MAX && lines->start != NULL && f->kernel != NULL);
     const bool key_spans = f->key == FIELDS_INT || f->key == FIELDS_TEXT;
     s.f = f;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Room for `size` more bytes and one more line. */
-static bool reserve(struct text_table *t, uint64_t size)
+static bool reserve_text(struct text_table *t, uint64_t size)
 {
     if (t->size + size > t->capacity) {
         uint64_t capacity = 2 * (t->size + size) + 4096;
@@ -39,7 +39,7 @@ static void add_formatted(struct text_table *t, const char *format, va_list list
     char line[512];
     int size = vsnprintf(line, sizeof line, format, list);
     assert(size >= 0 && (size_t)size < sizeof line);
-    if (!reserve(t, (uint64_t)size)) return;
+    if (!reserve_text(t, (uint64_t)size)) return;
     memcpy(t->text + t->size, line, (size_t)size);
     t->size += (uint64_t)size;
     t->ends[t->lines++] = t->size;
@@ -58,8 +58,8 @@ void text_table_add_key(struct text_table *t, bool text, const union glint_value
 {
     char digits[TEXT_NUMBER_MAX];
     struct glint_slice shown = text ? key->bytes : (struct glint_slice){(uint8_t *)digits, 0};
-    if (!text) shown.size = text_i64(digits, key->i64);
-    if (!reserve(t, shown.size + 1)) return;
+    if (!text) shown.size = text_format_i64(digits, key->i64);
+    if (!reserve_text(t, shown.size + 1)) return;
     if (shown.size > 0) memcpy(t->text + t->size, shown.data, shown.size);
     t->size += shown.size;
     t->text[t->size++] = '\t';
@@ -78,8 +78,8 @@ int text_table_save(struct text_table *t, const char *path)
     for (uint64_t i = 0, start = 0; i < t->lines; start = t->ends[i++])
         records[i] = (struct glint_record){
             .value.bytes = {(const uint8_t *)t->text + start, t->ends[i] - start}};
-    struct glint_shape shape = {GLINT_NONE, GLINT_TEXT};
-    struct glint_rdd *lines = glint_parallelize(t->g, shape, records, t->lines, 1);
+    struct glint_schema schema = {GLINT_NONE, GLINT_TEXT};
+    struct glint_rdd *lines = glint_parallelize(t->g, schema, records, t->lines, 1);
     glint_free(records);
     return glint_save_as_text_file(lines, path);
 }

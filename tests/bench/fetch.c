@@ -6,10 +6,10 @@
  *
  * Modes alternate in each round; the best of a mode counts. */
 #include "engine/base/thread.h"
+#include "engine/executor/fetch_server.h"
 #include "engine/executor/peers.h"
-#include "engine/executor/serve.h"
 #include "engine/executor/store.h"
-#include "engine/net/gate.h"
+#include "engine/net/listener.h"
 #include "tests/support/test_task.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ static struct run runs[MAPS];
 static uint32_t slots = 1;
 static uint64_t total_bytes;
 
-static void need(bool good, const char *what)
+static void require(bool good, const char *what)
 {
     if (good) return;
     fprintf(stderr, "bench_fetch: %s\n", what);
@@ -52,7 +52,7 @@ static void make_run(uint32_t map, uint64_t bytes)
     struct run_writer w;
     char key[32];
     uint64_t seed = 1 + map;
-    need(run_writer_init(&w, &maker.task, slots, 0) == 0, "no memory");
+    require(run_writer_init(&w, &maker.task, slots, 0) == 0, "no memory");
     for (uint32_t p = 0; p < slots; p++) {
         for (uint64_t i = 0; i * VALUE_BYTES < bytes / slots; i++) {
             for (uint64_t k = 0; k < VALUE_BYTES; k += 8) {
@@ -60,12 +60,12 @@ static void make_run(uint32_t map, uint64_t bytes)
                 memcpy(value + k, &x, sizeof x);
             }
             int n = snprintf(key, sizeof key, "%012llu", (unsigned long long)i);
-            need(run_writer_add(&w, p, (struct glint_slice){(uint8_t *)key, (uint64_t)n},
-                                (struct glint_slice){value, VALUE_BYTES}) == 0,
-                 "a map output cannot be written");
+            require(run_writer_add(&w, p, (struct glint_slice){(uint8_t *)key, (uint64_t)n},
+                                   (struct glint_slice){value, VALUE_BYTES}) == 0,
+                    "a map output cannot be written");
         }
     }
-    need(run_writer_finish(&w, &runs[map]) == 0, "a map output cannot be written");
+    require(run_writer_finish(&w, &runs[map]) == 0, "a map output cannot be written");
     total_bytes += runs[map].source.bytes;
 }
 
@@ -81,13 +81,13 @@ static void net_init(struct net *net, uv_loop_t *loop, bool tls, uint8_t number)
     snprintf(net->self.node, sizeof net->self.node, "e%u", number);
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, number, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK, &error);
-    need(!tls || net->tls != NULL, error.cause);
+    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK_CIPHER, &error);
+    require(!tls || net->tls != NULL, error.cause);
 }
 
 static void tell_port(int out, uint16_t port)
 {
-    need(write(out, &port, sizeof port) == sizeof port, "the pipe broke");
+    require(write(out, &port, sizeof port) == sizeof port, "the pipe broke");
 }
 
 /* ---- The process that has the map outputs; it is killed when it is needed no more */
@@ -95,13 +95,13 @@ static void tell_port(int out, uint16_t port)
 static int on_get(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
                   struct glint_error *error)
 {
-    return serve_on_get(arg, c, f, payload, error);
+    return fetch_server_on_get(arg, c, f, payload, error);
 }
 
 static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     (void)why;
-    serve_on_closed(arg, c);
+    fetch_server_on_closed(arg, c);
 }
 
 static const struct conn_events serve_events = {.frame = on_get, .closed = on_closed};
@@ -109,7 +109,7 @@ static const struct conn_events serve_events = {.frame = on_get, .closed = on_cl
 static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 {
     (void)error;
-    conn_set(c, &serve_events, arg);
+    conn_set_events(c, &serve_events, arg);
     return true;
 }
 
@@ -122,11 +122,11 @@ static void serve_outputs(bool tls, int out)
     net_init(&net, &loop, tls, 1);
     struct store *store = store_create();
     for (uint32_t m = 0; m < MAPS; m++)
-        need(store_add_output(store, SHUFFLE, m, 0, &runs[m]) == 0, "no memory");
-    struct serve *serve = serve_create(&net, store, NULL);
-    struct gate *gate = gate_open(&net, "127.0.0.1", 0, on_accepted, serve, &error);
-    need(gate != NULL, error.cause);
-    tell_port(out, gate_port(gate));
+        require(store_add_map_output(store, SHUFFLE, m, 0, &runs[m]) == 0, "no memory");
+    struct fetch_server *serve = fetch_server_create(&net, store, NULL);
+    struct listener *listener = listener_open(&net, "127.0.0.1", 0, on_accepted, serve, &error);
+    require(listener != NULL, error.cause);
+    tell_port(out, listener_port(listener));
     uv_run(&loop, UV_RUN_DEFAULT);
     _exit(0);
 }
@@ -162,7 +162,7 @@ static void bare_was_read(uv_fs_t *read)
     int64_t n = read->result;
     uv_fs_req_cleanup(read);
     bare.reading = false;
-    need(n >= 0, "a map output cannot be read");
+    require(n >= 0, "a map output cannot be read");
     bare.at += n;
     if (n == 0) {
         close(bare.file);
@@ -184,7 +184,7 @@ static void bare_next(void)
     while (b < bare.buffers + BARE_BUFFERS && b->busy) b++;
     if (b == bare.buffers + BARE_BUFFERS) return;
     if (bare.at == 0) bare.file = open(runs[bare.map].path, O_RDONLY);
-    need(bare.file >= 0, "a map output cannot be opened");
+    require(bare.file >= 0, "a map output cannot be opened");
     uv_buf_t buffer = uv_buf_init((char *)b->bytes, BARE_BYTES);
     b->busy = bare.reading = true;
     bare.read.data = b;
@@ -193,7 +193,7 @@ static void bare_next(void)
 
 static void bare_connected(uv_stream_t *listener, int status)
 {
-    need(status == 0, "nobody connects");
+    require(status == 0, "nobody connects");
     uv_tcp_init(&bare.loop, &bare.stream);
     uv_accept(listener, (uv_stream_t *)&bare.stream);
     bare_next();
@@ -208,7 +208,7 @@ static void serve_bare(int out)
     uv_tcp_init(&bare.loop, &bare.listener);
     uv_ip4_addr("127.0.0.1", 0, &address);
     uv_tcp_bind(&bare.listener, (const struct sockaddr *)&address, 0);
-    need(uv_listen((uv_stream_t *)&bare.listener, 4, bare_connected) == 0, "cannot listen");
+    require(uv_listen((uv_stream_t *)&bare.listener, 4, bare_connected) == 0, "cannot listen");
     uv_tcp_getsockname(&bare.listener, (struct sockaddr *)&address, &size);
     tell_port(out, ntohs(address.sin_port));
     uv_run(&bare.loop, UV_RUN_DEFAULT);
@@ -218,9 +218,9 @@ static void serve_bare(int out)
 static pid_t start_server(enum mode mode, uint16_t *port)
 {
     int ends[2];
-    need(pipe(ends) == 0, "no pipe");
+    require(pipe(ends) == 0, "no pipe");
     pid_t pid = fork();
-    need(pid >= 0, "no process");
+    require(pid >= 0, "no process");
     if (pid == 0) {
         close(ends[0]);
         if (mode == MODE_BARE)
@@ -229,7 +229,7 @@ static pid_t start_server(enum mode mode, uint16_t *port)
             serve_outputs(mode == MODE_TLS, ends[1]);
     }
     close(ends[1]);
-    need(read(ends[0], port, sizeof *port) == sizeof *port, "the server did not start");
+    require(read(ends[0], port, sizeof *port) == sizeof *port, "the server did not start");
     close(ends[0]);
     return pid;
 }
@@ -275,11 +275,11 @@ static void *slot_main(void *arg)
     struct fetch_input inputs[MAPS];
     struct run_slice *slices;
     uint32_t count, lost;
-    thread_go_last(); /* as an executor's slots */
+    thread_set_batch_policy(); /* as an executor's slots */
     for (uint32_t m = 0; m < MAPS; m++) inputs[m] = (struct fetch_input){0, m, 0, NULL};
     struct fetch *f = fetch_open(&s->t.task, s->fetcher, SHUFFLE, s->partition, inputs, MAPS,
                                  &slices, &count, &lost);
-    need(f != NULL && drain(s, slices, count) == 0, s->t.task.error.cause);
+    require(f != NULL && drain(s, slices, count) == 0, s->t.task.error.cause);
     fetch_close(f);
     pthread_mutex_lock(&over_lock);
     if (++slots_over == slots) uv_async_send(&over);
@@ -304,20 +304,21 @@ static void fetch_outputs(bool tls, uint16_t port)
     struct net net;
     static struct slot all[SLOTS_LIMIT];
     struct glint_error error = {.code = GLINT_OK};
-    struct peer where = {.executor = 0, .node = "e1", .host = "127.0.0.1", .port = port};
+    struct executor_address where = {
+        .executor = 0, .node = "e1", .host = "127.0.0.1", .port = port};
     uv_loop_init(&loop);
     uv_async_init(&loop, &over, on_over);
     net_init(&net, &loop, tls, 2);
     memset(where.incarnation, 1, sizeof where.incarnation);
     struct peers *peers = peers_create(&net, 20000, &error);
-    need(peers != NULL && peers_add(peers, &where, false) == 0, "no memory");
-    struct fetcher fetcher = peers_fetcher(peers);
+    require(peers != NULL && peers_add_executor(peers, &where, false) == 0, "no memory");
+    struct fetcher fetcher = peers_as_fetcher(peers);
     slots_over = 0;
     for (uint32_t i = 0; i < slots; i++) {
         all[i] = (struct slot){.partition = i, .fetcher = &fetcher};
         test_task_init(&all[i].t, SLOT_MEMORY);
         all[i].t.task.attempt_id = i + 1;
-        need(pthread_create(&all[i].thread, NULL, slot_main, &all[i]) == 0, "no thread");
+        require(pthread_create(&all[i].thread, NULL, slot_main, &all[i]) == 0, "no thread");
     }
     uv_run(&loop, UV_RUN_DEFAULT);
     uint64_t bytes = 0;
@@ -326,7 +327,7 @@ static void fetch_outputs(bool tls, uint16_t port)
         bytes += all[i].bytes;
         test_task_fini(&all[i].t);
     }
-    need(bytes == total_bytes, "bytes are missing");
+    require(bytes == total_bytes, "bytes are missing");
     error_set(&error, GLINT_E_CONNECTION, NULL, "it is over");
     peers_close(peers, &error, on_peers_closed, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
@@ -346,14 +347,14 @@ static void bare_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 static void bare_arrived(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
     (void)buffer;
-    need(n >= 0, "the connection broke");
+    require(n >= 0, "the connection broke");
     bare_bytes += (uint64_t)n;
     if (bare_bytes == total_bytes) uv_close((uv_handle_t *)stream, NULL);
 }
 
 static void bare_dialled(uv_connect_t *connect, int status)
 {
-    need(status == 0, "cannot connect");
+    require(status == 0, "cannot connect");
     uv_read_start(connect->handle, bare_room, bare_arrived);
 }
 
@@ -379,12 +380,12 @@ static double run(enum mode mode)
 {
     uint16_t port;
     pid_t server = start_server(mode, &port);
-    uint64_t begun = now_ns();
+    uint64_t started = now_ns();
     if (mode == MODE_BARE)
         fetch_bare(port);
     else
         fetch_outputs(mode == MODE_TLS, port);
-    double seconds = (double)(now_ns() - begun) / 1e9;
+    double seconds = (double)(now_ns() - started) / 1e9;
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
     return seconds;
@@ -395,7 +396,8 @@ int main(int argc, char **argv)
     double gib = argc > 1 ? strtod(argv[1], NULL) : 1, best[MODES] = {0};
     slots = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
     unsigned long rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 3;
-    need(gib > 0 && slots > 0 && slots <= SLOTS_LIMIT, "usage: bench_fetch [GIB [SLOTS [ROUNDS]]]");
+    require(gib > 0 && slots > 0 && slots <= SLOTS_LIMIT,
+            "usage: bench_fetch [GIB [SLOTS [ROUNDS]]]");
     signal(SIGPIPE, SIG_IGN);
     test_task_init(&maker, SLOT_MEMORY);
     for (uint32_t m = 0; m < MAPS; m++) make_run(m, (uint64_t)(gib * (double)GIB / MAPS));

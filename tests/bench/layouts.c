@@ -54,8 +54,8 @@ static double add_all(struct bloom_set *set, struct batch *batch, uint64_t n)
     return spent / (double)n;
 }
 
-static double ask_all(const struct bloom_set *set, struct batch *batch, uint64_t first, uint64_t n,
-                      uint64_t *out_hits)
+static double query_all(const struct bloom_set *set, struct batch *batch, uint64_t first,
+                        uint64_t n, uint64_t *out_hits)
 {
     uint8_t hit[ROWS];
     double spent = 0;
@@ -85,8 +85,8 @@ static void measure(enum bloom_scheme scheme, enum bloom_layout layout, enum blo
         struct bloom_set set;
         if (bloom_set_init(&set, &params, 1) != BLOOM_OK) abort();
         bloom_force_level(&set, level);
-        double ns[3] = {add_all(&set, &batch, n), ask_all(&set, &batch, 0, n, &held),
-                        ask_all(&set, &batch, 50000000, n, &false_hits)};
+        double ns[3] = {add_all(&set, &batch, n), query_all(&set, &batch, 0, n, &held),
+                        query_all(&set, &batch, 50000000, n, &false_hits)};
         for (int j = 0; j < 3; j++) best[j] = ns[j] < best[j] ? ns[j] : best[j];
         struct bloom_filter filter = bloom_set_filter(&set, 0);
         own = bloom_rate_from_bits(&filter);

@@ -9,7 +9,7 @@
  * others' work. */
 #include "engine/base/env.h"
 #include "engine/limits.h"
-#include "engine/net/gate.h"
+#include "engine/net/listener.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const char *const mode_names[MODES] = {"bare", "plain", "tls"};
 static uint8_t *blocks[BLOCKS];
 static uint64_t wanted; /* bytes */
 
-static void need(bool good, const char *what)
+static void require(bool good, const char *what)
 {
     if (good) return;
     fprintf(stderr, "bench_net_copy: %s\n", what);
@@ -47,8 +47,8 @@ static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
                                .node = "e"};
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, mark, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK, &error);
-    need(!tls || net->tls != NULL, error.cause);
+    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK_CIPHER, &error);
+    require(!tls || net->tls != NULL, error.cause);
 }
 
 /* ---- The sender: a process of its own, which ends when nobody reads any more */
@@ -74,15 +74,15 @@ static void bare_send(uv_stream_t *stream, struct bare_write *w)
     to_send -= BLOCK_BYTES;
     uv_buf_t buf = uv_buf_init((char *)blocks[w->block], BLOCK_BYTES);
     w->request.data = w;
-    need(uv_write(&w->request, stream, &buf, 1, bare_sent) == 0, "cannot write");
+    require(uv_write(&w->request, stream, &buf, 1, bare_sent) == 0, "cannot write");
 }
 
 static void bare_connected(uv_stream_t *listener, int status)
 {
     static uv_tcp_t stream;
-    need(status == 0, "nobody connects");
+    require(status == 0, "nobody connects");
     uv_tcp_init(listener->loop, &stream);
-    need(uv_accept(listener, (uv_stream_t *)&stream) == 0, "cannot accept");
+    require(uv_accept(listener, (uv_stream_t *)&stream) == 0, "cannot accept");
     for (unsigned i = 0; i < BLOCKS; i++) {
         bare_writes[i].block = i;
         bare_send((uv_stream_t *)&stream, &bare_writes[i]);
@@ -97,7 +97,7 @@ static uint16_t bare_listen(uv_loop_t *loop)
     uv_tcp_init(loop, &listener);
     uv_ip4_addr("127.0.0.1", 0, &at);
     uv_tcp_bind(&listener, (const struct sockaddr *)&at, 0);
-    need(uv_listen((uv_stream_t *)&listener, 4, bare_connected) == 0, "cannot listen");
+    require(uv_listen((uv_stream_t *)&listener, 4, bare_connected) == 0, "cannot listen");
     uv_tcp_getsockname(&listener, (struct sockaddr *)&at, &size);
     return ntohs(at.sin_port);
 }
@@ -136,7 +136,7 @@ static bool accepted(void *arg, struct conn *c, struct glint_error *error)
     (void)arg;
     (void)error;
     sender = c;
-    conn_set(c, &sender_events, NULL);
+    conn_set_events(c, &sender_events, NULL);
     for (unsigned i = 0; i < BLOCKS; i++) send_block(i);
     return true;
 }
@@ -149,16 +149,16 @@ static void send_all(enum mode mode, int out)
     uint16_t port;
     to_send = wanted;
     signal(SIGPIPE, SIG_IGN);
-    need(uv_loop_init(&loop) == 0, "no loop");
+    require(uv_loop_init(&loop) == 0, "no loop");
     if (mode == MODE_BARE) {
         port = bare_listen(&loop);
     } else {
         init_net(&net, &loop, mode == MODE_TLS, 1);
-        struct gate *gate = gate_open(&net, "127.0.0.1", 0, accepted, NULL, &error);
-        need(gate != NULL, error.cause);
-        port = gate_port(gate);
+        struct listener *listener = listener_open(&net, "127.0.0.1", 0, accepted, NULL, &error);
+        require(listener != NULL, error.cause);
+        port = listener_port(listener);
     }
-    need(write(out, &port, sizeof port) == sizeof port, "the pipe broke");
+    require(write(out, &port, sizeof port) == sizeof port, "the pipe broke");
     uv_run(&loop, UV_RUN_DEFAULT);
     _exit(0);
 }
@@ -187,22 +187,22 @@ static void bare_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 static void bare_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     (void)buf;
-    need(n >= 0, "the sender has gone");
+    require(n >= 0, "the sender has gone");
     if (n > 0) count((uint64_t)n);
     if (got.bytes == wanted) uv_close((uv_handle_t *)stream, NULL);
 }
 
 static void bare_dialled(uv_connect_t *connect, int status)
 {
-    need(status == 0 && uv_read_start(connect->handle, bare_alloc, bare_read) == 0,
-         "cannot connect");
+    require(status == 0 && uv_read_start(connect->handle, bare_alloc, bare_read) == 0,
+            "cannot connect");
 }
 
 static uint8_t *data_into(void *arg, struct conn *c, const struct frame *f)
 {
     (void)arg;
     (void)c;
-    need(f->length == BLOCK_BYTES, "an odd frame");
+    require(f->length == BLOCK_BYTES, "an odd frame");
     return blocks[f->request];
 }
 
@@ -217,11 +217,11 @@ static void conn_gone(void *arg, struct conn *c, const struct glint_error *why)
 {
     (void)arg;
     (void)c;
-    need(why->code == GLINT_OK, why->cause);
+    require(why->code == GLINT_OK, why->cause);
 }
 
 static const struct conn_events receiver_events = {
-    .frame = no_frame, .into = data_into, .data = data_came, .closed = conn_gone};
+    .frame = no_frame, .buffer_for = data_into, .data = data_came, .closed = conn_gone};
 
 static void receive_all(enum mode mode, uint16_t port)
 {
@@ -232,19 +232,19 @@ static void receive_all(enum mode mode, uint16_t port)
     struct net net;
     struct glint_error error = {.code = GLINT_OK};
     memset(&got, 0, sizeof got);
-    need(uv_loop_init(&loop) == 0, "no loop");
+    require(uv_loop_init(&loop) == 0, "no loop");
     uv_ip4_addr("127.0.0.1", port, &at);
     init_net(&net, &loop, mode == MODE_TLS, 2);
     if (mode == MODE_BARE) {
         uv_tcp_init(&loop, &stream);
         uv_tcp_connect(&connect, &stream, (const struct sockaddr *)&at, bare_dialled);
     } else {
-        need(conn_dial(&net, "127.0.0.1", port, CHANNEL_DATA, NULL, &receiver_events, NULL,
-                       &error) != NULL,
-             error.cause);
+        require(conn_dial(&net, "127.0.0.1", port, CHANNEL_DATA, NULL, &receiver_events, NULL,
+                          &error) != NULL,
+                error.cause);
     }
     uv_run(&loop, UV_RUN_DEFAULT);
-    need(got.bytes == wanted && uv_loop_close(&loop) == 0, "bytes are missing");
+    require(got.bytes == wanted && uv_loop_close(&loop) == 0, "bytes are missing");
     tls_context_destroy(net.tls);
 }
 
@@ -262,21 +262,21 @@ static double measure(enum mode mode, double *cost)
     struct rusage before, after, other;
     int ends[2], status;
     uint16_t port;
-    need(pipe(ends) == 0, "no pipe");
+    require(pipe(ends) == 0, "no pipe");
     pid_t pid = fork();
-    need(pid >= 0, "no process");
+    require(pid >= 0, "no process");
     if (pid == 0) {
         close(ends[0]);
         send_all(mode, ends[1]);
     }
     close(ends[1]);
-    need(read(ends[0], &port, sizeof port) == sizeof port, "the sender did not start");
+    require(read(ends[0], &port, sizeof port) == sizeof port, "the sender did not start");
     close(ends[0]);
     getrusage(RUSAGE_SELF, &before);
     receive_all(mode, port);
     getrusage(RUSAGE_SELF, &after);
     kill(pid, SIGKILL);
-    need(wait4(pid, &status, 0, &other) == pid, "the sender is lost");
+    require(wait4(pid, &status, 0, &other) == pid, "the sender is lost");
     double gib = (double)wanted / (double)GIB;
     *cost = (processor_s(&after) - processor_s(&before) + processor_s(&other)) / gib;
     return gib / ((double)(got.end_ns - got.begin_ns) / 1e9);
@@ -287,12 +287,12 @@ int main(int argc, char **argv)
     double best[MODES] = {0}, least[MODES] = {1e9, 1e9, 1e9}, cost;
     double gib = argc > 1 ? strtod(argv[1], NULL) : 4;
     long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 5;
-    need(gib > 0 && gib < 1024 && rounds > 0 && rounds <= ROUNDS_MAX, "bad arguments");
+    require(gib > 0 && gib < 1024 && rounds > 0 && rounds <= ROUNDS_MAX, "bad arguments");
     wanted = (uint64_t)(gib * 1024) * BLOCK_BYTES;
-    need(wanted > 0, "too little");
+    require(wanted > 0, "too little");
     for (unsigned i = 0; i < BLOCKS; i++) {
         blocks[i] = mem_alloc(BLOCK_BYTES);
-        need(blocks[i] != NULL, "no memory");
+        require(blocks[i] != NULL, "no memory");
         memset(blocks[i], (int)i, BLOCK_BYTES);
     }
     printf("{\"gib\": %.3f, \"rounds\": [", (double)wanted / (double)GIB);

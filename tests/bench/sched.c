@@ -3,7 +3,7 @@
  * the tasks prefer an executor, and the second stage reads the first.
  *
  *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
- *         engine/driver/bits.c engine/base/mem.c -o sched
+ *         engine/driver/hbitmap.c engine/base/mem.c -o sched
  *     sched [EXECUTORS [TASKS [SLOTS]]]     10,000, 1,000,000 and 4 unless told
  *
  * Prints one JSON object: tasks scheduled and done in a second of one core, bytes per task. */
@@ -18,8 +18,8 @@
 
 struct cluster {
     struct sched *s;
-    struct sched_run *running;
-    uint64_t count, begun, random, now_ns;
+    struct task_attempt *running;
+    uint64_t count, started, random, now_ns;
 };
 
 static double seconds(void)
@@ -35,30 +35,30 @@ static bool build(struct cluster *c, uint32_t executors, uint32_t tasks, uint32_
     c->s = sched_create(true);
     if (c->s == NULL) return false;
     for (uint32_t i = 0; i < executors; i++)
-        if (!sched_add_executor(c->s, i, slots, sched_ahead(slots))) return false;
+        if (!sched_add_executor(c->s, i, slots, sched_prefetch_limit(slots))) return false;
     if (!sched_add_stage(c->s, tasks / 2, NULL, 0)) return false;
     if (!sched_add_stage(c->s, tasks - tasks / 2, &first, 1)) return false;
     for (uint32_t t = 0; t < tasks - tasks / 2; t++)
-        sched_prefer(c->s, 1, t, (uint32_t)(hash_mix(t) % executors));
-    c->running = mem_alloc(sizeof *c->running * executors * (slots + sched_ahead(slots)));
+        sched_set_preferred_executor(c->s, 1, t, (uint32_t)(hash_mix(t) % executors));
+    c->running = mem_alloc(sizeof *c->running * executors * (slots + sched_prefetch_limit(slots)));
     return c->running != NULL;
 }
 
 /* Fills all slots, then ends one task: the cluster stays full to the end. */
 static void run(struct cluster *c)
 {
-    while (!sched_stage_done(c->s, 1)) {
-        while (sched_next(c->s, c->now_ns, &c->running[c->count])) {
+    while (!sched_stage_is_done(c->s, 1)) {
+        while (sched_next_task(c->s, c->now_ns, &c->running[c->count])) {
             c->count++;
-            c->begun++;
+            c->started++;
         }
-        (void)sched_wake_ns(c->s);
+        (void)sched_next_wakeup_ns(c->s);
         c->random = hash_mix(c->random);
         c->now_ns += 1000;
         uint64_t pick = c->random % c->count;
-        struct sched_run r = c->running[pick];
+        struct task_attempt r = c->running[pick];
         c->running[pick] = c->running[--c->count];
-        sched_on_done(c->s, r.executor, r.stage, r.task, r.attempt, c->now_ns);
+        sched_on_task_done(c->s, r.executor, r.stage, r.task, r.attempt, c->now_ns);
     }
 }
 
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     printf("{\"executors\": %" PRIu32 ", \"tasks\": %" PRIu32 ", \"slots\": %" PRIu32
            ", \"attempts\": %" PRIu64 ", \"build_seconds\": %.3f, \"run_seconds\": %.3f"
            ", \"tasks_per_second\": %.0f, \"bytes_per_task\": %.1f}\n",
-           executors, tasks, slots, c.begun, built - begin, end - built, tasks / (end - built),
+           executors, tasks, slots, c.started, built - begin, end - built, tasks / (end - built),
            (double)sched_memory_bytes(c.s) / tasks);
     mem_free(c.running);
     sched_destroy(c.s);

@@ -22,7 +22,7 @@ MEMBERSHIP_NS = 30      # an id, against all filters
 
 
 @dataclass
-class Work:
+class Workload:
     name: str
     what: str
     goal: str
@@ -42,7 +42,7 @@ def adding_to(table):
     """A decorator that makes a function the next row of the table."""
     def work(name, what, goal):
         def add(function):
-            table.append(Work(name, what, goal, function))
+            table.append(Workload(name, what, goal, function))
             return function
         return add
     return work

@@ -15,44 +15,44 @@ XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
 
-FRAMES = ("HELLO", "REFUSE", "PING", "MESSAGE", "READY", "PEER", "ADMIT", "QUEUED", "ADMITTED", "ENDED", "STATUS",
-          "STATUS_IS", "CANCEL", "CANCELED", "DRAIN", "GET", "DATA", "GONE", "TRACK", "TRACKED",
+FRAMES = ("HELLO", "REJECT", "PING", "MESSAGE", "REGISTER", "EXECUTOR_ADDED", "REQUEST_EXECUTOR", "QUEUED", "EXECUTOR_STARTED", "EXECUTOR_EXITED", "STATUS",
+          "STATUS_REPLY", "CANCEL", "CANCELLED", "DRAIN", "GET", "DATA", "FETCH_ERROR", "BLOCK_REQUEST", "BLOCK_ASSIGN",
           "PROGRESS")
-(HELLO, REFUSE, PING, MESSAGE, READY, PEER, ADMIT, QUEUED, ADMITTED, ENDED, STATUS,
- STATUS_IS, CANCEL, CANCELED, DRAIN, GET, DATA, GONE, TRACK, TRACKED, PROGRESS) = range(1, len(FRAMES) + 1)
-MESSAGES = ("JOB", "STAGE", "OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "FORGET", "DONE", "FAILED")
-MSG_JOB, MSG_STAGE, MSG_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_FORGET, MSG_DONE, MSG_FAILED = (
+(HELLO, REJECT, PING, MESSAGE, REGISTER, EXECUTOR_ADDED, REQUEST_EXECUTOR, QUEUED, EXECUTOR_STARTED, EXECUTOR_EXITED, STATUS,
+ STATUS_REPLY, CANCEL, CANCELLED, DRAIN, GET, DATA, FETCH_ERROR, BLOCK_REQUEST, BLOCK_ASSIGN, PROGRESS) = range(1, len(FRAMES) + 1)
+MESSAGES = ("JOB", "STAGE", "MAP_OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "RELEASE", "DONE", "FAILED")
+MSG_JOB, MSG_STAGE, MSG_MAP_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_RELEASE, MSG_DONE, MSG_FAILED = (
     range(1, len(MESSAGES) + 1))
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
-BYTES_MAX = {"HELLO": 1 << 10, "REFUSE": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
-             "STATUS": 0, "CANCELED": 0, "DRAIN": 0}  # of a payload; of all others 32 KiB
+BYTES_MAX = {"HELLO": 1 << 10, "REJECT": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
+             "STATUS": 0, "CANCELLED": 0, "DRAIN": 0}  # of a payload; of all others 32 KiB
 
 # The fields of each payload, in order, with a value that fits; 0 where any number does.
 PAYLOADS = {
     "HELLO": {"protocol_min": 1, "protocol_max": 1, "role": CLIENT, "channel": CONTROL_CHANNEL, "cluster": "test",
               "node": "stranger", "incarnation": bytes(16), "wanted": bytes(16), "build": ""},
-    "REFUSE": {"code": -904, "cause": "", "hint": ""},
+    "REJECT": {"code": -904, "cause": "", "hint": ""},
     "PING": {"sent_ns": 0, "memory_bytes": 0, "tasks_running": 0},
-    "READY": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
-    "PEER": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
-    "ADMIT": {"job": 1, "name": ""},
-    "CANCELED job": {"job": 1, "name": ""},
+    "REGISTER": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
+    "EXECUTOR_ADDED": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
+    "REQUEST_EXECUTOR": {"job": 1, "name": ""},
+    "CANCELLED job": {"job": 1, "name": ""},
     "PROGRESS": {"stages": 0, "tasks": 0, "retries": 0, "stage_name": "", "stage": 0, "stage_tasks": 0,
                  "stage_done": 0},
-    "ADMITTED": {"port": 1, "incarnation": bytes(16)},
-    "ENDED": {"wait_status": 0, "out_of_memory": 0, "log": "", "crash": ""},
-    "STATUS_IS": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
+    "EXECUTOR_STARTED": {"port": 1, "incarnation": bytes(16)},
+    "EXECUTOR_EXITED": {"wait_status": 0, "out_of_memory": 0, "log": "", "crash": ""},
+    "STATUS_REPLY": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
                   "draining": 0, "jobs": []},
-    "STATUS_IS job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0], "running": 0, "tasks_running": 0, "age_ns": 0,
-                      "heard_ns": 0, "memory_bytes": 0},
-    "GET PARTS": {"kind": 1, "shuffle": 0, "partition": 0, "along": 0, "outputs": [0, 0]},
-    "GET OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
-    "GET VALUE": {"kind": 3, "broadcast": 1, "block": 0},
+    "STATUS_REPLY job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0], "running": 0, "tasks_running": 0, "age_ns": 0,
+                      "heartbeat_age_ns": 0, "memory_bytes": 0},
+    "GET INDEX": {"kind": 1, "shuffle": 0, "partition": 0, "along": 0, "outputs": [0, 0]},
+    "GET MAP_OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
+    "GET BROADCAST_BLOCK": {"kind": 3, "broadcast": 1, "block": 0},
     "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
-    "TRACK": {"broadcast": 1, "want": 1, "have": [], "failed": []},
-    "TRACKED": {"broadcast": 1, "blocks": []},
+    "BLOCK_REQUEST": {"broadcast": 1, "want": 1, "have": [], "failed": []},
+    "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
     "MESSAGE": {"type": MSG_CANCEL, "stage": 0, "task": 0, "attempt": 0, "partition": 0, "id": 0, "size": 0, "run": 0,
                 "body": b"", "counters": b"", "error": []},

@@ -130,12 +130,12 @@ static void on_bytes(const void *bytes, ssize_t size)
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 /* A name in an open folder has the folder's path before it, as it is now. */
-static void on_name(const char *call, int folder, const char *name)
+static void on_name(const char *call, int dir, const char *name)
 {
     char path[2 * PATH_MAX] = "", link[64];
     size_t size = 0;
-    if (folder != AT_FDCWD && name[0] != '/') {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    if (dir != AT_FDCWD && name[0] != '/') {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
         ssize_t n = readlink(link, path, PATH_MAX);
         size = n > 0 ? (size_t)n : 0;
     }
@@ -143,14 +143,14 @@ static void on_name(const char *call, int folder, const char *name)
     on_path(call, path);
 }
 
-int openat(int folder, const char *name, int flags, ...)
+int openat(int dir, const char *name, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
     va_end(list);
-    on_name(flags & O_CREAT ? "change" : "open", folder, name);
-    return REAL(openat)(folder, name, flags, mode);
+    on_name(flags & O_CREAT ? "change" : "open", dir, name);
+    return REAL(openat)(dir, name, flags, mode);
 }
 
 ssize_t pread(int file, void *out, size_t size, off_t offset)
@@ -160,22 +160,22 @@ ssize_t pread(int file, void *out, size_t size, off_t offset)
     return n;
 }
 
-int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    on_name("change", to_folder, to);
-    return REAL(renameat2)(from_folder, from, to_folder, to, flags);
+    on_name("change", to_dir, to);
+    return REAL(renameat2)(from_dir, from, to_dir, to, flags);
 }
 
-int unlinkat(int folder, const char *name, int flags)
+int unlinkat(int dir, const char *name, int flags)
 {
-    on_name("change", folder, name);
-    return REAL(unlinkat)(folder, name, flags);
+    on_name("change", dir, name);
+    return REAL(unlinkat)(dir, name, flags);
 }
 
-int mkdirat(int folder, const char *name, mode_t mode)
+int mkdirat(int dir, const char *name, mode_t mode)
 {
-    on_name("change", folder, name);
-    return REAL(mkdirat)(folder, name, mode);
+    on_name("change", dir, name);
+    return REAL(mkdirat)(dir, name, mode);
 }
 
 /* ---- What is sent */

@@ -62,12 +62,12 @@ class ExampleTest(ClusterTest):
 
 
 class Quickstart(ExampleTest):
-    def test_prints_what_the_readme_shows(self):
+    def test_output_equals_the_readme(self):
         text = self.run_example("quickstart")
         table = self.readme("one Bloom filter per rating")
         self.assertIn(table[table.index("one Bloom filter per rating"):], text)
 
-    def test_takes_a_table_of_ones_own(self):
+    def test_own_table_is_accepted(self):
         with open(os.path.join(self.folder, "mine.tsv"), "w", encoding="ascii") as file:
             file.write("id\trating\n")
             file.writelines(f"x{i}\t{i % 10 + 1}.0\n" for i in range(5000))
@@ -76,14 +76,14 @@ class Quickstart(ExampleTest):
         self.assertRegex(text, r"count-keys skipped: a column is missing +1")
         self.assertRegex(text, r"(?m)^ +10 +\d+ +\d+ +7 ")
 
-    def test_wrong_words(self):
+    def test_wrong_arguments_are_rejected(self):
         self.assertIn("examples/quickstart RATINGS", self.run_example("quickstart", "--what", expected=64))
         self.assertIn("cannot read", self.run_example("quickstart", "nowhere", expected=66))
         self.assertEqual(sorted(os.listdir(self.tree)), [".ci", "examples"])
 
 
-class Cluster(ExampleTest):
-    def test_the_outputs_are_the_same_though_one_is_killed(self):
+class ClusterExample(ExampleTest):
+    def test_outputs_are_the_same_after_executor_kill(self):
         text = self.run_example("cluster", ROWS)
         self.assertEqual(len(re.findall(r"(?m)^  \w+ +([0-9a-f]{16})  \1  same$", text)), 5, text)
         self.assertNotIn("DIFFERENT", text)
@@ -93,7 +93,7 @@ class Cluster(ExampleTest):
         again = self.run_example("cluster", ROWS)
         self.assertIn("same", again)
 
-    def test_two_at_a_time(self):
+    def test_two_examples_run_concurrently(self):
         """In folders of their own they do not meet, whatever ports they take."""
         both = [self.example("cluster", ROWS, tree=self.copy(name)) for name in ("one", "other")]
         hosts = set()
@@ -102,7 +102,7 @@ class Cluster(ExampleTest):
             hosts.update(re.findall(r"(?m)^e\d +(127[\d.]+):", self.printed(out)))
         self.assertEqual(len(hosts), 2, "each has an address of its own")
 
-    def test_interrupt_ends_all_of_it(self):
+    def test_interrupt_ends_all_processes(self):
         """Whatever it is doing at the moment."""
         for moment in (r"the four jobs in one process", r"start three executors", r"submit count-keys"):
             with self.subTest(moment):
@@ -113,14 +113,14 @@ class Cluster(ExampleTest):
                 until(lambda: not self.left_processes(), "no process is left")
                 self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
 
-    def test_one_at_a_time_in_a_folder(self):
+    def test_second_run_in_the_same_dir_is_rejected(self):
         os.makedirs(os.path.join(self.tree, "build", "cluster"))
         with open(os.path.join(self.tree, "build", "cluster", "lock"), "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.assertIn("another examples/cluster is at work",
                           self.run_example("cluster", ROWS, expected=75))
 
-    def test_wrong_words(self):
+    def test_wrong_arguments_are_rejected(self):
         for words in (("--what",), ("10",), ("1000000", "2")):
             self.assertIn("examples/cluster ROWS", self.run_example("cluster", *words, expected=64))
 

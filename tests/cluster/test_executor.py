@@ -15,25 +15,25 @@ SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to 
 
 
 class Daemon(ClusterTest):
-    def test_is_ready_and_ends_on_sigterm(self):
+    def test_daemon_prints_ready_and_exits_on_sigterm(self):
         e1 = self.executor("e1")
         self.assertEqual(e1.err, f"executor e1 ready on 127.0.0.1:{e1.port}\n")
         self.stop(e1)
         self.assertEqual(e1.out, "")
 
-    def test_interrupt_ends_it_too(self):
+    def test_daemon_exits_on_sigint(self):
         e1 = self.executor("e1")
         e1.signal(signal.SIGINT)
         self.assertEqual(e1.wait(), 0)
 
-    def test_log_lines_as_json(self):
+    def test_log_lines_can_be_json(self):
         e1 = self.executor("e1", "--log-format", "json")
         self.stop(e1)
         lines = [json.loads(line) for line in e1.err.splitlines()]
         self.assertIn("ready on", lines[0]["message"])
         self.assertEqual({line["executor"] for line in lines}, {"e1"})
 
-    def test_port_in_use(self):
+    def test_port_in_use_is_reported(self):
         self.executor("e1")
         again = self.start("again", "executor", "--cluster", self.config, "--id", "e1")
         self.assertEqual(again.wait(), 78)
@@ -41,7 +41,7 @@ class Daemon(ClusterTest):
         self.assertRegex(again.err, rf"cause: .*cluster\.toml:10:8: cannot listen on 127\.0\.0\.1 port {self.ports['e1']}: ")
         self.assertIn("hint: another process listens there", again.err)
 
-    def test_wrong_command_lines(self):
+    def test_wrong_arguments_are_rejected(self):
         for words, code, text in (
                 (("--cluster", self.config), 64, "--id is missing"),
                 (("--cluster", self.config, "--id", "e9"), 78, "no executor e9"),
@@ -59,20 +59,20 @@ class Daemon(ClusterTest):
                 self.assertEqual(got, code, err)
                 self.assertIn(text, err)
 
-    def test_help_has_no_inner_options(self):
+    def test_help_hides_internal_options(self):
         code, out, _ = self.run_glint("executor", "--help")
         self.assertEqual(code, 0)
         self.assertNotIn("--child", out)
         for name in ("--join", "--launched"):
             self.assertIn(name, out)
 
-    def test_what_dead_runs_left_is_removed(self):
+    def test_leftovers_of_dead_runs_are_removed(self):
         dead = os.path.join(self.tmp, "glint-0123456789abcdef")
         make_leftover(dead)
         self.executor("e1")
         until(lambda: not os.path.exists(dead), "the folder of a dead run is gone")
 
-    def test_an_idle_one_is_small(self):
+    def test_idle_daemon_uses_little_memory(self):
         if os.environ.get("GLINT_SANITIZED"):
             self.skipTest("sanitizers need memory of their own")
         e1 = self.executor("e1")
@@ -82,7 +82,7 @@ class Daemon(ClusterTest):
         self.assertLess(int(sizes["RssAnon"]), 4 * 1024)
         self.assertLess(int(sizes["VmRSS"]), 12 * 1024)
 
-    def test_a_launched_one_ends_alone(self):
+    def test_launched_daemon_exits_without_driver(self):
         self.write_cluster(start="500ms")
         e1 = self.executor("e1", "--launched")
         self.assertEqual(e1.wait(), 0)
@@ -98,7 +98,7 @@ class Confinement(ClusterTest):
         with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
             return int(file.read())
 
-    def test_a_child_gains_no_privileges_and_ends_before_its_daemon(self):
+    def test_executor_has_no_new_privs_and_higher_oom_score(self):
         self.write_cluster({"e1": {"slots": 1}})
         e1 = self.executor("e1")
         job = self.submit("job", *LONG_JOB)
@@ -110,7 +110,7 @@ class Confinement(ClusterTest):
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
 
-    def test_one_that_joins_gains_no_privileges(self):
+    def test_joining_executor_has_no_new_privs(self):
         port = free_port()
         job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--id", "n1")
@@ -120,7 +120,7 @@ class Confinement(ClusterTest):
         self.assertEqual(job.wait(), 143, job.err)
 
 
-class Strangers(ClusterTest):
+class UnauthenticatedPeers(ClusterTest):
     """What comes to the port and is no glint, or not ours."""
 
     def connect(self, data=b""):
@@ -146,7 +146,7 @@ class Strangers(ClusterTest):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
         return f"{host}:{port} was not let in: {cause}" in e1.err
 
-    def test_get_nothing_and_harm_nobody(self):
+    def test_garbage_connections_are_rejected(self):
         self.write_cluster(connect="400ms")
         e1 = self.executor("e1")
         files = open_files(e1.pid)
@@ -166,14 +166,14 @@ class Strangers(ClusterTest):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
         until(lambda: open_files(e1.pid) <= files, "no descriptor is left")
 
-    def test_silent_ones_do_not_keep_others_out(self):
+    def test_silent_connections_do_not_block_others(self):
         self.write_cluster(connect="30s")
         self.executor("e1")
         for _ in range(200):
             self.connect()
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
-    def test_without_the_secret(self):
+    def test_client_without_the_secret_is_rejected(self):
         self.write_cluster(start="500ms")
         self.executor("e1")
         other = {"XDG_STATE_HOME": os.path.join(self.folder, "other")}
@@ -186,7 +186,7 @@ class Strangers(ClusterTest):
         self.assertIn("the other side does not have this side's secret", err)
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
-    def test_of_another_cluster(self):
+    def test_client_of_another_cluster_is_rejected(self):
         self.executor("e1")
         with open(self.config, encoding="utf-8") as file:
             text = file.read()
@@ -197,8 +197,8 @@ class Strangers(ClusterTest):
         self.assertIn("e1 is of the cluster test, client of other", err)
 
 
-class Clients(ClusterTest):
-    def test_status_of_some_and_of_none(self):
+class ClientCommands(ClusterTest):
+    def test_status_lists_reachable_and_unreachable_executors(self):
         code, out, err = self.run_glint("status", "--cluster", self.config)
         self.assertEqual(code, 69)
         self.assertIn("error[E0907]", err)
@@ -209,14 +209,14 @@ class Clients(ClusterTest):
         self.assertRegex(out, r"(?m)^e1 +127\.0\.0\.1:\d+ +idle +1 +1\.0 GiB")
         self.assertRegex(out, r"(?m)^e2 +127\.0\.0\.1:\d+ +unreachable .*refused")
 
-    def test_status_as_json(self):
+    def test_status_can_be_json(self):
         self.executor("e1")
         first, second = self.status()["executors"]
         self.assertEqual((first["state"], first["slots"], first["jobs"]), ("idle", 1, []))
         self.assertRegex(first["version"], r"^\d+\.\d+\.\d+-[0-9a-f]{40}$")
         self.assertEqual((second["state"], second["error"]["code"]), ("unreachable", "E0906"))
 
-    def test_cancel_without_a_job(self):
+    def test_cancel_of_unknown_job_fails(self):
         code, _, err = self.run_glint("cancel", "--cluster", self.config, "nobody")
         self.assertEqual(code, 69, err)
         self.executor("e1")
@@ -229,7 +229,7 @@ class Clients(ClusterTest):
 
 
 class Jobs(ClusterTest):
-    def test_a_job_and_nothing_after_it(self):
+    def test_job_leaves_nothing_behind(self):
         executors = [self.executor("e1"), self.executor("e2")]
         files = [open_files(e.pid) for e in executors]
         for i in range(2):
@@ -241,7 +241,7 @@ class Jobs(ClusterTest):
             until(lambda e=e, n=before: open_files(e.pid) <= n, "no descriptor is left")
         self.assertEqual(os.listdir(self.tmp), [])
 
-    def test_relative_paths_begin_at_the_driver(self):
+    def test_relative_paths_resolve_at_the_driver(self):
         self.executor("e1")
         self.expected()
         name = os.path.basename(self.ratings())
@@ -249,7 +249,7 @@ class Jobs(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
-    def test_plaintext(self):
+    def test_plaintext_job_runs(self):
         self.write_cluster(insecure_plaintext=True)
         e1 = self.executor("e1")
         self.assertIn("insecure_plaintext", e1.err)
@@ -257,14 +257,14 @@ class Jobs(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
-    def test_plaintext_on_one_side_only(self):
+    def test_plaintext_on_one_side_is_rejected(self):
         self.executor("e1")
         code, _, err = self.run_glint("submit", "empty-tasks", "--cluster", self.config, "--insecure-plaintext",
                                       "--start", "1s")
         self.assertEqual(code, 69, err)
         self.assertIn("insecure_plaintext must be the same", err)
 
-    def test_cancel_ends_a_job_and_the_next_one_is_served(self):
+    def test_cancel_ends_job_and_starts_the_queued_one(self):
         self.executor("e1")
         first = self.submit("first", *LONG_JOB)
         busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
@@ -281,7 +281,7 @@ class Jobs(ClusterTest):
         self.assertEqual(second.wait(), 0, second.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
-    def test_cancel_by_id(self):
+    def test_cancel_by_id_ends_the_job(self):
         self.executor("e1")
         job = self.submit("job", *LONG_JOB)
         found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")
@@ -289,7 +289,7 @@ class Jobs(ClusterTest):
         self.assertEqual(code, 0, err)
         self.assertEqual(job.wait(), 1, job.err)
 
-    def test_two_drivers_at_a_time(self):
+    def test_two_drivers_run_concurrently(self):
         self.write_cluster({"e1": {"slots": 2}}, drivers_max=2)
         self.executor("e1")
         first = self.submit("first", *LONG_JOB)
@@ -300,7 +300,7 @@ class Jobs(ClusterTest):
         self.run_glint("cancel", "--cluster", self.config, "empty-tasks")
         self.assertEqual(first.wait(), 1)
 
-    def test_a_status_row_names_the_job(self):
+    def test_status_names_the_running_job(self):
         self.executor("e1")
         job = self.submit("job", *LONG_JOB)
         until(lambda: any(j["stage"] for j in self.executor_status("e1")["jobs"]), "a stage is named")
@@ -311,7 +311,7 @@ class Jobs(ClusterTest):
         self.assertEqual(job.wait(), 130, job.err)
 
 
-class Ends(ClusterTest):
+class ProcessExits(ClusterTest):
     """What is killed, or asked to go, while a job runs."""
 
     def busy(self, *names):
@@ -323,7 +323,7 @@ class Ends(ClusterTest):
             e.until_says("serves the driver")
         return (job, *executors)
 
-    def test_of_the_driver(self):
+    def test_killed_driver_ends_its_executor(self):
         job, e1 = self.busy("e1")
         job.signal(signal.SIGKILL)
         self.assertEqual(job.wait(), -signal.SIGKILL)
@@ -331,7 +331,7 @@ class Ends(ClusterTest):
         self.until_state("e1", "idle")
         self.assertEqual(os.listdir(self.tmp), [])
 
-    def test_of_a_driver_that_stands_still(self):
+    def test_paused_driver_ends_its_executor(self):
         job, e1 = self.busy("e1")
         job.signal(signal.SIGSTOP)
         until(lambda: not e1.children(), "its child has ended")
@@ -340,7 +340,7 @@ class Ends(ClusterTest):
         job.signal(signal.SIGTERM)
         job.wait()
 
-    def test_of_a_driver_that_stands_still_while_it_waits(self):
+    def test_driver_pause_while_waiting_is_no_timeout(self):
         """Its own sleep is not its executors' absence."""
         self.write_cluster(heartbeat="100ms", suspect="300ms", start="1s")
         with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
@@ -354,7 +354,7 @@ class Ends(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
-    def test_of_the_daemon(self):
+    def test_killed_daemon_ends_executor_but_not_job(self):
         job, e1, e2 = self.busy("e1", "e2")
         child = e1.children()[0]
         e1.signal(signal.SIGKILL)
@@ -364,7 +364,7 @@ class Ends(ClusterTest):
         self.assertIn("lost", job.err)
         self.assertFalse(e2.popen.poll())
 
-    def test_of_the_child(self):
+    def test_killed_executor_is_reported_and_job_finishes(self):
         job, e1, _ = self.busy("e1", "e2")
         os.kill(e1.children()[0], signal.SIGKILL)
         e1.until_says("was killed by signal 9")
@@ -372,14 +372,14 @@ class Ends(ClusterTest):
         self.assertIn("killed by signal 9", job.err)
         self.assertIn(e1.err_path, job.err)
 
-    def test_by_sigterm(self):
+    def test_sigterm_drains_the_daemon(self):
         job, e1, _ = self.busy("e1", "e2")
         e1.signal(signal.SIGTERM)
         self.assertEqual(e1.wait(), 0, e1.err)
         self.assertIn("drained", e1.err)
         self.assertEqual(job.wait(120), 0, job.err)
 
-    def test_by_two_signals(self):
+    def test_second_sigterm_ends_the_daemon_at_once(self):
         job, e1 = self.busy("e1")
         os.kill(e1.children()[0], signal.SIGSTOP)
         e1.signal(signal.SIGTERM)
@@ -389,7 +389,7 @@ class Ends(ClusterTest):
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
 
-    def test_a_draining_one_takes_no_jobs(self):
+    def test_draining_daemon_accepts_no_jobs(self):
         _, e1 = self.busy("e1")
         child = e1.children()[0]
         os.kill(child, signal.SIGSTOP)
@@ -421,7 +421,7 @@ class Ports(ClusterTest):
                 self.addCleanup(s.close)
             return first, sockets
 
-    def test_the_first_that_are_free_are_taken(self):
+    def test_first_free_ports_of_the_range_are_used(self):
         first, sockets = self.take(3)
         self.write_cluster(ports=f"{first}-{first + 2}")
         executors = [self.executor(name) for name in ("e1", "e2")]
@@ -434,7 +434,7 @@ class Ports(ClusterTest):
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
 
-    def test_a_job_waits_for_one(self):
+    def test_job_waits_for_a_free_port(self):
         first, sockets = self.take(2)
         self.write_cluster(ports=f"{first}-{first + 1}", start="60s")
         e1 = self.executor("e1")
@@ -444,7 +444,7 @@ class Ports(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
 
-    def test_of_one_that_joins(self):
+    def test_joining_executor_uses_its_port_range(self):
         (first, sockets), port = self.take(1), free_port()
         sockets[0].close()
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1", "--ports",
@@ -462,13 +462,13 @@ class Launched(ClusterTest):
         self.write_cluster(launch="local", log_dir=os.path.join(self.folder, "log"))
         return self.submit("job", *words, "--executors", "2")
 
-    def test_what_a_job_starts_it_ends(self):
+    def test_launched_daemons_end_with_the_job(self):
         job = self.launch("count-keys", self.ratings(), "out")
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
         self.assert_nothing_left()
 
-    def test_and_they_end_when_the_job_is_killed(self):
+    def test_launched_daemons_end_when_the_job_is_killed(self):
         job = self.launch(*LONG_JOB)
         until(lambda: all(e["state"] == "busy" for e in self.status()["executors"]), "both are busy")
         job.signal(signal.SIGKILL)
@@ -484,7 +484,7 @@ class Join(ClusterTest):
     def listen(self, port, *words):
         return self.start("job", "submit", *words, "--listen", f"127.0.0.1:{port}", "--executors", "2")
 
-    def test_a_job_whoever_comes_first(self):
+    def test_driver_and_executors_may_start_in_any_order(self):
         for driver_first in (True, False):
             with self.subTest(driver_first=driver_first):
                 port, out = free_port(), f"out-{driver_first}"
@@ -502,7 +502,7 @@ class Join(ClusterTest):
                 for node in nodes:
                     self.assertEqual(node.wait(), 0, node.err)
 
-    def test_one_stands_still_while_it_waits(self):
+    def test_executor_pause_while_waiting_is_no_timeout(self):
         """Its own sleep is not the driver's absence."""
         port = free_port()
         node = self.join("n1", port, "--start", "1s", "--suspect", "300ms", "--heartbeat", "100ms")
@@ -518,12 +518,12 @@ class Join(ClusterTest):
         self.assertEqual(node.wait(), 0, node.err)
         self.assertEqual(other.wait(), 0, other.err)
 
-    def test_nobody_waits(self):
+    def test_join_without_driver_fails(self):
         node = self.join("n1", free_port(), "--start", "300ms")
         self.assertEqual(node.wait(), 69, node.err)
         self.assertIn("no driver at", node.err)
 
-    def test_without_the_secret(self):
+    def test_join_without_the_secret_is_rejected(self):
         port = free_port()
         job = self.listen(port, "empty-tasks", "--tasks", "1")
         job.until_says("waiting for 2 executors")
@@ -534,7 +534,7 @@ class Join(ClusterTest):
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
 
-    def test_sigterm_drains(self):
+    def test_sigterm_drains_a_joined_executor(self):
         port = free_port()
         job = self.listen(port, *SHORT_JOB)
         nodes = [self.join(f"n{i}", port) for i in (1, 2)]

@@ -28,7 +28,7 @@ class Explain(ClusterTest):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
         return out.splitlines(), err
 
-    def test_the_sample_of_a_sort_is_a_stage(self):
+    def test_sort_sample_is_a_stage(self):
         lines, _ = self.explain("words")
         stages = [line for line in lines if line.startswith("stage ")]
         self.assertEqual([re.sub(",.*", "", stage) for stage in stages],
@@ -38,13 +38,13 @@ class Explain(ClusterTest):
                       "(stage 1)", lines)
         self.assertNotIn(NOT_RUN, lines)
 
-    def test_a_function_that_would_never_return(self):
+    def test_endless_function_is_not_run(self):
         hold = os.path.join(self.folder, "hold")
         open(hold, "w", encoding="ascii").close()
         lines, _ = self.explain("words", "--hold-lines", hold, "--hold-counts", hold)
         self.assertEqual(lines.count("  map words.hold"), 3)  # above the shuffle, above the sample, above the sort
 
-    def test_a_job_that_saves_nothing(self):
+    def test_job_without_output_is_explained(self):
         code, out, err = self.run_glint("explain", "talk", self.lines)
         self.assertEqual(code, 0, err)
         lines = out.splitlines()
@@ -52,27 +52,27 @@ class Explain(ClusterTest):
         self.assertIn("collect, not run: its result is empty here", lines)
         self.assertIn("depends on the result of count (stage 1)", lines)
 
-    def test_a_job_that_needs_a_first_line(self):
+    def test_plan_ends_at_a_required_first_row(self):
         lines, _ = self.explain("first")
         self.assertEqual(lines[0], "take, not run: its result is empty here")
         self.assertEqual(lines[-1], END + "take (stage 0): first of an RDD without records")
 
-    def test_a_job_that_returns_a_number(self):
+    def test_plan_ends_where_the_job_returns_an_invalid_value(self):
         lines, _ = self.explain("some")
         self.assertEqual(lines[-1], END + "count (stage 0): the job some returned 5 without an error")
 
-    def test_a_job_that_waits_for_lines(self):
+    def test_plan_ends_after_100_empty_results(self):
         lines, _ = self.explain("forever")
         self.assertEqual(lines.count("count, not run: its result is empty here"), 100)
         self.assertTrue(lines[-1].startswith(END + "count (stage 99): 100 actions had no result"), lines[-1])
 
-    def test_a_mistake_is_an_error(self):
+    def test_plan_error_is_reported(self):
         lines, err = self.explain("null", code=70)
         self.assertEqual(lines[0], "count, not run: its result is empty here")
         self.assertTrue(err.startswith("error[E0406]: an RDD is missing"), err)
         self.assertIn("effect: the job had been given an empty result of count (stage 0)", err)
 
-    def test_what_runs_goes_on_as_ever(self):
+    def test_submitted_jobs_run_to_the_end(self):
         for job in ("first", "some", "forever"):
             with self.subTest(job):
                 code, _, err = self.run_glint("submit", job, self.lines, os.path.join(self.folder, job))

@@ -34,7 +34,7 @@ def is_given_up(port):
     return any(row[1].endswith(f":{port:04X}") and row[3] == CLOSE_WAIT for row in rows)
 
 
-class KilledInMap(FaultTest):
+class KilledDuringMap(FaultTest):
     """One of two executors dies while it runs a map task."""
 
     def held(self):
@@ -44,7 +44,7 @@ class KilledInMap(FaultTest):
         hook.until_hit()
         return job, e1, e2
 
-    def test_its_child(self):
+    def test_task_of_killed_executor_is_rerun(self):
         job, e1, _ = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGKILL)
@@ -56,14 +56,14 @@ class KilledInMap(FaultTest):
         self.assertGreater(self.retries(), 0)
         self.serves_the_next()
 
-    def test_its_child_by_a_fault_of_its_own(self):
+    def test_crashed_executor_is_reported(self):
         job, e1, _ = self.held()
         os.kill(self.child(e1), signal.SIGSEGV)
         self.ends_well(job)
         self.assertIn("executor e1 (127.0.0.1) lost: it crashed: signal 11 (Segmentation fault)", job.err)
         self.serves_the_next()
 
-    def test_its_daemon(self):
+    def test_task_of_killed_daemon_is_rerun(self):
         job, e1, _ = self.held()
         child = self.child(e1)
         e1.signal(signal.SIGKILL)
@@ -74,7 +74,7 @@ class KilledInMap(FaultTest):
         self.executor("e1")
         self.serves_the_next()
 
-    def test_daemon_and_child(self):
+    def test_task_of_killed_daemon_and_executor_is_rerun(self):
         job, e1, _ = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGKILL)
@@ -82,7 +82,7 @@ class KilledInMap(FaultTest):
         e1.wait()
         self.ends_well(job)
 
-    def test_a_row_that_kills_one_executor(self):
+    def test_crash_is_retried_on_the_other_executor(self):
         """The attempt counts as the task's own, and goes to the other node."""
         segv = self.hook("read", "tt0000777", 0, "segv")
         self.executor("e1", hooks=[segv])
@@ -117,7 +117,7 @@ class KilledAfterMap(FaultTest):
             times = sum(e.task == task for e in done)
             self.assertEqual(times, 2 if task in lost else 1, f"map task {task}")
 
-    def test_its_child(self):
+    def test_only_map_outputs_of_killed_executor_are_recomputed(self):
         job, hook, e1, _ = self.until_maps_are_done()
         os.kill(self.child(e1), signal.SIGKILL)
         job.until_says(r"executor e1 .* lost: killed by signal 9.*; the last task it did was \d+ "
@@ -127,7 +127,7 @@ class KilledAfterMap(FaultTest):
         self.only_what_was_lost_is_made_again()
         self.serves_the_next()
 
-    def test_its_daemon(self):
+    def test_only_map_outputs_of_killed_daemon_are_recomputed(self):
         job, hook, e1, _ = self.until_maps_are_done()
         e1.signal(signal.SIGKILL)
         e1.wait()
@@ -137,7 +137,7 @@ class KilledAfterMap(FaultTest):
         self.only_what_was_lost_is_made_again()
 
 
-class InAFetch(FaultTest):
+class FaultDuringFetch(FaultTest):
     """The process that sends a map output, or its connection, ends in the middle of it."""
 
     def run_with(self, action, number, **keys):
@@ -155,36 +155,36 @@ class InAFetch(FaultTest):
         self.assertTrue(hook.hit, "nothing has happened")
         return job
 
-    def test_the_sender_is_killed(self):
+    def test_early_kill_of_sender_is_survived(self):
         job = self.run_with("kill", 100000)
         self.assertIn("killed by signal 9", job.err)
 
-    def test_the_sender_is_killed_later(self):
+    def test_late_kill_of_sender_is_survived(self):
         job = self.run_with("kill", 700000)
         self.assertIn("killed by signal 9", job.err)
         self.serves_the_next()
 
-    def test_the_connection_is_cut(self):
+    def test_cut_connection_is_survived(self):
         self.run_with("cut", 700000)
         self.serves_the_next()
 
-    def test_the_connection_is_cut_without_tls(self):
+    def test_cut_plaintext_connection_is_survived(self):
         self.run_with("cut", 300001, insecure_plaintext=True)
 
-    def test_a_byte_is_changed_on_the_wire(self):
+    def test_flipped_byte_is_survived(self):
         self.run_with("flip", 700000)
         self.serves_the_next()
 
-    def test_a_byte_is_changed_on_the_wire_without_tls(self):
+    def test_flipped_plaintext_byte_is_fetched_again(self):
         job = self.run_with("flip", 700000, insecure_plaintext=True)
         self.assertEqual(self.retries(), 0, job.err)  # it was fetched again, and that was all
         self.serves_the_next()
 
 
-class SilentInAFetch(FaultTest):
+class SilentDuringFetch(FaultTest):
     """The process that sends a map output stands still in the middle, with all connections open."""
 
-    def test_readers_do_not_wait_for_it(self):
+    def test_readers_do_not_wait_for_a_paused_sender(self):
         """No deadline of a transfer, nor the end of that process, is what sets them free."""
         self.write_cluster(fetch="1h", drain="1h")
         hook, held = self.hook("send", "-", 200000, "stop"), self.in_map()
@@ -205,7 +205,7 @@ class SilentInAFetch(FaultTest):
         self.serves_the_next()
 
 
-class TheDriversWire(FaultTest):
+class DriverConnection(FaultTest):
     """A connection of the driver's, as it gives out tasks."""
 
     def run_with(self, action, number, **keys):
@@ -220,21 +220,21 @@ class TheDriversWire(FaultTest):
         self.assertIn(" lost: ", job.err)
         self.serves_the_next()
 
-    def test_is_cut(self):
+    def test_cut_connection_is_survived(self):
         self.run_with("cut", 9000)
 
-    def test_is_cut_without_tls(self):
+    def test_cut_plaintext_connection_is_survived(self):
         self.run_with("cut", 7000, insecure_plaintext=True)
 
-    def test_changes_a_byte(self):
+    def test_flipped_byte_is_survived(self):
         self.run_with("flip", 9000)
 
-    def test_changes_a_byte_without_tls(self):
+    def test_flipped_plaintext_byte_is_survived(self):
         self.run_with("flip", 7000, insecure_plaintext=True)
 
 
-class InTheOutput(FaultTest):
-    def test_an_executor_is_killed_as_it_writes(self):
+class FaultDuringOutput(FaultTest):
+    def test_partial_file_of_killed_executor_is_not_published(self):
         """What it has begun is in no output."""
         hook = self.hook("change", "part-", 1, "kill")
         self.executor("e1", hooks=[hook])
@@ -245,7 +245,7 @@ class InTheOutput(FaultTest):
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
                          sorted(os.listdir(os.path.join(self.folder, "expected"))))
 
-    def test_an_executor_stands_still_as_it_writes(self):
+    def test_paused_attempt_adds_nothing_to_the_output(self):
         """Its attempt ends when the output is published, and adds nothing to it."""
         hook = self.hook("change", "part-", 1, "hold")
         e1 = self.executor("e1", hooks=[hook])
@@ -263,7 +263,7 @@ class InTheOutput(FaultTest):
         self.serves_the_next()
 
 
-class InSeveralOutputs(FaultTest):
+class FaultDuringTwoOutputs(FaultTest):
     """Two outputs that are written in one pass."""
 
     def words(self, out):
@@ -283,21 +283,21 @@ class InSeveralOutputs(FaultTest):
             self.assertEqual(sorted(os.listdir(os.path.join(self.folder, name))),
                              ["_SUCCESS", *(f"part-{i:05}" for i in range(self.maps))])
 
-    def test_an_executor_is_killed_before_it_writes(self):
+    def test_kill_before_the_first_file_is_survived(self):
         self.killed_at(1)
 
-    def test_an_executor_is_killed_between_its_two_files(self):
+    def test_kill_between_two_files_is_survived(self):
         self.killed_at(2)
 
 
-class InAChain(FaultTest):
+class FaultInChainedSteps(FaultTest):
     """Steps of one job, of which each reads what the one before saved."""
 
     def words(self, out):
         return ("join-steps", "--header", "--split-size", self.split, self.ratings(self.rows), self.ratings(5000),
                 out + "-filter", out + "-kept", out)
 
-    def test_an_executor_is_killed_as_it_reads_what_was_saved(self):
+    def test_kill_while_reading_saved_output_is_survived(self):
         hook = self.hook("open", "output/part-", 2, "kill")
         self.executor("e1", hooks=[hook])
         self.executor("e2", hooks=[hook])
@@ -307,7 +307,7 @@ class InAChain(FaultTest):
         for name in ("filter", "kept"):
             self.assertEqual(self.read_output(f"out-{name}"), self.read_output(f"expected-{name}"))
 
-    def test_its_driver_is_interrupted_between_two_steps(self):
+    def test_interrupt_between_steps_publishes_nothing(self):
         """Nothing is published, and nothing is left."""
         hook = self.hook("open", "output/part-", 1, "hold")
         self.executor("e1", hooks=[hook])
@@ -320,8 +320,8 @@ class InAChain(FaultTest):
         self.assertEqual([n for n in os.listdir(self.folder) if n.startswith("out-")], [])
 
 
-class All(FaultTest):
-    def test_none_is_left(self):
+class AllExecutors(FaultTest):
+    def test_job_fails_when_all_daemons_are_killed(self):
         self.write_cluster(start="1s")
         hooks = [self.in_map(), self.in_map()]
         executors = [self.executor(name, hooks=[hook]) for name, hook in zip(("e1", "e2"), hooks)]
@@ -333,7 +333,7 @@ class All(FaultTest):
             e.wait()
         self.ends_badly(job, 69, "error[E0907]", "hint:")
 
-    def test_all_children_are_killed(self):
+    def test_killed_executors_are_replaced(self):
         """Each gets a new one."""
         hooks = [self.in_map(), self.in_map()]
         executors = [self.executor(name, hooks=[hook]) for name, hook in zip(("e1", "e2"), hooks)]
@@ -345,7 +345,7 @@ class All(FaultTest):
         self.ends_well(job)
 
 
-class Stopped(FaultTest):
+class PausedProcess(FaultTest):
     """A process stands still, and goes on."""
 
     def held(self):
@@ -356,7 +356,7 @@ class Stopped(FaultTest):
             hook.until_hit()
         return (job, *executors, *hooks)
 
-    def test_a_child_for_longer_than_dead(self):
+    def test_long_executor_pause_reruns_its_task(self):
         """What it says afterwards is of an attempt that is nobody's any more."""
         job, e1, _, first, second = self.held()
         child = self.child(e1)
@@ -371,7 +371,7 @@ class Stopped(FaultTest):
                          [min(self.executor_numbers("e1"))])
         self.serves_the_next()
 
-    def test_a_child_that_goes_on_when_the_job_is_over(self):
+    def test_executor_resumed_after_the_job_exits(self):
         job, e1, _, first, second = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
@@ -382,7 +382,7 @@ class Stopped(FaultTest):
         self.until_gone(child)
         self.serves_the_next()
 
-    def test_a_child_for_a_moment(self):
+    def test_short_executor_pause_reruns_nothing(self):
         """Less than `suspect`: nothing runs again."""
         job, e1, _, first, second = self.held()
         child = self.child(e1)
@@ -396,7 +396,7 @@ class Stopped(FaultTest):
         self.assertEqual(len(self.map_attempts()), self.maps)
         self.assertEqual({e.state for e in self.events("executor")}, {"joined"})
 
-    def test_a_daemon_for_longer_than_dead(self):
+    def test_long_daemon_pause_is_survived(self):
         """Its child goes on by itself, or is replaced; the job does not mind."""
         job, e1, _, first, second = self.held()
         e1.signal(signal.SIGSTOP)
@@ -407,7 +407,7 @@ class Stopped(FaultTest):
         self.ends_well(job)
         self.serves_the_next()
 
-    def test_both_children_in_turn(self):
+    def test_alternating_executor_pauses_are_survived(self):
         job, e1, e2, first, second = self.held()
         for e, hook in ((e1, first), (e2, second)):
             child = self.child(e)
@@ -419,7 +419,7 @@ class Stopped(FaultTest):
         self.serves_the_next()
 
 
-class Disks(FaultTest):
+class DiskFaults(FaultTest):
     """One that is full, one that changes a byte."""
 
     def full(self, *names, hooks=()):
@@ -432,7 +432,7 @@ class Disks(FaultTest):
             self.executor(name, disk=disk, hooks=hooks if name == "e2" else ())
         return self.begin()
 
-    def test_no_space_to_spill_on_one_node(self):
+    def test_executor_without_spill_space_is_excluded(self):
         """Its tasks run elsewhere, and it gets no more."""
         self.split, self.maps = "100K", 38
         held = self.in_map()  # so that e1 gets as many tasks as it can spoil
@@ -444,11 +444,11 @@ class Disks(FaultTest):
         self.assertIn("No space left", job.err)
         self.assertEqual({e.error["code"] for e in self.map_attempts("failed")}, {"E0603"})
 
-    def test_no_space_to_spill_on_any_node(self):
+    def test_no_spill_space_anywhere_fails_the_job(self):
         job = self.full("e1", "e2")
         self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "more are needed now", "hint:")
 
-    def test_a_node_sees_no_shared_folder(self):
+    def test_missing_shared_storage_is_reported(self):
         """As where nobody has mounted it: the error has the node, the path, and what to do."""
         disk = Disk(self, "shared", "1m")
         shutil.copy(self.ratings(1000), os.path.join(self.folder, "shared", "r.tsv"))
@@ -461,7 +461,7 @@ class Disks(FaultTest):
                                 "storage that all nodes share")
                 self.assertEqual(os.listdir(os.path.join(self.folder, "shared")), ["r.tsv"])
 
-    def test_no_space_for_the_output(self):
+    def test_no_space_for_output_fails_the_job(self):
         self.expected()
         os.mkdir(os.path.join(self.folder, "warm"))
         disk = Disk(self, "results", "64k")
@@ -499,7 +499,7 @@ class Disks(FaultTest):
         held.go()
         return job
 
-    def test_a_byte_of_a_map_output_changes(self):
+    def test_damaged_map_output_is_recomputed(self):
         job = self.flip_while_held("e1")
         self.ends_well(job)
         said = [e.error["cause"] for e in self.events("retry")]
@@ -508,7 +508,7 @@ class Disks(FaultTest):
         self.assertEqual(len(again) - len(set(again)), 1, "just the damaged output is made again")
         self.serves_the_next()
 
-    def test_a_map_output_is_cut_off(self):
+    def test_truncated_map_output_is_recomputed(self):
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
         held = self.in_map()
         self.executor("e1")
@@ -521,7 +521,7 @@ class Disks(FaultTest):
         self.ends_well(job)
         self.assertGreater(self.retries(), 0)
 
-    def test_all_map_outputs_of_one_are_removed(self):
+    def test_removed_map_outputs_are_recomputed(self):
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
         held = self.in_map()
         self.executor("e1")
@@ -538,7 +538,7 @@ class Disks(FaultTest):
         self.assertGreater(self.retries(), 0)
 
 
-class Driver(FaultTest):
+class DriverExit(FaultTest):
     """The process that was started by a person ends before its job does."""
 
     def held(self, *options, **how):
@@ -557,7 +557,7 @@ class Driver(FaultTest):
         self.serves_the_next()
         self.assertEqual([n for n in os.listdir(self.folder) if n == "out"], [])
 
-    def test_is_killed(self):
+    def test_killed_driver_leaves_no_executor_data(self):
         """Even tasks that stand still do not keep its data, and the next job removes what it began."""
         job, e1, e2, first, second = self.held()
         children = self.child(e1), self.child(e2)
@@ -573,7 +573,7 @@ class Driver(FaultTest):
         self.clean_and_serving(first, second)
         self.ends_well(self.begin(name="again"))
 
-    def test_is_interrupted(self):
+    def test_interrupt_cleans_up(self):
         job, *_, first, second = self.held()
         job.signal(signal.SIGINT)
         first.go()
@@ -581,7 +581,7 @@ class Driver(FaultTest):
         self.ends_badly(job, 130, "error[E0702]")
         self.clean_and_serving()
 
-    def test_is_interrupted_twice(self):
+    def test_second_interrupt_ends_the_job_at_once(self):
         """It does not wait for tasks that do not end."""
         job, *_, first, second = self.held()
         job.signal(signal.SIGINT)
@@ -591,7 +591,7 @@ class Driver(FaultTest):
         self.assertIn("ended at once: a second signal", job.err)
         self.clean_and_serving(first, second)
 
-    def test_is_terminated(self):
+    def test_sigterm_cleans_up(self):
         job, *_, first, second = self.held()
         job.signal(signal.SIGTERM)
         first.go()
@@ -599,7 +599,7 @@ class Driver(FaultTest):
         self.ends_badly(job, 143, "error[E0703]")
         self.clean_and_serving()
 
-    def test_is_interrupted_while_executors_stand_still(self):
+    def test_interrupt_with_paused_executors_cleans_up(self):
         job, e1, e2, first, second = self.held()
         children = self.child(e1), self.child(e2)
         for child in children:
@@ -610,7 +610,7 @@ class Driver(FaultTest):
             os.kill(child, signal.SIGCONT)
         self.clean_and_serving(first, second)
 
-    def test_has_nobody_who_reads(self):
+    def test_closed_stdout_keeps_the_output(self):
         """The output is complete; that its summary went nowhere is what the exit status says, and no
         more, as behind `| head`."""
         for name in ("e1", "e2"):
@@ -622,12 +622,12 @@ class Driver(FaultTest):
         self.serves_the_next()
 
 
-class Poison(FaultTest):
+class PoisonRow(FaultTest):
     """A row that kills whatever process reads it."""
 
     executors = {name: {"slots": 1} for name in ("e1", "e2", "e3")}
 
-    def test_kills_no_more_than_its_job(self):
+    def test_crashing_row_fails_only_its_job(self):
         for name in self.executors:
             self.executor(name, hooks=["read tt0000777 0 segv -"])
         job = self.begin()
@@ -646,7 +646,7 @@ class Poison(FaultTest):
         self.serves_the_next()
 
 
-class Commit(FaultTest):
+class KilledDuringCommit(FaultTest):
     """The driver dies at each of its changes to the file system."""
 
     executors = {"e1": {"slots": 2}}
@@ -685,10 +685,10 @@ class Commit(FaultTest):
             self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(".")], [])
         raise AssertionError("the job does not end")
 
-    def test_of_a_new_output(self):
+    def test_new_output_is_whole_or_absent(self):
         self.assertGreater(self.each_moment(None), 8)
 
-    def test_of_an_output_that_replaces_another(self):
+    def test_replaced_output_is_old_or_whole_new(self):
         os.mkdir(os.path.join(self.folder, "old"))
         for name, text in (("_SUCCESS", ""), ("part-00000", "old"), ("part-00099", "old")):
             with open(os.path.join(self.folder, "old", name), "w", encoding="ascii") as file:

@@ -12,9 +12,9 @@ import unittest
 import frames
 from cluster import SLOWDOWN, until
 from netns import command, enter_once
-from test_door import DoorTest, memory
+from test_auth import AuthTest, memory
 
-PENDING_MAX = 256  # net/pending.h: of each class
+PENDING_MAX = 256  # net/pending_conns.h: of each class
 MIB = 1 << 20
 IPV6_FREEBIND = 78
 
@@ -29,8 +29,8 @@ def is_closed(s):
         return True
 
 
-class FloodTest(DoorTest):
-    keys = {**DoorTest.keys, "connect": "60s"}
+class FloodTest(AuthTest):
+    keys = {**AuthTest.keys, "connect": "60s"}
     host = "127.0.0.1"
 
     @classmethod
@@ -59,7 +59,7 @@ class FloodTest(DoorTest):
         return held
 
 
-class PlainFloods(FloodTest):
+class PlaintextFloods(FloodTest):
     plain = True
 
     def get_in(self, s):
@@ -68,7 +68,7 @@ class PlainFloods(FloodTest):
         s.sendall(frames.hello(self.build))
         self.assertEqual(s.recv(6)[5], frames.HELLO)
 
-    def test_of_many_addresses_displace_none_that_is_alone(self):
+    def test_flood_from_many_addresses_spares_a_single_peer(self):
         alone = self.come("127.0.0.9")
         held = self.flood([f"127.2.0.{i + 1}" for i in range(200)], 2000)
         self.assertGreaterEqual(sum(not is_closed(s) for s in held), PENDING_MAX - 1, "no more go than must")
@@ -76,7 +76,7 @@ class PlainFloods(FloodTest):
         self.get_in(alone)
         self.assert_well()
 
-    def test_of_one_address_take_no_place_of_others(self):
+    def test_flood_from_one_address_spares_others(self):
         others = [self.come(f"127.3.0.{i + 1}") for i in range(100)]
         self.flood(["127.0.0.9"], 1000)
         self.assertEqual(sum(map(is_closed, others)), 0)
@@ -85,10 +85,10 @@ class PlainFloods(FloodTest):
         self.assert_well()
 
 
-class SecretFloods(FloodTest):
+class TlsFloods(FloodTest):
     """The first message of a peer, with a key, makes all the difference, also to others of its own address."""
 
-    def test_displace_none_that_has_shown_its_key(self):
+    def test_flood_spares_an_authenticated_peer(self):
         with self.relay() as relay:
             peer = self.visitor(relay.port)
             peer.send(frames.hello(self.build))
@@ -97,10 +97,10 @@ class SecretFloods(FloodTest):
             relay.go_on()
             self.assertEqual(peer.receive_frame()[0], frames.HELLO)
             peer.send(frames.frame(frames.STATUS))
-            self.assertEqual(peer.receive_frame()[0], frames.STATUS_IS)
+            self.assertEqual(peer.receive_frame()[0], frames.STATUS_REPLY)
         self.assert_well()
 
-    def test_leave_a_driver_its_way(self):
+    def test_driver_connects_during_a_flood(self):
         held = self.flood(["127.0.0.9"], 1000)
         job = self.submit("job", "count-keys", self.ratings(), "out")
         self.assertEqual(job.wait(), 0, job.err)
@@ -158,7 +158,7 @@ class Relay:
         self.thread.join()
 
 
-class Networks(FloodTest):
+class Ipv6Floods(FloodTest):
     """Each host of IPv6 has a /64 of its own, so that is what counts as one."""
 
     plain = True
@@ -172,7 +172,7 @@ class Networks(FloodTest):
         for number in (2, 3):  # all addresses of these are ours
             command("ip", "-6", "route", "replace", "local", f"fd00:77:0:{number}::/64", "dev", "lo")
 
-    def test_one_host_with_many_addresses_displaces_no_other(self):
+    def test_addresses_of_one_ipv6_prefix_count_as_one(self):
         alone = self.come("fd00:77:0:3::1")
         self.flood([f"fd00:77:0:2::{i + 1:x}" for i in range(3000)], 3000)
         self.assertFalse(is_closed(alone))
@@ -181,10 +181,10 @@ class Networks(FloodTest):
         self.assertEqual(alone.recv(6)[5], frames.HELLO)
 
 
-class Unread(DoorTest):
+class Unread(AuthTest):
     """Clients that ask and ask, and read no answer. They have the secret."""
 
-    keys = {**DoorTest.keys, "suspect": "20m", "dead": "30m"}  # who asks no more is not given up for that
+    keys = {**AuthTest.keys, "suspect": "20m", "dead": "30m"}  # who asks no more is not given up for that
     CLIENTS = 4
     ASKED = 27 * MIB  # by each, if it could
 
@@ -209,20 +209,20 @@ class Unread(DoorTest):
         self.assertEqual(self.executor_status("e1")["state"], "idle")  # others are
         return peers, sent, status
 
-    def test_cost_little_memory_and_are_answered_once_they_read(self):
+    def test_unread_replies_use_bounded_memory(self):
         peers, sent, status = self.check()
         for peer, bytes_ in zip(peers, sent):
             peer.socket.settimeout(30 * SLOWDOWN)
             answered = 0
             while answered < bytes_ // len(status):
                 kind, _ = peer.receive_frame()
-                answered += kind == frames.STATUS_IS
+                answered += kind == frames.STATUS_REPLY
             peer.send(status[bytes_ % len(status):] if bytes_ % len(status) else status)
-            self.assertEqual(peer.wait_frame(frames.STATUS_IS)[0], frames.STATUS_IS)
+            self.assertEqual(peer.wait_frame(frames.STATUS_REPLY)[0], frames.STATUS_REPLY)
         self.assert_well()
 
 
-class PlainUnread(Unread):
+class PlaintextUnread(Unread):
     plain = True
 
 

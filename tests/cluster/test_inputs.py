@@ -47,7 +47,7 @@ class Inputs(ClusterTest):
         self.assertIn(cause, here[2])
         self.assertEqual(self.answer("--cluster", self.config, "--executors", "2", *words), here)
 
-    def test_refused_alike(self):
+    def test_cluster_rejects_inputs_like_local(self):
         zstd = b"\x28\xb5\x2f\xfd\x24\x05" + ROWS
         for policy in ("fail", "skip"):
             rows = ("--bad-rows", policy)
@@ -59,7 +59,7 @@ class Inputs(ClusterTest):
                       "--delimiter", ",")
         self.both("E0201", "a URL", "s3://bucket/rows.tsv")
 
-    def test_headers(self):
+    def test_cluster_drops_headers_like_local(self):
         names = [self.put("a.tsv", b"id\trating\tvotes\n" + ROWS),
                  self.put("b", gzip.compress(b"id\trating\tvotes\n" + ROWS)),  # gzip without a name for it
                  self.put("c.tsv", b"id\trating\tvotes")]

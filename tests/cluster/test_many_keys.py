@@ -50,7 +50,7 @@ class ManyKeys(MeasuredTest):
                                       f"{max(2 * MEMORY_MIB, 64)}M")
         self.assertEqual(code, 0, err)
 
-    def test_a_million_keys(self):
+    def test_many_keys_use_bounded_memory(self):
         rows, unseen, number = self.table("in", ROWS_PER_KEY), self.table("un", 2), ("--key", "int")
         options = (*number, "--partitions", "5")
         self.job("count-keys", *number, rows, self.path("counts"))

@@ -9,8 +9,8 @@ import unittest
 from cluster import until
 from netns import COUNT_IDS, ROWS, CountingTest, cut
 
-class Partitions(CountingTest):
-    def test_an_executor_is_lost_while_it_is_out_of_reach_and_begins_anew_afterwards(self):
+class NetworkPartitions(CountingTest):
+    def test_unreachable_executor_is_lost_and_rejoins(self):
         job, e1, _ = self.start_all()
         child = e1.children()
         cut(self.node("driver"), self.node("e1"))
@@ -26,7 +26,7 @@ class Partitions(CountingTest):
         joined = [e["name"] for e in self.events("executor") if e["state"] == "joined"]
         self.assertEqual(sorted(joined), ["e1", "e1", "e2"])
 
-    def test_all_executors_are_out_of_reach_for_a_while(self):
+    def test_temporary_loss_of_all_executors_is_survived(self):
         job, e1, e2 = self.start_all()
         driver = self.node("driver")
         driver.deaf_to(self.node("e1"), self.node("e2"))
@@ -42,7 +42,7 @@ class Partitions(CountingTest):
         self.let_go()
         self.assert_done(job)
 
-    def test_all_executors_stay_out_of_reach(self):
+    def test_job_fails_if_all_executors_stay_unreachable(self):
         self.write_cluster(start="2s")
         job, e1, e2 = self.start_all()
         self.node("driver").deaf_to(self.node("e1"), self.node("e2"))
@@ -52,7 +52,7 @@ class Partitions(CountingTest):
         for e in (e1, e2):
             until(lambda e=e: not e.children(), "its process has ended")
 
-    def test_the_driver_does_not_hear_an_executor_that_hears_it(self):
+    def test_loss_from_executor_to_driver_is_survived(self):
         job, e1, _ = self.start_all()
         self.node("driver").deaf_to(self.node("e1"))
         job.until_says(r"executor e1 .*lost")
@@ -62,7 +62,7 @@ class Partitions(CountingTest):
         self.let_go()
         self.assert_done(job)
 
-    def test_an_executor_does_not_hear_the_driver_that_hears_it(self):
+    def test_loss_from_driver_to_executor_is_survived(self):
         job, e1, _ = self.start_all()
         self.node("e1").deaf_to(self.node("driver"))
         job.until_says(r"executor e1 .*lost")
@@ -72,7 +72,7 @@ class Partitions(CountingTest):
         self.let_go()
         self.assert_done(job)
 
-    def test_a_short_one_loses_nobody(self):
+    def test_short_partition_loses_no_executor(self):
         self.write_cluster(suspect="10s", dead="20s")
         job, e1, _ = self.start_all()
         cut(self.node("driver"), self.node("e1"))
@@ -85,14 +85,14 @@ class Partitions(CountingTest):
         self.assertNotIn("lost", job.err)
 
 
-class BetweenExecutors(CountingTest):
+class ExecutorPartitions(CountingTest):
     """The driver reaches all of them, and some do not reach each other."""
 
     def setUp(self):
         super().setUp()
         self.write_cluster({f"e{i + 1}": {"slots": 1} for i in range(6)}, connect="1s")
 
-    def test_after_four_attempts_the_pair_is_named(self):
+    def test_four_failed_attempts_name_the_pair(self):
         job, *_ = self.start_all(6)
         cut(*(self.node(f"e{i + 1}") for i in range(6)))
         self.let_go()
@@ -104,21 +104,21 @@ class BetweenExecutors(CountingTest):
         self.assertNotEqual(holder, reader, job.err)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
 
-    def test_of_two_one_does_all_of_it(self):
+    def test_one_of_two_executors_runs_all_tasks(self):
         job, *_ = self.start_all(2)
         cut(self.node("e1"), self.node("e2"))
         self.let_go()
         self.assert_done(job)
         self.assertRegex(job.err, r"executor e[12] .* gets no more tasks while others do better")
 
-    def test_a_third_one_that_reaches_both_helps(self):
+    def test_third_executor_that_reaches_both_helps(self):
         job, *_ = self.start_all(3)
         cut(self.node("e1"), self.node("e2"))
         self.let_go()
         self.assert_done(job)
         self.assertRegex(job.err, r"tasks, \d+ retried")
 
-    def test_a_short_cut_is_waited_for_or_worked_around(self):
+    def test_short_cut_causes_no_retry(self):
         self.write_cluster(connect="20s", fetch="20s")
         job, *_ = self.start_all()
         cut(self.node("e1"), self.node("e2"))
@@ -132,7 +132,7 @@ class BetweenExecutors(CountingTest):
         self.assertNotIn("retried", job.err)
 
 
-class Isolated(CountingTest):
+class IsolatedExecutor(CountingTest):
     """The driver reaches all of them, and one reaches no other. GLINT_ROUNDS: how many jobs (2)."""
 
     def setUp(self):
@@ -160,23 +160,23 @@ class Isolated(CountingTest):
             self.assertNotRegex(job.err, f"executor e[^{isolated[1]}] .* gets no more tasks")
             self.assertEqual(self.made_twice(f"out-{i}"), {isolated})
 
-    def test_the_first(self):
+    def test_first_executor_is_excluded(self):
         self.check("e1")
 
-    def test_the_last(self):
+    def test_last_executor_is_excluded(self):
         self.check("e3")
 
 
-class SlowCables(CountingTest):
+class SlowLinks(CountingTest):
     words = COUNT_IDS
 
-    def test_the_result_is_right(self):
+    def test_slow_link_gives_the_same_result(self):
         self.node("e2").rate("1mbit")
         self.executor("e1")
         self.executor("e2")
         self.assert_done(self.job("--executors", "2"))
 
-    def test_speculation_does_not_wait_for_a_stalled_one(self):
+    def test_speculation_replaces_tasks_of_a_stalled_executor(self):
         """The tasks of e2, whose answers would take hours, run on e1 too."""
         self.write_cluster(suspect="100s", dead="200s")
         self.executor("e1")
@@ -199,8 +199,8 @@ class SlowCables(CountingTest):
         until(lambda: not e2.children(), "e2 has heard of the end")
 
 
-class Resets(CountingTest):
-    def test_of_the_drivers_connections_again_and_again(self):
+class ConnectionResets(CountingTest):
+    def test_repeated_driver_resets_are_survived(self):
         job, e1, e2 = self.start_all()
         for i in range(2, 5):
             for e in (e1, e2):
@@ -212,7 +212,7 @@ class Resets(CountingTest):
         lost = [e for e in self.events("executor") if e["state"] == "lost"]
         self.assertEqual(len(lost), 6)
 
-    def test_between_executors_while_they_fetch(self):
+    def test_resets_during_fetch_are_survived(self):
         self.words = COUNT_IDS
         for name in ("e1", "e2"):
             self.node(name).rate("4mbit")

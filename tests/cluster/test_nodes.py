@@ -21,10 +21,10 @@ def cpu_seconds(pid):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Leaving(CountingTest):
+class Draining(CountingTest):
     """An executor is asked to end while it has map outputs that the job needs."""
 
-    def test_it_serves_them_to_the_end(self):
+    def test_draining_executor_serves_its_map_outputs(self):
         self.write_cluster(drain="60s")
         job, e1, e2 = self.start_all()
         e1.signal(signal.SIGTERM)
@@ -38,7 +38,7 @@ class Leaving(CountingTest):
         self.assertNotIn("lost", job.err)
         self.assertIsNone(e2.popen.poll())
 
-    def test_when_its_time_is_over_others_make_them_again(self):
+    def test_map_outputs_are_recomputed_after_drain_timeout(self):
         self.write_cluster(drain="500ms")
         job, e1, _ = self.start_all()
         e1.signal(signal.SIGTERM)
@@ -48,7 +48,7 @@ class Leaving(CountingTest):
         self.assert_done(job)
         self.assertNotIn("lost", job.err)
 
-    def test_all_of_them_leave(self):
+    def test_job_fails_when_all_executors_drain(self):
         self.write_cluster(drain="500ms", start="1s")
         job, *executors = self.start_all()
         for e in executors:
@@ -59,11 +59,11 @@ class Leaving(CountingTest):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
 
 
-class Names(ClusterTest):
+class DuplicateIds(ClusterTest):
     def join(self, process, port):
         return self.start(process, "executor", "--join", f"127.0.0.1:{port}", "--id", "n1", "--slots", "1")
 
-    def test_a_second_one_of_a_name_is_refused_while_the_first_is_there(self):
+    def test_second_executor_with_the_same_id_is_rejected(self):
         port = free_port()
         job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
         first = self.join("first", port)
@@ -80,7 +80,7 @@ class Names(ClusterTest):
         self.assertEqual(job.wait(), 143, job.err)
 
 
-class Signals(ClusterTest):
+class RepeatedSignals(ClusterTest):
     """However many of them come, and when: a process that ends has tidied up before."""
 
     def storm(self, process):
@@ -88,11 +88,11 @@ class Signals(ClusterTest):
             process.signal(signal.SIGTERM)
         self.assertEqual(process.popen.returncode, 0, process.err)
 
-    def test_at_a_daemon_that_ends(self):
+    def test_repeated_sigterm_ends_daemon_cleanly(self):
         for _ in range(5):
             self.storm(self.executor("e1"))
 
-    def test_at_an_executor_whose_driver_ends(self):
+    def test_repeated_sigterm_ends_joined_executor_cleanly(self):
         for i in range(5):
             port = free_port()
             job = self.start(f"job-{i}", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
@@ -104,7 +104,7 @@ class Signals(ClusterTest):
             self.assertEqual(os.listdir(self.tmp), [])
 
 
-class Clocks(CountingTest):
+class ClockJumps(CountingTest):
     """The wall clock of one node jumps by a day, and back, while a job runs: no deadline is measured by it."""
 
     def setUp(self):
@@ -124,10 +124,10 @@ class Clocks(CountingTest):
             file.write(f"{by}\n")
         os.rename(f"{self.step_file}.new", self.step_file)
 
-    def test_of_an_executor(self):
+    def test_executor_clock_jump_is_harmless(self):
         self.run_job(on_executor=self.clock)
 
-    def test_of_the_driver(self):
+    def test_driver_clock_jump_is_harmless(self):
         self.run_job(on_driver=self.clock)
 
     def run_job(self, on_executor=None, on_driver=None):
@@ -154,7 +154,7 @@ class Clocks(CountingTest):
 
 
 class Plaintext(ClusterTest):
-    def test_an_open_port_is_told_each_minute(self):
+    def test_plaintext_warning_is_logged_each_minute(self):
         found = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))
         if not found or SANITIZED:
             self.skipTest("no libfaketime, or sanitizers that want to be loaded first")
@@ -174,10 +174,10 @@ class Plaintext(ClusterTest):
             self.stop(e1)
 
 
-class Descriptors(ClusterTest):
+class FewDescriptors(ClusterTest):
     keys = {**ClusterTest.keys, "connect": "1s"}
 
-    def test_a_flood_with_few_of_them_makes_nobody_spin(self):
+    def test_flood_with_few_descriptors_uses_little_cpu(self):
         e1 = self.executor("e1")
         resource.prlimit(e1.pid, resource.RLIMIT_NOFILE, (32, 32))
         with contextlib.ExitStack() as stack:
@@ -193,7 +193,7 @@ class Descriptors(ClusterTest):
         self.assertEqual(self.read_output("out"), self.expected())
 
 
-class Refusals(ClusterTest):
+class StartupErrors(ClusterTest):
     """What no process starts with: each verb says so, and ends at once."""
 
     def verbs(self):
@@ -209,27 +209,27 @@ class Refusals(ClusterTest):
                 for word in words:
                     self.assertIn(word, err)
 
-    def test_a_secret_that_others_may_read(self):
+    def test_readable_secret_is_rejected(self):
         secret = os.path.join(self.folder, "secret")
         self.assertEqual(self.run_glint("secret", "new", secret)[0], 0)
         self.write_cluster(secret_file=secret)
         os.chmod(secret, 0o644)
         self.assert_refused("error[E0902]", "secret", "chmod")
 
-    def test_an_address_of_others_without_a_secret(self):
+    def test_non_loopback_host_without_secret_is_rejected(self):
         self.write_cluster({"e1": {"host": "10.77.0.1"}})
         self.assert_refused("error[E0901]", "glint secret new", "insecure_plaintext", "cluster.toml:")
 
-    def test_a_file_with_an_unknown_key(self):
+    def test_unknown_config_key_is_rejected(self):
         self.write_cluster(hartbeat="1s")
         self.assert_refused("error[E0901]", "did you mean heartbeat?", "cluster.toml:8:1")
 
-    def test_a_file_of_brackets(self):
+    def test_deeply_nested_config_is_rejected(self):
         with open(self.config, "w", encoding="ascii") as file:
             file.write("a = " + "[" * 5000)
         self.assert_refused("error[E0901]", "cluster.toml:1:21: brackets are nested too deep")
 
-    def test_the_wrong_secret_is_tried_three_times(self):
+    def test_wrong_secret_is_tried_three_times(self):
         self.write_cluster(start="300s")
         executors = [self.executor("e1"), self.executor("e2")]
         code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster", self.config,

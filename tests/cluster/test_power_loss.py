@@ -100,14 +100,14 @@ class PowerLoss(ClusterTest):
         self.assertEqual(self.after_loss(at_end), new)
         return new
 
-    def test_an_output_is_whole_or_not_there(self):
+    def test_new_output_is_whole_or_absent(self):
         self.lose_power_during(self.begin("first", 200000), None)
 
-    def test_the_output_before_stays_until_the_new_one_is_whole(self):
+    def test_old_output_stays_until_the_new_one_is_whole(self):
         first = self.lose_power_during(self.begin("first", 100000), None)
         self.lose_power_during(self.begin("second", 200000, "--overwrite"), first)
 
-    def test_without_sync_an_output_may_be_lost(self):
+    def test_no_sync_may_lose_the_output(self):
         """Otherwise the others would prove nothing: the test's file system keeps what is synced, no more."""
         job = self.begin("job", 200000, "--no-sync")
         self.assertEqual(job.wait(), 0, job.err)

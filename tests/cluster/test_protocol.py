@@ -11,10 +11,10 @@ PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc
 
 # The lists of fields in each chapter of the page, in order.
 CHAPTERS = {
-    "REFUSE": ("REFUSE",), "PING": ("PING",), "READY": ("READY",), "PEER": ("PEER",), "ADMIT and CANCEL": ("ADMIT",),
-    "CANCELED": ("CANCELED job",), "PROGRESS": ("PROGRESS",),
-    "ADMITTED": ("ADMITTED",), "ENDED": ("ENDED",), "STATUS_IS": ("STATUS_IS", "STATUS_IS job"),
-    "GET": ("GET PARTS", "GET OUTPUT", "GET VALUE", "GET RESULT"), "TRACK and TRACKED": ("TRACK", "TRACKED"),
+    "REJECT": ("REJECT",), "PING": ("PING",), "REGISTER": ("REGISTER",), "EXECUTOR_ADDED": ("EXECUTOR_ADDED",), "REQUEST_EXECUTOR and CANCEL": ("REQUEST_EXECUTOR",),
+    "CANCELLED": ("CANCELLED job",), "PROGRESS": ("PROGRESS",),
+    "EXECUTOR_STARTED": ("EXECUTOR_STARTED",), "EXECUTOR_EXITED": ("EXECUTOR_EXITED",), "STATUS_REPLY": ("STATUS_REPLY", "STATUS_REPLY job"),
+    "GET": ("GET INDEX", "GET MAP_OUTPUT", "GET BROADCAST_BLOCK", "GET RESULT"), "BLOCK_REQUEST and BLOCK_ASSIGN": ("BLOCK_REQUEST", "BLOCK_ASSIGN"),
     "Errors": ("ERROR",), "Messages": ("MESSAGE", "JOB", "FAULT", "counter")}
 LIST = re.compile(r"`\[(\w+(?:, \w+)+)\]`")
 
@@ -31,8 +31,8 @@ def rows(text, columns):
     return [(int(row[0]), *row[1:]) for row in re.findall(pattern, text, re.MULTILINE)]
 
 
-class Page(unittest.TestCase):
-    def test_has_the_fields_of_the_builder(self):
+class Documentation(unittest.TestCase):
+    def test_documented_fields_equal_the_builder(self):
         found = {"HELLO": [name for _, name in rows(chapters()["3 Hello"], 2)]}
         for chapter, names in CHAPTERS.items():
             lists = [fields.split(", ") for fields in LIST.findall(chapters()[chapter])]
@@ -40,11 +40,11 @@ class Page(unittest.TestCase):
             found.update(zip(names, lists))
         self.assertEqual(found, {name: list(fields) for name, fields in frames.PAYLOADS.items()})
 
-    def test_has_the_types_of_the_builder(self):
+    def test_documented_types_equal_the_builder(self):
         self.assertEqual(rows(chapters()["2 Frames"], 2), list(enumerate(frames.FRAMES, 1)))
         self.assertEqual(rows(chapters()["Messages"], 2), list(enumerate(frames.MESSAGES, 1)))
 
-    def test_has_frames_like_those_of_the_builder(self):
+    def test_documented_bytes_equal_the_builder(self):
         """The bytes of the examples: a PING, a GET, the header of its DATA."""
         text = chapters()["2 Frames"] + chapters()["GET"]
         ping = bytes.fromhex("93ce3b9aca00ce12c0000002")
@@ -68,7 +68,7 @@ def rebuilt(kind, request, payload):
     return frames.frame(kind, frames.encode(name, **fields), request)
 
 
-class Between(ClusterTest):
+class FrameProxy(ClusterTest):
     """The tests' own process stands between a driver and an executor: each frame is built again."""
 
     executors = {"e1": {"slots": 2}}
@@ -112,8 +112,8 @@ class Between(ClusterTest):
                          "--insecure-plaintext")
         job.until_says("waiting for 1 executor on ")
         daemon = self.dial(e1.port, build, role=frames.DRIVER, node="driver")
-        daemon.send(frames.frame(frames.ADMIT, frames.encode("ADMIT", job=1, name="carried")))
-        admitted = frames.decode("ADMITTED", daemon.wait_frame(frames.ADMITTED)[1])
+        daemon.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=1, name="carried")))
+        admitted = frames.decode("EXECUTOR_STARTED", daemon.wait_frame(frames.EXECUTOR_STARTED)[1])
         child = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
                                wanted=admitted["incarnation"])
         driver = self.dial_both(port, build, role=frames.EXECUTOR, node="e1", cluster="glint")
@@ -127,12 +127,12 @@ class Between(ClusterTest):
         daemon.close()
         return job
 
-    def test_carries_a_shuffle(self):
+    def test_rebuilt_frames_run_a_shuffle(self):
         self.run_job("count-keys", self.ratings(), "out")
         self.assertEqual(self.read_output("out"), self.expected())
-        self.assertLessEqual({"READY", "JOB", "STAGE", "OUTPUTS", "TASK", "DONE", "FORGET"}, self.seen)
+        self.assertLessEqual({"REGISTER", "JOB", "STAGE", "MAP_OUTPUTS", "TASK", "DONE", "RELEASE"}, self.seen)
 
-    def test_carries_broadcasts_and_results(self):
+    def test_rebuilt_frames_carry_broadcasts_and_results(self):
         """Large ones, which are fetched in blocks."""
         for words in (("count-keys", self.ratings(), "counts"),
                       ("bloom-build", "0.01", self.ratings(), "counts", "filters"),
@@ -141,9 +141,9 @@ class Between(ClusterTest):
             self.assertEqual(code, 0, err)
         self.run_job("bloom-test", "0.01", self.ratings(), "filters", "counts", "out")
         self.assertEqual(self.read_output("out"), self.read_output("expected"))
-        self.assertLessEqual({"BROADCAST", "TRACK", "TRACKED", "GET", "DATA"}, self.seen)
+        self.assertLessEqual({"BROADCAST", "BLOCK_REQUEST", "BLOCK_ASSIGN", "GET", "DATA"}, self.seen)
 
-    def test_carries_a_failure(self):
+    def test_rebuilt_frames_carry_a_failure(self):
         path = os.path.join(self.folder, "bad.tsv")
         with open(path, "w", encoding="ascii") as file:
             file.write("a row without columns\n")

@@ -55,7 +55,7 @@ class Rotation(SecretTest):
         self.assertIn(code, (0, 69), err)
         return out.count(" idle ") + out.count(" busy ") if code == 0 else 0
 
-    def test_no_job_fails_while_secrets_change_on_a_live_cluster(self):
+    def test_rotation_on_a_live_cluster_fails_no_job(self):
         hook = self.in_map()
         e1 = self.executor("e1", "--secret-file", self.path("e1"), hooks=[hook])
         e2 = self.executor("e2", "--secret-file", self.path("e2"))
@@ -77,7 +77,7 @@ class Rotation(SecretTest):
             self.assertIn("2 secrets read from", process.err)
             self.assertIn("1 secret read from", process.err)
 
-    def test_a_file_that_cannot_be_used_changes_nothing(self):
+    def test_invalid_secret_file_changes_nothing(self):
         e1 = self.executor("e1", "--secret-file", self.path("e1"))
         self.executor("e2", "--secret-file", self.path("e2"))
         self.write("bad", "what is this\n")
@@ -107,7 +107,7 @@ class ClientSecret(SecretTest):
     def with_client_secret(self, *words):
         return self.run_glint(*words, "--cluster", self.config, "--secret-file", self.path("client"))
 
-    def test_shows_the_status(self):
+    def test_client_secret_shows_status(self):
         code, out, err = self.with_client_secret("status")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, "e1 .* idle")
@@ -127,7 +127,7 @@ class ClientSecret(SecretTest):
         self.assertIn("client secret", err)
         self.assertIn("hint: name the file of the cluster's own secret", err)
 
-    def test_runs_and_cancels_no_job(self):
+    def test_client_secret_cannot_run_or_cancel_jobs(self):
         hook = self.in_map()
         self.stop(self.e1)
         self.e1 = self.executor("e1", hooks=[hook])
@@ -144,7 +144,7 @@ class ClientSecret(SecretTest):
         hook.go()
         self.ends_well(job)
 
-    def test_opens_no_other_role_and_no_other_frame(self):
+    def test_client_secret_allows_only_status(self):
         def visitor(**hello):
             peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client=True)
             self.addCleanup(peer.close)
@@ -153,7 +153,7 @@ class ClientSecret(SecretTest):
         for role in (frames.DRIVER, frames.EXECUTOR, frames.DAEMON):
             with self.subTest(role=role):
                 peer, (kind, payload) = visitor(role=role)
-                self.assertEqual(kind, frames.REFUSE)
+                self.assertEqual(kind, frames.REJECT)
                 code, cause, hint = frames.unpack(payload)[0]
                 self.assertEqual(code, -913)
                 self.assertIn("client secret", cause)
@@ -164,10 +164,10 @@ class ClientSecret(SecretTest):
             with self.subTest(kind=kind):
                 peer, (answer, _) = visitor()
                 self.assertEqual(answer, frames.HELLO)
-                peer.send(frames.frame(kind, job if kind in (frames.ADMIT, frames.CANCEL) else b""))
-                found = peer.wait_frame(frames.STATUS_IS, frames.REFUSE)
+                peer.send(frames.frame(kind, job if kind in (frames.REQUEST_EXECUTOR, frames.CANCEL) else b""))
+                found = peer.wait_frame(frames.STATUS_REPLY, frames.REJECT)
                 if kind == frames.STATUS:
-                    self.assertEqual(found[0], frames.STATUS_IS)
+                    self.assertEqual(found[0], frames.STATUS_REPLY)
                     continue
                 if kind == frames.CANCEL:
                     self.assertEqual(frames.unpack(found[1])[0][0], -913)
@@ -177,7 +177,7 @@ class ClientSecret(SecretTest):
         self.assertFalse(self.e1.children())
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
-    def test_is_not_accepted_by_a_child(self):
+    def test_client_secret_is_rejected_by_executor(self):
         """Where nothing is for a client, its key is not even known."""
         hook = self.in_map()
         self.stop(self.e1)
@@ -190,11 +190,11 @@ class ClientSecret(SecretTest):
             self.addCleanup(peer.close)
             peer.send(frames.hello(self.build))
             found = peer.receive_frame()
-            self.assertEqual(found and found[0], None if client else frames.REFUSE)
+            self.assertEqual(found and found[0], None if client else frames.REJECT)
         hook.go()
         self.ends_well(job)
 
-    def test_derives_no_other(self):
+    def test_client_secret_derives_no_other(self):
         code, _, err = self.run_glint("secret", "derive", self.path("client"), self.path("more"))
         self.assertEqual((code, "E0902" in err, "client secret" in err), (78, True, True), err)
         self.assertFalse(os.path.exists(self.path("more")))

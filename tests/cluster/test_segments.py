@@ -57,7 +57,7 @@ class Segments(MeasuredTest):
                     hits, rows = hits + int(words[1]), rows + int(words[2])
         return hits, rows
 
-    def test_filters_larger_than_the_memory_of_a_process(self):
+    def test_filters_larger_than_memory_are_built_and_tested(self):
         rows, other = self.table(1), self.table(2, "uu")
         self.job("count-keys", rows, self.path("counts"))
         total, claimed = self.claim(self.path("counts"))

@@ -72,7 +72,7 @@ class Ssh(ClusterTest):
         with open(self.path(f"log/{name}.log"), encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def test_a_job_is_as_in_one_process_and_leaves_nothing(self):
+    def test_job_equals_local_and_leaves_nothing(self):
         job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
         self.assertEqual(job.wait(), 0, job.err + self.sshd_said())
         self.assertEqual(self.read_output("out"), self.expected())
@@ -80,7 +80,7 @@ class Ssh(ClusterTest):
         self.assertEqual(self.sshd_said().count("Accepted publickey"), 2)
         self.assert_nothing_left()
 
-    def test_executors_stay_for_the_next_job_for_a_moment(self):
+    def test_executors_are_reused_by_the_next_job(self):
         self.write_ssh_cluster(suspect="5s", dead="8s")
         for out in ("out", "again"):
             job = self.submit(out, "count-keys", self.ratings(), out, "--executors", "2")
@@ -88,7 +88,7 @@ class Ssh(ClusterTest):
             self.assertEqual(self.read_output(out), self.expected())
         self.assertEqual(self.sshd_said().count("Accepted publickey"), 2)
 
-    def test_a_path_that_a_shell_would_run_is_refused(self):
+    def test_path_with_shell_characters_is_rejected(self):
         for name in ("a b", "$(touch ran)", "a;touch ran", "a`touch ran`", "a'b", "a\nb"):
             with self.subTest(name):
                 folder = self.path(name)
@@ -103,7 +103,7 @@ class Ssh(ClusterTest):
         job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
         self.assertEqual(job.wait(), 0, job.err)
 
-    def test_a_host_that_does_not_let_us_in(self):
+    def test_failed_login_is_reported(self):
         self.write("authorized_keys", "")
         self.write_ssh_cluster(start="3s")
         job = self.submit("job", "count-keys", self.ratings(), "out")

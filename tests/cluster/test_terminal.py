@@ -70,11 +70,11 @@ class Progress(ClusterTest):
         self.assertEqual(job.wait(), 0, job.text)
         return job.text
 
-    def test_the_sample_of_a_sort_is_shown(self):
+    def test_progress_shows_the_sort_sample(self):
         self.run_held(r"stage 1 reduceByKey\.\.sortByKey\.sample", "words", "out")
         self.assertEqual(len(self.read_output("out").splitlines()), 97)
 
-    def test_what_a_job_prints_has_lines_of_its_own(self):
+    def test_job_output_has_its_own_lines(self):
         text = self.run_held(r"stage 1 reduceByKey\.\.count", "talk")
         self.assertIn(CLEAR + "97 words\r\n", text)
         self.assertRegex(text, r"(\n|\x1b\[K)w96: 10\r\n")

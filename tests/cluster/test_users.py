@@ -88,7 +88,7 @@ class Traps(UsersTest):
     def entry(self, name):
         return os.path.join(self.shared, name)
 
-    def test_a_planted_link_leads_nowhere(self):
+    def test_planted_symlink_is_not_followed(self):
         for name, output, options in (
                 ("glint-0000000000000000", os.path.join(self.home, "out"), ("--work-dir", self.shared)),
                 (".out.glint-0000000000000000", self.entry("out"), ())):
@@ -118,7 +118,7 @@ class Traps(UsersTest):
         subprocess.run([*setpriv(OTHER), "ln", os.path.join(pub, "file"), os.path.join(bait, ".glint-lock")], check=True)
         return bait
 
-    def test_a_directory_of_another_user_is_no_leftover(self):
+    def test_dir_of_another_user_is_not_removed(self):
         bait = self.bait("glint-00000000000000aa")
         self.count_keys(os.path.join(self.home, "out"), "--work-dir", self.shared)
         self.assertEqual(len(os.listdir(bait)), 1003)
@@ -139,7 +139,7 @@ class Traps(UsersTest):
                 if mask & IN_ISDIR and size == 0:
                     LIBC.renameat2(AT_FDCWD, bait.encode(), AT_FDCWD, link.encode(), RENAME_EXCHANGE)
 
-    def test_a_directory_that_is_swapped_when_it_is_opened_leads_nowhere(self):
+    def test_dir_swapped_while_opened_is_not_followed(self):
         link = self.entry("link")
         os.symlink(self.target, link)
         give(OTHER, link)
@@ -163,7 +163,7 @@ class Traps(UsersTest):
             os.close(self.ready)
 
 
-class Files(UsersTest):
+class FileOwnership(UsersTest):
     """What is believed, or written to, must not be another user's."""
 
     def own(self, user, mode=0o644):
@@ -176,7 +176,7 @@ class Files(UsersTest):
         for text in texts:
             self.assertIn(text, err)
 
-    def test_the_cluster_s_file(self):
+    def test_cluster_file_of_another_user_is_rejected(self):
         """It names the program that starts executors."""
         ran = os.path.join(self.home, "ran")
         self.write_cluster(launch="ssh", launch_command=["/bin/sh", "-c", f"id > {ran}"], start="500ms")
@@ -211,7 +211,7 @@ class Files(UsersTest):
         os.symlink("..data/secret", os.path.join(mount, "secret"))
         return mount
 
-    def test_a_secret_as_kubernetes_mounts_it(self):
+    def test_kubernetes_secret_mount_is_accepted(self):
         mount = self.mount_secret()
         secret, data = os.path.join(mount, "secret"), os.path.join(mount, "..data")
         self.write_cluster({"e1": {"slots": 1}}, secret_file=secret)
@@ -237,7 +237,7 @@ class Files(UsersTest):
         self.assertEqual(code, 78, err)
         self.assertIn(f"cannot open {secret}: Permission denied", err)
 
-    def test_the_log_of_an_executor(self):
+    def test_log_file_of_another_user_is_rejected(self):
         """Another user was there first: with a FIFO without a reader, and with a file of his."""
         logs = self.directory("logs", 0o777)
         log = os.path.join(logs, "e1.log")
@@ -252,7 +252,7 @@ class Files(UsersTest):
         with open(log, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious\n")
 
-    def test_the_event_log(self):
+    def test_event_log_of_another_user_is_rejected(self):
         shared = self.directory("shared", 0o777)
         log = os.path.join(shared, "events")
         words = ("submit", "count-keys", self.input, os.path.join(self.home, "out"), "--event-log", log)

@@ -11,7 +11,7 @@ static void check(const struct cluster *c)
 {
     const struct liveness_limits *l = &c->heartbeat;
     if (c->name == NULL || c->name[0] == '\0' || c->executor_count == 0) abort();
-    if (l->beat_ns >= l->suspect_ns || l->suspect_ns >= l->dead_ns) abort();
+    if (l->heartbeat_ns >= l->suspect_ns || l->suspect_ns >= l->dead_ns) abort();
     if (c->launch_command == NULL || c->launch_command[0] == NULL) abort();
     if (c->drivers_max == 0 || c->connect_ms == 0 || c->start_ms == 0 || c->drain_ms == 0) abort();
     for (uint32_t i = 0; i < c->executor_count; i++) {

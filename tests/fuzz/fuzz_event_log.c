@@ -56,9 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r != (int)error.code) abort();
     if (r == 0)
         check(&h);
-    else if (r != GLINT_E_LOG_INVALID || strncmp(error.cause, "events:", 7) != 0)
+    else if (r != GLINT_E_EVENT_LOG_INVALID || strncmp(error.cause, "events:", 7) != 0)
         abort();
     history_fini(&h);
-    if (mem_live() != 0 || env.open_files != 0) abort();
+    if (mem_live_blocks() != 0 || env.open_files != 0) abort();
     return 0;
 }

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) return 0;
-    static const struct frame_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO), "after it"};
+    static const struct frame_type_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO), "after it"};
     bool greeted = *data++ % 2 == 1;
     size--;
     while (size >= FRAME_HEADER_BYTES) {
@@ -24,9 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         }
         assert(f.type > 0 && f.type < FRAME_TYPES_END && f.head <= f.length);
-        assert(f.length <= frame_bytes_max(f.type) && f.length <= CONTROL_FRAME_BYTES_MAX);
+        assert(f.length <= frame_payload_bytes_max(f.type) && f.length <= CONTROL_FRAME_BYTES_MAX);
         if (f.length > size - FRAME_HEADER_BYTES) break;
-        r = frame_check(data, &f, data + FRAME_HEADER_BYTES, &error);
+        r = frame_verify_checksum(data, &f, data + FRAME_HEADER_BYTES, &error);
         assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
         if (r != 0) break;
         uint8_t again[FRAME_HEADER_BYTES];

@@ -1,6 +1,6 @@
 /* Any bytes as a file of Hadoop's BloomFilter: refused at a byte of it or right behind, or a filter
  * that can be used and that encodes to the very same bytes. */
-#include "jobs/verbs/hadoop_file.h"
+#include "jobs/commands/hadoop_file.h"
 
 #include <stddef.h>
 #include <stdlib.h>

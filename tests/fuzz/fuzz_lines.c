@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 4) return 0;
     /* At most some hundred splits: each has its own buffer. */
     const uint64_t split_bytes = 1 + size / 256 + (data[0] | (uint64_t)(data[1] & 0x0f) << 8);
-    const newlines_index index = newlines_at((enum newlines_level)(data[2] % NEWLINES_LEVELS));
+    const newlines_index index =
+        newlines_index_for_level((enum newlines_level)(data[2] % NEWLINES_LEVELS));
     struct memory_env memory;
     memory_env_init(&memory, data + 4, size - 4);
     memory.read_max = data[3];
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct glint_task task = {.env = &memory.env, .options = &options};
     struct splits splits = {.items = NULL};
     struct buffer got = {NULL, 0, 0}, wanted = {NULL, 0, 0};
-    if (splits_make(&input, split_bytes, &splits, &task.error) != 0) abort();
+    if (splits_make_by_bytes(&input, split_bytes, &splits, &task.error) != 0) abort();
     for (uint32_t i = 0; i < splits.count; i++)
         if (read_split(&task, &splits.items[i], index, memory.data, &got) != 0) abort();
     naive_lines(memory.data, memory.size, &wanted);
@@ -33,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buffer_fini(&got);
     buffer_fini(&wanted);
     splits_fini(&splits);
-    if (mem_live() != 0) abort();
+    if (mem_live_blocks() != 0) abort();
     return 0;
 }

@@ -20,7 +20,7 @@ static void look_at_message(struct glint_slice bytes)
     assert(error.code == (m == NULL ? GLINT_E_PROTOCOL : GLINT_OK));
     if (m == NULL) return;
     assert((m->error != NULL) == (m->type == MSG_FAILED));
-    assert(m->error == NULL || error_known(m->error->code));
+    assert(m->error == NULL || error_is_known(m->error->code));
     struct buffer again = {NULL, 0, 0};
     int r = message_encode(m, &again, &error);
     assert(r == 0);
@@ -35,13 +35,13 @@ static void look_at_message(struct glint_slice bytes)
 static void look_at_outputs(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct output_place *places;
+    struct map_output_location *locations;
     uint32_t count;
-    int r = outputs_decode(bytes, &places, &count, &error);
+    int r = map_outputs_decode(bytes, &locations, &count, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
-    assert((r == 0) == (places != NULL) && count <= PARTITIONS_MAX);
-    for (uint32_t i = 0; i < count; i++) assert(places[i].executor < EXECUTORS_MAX);
-    mem_free(places);
+    assert((r == 0) == (locations != NULL) && count <= PARTITIONS_MAX);
+    for (uint32_t i = 0; i < count; i++) assert(locations[i].executor < EXECUTORS_MAX);
+    mem_free(locations);
 }
 
 static void look_at_job(struct glint_slice bytes)
@@ -49,14 +49,13 @@ static void look_at_job(struct glint_slice bytes)
     struct glint_error error = {.code = GLINT_OK};
     struct task_options o = {0}, back = {0};
     struct buffer again = {NULL, 0, 0};
-    int r = job_decode(bytes, &o, &error);
+    int r = job_options_decode(bytes, &o, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     if (r == 0) {
-        r = job_encode(&o, &again, &error);
+        r = job_options_encode(&o, &again, &error);
         assert(r == 0);
-        r = job_decode(whole(&again), &back, &error);
-        assert(r == 0 && back.line_bytes_max == o.line_bytes_max &&
-               strcmp(back.folder, o.folder) == 0);
+        r = job_options_decode(whole(&again), &back, &error);
+        assert(r == 0 && back.line_bytes_max == o.line_bytes_max && strcmp(back.dir, o.dir) == 0);
     }
     buffer_fini(&again);
 }
@@ -64,14 +63,14 @@ static void look_at_job(struct glint_slice bytes)
 static void look_at_fault(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct fetch_fault f, back;
+    struct fetch_failure f, back;
     struct buffer again = {NULL, 0, 0};
-    int r = fault_decode(bytes, &f, &error);
+    int r = fetch_failure_decode(bytes, &f, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     if (r == 0) {
-        r = fault_encode(&f, &again, &error);
+        r = fetch_failure_encode(&f, &again, &error);
         assert(r == 0);
-        r = fault_decode(whole(&again), &back, &error);
+        r = fetch_failure_decode(whole(&again), &back, &error);
         assert(r == 0 && back.shuffle == f.shuffle && back.map == f.map &&
                back.executor == f.executor);
     }
@@ -85,6 +84,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look_at_outputs(bytes);
     look_at_job(bytes);
     look_at_fault(bytes);
-    assert(mem_live() == 0);
+    assert(mem_live_blocks() == 0);
     return 0;
 }

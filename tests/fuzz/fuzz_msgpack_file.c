@@ -2,7 +2,7 @@
  * What is read without an error must be the records that msgpack-c finds there; what msgpack-c
  * cannot read must be an error. */
 #include "engine/data/emitter.h"
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 #include "engine/data/split.h"
 #include "engine/plan/op.h"
 #include "tests/support/memory_env.h"
@@ -16,7 +16,7 @@ extern const struct op op_msgpack_file;
 
 /* What msgpack-c says, record by record. */
 struct oracle {
-    struct glint_shape shape;
+    struct glint_schema schema;
     const uint8_t *data;
     uint64_t size, at, rows;
 };
@@ -58,14 +58,14 @@ static uint64_t record_size(const struct oracle *o)
 {
     const uint8_t *p = o->data + o->at, *end = o->data + o->size;
     int cells = 1;
-    if (o->shape.key != GLINT_NONE) {
-        struct scan_head pair;
-        if (!scan_head(p, (uint64_t)(end - p), &pair)) abort();
+    if (o->schema.key != GLINT_NONE) {
+        struct msgpack_head pair;
+        if (!msgpack_read_head(p, (uint64_t)(end - p), &pair)) abort();
         p += pair.head_size;
         cells = 2;
     }
     for (uint64_t size; cells > 0; cells--, p += size)
-        if (!scan_msgpack(p, (uint64_t)(end - p), &size)) abort();
+        if (!msgpack_validate(p, (uint64_t)(end - p), &size)) abort();
     return (uint64_t)(p - o->data) - o->at;
 }
 
@@ -80,18 +80,18 @@ static void check_record(struct oracle *o, const struct glint_record *r)
         abort();
     const msgpack_object *value = &unpacked.data;
     const uint8_t *p = o->data + o->at;
-    if (o->shape.key != GLINT_NONE) {
-        struct scan_head pair;
+    if (o->schema.key != GLINT_NONE) {
+        struct msgpack_head pair;
         uint64_t key_size;
         if (value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != 2) abort();
-        if (!scan_head(p, whole, &pair)) abort();
+        if (!msgpack_read_head(p, whole, &pair)) abort();
         p += pair.head_size;
-        if (!scan_msgpack(p, whole - pair.head_size, &key_size)) abort();
-        check_cell(o->shape.key, &r->key, &value->via.array.ptr[0], p, key_size);
+        if (!msgpack_validate(p, whole - pair.head_size, &key_size)) abort();
+        check_cell(o->schema.key, &r->key, &value->via.array.ptr[0], p, key_size);
         p += key_size;
         value = &value->via.array.ptr[1];
     }
-    check_cell(o->shape.value, &r->value, value, p, whole - (uint64_t)(p - o->data - o->at));
+    check_cell(o->schema.value, &r->value, value, p, whole - (uint64_t)(p - o->data - o->at));
     msgpack_unpacked_destroy(&unpacked);
     o->at += size;
     o->rows++;
@@ -118,11 +118,11 @@ static enum flow read_file(struct oracle *o)
     const struct split split = {&piece, 1};
     struct buffer wire = {NULL, 0, 0};
     struct glint_emitter out;
-    struct op_open open = {.task = &task, .out = o->shape};
+    struct op_open open = {.task = &task, .out = o->schema};
     memory_env_init(&env, o->data, o->size);
     void *state = calloc(1, op_msgpack_file.state_size);
     if (state == NULL || !split_encode(&split, &wire)) abort();
-    emitter_init(&out, &task, o->shape, check_batch, o, NULL);
+    emitter_init(&out, &task, o->schema, check_batch, o, NULL);
     if (op_msgpack_file.open(state, &open) != 0) abort();
     enum flow flow = op_msgpack_file.run(state, (struct glint_slice){wire.data, wire.size}, &out);
     if (flow == FLOW_MORE) flow = emitter_flush(&out);
@@ -137,10 +137,10 @@ static enum flow read_file(struct oracle *o)
 }
 
 /* A record of `size` bytes, at least 16, for shapes that have room for them. */
-static void put_filler(struct glint_shape shape, uint8_t *out, uint64_t size)
+static void put_filler(struct glint_schema schema, uint8_t *out, uint64_t size)
 {
-    const uint8_t bin = shape.value == GLINT_TEXT ? 0xdb : 0xc6;
-    const bool pair = shape.key != GLINT_NONE;
+    const uint8_t bin = schema.value == GLINT_TEXT ? 0xdb : 0xc6;
+    const bool pair = schema.key != GLINT_NONE;
     uint64_t at = 0;
     memset(out, 'x', size);
     if (pair) {
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
     const enum glint_type key = GLINT_NONE + data[0] % 6, value = GLINT_NONE + data[0] / 6 % 6;
-    struct oracle o = {.shape = {key, value}, .data = data + 2, .size = size - 2};
+    struct oracle o = {.schema = {key, value}, .data = data + 2, .size = size - 2};
     if (o.size == 0) return 0;
     const enum flow flow = read_file(&o);
     /* The same, with data[1] of its bytes in the first window, behind one large record. */
@@ -166,9 +166,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!key_fits || !value_fits) return 0;
     uint8_t *file = malloc(before + o.size);
     if (file == NULL) abort();
-    put_filler(o.shape, file, before);
+    put_filler(o.schema, file, before);
     memcpy(file + before, o.data, o.size);
-    struct oracle shifted = {.shape = o.shape, .data = file, .size = before + o.size};
+    struct oracle shifted = {.schema = o.schema, .data = file, .size = before + o.size};
     if (read_file(&shifted) != flow) abort();
     if (flow == FLOW_MORE && shifted.rows != o.rows + 1) abort();
     free(file);

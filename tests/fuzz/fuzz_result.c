@@ -1,9 +1,9 @@
 /* Any bytes as what executors return to the driver: the results of an action's tasks, and their
  * counters. An action ends well or with the context's error; what it returns can be read whole. */
 #include "engine/base/env.h"
-#include "engine/driver/tally.h"
+#include "engine/driver/job_metrics.h"
 #include "engine/plan/context.h"
-#include "engine/plan/stage.h"
+#include "engine/plan/stage_plan.h"
 #include "ops/ops.h"
 
 #include <stdlib.h>
@@ -68,12 +68,12 @@ static int append(struct glint_task *task, void *state, struct glint_acc *acc,
 }
 
 static const struct glint_function add_function = {.name = "fuzz.add",
-                                                   .form = GLINT_REDUCE,
+                                                   .kind = GLINT_REDUCE,
                                                    .in = {GLINT_ANY, GLINT_I64},
                                                    .out = {GLINT_SAME, GLINT_SAME},
                                                    .merge = add};
 static const struct glint_function append_function = {.name = "fuzz.append",
-                                                      .form = GLINT_REDUCE,
+                                                      .kind = GLINT_REDUCE,
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_SAME, GLINT_SAME},
                                                       .merge = append};
@@ -97,19 +97,19 @@ static void touch_rows(struct glint_rows *rows)
 {
     for (uint64_t i = 0; i < rows->count; i++) {
         struct glint_record record = glint_rows_at(rows, i);
-        touch(rows->shape.key, &record.key);
-        touch(rows->shape.value, &record.value);
+        touch(rows->schema.key, &record.key);
+        touch(rows->schema.value, &record.value);
     }
     glint_rows_free(rows);
 }
 
-static struct glint_shape shapes[] = {{GLINT_NONE, GLINT_I64}, {GLINT_NONE, GLINT_TEXT},
-                                      {GLINT_NONE, GLINT_F64}, {GLINT_TEXT, GLINT_I64},
-                                      {GLINT_I64, GLINT_TEXT}, {GLINT_BYTES, GLINT_F64}};
+static struct glint_schema schemas[] = {{GLINT_NONE, GLINT_I64}, {GLINT_NONE, GLINT_TEXT},
+                                        {GLINT_NONE, GLINT_F64}, {GLINT_TEXT, GLINT_I64},
+                                        {GLINT_I64, GLINT_TEXT}, {GLINT_BYTES, GLINT_F64}};
 
 static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
 {
-    const char *function = rdd->shape.value == GLINT_I64 ? "fuzz.add" : "fuzz.append";
+    const char *function = rdd->schema.value == GLINT_I64 ? "fuzz.add" : "fuzz.append";
     union glint_value value = {.i64 = 0};
     int64_t count;
     bool empty;
@@ -132,11 +132,11 @@ static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
     case 14: prepared = glint_zip_with_index(rdd); break;
     default: prepared = glint_sort_by_key(rdd, true); break;
     }
-    if (prepared == NULL || rdd_partitions(prepared) == 0) return rdd->g->error.code;
-    return stage_prepare(prepared);
+    if (prepared == NULL || rdd_partition_count(prepared) == 0) return rdd->g->error.code;
+    return rdd_prepare_stage(prepared);
 }
 
-static void run_action(unsigned which, unsigned shape)
+static void run_action(unsigned which, unsigned schema)
 {
     static const struct glint_config config = {
         .slots = 1, .ops = ops_table, .modules = modules, .result_bytes_max = 1 << 20};
@@ -147,7 +147,7 @@ static void run_action(unsigned which, unsigned shape)
     context_init(g, &config);
     g->config.env = env_real();
     g->runner = &runner;
-    struct glint_rdd *rdd = glint_parallelize(g, shapes[shape], NULL, 0, PARTITIONS);
+    struct glint_rdd *rdd = glint_parallelize(g, schemas[schema], NULL, 0, PARTITIONS);
     if (rdd == NULL) abort();
     int r = act(rdd, which, &rows);
     if ((r != 0) != (glint_error(g)->code != GLINT_OK)) abort();
@@ -158,27 +158,28 @@ static void run_action(unsigned which, unsigned shape)
 
 static void run_counters(void)
 {
-    struct tally tally = {.counter_count = 0};
+    struct job_metrics job_metrics = {.counter_count = 0};
     struct glint_error error = {.code = GLINT_OK};
     int r = 0;
     for (unsigned i = 0; i < PARTITIONS && r == 0; i++) {
         struct glint_slice counters = take_result();
-        r = tally_counters(&tally, counters, &error);
+        r = job_metrics_add_task_counters(&job_metrics, counters, &error);
         mem_free((void *)counters.data);
     }
     if (r != error.code) abort();
-    tally_sort(&tally);
-    for (uint32_t i = 0; i < tally.counter_count; i++) tally_value(&tally, tally.names[i]);
-    tally_fini(&tally);
+    job_metrics_sort_counters(&job_metrics);
+    for (uint32_t i = 0; i < job_metrics.counter_count; i++)
+        job_metrics_counter_value(&job_metrics, job_metrics.names[i]);
+    job_metrics_fini(&job_metrics);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input = (struct glint_slice){data, size};
-    unsigned which = take_byte() % 17, shape = take_byte() % (sizeof shapes / sizeof *shapes);
+    unsigned which = take_byte() % 17, schema = take_byte() % (sizeof schemas / sizeof *schemas);
     if (which == 16)
         run_counters();
     else
-        run_action(which, shape);
+        run_action(which, schema);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Any bytes as a run with any index: records are read within their bounds, or RUN_CORRUPT; a value
- * that is read is as long as it says. Where the input asks for it, the block's checksum is made
- * right first, so that what lies behind it is reached. */
+/* Any bytes as a run with any index: records are read within their bounds, or SHUFFLE_CORRUPT; a
+ * value that is read is as long as it says. Where the input asks for it, the block's checksum is
+ * made right first, so that what lies behind it is reached. */
 #include "engine/data/run_block.h"
 
 #include <stddef.h>
@@ -31,9 +31,9 @@ static void seal(uint8_t *bytes, uint64_t size)
 {
     uint64_t at = 0;
     while (size - at > RUN_BLOCK_HEADER_BYTES) {
-        struct run_block b = run_block_get(bytes + at);
+        struct run_block b = run_block_decode_sizes(bytes + at);
         if (b.stored > size - at - RUN_BLOCK_HEADER_BYTES) break;
-        run_block_put(bytes + at, b, at);
+        run_block_encode(bytes + at, b, at);
         at += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     }
 }
@@ -62,7 +62,7 @@ static void read_all(struct glint_task *task, struct run_slice slice, unsigned e
         }
     }
     if (e == 0 && records != slice.part.records) abort();
-    if (e != 0 && (e != GLINT_E_RUN_CORRUPT || task->error.code != e)) abort();
+    if (e != 0 && (e != GLINT_E_SHUFFLE_CORRUPT || task->error.code != e)) abort();
     if (sum == UINT64_MAX) abort(); /* keeps `sum` */
     run_reader_close(&r);
     buffer_fini(&scratch);

@@ -2,7 +2,7 @@
  * of it must be known to be short, by no more than it is; printing it as JSON must hold together.
  */
 #include "engine/data/codec.h"
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 
 #include <msgpack.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t scanned = 0;
-    if (scan_msgpack(data, size, &scanned)) {
+    if (msgpack_validate(data, size, &scanned)) {
         if (scanned == 0 || scanned > size) abort();
         msgpack_unpacked unpacked;
         msgpack_unpacked_init(&unpacked);
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         msgpack_unpacked_destroy(&unpacked);
         for (uint64_t cut = 0; cut < scanned && cut < 64; cut++) {
             uint64_t needed;
-            if (scan_prefix(data, cut, &needed) != SCAN_SHORT) abort();
+            if (msgpack_validate_prefix(data, cut, &needed) != MSGPACK_TRUNCATED) abort();
             if (needed <= cut || needed > scanned) abort();
         }
     }

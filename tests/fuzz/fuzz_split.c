@@ -38,6 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     buffer_fini(&bytes);
     arena_fini(&arena);
-    if (mem_live() != 0) abort();
+    if (mem_live_blocks() != 0) abort();
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Any bytes as a stage: refused, or one that encodes to a stage of the same size again. */
-#include "engine/plan/stage.h"
+#include "engine/plan/stage_plan.h"
 
 #include <assert.h>
 
@@ -13,7 +13,7 @@ static const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
 static const struct op op_act = {.name = "act", .kind = OP_ACTION};
 static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
 
-static const struct glint_function function = {.name = "t.map_text", .form = GLINT_MAP};
+static const struct glint_function function = {.name = "t.map_text", .kind = GLINT_MAP};
 static const struct glint_function *const functions[] = {&function, NULL};
 static const struct glint_module module = {"t", functions};
 static const struct glint_module *const modules[] = {&module, NULL};
@@ -23,19 +23,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct glint_config registry = {.ops = ops, .modules = modules};
     struct glint_error error = {.code = GLINT_OK};
     struct stage_plan s, back;
-    int r = stage_decode(&s, (struct glint_slice){data, size}, &registry, &error);
+    int r = stage_plan_decode(&s, (struct glint_slice){data, size}, &registry, &error);
     assert(r == error.code);
     if (r == 0) {
         struct buffer again = {NULL, 0, 0};
-        assert(s.node_count >= 2 && stage_tasks(&s) <= PARTITIONS_MAX);
-        r = stage_encode(&s, &again, &error);
+        assert(s.node_count >= 2 && stage_plan_task_count(&s) <= PARTITIONS_MAX);
+        r = stage_plan_encode(&s, &again, &error);
         assert(r == 0);
-        r = stage_decode(&back, (struct glint_slice){again.data, again.size}, &registry, &error);
+        r = stage_plan_decode(&back, (struct glint_slice){again.data, again.size}, &registry,
+                              &error);
         assert(r == 0 && back.node_count == s.node_count);
-        stage_fini(&back);
-        stage_fini(&s);
+        stage_plan_fini(&back);
+        stage_plan_fini(&s);
         buffer_fini(&again);
     }
-    assert(mem_live() == 0);
+    assert(mem_live_blocks() == 0);
     return 0;
 }

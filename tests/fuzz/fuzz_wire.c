@@ -1,9 +1,9 @@
 /* Any bytes as a payload of a frame; the first byte chooses of which. It is refused, or encodes to
  * bytes that mean the same: those are taken again and do not change any more. The last choice is a
  * packed block of a broadcast. */
-#include "engine/net/value.h"
+#include "engine/net/broadcast_block.h"
 
-#include "engine/base/little.h"
+#include "engine/base/endian.h"
 #include "tests/support/wire_codecs.h"
 
 #include <assert.h>
@@ -33,18 +33,19 @@ static void look_at_block(struct glint_slice bytes)
     struct glint_error error = {.code = GLINT_OK};
     uint8_t value[UINT8_MAX] = {0};
     if (bytes.size < 9 || bytes.data[0] == 0) return;
-    uint64_t sum = little_get64(bytes.data + 1), size = bytes.data[0];
+    uint64_t checksum = get_le64(bytes.data + 1), size = bytes.data[0];
     struct glint_slice packed = {bytes.data + 9, bytes.size - 9};
-    int r = value_take(1, 0, sum, packed, value, size, &error);
-    assert(r == error.code && (r == 0 || r == GLINT_E_RUN_CORRUPT));
+    int r = broadcast_block_decode(1, 0, checksum, packed, value, size, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_SHUFFLE_CORRUPT));
     struct glint_slice whole = {value, size};
-    assert(r != 0 || value_sum(1, 0, whole) == sum);
+    assert(r != 0 || broadcast_block_checksum(1, 0, whole) == checksum);
     struct buffer again = {NULL, 0, 0};
-    r = value_pack(0, whole, &again, &error);
+    r = broadcast_block_compress(0, whole, &again, &error);
     assert(r == 0 && again.size < size);
     if (again.size > 0) {
-        r = value_take(1, 0, value_sum(1, 0, whole), (struct glint_slice){again.data, again.size},
-                       value, size, &error);
+        r = broadcast_block_decode(1, 0, broadcast_block_checksum(1, 0, whole),
+                                   (struct glint_slice){again.data, again.size}, value, size,
+                                   &error);
         assert(r == 0);
     }
     buffer_fini(&again);
@@ -59,6 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look_at_payload(wire_codecs[choice].again, bytes);
     else
         look_at_block(bytes);
-    assert(mem_live() == 0);
+    assert(mem_live_blocks() == 0);
     return 0;
 }

@@ -30,11 +30,11 @@ static void replay_file(const char *path, size_t size)
     inputs++;
 }
 
-static void replay_folder(const char *path)
+static void replay_dir(const char *path)
 {
-    DIR *folder = opendir(path);
-    if (folder == NULL) fail(path);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) fail(path);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         char file[4096];
         struct stat st;
         int length = snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
@@ -42,7 +42,7 @@ static void replay_folder(const char *path)
         if (stat(file, &st) != 0) fail(file);
         if (S_ISREG(st.st_mode)) replay_file(file, (size_t)st.st_size);
     }
-    closedir(folder);
+    closedir(dir);
 }
 
 int main(int argc, char **argv)
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         if (stat(argv[i], &st) != 0) {
             if (errno != ENOENT) fail(argv[i]);
         } else if (S_ISDIR(st.st_mode)) {
-            replay_folder(argv[i]);
+            replay_dir(argv[i]);
         } else {
             replay_file(argv[i], (size_t)st.st_size);
         }

@@ -50,12 +50,12 @@ static int hold_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 static const struct glint_function split = {.name = "words.split",
-                                            .form = GLINT_FLAT_MAP,
+                                            .kind = GLINT_FLAT_MAP,
                                             .in = {GLINT_NONE, GLINT_TEXT},
                                             .out = {GLINT_TEXT, GLINT_I64},
                                             .each = split_each};
 static const struct glint_function hold = {.name = "words.hold",
-                                           .form = GLINT_MAP,
+                                           .kind = GLINT_MAP,
                                            .in = {GLINT_ANY, GLINT_ANY},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct hold),

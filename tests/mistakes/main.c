@@ -33,19 +33,19 @@ static void bus_error(void)
 }
 
 /* Ends sometime, as far as a compiler can know. */
-static int overflow(int depth)
+static int overflow_stack(int depth)
 {
     volatile char frame[DEPTH_BYTES];
     frame[0] = (char)depth;
-    return zero == 0 ? overflow(depth + 1) + frame[0] : 0;
+    return zero == 0 ? overflow_stack(depth + 1) + frame[0] : 0;
 }
 
-static void loop(void)
+static void loop_forever(void)
 {
     for (volatile unsigned long n = 0;; n++) continue;
 }
 
-static bool create(const char *path)
+static bool create_file(const char *path)
 {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file >= 0) close(file);
@@ -56,23 +56,23 @@ static bool create(const char *path)
  */
 static void wait_for(const char *path)
 {
-    char begun[WHAT_MAX];
-    snprintf(begun, sizeof begun, "%s.begun", path);
-    create(begun);
+    char started[WHAT_MAX];
+    snprintf(started, sizeof started, "%s.begun", path);
+    create_file(started);
     while (access(path, F_OK) != 0) poll(NULL, 0, 2);
 }
 
-static void err(const char *what)
+static void make_mistake(const char *what)
 {
     if (strcmp(what, "segv") == 0) *nowhere = 1;
     if (strcmp(what, "bus") == 0) bus_error();
     if (strcmp(what, "fpe") == 0) zero = 1000 / zero;
     if (strcmp(what, "ill") == 0) __builtin_trap();
     if (strcmp(what, "abort") == 0) abort();
-    if (strcmp(what, "overflow") == 0) zero = overflow(0);
-    if (strcmp(what, "loop") == 0) loop();
+    if (strcmp(what, "overflow") == 0) zero = overflow_stack(0);
+    if (strcmp(what, "loop") == 0) loop_forever();
     if (strncmp(what, "wait:", 5) == 0) wait_for(what + 5);
-    if (strncmp(what, "once:", 5) == 0 && create(what + 5)) loop();
+    if (strncmp(what, "once:", 5) == 0 && create_file(what + 5)) loop_forever();
 }
 
 /* ---- Functions */
@@ -96,7 +96,7 @@ static int map_each(struct glint_task *task, void *state, const struct glint_rec
     const struct what *w = state;
     const struct glint_slice line = in->value.bytes;
     (void)task;
-    if (line.size > 0 && line.data[0] == '!') err(w->text);
+    if (line.size > 0 && line.data[0] == '!') make_mistake(w->text);
     glint_emit(out, &(struct glint_record){.key.bytes = line, .value.i64 = 1});
     return 0;
 }
@@ -106,20 +106,20 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 {
     const struct what *w = state;
     (void)task;
-    if (strncmp(w->text, "add-", 4) == 0) err(w->text + 4);
+    if (strncmp(w->text, "add-", 4) == 0) make_mistake(w->text + 4);
     acc->value.i64 += value->i64;
     return 0;
 }
 
 static const struct glint_function map = {.name = "mistake.map",
-                                          .form = GLINT_MAP,
+                                          .kind = GLINT_MAP,
                                           .in = {GLINT_NONE, GLINT_TEXT},
                                           .out = {GLINT_TEXT, GLINT_I64},
                                           .state_size = sizeof(struct what),
                                           .open = what_open,
                                           .each = map_each};
 static const struct glint_function add = {.name = "mistake.add",
-                                          .form = GLINT_REDUCE,
+                                          .kind = GLINT_REDUCE,
                                           .in = {GLINT_ANY, GLINT_I64},
                                           .out = {GLINT_SAME, GLINT_I64},
                                           .state_size = sizeof(struct what),
@@ -130,24 +130,24 @@ static const struct glint_module module = {"mistake", functions};
 
 /* ---- The job */
 
-static struct glint_args *tell(struct glint *g, const char *what)
+static struct glint_args *mistake_args(struct glint *g, const char *what)
 {
-    struct glint_args *told = glint_args(g);
-    glint_args_text(told, "what", what);
-    return told;
+    struct glint_args *executed = glint_args(g);
+    glint_args_text(executed, "what", what);
+    return executed;
 }
 
 static int run(struct glint *g, const struct glint_job_args *args)
 {
     const char *what = args->positional[0], *then = glint_job_option(args, "then");
     struct glint_rdd *lines = glint_text_file(g, args->positional[1]);
-    struct glint_rdd *pairs = glint_map(lines, "mistake.map", tell(g, what));
-    struct glint_rdd *sums = glint_reduce_by_key(pairs, "mistake.add", tell(g, what));
+    struct glint_rdd *pairs = glint_map(lines, "mistake.map", mistake_args(g, what));
+    struct glint_rdd *sums = glint_reduce_by_key(pairs, "mistake.add", mistake_args(g, what));
     int64_t count;
     if (strncmp(what, "job-", 4) == 0) glint_save_as_text_file(pairs, args->positional[2]);
-    if (strncmp(what, "job-", 4) == 0) err(what + 4);
+    if (strncmp(what, "job-", 4) == 0) make_mistake(what + 4);
     glint_save_as_text_file(sums, args->positional[2]);
-    if (then != NULL) glint_count(glint_map(lines, "mistake.map", tell(g, then)), &count);
+    if (then != NULL) glint_count(glint_map(lines, "mistake.map", mistake_args(g, then)), &count);
     return glint_error(g)->code;
 }
 
@@ -165,8 +165,11 @@ int main(int argc, char **argv)
     extern const struct glint_module ops_module;
     static const struct glint_job *const jobs[] = {&mistake, NULL};
     static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
-    static const struct cli_verb *const verbs[] = {NULL};
-    const struct cli_program program = {
-        .name = "mistakes", .jobs = jobs, .ops = ops_table, .modules = modules, .verbs = verbs};
+    static const struct cli_command *const commands[] = {NULL};
+    const struct cli_program program = {.name = "mistakes",
+                                        .jobs = jobs,
+                                        .ops = ops_table,
+                                        .modules = modules,
+                                        .commands = commands};
     return cli_main(&program, argc, argv);
 }

@@ -68,7 +68,7 @@ int main(void)
     scratch_ratings("in.tsv", ROWS);
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
         run_shapes(jobs[i].words, jobs[i].outputs);
-    assert(leftovers() == 0);
+    assert(scratch_files_left() == 0);
     scratch_close();
     printf("%u passed, %u failed\n", passed, failed);
     return failed > 0;

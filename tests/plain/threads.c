@@ -136,12 +136,12 @@ int main(void)
 {
     uint64_t seeds[] = {1, 1000};
     pthread_t other;
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     bool started = pthread_create(&other, NULL, play, &seeds[1]) == 0;
     check(started, "pthread_create", 0);
     play(&seeds[0]);
     if (started) pthread_join(other, NULL);
-    check(mem_live() == live, "leaked memory", 0);
+    check(mem_live_blocks() == live, "leaked memory", 0);
     printf("%u passed, %u failed\n", atomic_load(&passed), atomic_load(&failed));
     return atomic_load(&failed) > 0;
 }

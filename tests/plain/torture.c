@@ -65,9 +65,9 @@ static bool removal_must_fail(void)
     return removal_fails > 0 && atomic_fetch_add(&removals, 1) + 1 == removal_fails;
 }
 
-static int remove_or_fail(struct env *env, int dir, const char *name, bool folder)
+static int remove_or_fail(struct env *env, int dir, const char *name, bool directory)
 {
-    return removal_must_fail() ? -EIO : env_real()->remove(env, dir, name, folder);
+    return removal_must_fail() ? -EIO : env_real()->remove(env, dir, name, directory);
 }
 
 /* ---- Plans */
@@ -219,15 +219,15 @@ static bool old_is_kept(const char *name, const struct output *before)
     char prefix[64], path[PATH_MAX];
     bool same = false;
     text_format(prefix, sizeof prefix, ".%s.glint-", name);
-    DIR *folder = opendir(".");
-    for (struct dirent *e; folder != NULL && !same && (e = readdir(folder)) != NULL;) {
+    DIR *directory = opendir(".");
+    for (struct dirent *e; directory != NULL && !same && (e = readdir(directory)) != NULL;) {
         if (strncmp(e->d_name, prefix, strlen(prefix)) != 0) continue;
         text_format(path, sizeof path, "%s/output", e->d_name);
         struct output found = output_read(path);
         same = output_same(&found, before);
         output_free(&found);
     }
-    if (folder != NULL) closedir(folder);
+    if (directory != NULL) closedir(directory);
     return same;
 }
 
@@ -239,9 +239,9 @@ static bool outputs_kept(const struct trial *t)
         struct output found = output_read(t->outputs[i]);
         const struct output *before = &t->before[i];
         bool new = output_same(&found, &t->expected[i]);
-        bool old = before->data == NULL ? access(t->outputs[i], F_OK) != 0
-                                        : output_same(&found, before);
-        right = right && (old || (new && old_is_kept(t->outputs[i], before)));
+        bool old =
+            before->data == NULL ? access(t->outputs[i], F_OK) != 0 : output_same(&found, before);
+        right = right && (old || (new &&old_is_kept(t->outputs[i], before)));
         any = any || new;
         output_free(&found);
     }
@@ -254,21 +254,21 @@ static void put_back(const struct trial *t)
     for (int i = 0; i < 2 && t->outputs[i] != NULL; i++) {
         scratch_remove(t->outputs[i]);
         if (t->before[i].data == NULL) continue;
-        int r = env_real()->make_folder(env_real(), ENV_CWD, t->outputs[i], false);
+        int r = env_real()->make_dir(env_real(), ENV_CWD, t->outputs[i], false);
         char path[64];
         text_format(path, sizeof path, "%s/part-00000", t->outputs[i]);
         if (r == 0) scratch_write(path, t->before[i].data, t->before[i].size);
         text_format(path, sizeof path, "%s/_SUCCESS", t->outputs[i]);
         if (r == 0) scratch_write(path, "", 0);
     }
-    if (leftovers() > 0) scratch_sweep();
+    if (scratch_files_left() > 0) scratch_sweep();
 }
 
 /* Answers the code. */
 static int run_one(const struct trial *t)
 {
     struct glint_error error = {.code = GLINT_OK};
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     unsigned files = open_files();
     int code = run_plan(t, &error);
     const char *call = faults_failed();
@@ -283,9 +283,9 @@ static int run_one(const struct trial *t)
         check(outputs_kept(t), t, "an output is lost");
     } else {
         check(outputs_right(t, code), t, code == GLINT_OK ? "wrong output" : "partial output");
-        check(may_leave || leftovers() == 0, t, "leftovers");
+        check(may_leave || scratch_files_left() == 0, t, "leftovers");
     }
-    check(mem_live() == live, t, "leaked memory");
+    check(mem_live_blocks() == live, t, "leaked memory");
     check(open_files() == files, t, "leaked a file");
     put_back(t);
     return code;

@@ -2,8 +2,8 @@
  * dialled, opened, used both ways and closed, with and without TLS.
  *
  * Whatever fails, either everything arrives or a side ends with an error; every frame of data is
- * told of, and nothing is left (world_close looks). */
-#include "tests/support/conn_world.h"
+ * told of, and nothing is left (conn_fixture_close looks). */
+#include "tests/support/conn_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +31,13 @@ static void use(struct side *s, struct conn *c, enum moment at)
 {
     if (at != AT_OPENED) return;
     for (unsigned i = 0; i < FRAMES; i++) {
-        if (world_send(s, i * 30000, i)) continue;
+        if (conn_fixture_send(s, i * 30000, i)) continue;
         conn_close(c, false);
         gave_up = true;
     }
     for (unsigned i = 0; i < DATAS; i++) {
         struct glint_slice bytes = {data, DATA_BYTES};
-        data_queued[s == &world.client] += conn_send_data(c, i, bytes, world_on_sent, s);
+        data_queued[s == &fixture.client] += conn_send_data(c, i, bytes, conn_fixture_on_sent, s);
     }
 }
 
@@ -48,39 +48,39 @@ static bool all_came(const struct side *s)
 
 static bool is_over(void)
 {
-    return (all_came(&world.client) && all_came(&world.server)) || world.client.closed ||
-           world.server.closed;
+    return (all_came(&fixture.client) && all_came(&fixture.server)) || fixture.client.closed ||
+           fixture.server.closed;
 }
 
 /* Whether all went well. */
 static bool run_one(unsigned secrets, bool stays, int64_t n)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct side *client = &world.client, *server = &world.server;
-    world_open(secrets);
+    struct side *client = &fixture.client, *server = &fixture.server;
+    conn_fixture_open(secrets);
     data_queued[0] = data_queued[1] = 0;
     gave_up = false;
     client->wants_data = server->wants_data = true;
     client->hook = server->hook = use;
     mem_fail_at(n, stays);
-    bool dialled = world_dial(CHANNEL_DATA, NULL, &error);
-    if (dialled) WORLD_WAIT(is_over());
+    bool dialled = conn_fixture_dial(CHANNEL_DATA, NULL, &error);
+    if (dialled) CONN_FIXTURE_WAIT(is_over());
     bool well = dialled && all_came(client) && all_came(server);
     if (client->conn != NULL) conn_close(client->conn, well);
     if (server->conn != NULL) conn_close(server->conn, well);
-    WORLD_WAIT(client->conn == NULL && server->conn == NULL);
+    CONN_FIXTURE_WAIT(client->conn == NULL && server->conn == NULL);
     mem_fail_at(0, false);
-    check(!world.late, secrets, stays, n, "it hangs");
+    check(!fixture.late, secrets, stays, n, "it hangs");
     check(dialled || error.code == GLINT_E_NO_MEMORY, secrets, stays, n, "no error of dialling");
     bool told = client->why.code != GLINT_OK || server->why.code != GLINT_OK;
     check(well || !dialled || gave_up || told, secrets, stays, n, "it ended without a reason");
     check(client->sent + client->unsent == data_queued[1], secrets, stays, n, "data of the client");
     check(server->sent + server->unsent == data_queued[0], secrets, stays, n, "data of the server");
     if (well) {
-        check(world_is_filled(client->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
-        check(world_is_filled(server->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
+        check(conn_fixture_is_filled(client->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
+        check(conn_fixture_is_filled(server->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
     }
-    world_close();
+    conn_fixture_close();
     return well;
 }
 
@@ -88,7 +88,7 @@ int main(void)
 {
     data = malloc(DATA_BYTES);
     if (data == NULL) return 1;
-    world_fill(data, DATA_BYTES, 1);
+    conn_fixture_fill(data, DATA_BYTES, 1);
     for (unsigned secrets = 0; secrets < 2; secrets++) {
         for (int stays = 0; stays < 2; stays++) {
             int64_t n = 1;

@@ -55,8 +55,8 @@ static void check(bool good, const struct trial *t, const struct fault *f, const
 static bool fits_io(int code)
 {
     switch (code) {
-    case GLINT_E_INPUT_MISSING:
-    case GLINT_E_INPUT_DENIED:
+    case GLINT_E_INPUT_NOT_FOUND:
+    case GLINT_E_INPUT_PERMISSION:
     case GLINT_E_INPUT_IO:
     case GLINT_E_OUTPUT_CREATE:
     case GLINT_E_OUTPUT_IO:
@@ -104,7 +104,7 @@ static int run_one(const struct trial *t, const struct fault *f)
     struct glint_config config = {
         .slots = 2, .bad_rows_max = -1, .encode_messages = memory, .env = faults_env()};
     struct glint_error error;
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     unsigned files = open_files();
     arm(f);
     int code = test_job_run(&t->job, &config, &error);
@@ -115,12 +115,12 @@ static int run_one(const struct trial *t, const struct fault *f)
     check(code == GLINT_OK || fits, t, f, error_name((enum glint_code)code));
     check(code == GLINT_OK || error.cause[0] != '\0', t, f, "no cause");
     check(outputs_right(t, code), t, f, code == GLINT_OK ? "wrong output" : "partial output");
-    check(may_leave || leftovers() == 0, t, f, "leftovers");
-    check(mem_live() == live, t, f, "leaked memory");
+    check(may_leave || scratch_files_left() == 0, t, f, "leftovers");
+    check(mem_live_blocks() == live, t, f, "leaked memory");
     check(open_files() == files, t, f, "leaked a file");
     for (unsigned i = 0; i < OUTPUTS_MAX && t->outputs[i] != NULL; i++)
         scratch_remove(t->outputs[i]);
-    if (leftovers() > 0) scratch_sweep();
+    if (scratch_files_left() > 0) scratch_sweep();
     return code;
 }
 
@@ -134,8 +134,7 @@ static int64_t torture_memory(const struct trial *t)
         quiet = code == GLINT_OK ? quiet + 1 : 0;
         assert(n < RUNS_MAX);
     }
-    for (int64_t once = 1; once < n; once++)
-        run_one(t, &(struct fault){MEMORY_ONCE, once, -EIO});
+    for (int64_t once = 1; once < n; once++) run_one(t, &(struct fault){MEMORY_ONCE, once, -EIO});
     return n - QUIET_RUNS;
 }
 

@@ -1,5 +1,5 @@
-/* Executor processes: what executor/child.c does, with tasks that take simulated time and run whole
- * at its end, through the real attempt_run. */
+/* Executor processes: what executor/executor_process.c does, with tasks that take simulated time
+ * and run whole at its end, through the real attempt_run. */
 #include "tests/sim/sim.h"
 
 #include "engine/executor/work_dir.h"
@@ -17,7 +17,7 @@ struct reading {
     struct task_options options;
 };
 
-static int read_output(const struct run *run, const struct get *get, uint8_t *into)
+static int read_output(const struct run *run, const struct get_request *get, uint8_t *into)
 {
     if (get->offset + get->size > run->source.bytes) return GLINT_E_PROTOCOL;
     if (run->memory != NULL) {
@@ -31,47 +31,49 @@ static int read_output(const struct run *run, const struct get *get, uint8_t *in
     return run->source.read(&run->source, &reading.task, get->offset, get->size, into);
 }
 
-static int answer_parts(struct sim_executor *from, struct fetch_request *r)
+static int serve_index(struct sim_executor *from, struct fetch_request *r)
 {
-    struct part_answer *parts = calloc(r->get.map_count + 1, sizeof *parts);
+    struct index_entry *parts = calloc(r->get.map_count + 1, sizeof *parts);
     const struct run **runs = calloc(r->get.map_count + 1, sizeof *runs);
     uint64_t room = r->get.size;
     int code = 0;
     for (uint32_t i = 0; i < r->get.map_count && code == 0; i++) {
-        runs[i] = store_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
+        runs[i] =
+            store_acquire_map_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
         if (runs[i] == NULL || r->get.partition >= runs[i]->partitions)
             code = GLINT_E_FETCH_FAILED;
         else
-            parts[i] = part_answer_of(runs[i], r->get.partition, &room);
+            parts[i] = index_entry_create(runs[i], r->get.partition, &room);
     }
-    if (code == 0) code = parts_encode(parts, r->get.map_count, &r->answer, &r->error);
+    if (code == 0) code = map_output_index_encode(parts, r->get.map_count, &r->response, &r->error);
     for (uint32_t i = 0; i < r->get.map_count; i++)
-        if (runs[i] != NULL) store_release(from->store, runs[i]);
+        if (runs[i] != NULL) store_release_map_output(from->store, runs[i]);
     free(runs);
     free(parts);
     return code;
 }
 
-static int answer(struct sim *s, struct sim_executor *asker, struct fetch_request *r)
+static int serve_request(struct sim *s, struct sim_executor *requester, struct fetch_request *r)
 {
     if (r->executor >= s->executor_count) return GLINT_E_PROTOCOL;
     struct sim_executor *from = s->executors[r->executor];
     if (!from->alive || s->nodes[from->node].paused_until > s->now ||
-        !net_peer_open(s, asker->node, from->node))
+        !net_peer_open(s, requester->node, from->node))
         return GLINT_E_CONNECTION;
-    if (r->get.kind == GET_PARTS) return answer_parts(from, r);
-    assert(r->get.kind == GET_OUTPUT);
-    const struct run *run = store_output(from->store, r->get.id, r->get.map, r->get.attempt);
+    if (r->get.kind == GET_INDEX) return serve_index(from, r);
+    assert(r->get.kind == GET_MAP_OUTPUT);
+    const struct run *run =
+        store_acquire_map_output(from->store, r->get.id, r->get.map, r->get.attempt);
     if (run == NULL) return GLINT_E_FETCH_FAILED;
     int code = read_output(run, &r->get, r->into);
-    store_release(from->store, run);
+    store_release_map_output(from->store, run);
     return code;
 }
 
 struct sim_fetcher {
     struct fetcher fetcher;
     struct sim *sim;
-    struct sim_executor *asker;
+    struct sim_executor *requester;
 };
 
 static void fetch_submit(void *arg, struct fetch_request *first)
@@ -79,7 +81,7 @@ static void fetch_submit(void *arg, struct fetch_request *first)
     struct sim_fetcher *f = arg;
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        int code = answer(f->sim, f->asker, r);
+        int code = serve_request(f->sim, f->requester, r);
         if (code != 0) {
             r->error.code = GLINT_OK;
             error_set(&r->error, (enum glint_code)code, NULL, "executor %u does not answer",
@@ -101,16 +103,17 @@ static uint64_t duration(struct sim *s, const struct sim_node *node)
 
 static void end_at(struct sim *s, const struct sim_executor *e, struct sim_task *t, uint64_t at)
 {
-    sim_push(s,
-             (struct event){.kind = EVENT_TASK_ENDS, .executor = e->number, .task = t, .at = at});
+    sim_push(
+        s, (struct sim_event){.kind = SIM_TASK_FINISH, .executor = e->number, .task = t, .at = at});
 }
 
 /* Of a task, or of all that an executor has: they will not end so. */
-static void forget_ends(struct sim *s, const struct sim_executor *e, const struct sim_task *t)
+static void cancel_finish_events(struct sim *s, const struct sim_executor *e,
+                                 const struct sim_task *t)
 {
     for (uint32_t i = 0; i < s->event_count; i++) {
-        struct event *event = &s->events[i];
-        if (event->kind == EVENT_TASK_ENDS && event->executor == e->number &&
+        struct sim_event *event = &s->events[i];
+        if (event->kind == SIM_TASK_FINISH && event->executor == e->number &&
             (t == NULL || event->task == t))
             event->task = NULL;
     }
@@ -131,7 +134,7 @@ static void start_tasks(struct sim *s, struct sim_executor *e)
 static void kill_task(struct sim *s, const struct sim_executor *e, struct sim_task *t)
 {
     if (!t->killed && t->started && !sim_chance(s, 4)) {
-        forget_ends(s, e, t);
+        cancel_finish_events(s, e, t);
         end_at(s, e, t, s->now + sim_random(s, 50 * MILLI));
     }
     t->killed = true;
@@ -149,9 +152,9 @@ static void remove_task(struct sim_executor *e, struct sim_task *task)
 /* Of whatever a rotten node makes, a byte is not what it was, in each part. */
 static void spoil(struct sim *s, struct sim_executor *e, const struct message *m)
 {
-    const struct stage_plan *stage = store_stage(e->store, m->stage);
+    const struct stage_plan *stage = store_find_stage(e->store, m->stage);
     uint32_t shuffle = stage->nodes[stage->node_count - 1].rdd;
-    const struct run *run = store_output(e->store, shuffle, m->task, m->attempt);
+    const struct run *run = store_acquire_map_output(e->store, shuffle, m->task, m->attempt);
     if (run == NULL) return;
     for (uint32_t p = 0; p < run->partitions; p++) {
         const struct run_part *part = &run->parts[p];
@@ -159,7 +162,7 @@ static void spoil(struct sim *s, struct sim_executor *e, const struct message *m
         run->memory[part->offset + sim_random(s, part->bytes)] ^= (uint8_t)(1 << sim_random(s, 8));
         s->counts.flips++;
     }
-    store_release(e->store, run);
+    store_release_map_output(e->store, run);
 }
 
 /* The task that kills its process, and does it again elsewhere. */
@@ -240,7 +243,7 @@ static void receive_task(struct sim *s, struct sim_executor *e, struct message *
     start_tasks(s, e);
 }
 
-static void call_back(struct sim *s, struct sim_executor *e, struct sim_task *t)
+static void revoke_task(struct sim *s, struct sim_executor *e, struct sim_task *t)
 {
     struct message *outcome = make_outcome(t->message);
     error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was called back");
@@ -248,11 +251,11 @@ static void call_back(struct sim *s, struct sim_executor *e, struct sim_task *t)
     net_to_driver(s, e, outcome);
 }
 
-/* KILL_ANYHOW: an attempt that has not begun is answered at its end too; it just does nothing then.
+/* KILL_ALWAYS: an attempt that has not begun is answered at its end too; it just does nothing then.
  */
 static void receive_kill(struct sim *s, struct sim_executor *e, const struct message *m)
 {
-    bool anyhow = m->id == KILL_ANYHOW;
+    bool anyhow = m->id == KILL_ALWAYS;
     for (struct sim_task *t = e->tasks, *next; t != NULL; t = next) {
         next = t->next;
         if (t->message->stage != m->stage || t->message->task != m->task ||
@@ -261,9 +264,9 @@ static void receive_kill(struct sim *s, struct sim_executor *e, const struct mes
         if (anyhow)
             kill_task(s, e, t);
         else if (!t->started)
-            call_back(s, e, t);
+            revoke_task(s, e, t);
     }
-    if (anyhow) store_forget_attempt(e->store, m->stage, m->task, m->attempt);
+    if (anyhow) store_remove_attempt_output(e->store, m->stage, m->task, m->attempt);
 }
 
 static void receive_cancel(struct sim *s, struct sim_executor *e, bool cancel)
@@ -277,9 +280,9 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
     struct glint_error error = {.code = GLINT_OK};
     switch (m->type) {
     case MSG_STAGE:
-    case MSG_OUTPUTS:
+    case MSG_MAP_OUTPUTS:
     case MSG_BROADCAST:
-        if (store_keep(e->store, m, &s->config, &error) != 0) {
+        if (store_add_message(e->store, m, &s->config, &error) != 0) {
             fprintf(stderr, "executor %u cannot keep a message: %s\n", e->number, error.cause);
             abort();
         }
@@ -287,7 +290,7 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
     case MSG_TASK: receive_task(s, e, m); return;
     case MSG_KILL: receive_kill(s, e, m); break;
     case MSG_CANCEL: receive_cancel(s, e, m->id != 0); break;
-    case MSG_FORGET: store_forget_stage(e->store, m->stage); break;
+    case MSG_RELEASE: store_remove_stage(e->store, m->stage); break;
     default: abort();
     }
     message_destroy(m);
@@ -312,10 +315,10 @@ void executor_join(struct sim *s, uint32_t node)
     e->store = store_create();
     bool files = !s->nodes[node].rotten && sim_chance(s, 2);
     e->run_memory = files ? 0 : 64 * MIB; /* where map outputs go */
-    snprintf(e->work_dir, sizeof e->work_dir, "%.3000s/work-%u", s->folder, e->number);
+    snprintf(e->work_dir, sizeof e->work_dir, "%.3000s/work-%u", s->dir, e->number);
     if (e->store == NULL || mkdir(e->work_dir, 0700) != 0) abort();
     fetchers[e->number] = (struct sim_fetcher){
-        .fetcher = {.submit = fetch_submit, .arg = &fetchers[e->number]}, .sim = s, .asker = e};
+        .fetcher = {.submit = fetch_submit, .arg = &fetchers[e->number]}, .sim = s, .requester = e};
     e->config = (struct executor_config){.slots = s->nodes[node].slots,
                                          .self = e->number,
                                          .options = {.memory_bytes = 64 * MIB,
@@ -328,7 +331,8 @@ void executor_join(struct sim *s, uint32_t node)
                                          .fetcher = &fetchers[e->number].fetcher};
     liveness_init(&e->seen_by_driver, &s->cluster.heartbeat, s->now);
     liveness_init(&e->seen_by_executor, &s->cluster.heartbeat, s->now);
-    sim_push(s, (struct event){.kind = EVENT_LOOK, .executor = e->number, .at = s->now});
+    sim_push(s,
+             (struct sim_event){.kind = SIM_LIVENESS_TIMER, .executor = e->number, .at = s->now});
     sim_trace(s, "executor %u joins on node %u", e->number, node);
 }
 
@@ -337,10 +341,10 @@ void executor_drains(struct sim *s, struct sim_executor *e)
     if (!e->alive || e->draining) return;
     e->draining = true;
     sim_trace(s, "executor %u drains", e->number);
-    net_signal(s, e, EVENT_DRAIN_TO_DRIVER);
-    sim_push(s, (struct event){.kind = EVENT_LEAVES,
-                               .executor = e->number,
-                               .at = s->now + SECOND + sim_random(s, 30 * SECOND)});
+    net_signal(s, e, SIM_DRAIN_TO_DRIVER);
+    sim_push(s, (struct sim_event){.kind = SIM_DRAIN_TIMEOUT,
+                                   .executor = e->number,
+                                   .at = s->now + SECOND + sim_random(s, 30 * SECOND)});
 }
 
 static void executor_free(struct sim *s, struct sim_executor *e)
@@ -351,7 +355,7 @@ static void executor_free(struct sim *s, struct sim_executor *e)
     store_destroy(e->store);
     e->store = NULL;
     if (env_remove_tree(env_real(), ENV_CWD, e->work_dir, 1) != 0) abort();
-    forget_ends(s, e, NULL);
+    cancel_finish_events(s, e, NULL);
 }
 
 void executor_dies(struct sim *s, struct sim_executor *e, const char *why)
@@ -366,16 +370,16 @@ void executor_dies(struct sim *s, struct sim_executor *e, const char *why)
         net_close(s, e);
     if (node->starting || node->leaves || (e->draining && sim_chance(s, 2))) return;
     node->starting = true;
-    sim_push(s, (struct event){.kind = EVENT_JOIN,
-                               .node = e->node,
-                               .at = s->now + 200 * MILLI + sim_random(s, 2 * SECOND)});
+    sim_push(s, (struct sim_event){.kind = SIM_JOIN,
+                                   .node = e->node,
+                                   .at = s->now + 200 * MILLI + sim_random(s, 2 * SECOND)});
 }
 
 bool executor_is_idle(const struct sim_executor *e, uint32_t stages_end)
 {
     assert(e->alive);
     bool idle = e->tasks == NULL && e->busy == 0 && !e->cancel;
-    for (uint32_t i = 0; i < stages_end; i++) idle = idle && store_stage(e->store, i) == NULL;
+    for (uint32_t i = 0; i < stages_end; i++) idle = idle && store_find_stage(e->store, i) == NULL;
     return idle;
 }
 

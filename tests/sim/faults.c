@@ -20,20 +20,20 @@ static uint64_t some_time(struct sim *s)
 }
 
 /* A byte of a map output flips on its way to disk. */
-static void flip(struct sim *s, struct sim_executor *e)
+static void flip_bytes(struct sim *s, struct sim_executor *e)
 {
     for (uint64_t i = 0; i < 40 * 16; i++) {
-        const struct run *run = store_output(e->store, i / 40, (uint32_t)(i % 40), 0);
+        const struct run *run = store_acquire_map_output(e->store, i / 40, (uint32_t)(i % 40), 0);
         if (run == NULL) continue;
         if (run->memory != NULL && run->source.bytes > 0 && sim_chance(s, 4)) {
             run->memory[sim_random(s, run->source.bytes)] ^= (uint8_t)(1 << sim_random(s, 8));
             s->counts.flips++;
         }
-        store_release(e->store, run);
+        store_release_map_output(e->store, run);
     }
 }
 
-static void cut(struct sim *s, uint32_t number)
+static void cut_network(struct sim *s, uint32_t number)
 {
     struct sim_node *node = &s->nodes[number];
     uint64_t both = sim_random(s, 3), until = some_time(s); /* one way, the other, both */
@@ -44,7 +44,7 @@ static void cut(struct sim *s, uint32_t number)
 }
 
 /* To the network and to nodes. */
-static void befall_node(struct sim *s, unsigned fault, struct sim_executor *e)
+static void inject_node_fault(struct sim *s, unsigned fault, struct sim_executor *e)
 {
     struct sim_node *node = &s->nodes[e->node];
     uint64_t until = some_time(s);
@@ -54,7 +54,7 @@ static void befall_node(struct sim *s, unsigned fault, struct sim_executor *e)
         if (until > node->paused_until) node->paused_until = until;
         sim_trace(s, "node %u stops until %llu ms", e->node, (unsigned long long)(until / MILLI));
         break;
-    case FAULT_CUT: cut(s, e->node); break;
+    case FAULT_CUT: cut_network(s, e->node); break;
     case FAULT_PEER_CUT:
         s->counts.peer_cuts++;
         node->cut_peer[sim_random(s, s->node_count)] = until;
@@ -82,7 +82,7 @@ static void befall_node(struct sim *s, unsigned fault, struct sim_executor *e)
 }
 
 /* To one process, or its connection. */
-static void befall_process(struct sim *s, unsigned fault, struct sim_executor *e)
+static void inject_process_fault(struct sim *s, unsigned fault, struct sim_executor *e)
 {
     switch (fault) {
     case FAULT_CRASH:
@@ -90,7 +90,7 @@ static void befall_process(struct sim *s, unsigned fault, struct sim_executor *e
         executor_dies(s, e, "its machine failed");
         break;
     case FAULT_CHILD: /* and its daemon says so, unless it is cut off */
-        s->counts.children++;
+        s->counts.killed_processes++;
         e->signalled = s->nodes[e->node].cut_to_driver <= s->now;
         executor_dies(s, e, "killed by a signal");
         break;
@@ -103,7 +103,7 @@ static void befall_process(struct sim *s, unsigned fault, struct sim_executor *e
         sim_trace(s, "connection to executor %u is reset", e->number);
         net_reset(s, e);
         break;
-    case FAULT_FLIP: flip(s, e); break;
+    case FAULT_FLIP: flip_bytes(s, e); break;
     default: break;
     }
 }
@@ -129,11 +129,11 @@ void faults_happen(struct sim *s)
     struct sim_executor *e = any_executor(s);
     unsigned fault = 1u << sim_random(s, FAULT_KINDS);
     if (e != NULL && (s->faults & fault) != 0) {
-        befall_node(s, fault, e);
-        befall_process(s, fault, e);
+        inject_node_fault(s, fault, e);
+        inject_process_fault(s, fault, e);
     }
-    sim_push(s, (struct event){.kind = EVENT_FAULT,
-                               .at = s->now + sim_random(s, s->fault_gap) + 10 * MILLI});
+    sim_push(s, (struct sim_event){.kind = SIM_FAULT,
+                                   .at = s->now + sim_random(s, s->fault_gap) + 10 * MILLI});
 }
 
 /* Some nodes, at least one; often most of them. */
@@ -165,7 +165,7 @@ static void begin_lasting(struct sim *s)
         for (uint32_t n = 0; n < s->node_count; n++) s->nodes[n].leaves = true;
         break;
     case LASTING_INTERRUPT:
-        sim_push(s, (struct event){.kind = EVENT_INTERRUPT, .at = sim_random(s, 20 * SECOND)});
+        sim_push(s, (struct sim_event){.kind = SIM_INTERRUPT, .at = sim_random(s, 20 * SECOND)});
         break;
     case LASTING_TIMEOUT: s->config.timeout_ns = 1 + sim_random(s, 20 * SECOND); break;
     case LASTING_OUTPUT_FULL:
@@ -192,8 +192,8 @@ void faults_choose(struct sim *s)
 
 void faults_begin(struct sim *s)
 {
-    assert(s->now == 0 && s->work_count > 0);
+    assert(s->now == 0 && s->workload_count > 0);
     begin_lasting(s);
     s->end_of_faults = s->faults == 0 ? 0 : sim_random(s, 40 * SECOND);
-    sim_push(s, (struct event){.kind = EVENT_FAULT, .at = sim_random(s, SECOND)});
+    sim_push(s, (struct sim_event){.kind = SIM_FAULT, .at = sim_random(s, SECOND)});
 }

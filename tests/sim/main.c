@@ -7,7 +7,7 @@
  * failed for a reason that its faults lead to; where they must not end it, it ends well. It ends
  * within a bound of simulated time, and leaves nothing: no file, no memory, no task, no stage. */
 #include "engine/base/mem.h"
-#include "engine/driver/internal.h"
+#include "engine/driver/driver_internal.h"
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -76,10 +76,10 @@ static void sim_init(struct sim *s, uint64_t seed, struct sim_options options)
                                       .result_bytes_max = RESULT_BYTES_MAX,
                                       .note = on_note,
                                       .note_arg = s};
-    snprintf(s->folder, sizeof s->folder, "work");
+    snprintf(s->dir, sizeof s->dir, "work");
     test_job_config(&s->config);
     faults_choose(s);
-    works_choose(s);
+    workloads_choose(s);
     faults_begin(s);
 }
 
@@ -97,10 +97,10 @@ static void check_executors(struct sim *s)
 
 static void check_rest(struct sim *s, int64_t memory)
 {
-    if (leftovers() != 0) sim_fail(s, "files are left");
+    if (scratch_files_left() != 0) sim_fail(s, "files are left");
     scratch_sweep();
-    if (mem_live() != memory)
-        sim_fail(s, "%lld blocks of memory are left", (long long)(mem_live() - memory));
+    if (mem_live_blocks() != memory)
+        sim_fail(s, "%lld blocks of memory are left", (long long)(mem_live_blocks() - memory));
 }
 
 struct outcome {
@@ -115,19 +115,19 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     static struct sim s;
     struct glint_summary summary;
     sim_init(&s, seed, options);
-    int64_t memory = mem_live();
+    int64_t memory = mem_live_blocks();
     struct glint *g = calloc(1, sizeof *g);
     if (g == NULL) abort();
     context_init(g, &s.config);
     if (transport_start(&s, g) != 0) abort();
-    works_run(&s);
+    workloads_run(&s);
     glint_finish(g);
     s.over = true;
     const struct glint_error error = *glint_error(g);
     g->runner->summarize(g->runner, &summary);
     uint64_t end = s.now;
-    judge(&s, &error, &summary);
-    works_check(&s, error.code, &summary);
+    check_outcome(&s, &error, &summary);
+    workloads_check(&s, error.code, &summary);
     check_executors(&s);
     g->runner->destroy(g->runner);
     context_fini(g);
@@ -137,7 +137,7 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     oracle_destroy(&s);
     check_rest(&s, memory);
     if (options.trace)
-        fprintf(stderr, "%s after %llu ms: %s\n", works_name(&s.works[0]),
+        fprintf(stderr, "%s after %llu ms: %s\n", workloads_name(&s.workloads[0]),
                 (unsigned long long)(end / MILLI), error.code == GLINT_OK ? "done" : error.cause);
     uint64_t late = end > s.end_of_faults ? end - s.end_of_faults : 0;
     return (struct outcome){!s.failed, error.code, late, s.counts};
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed <= last; seed++) {
         struct outcome o = run_seed(seed, (struct sim_options){trace, canary});
         if (canary) { /* once more, and now every byte that is expected is known */
-            works_spoil();
+            workloads_spoil();
             o = run_seed(seed, (struct sim_options){trace, canary});
         }
         add(&totals, &o);
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "seed %llu failed; replay: %s --trace %llu\n", (unsigned long long)seed,
                     program, (unsigned long long)seed);
     }
-    works_fini();
+    workloads_fini();
     scratch_close();
     report(&totals, !trace && !canary && last - first >= 999);
     return totals.failed > 0;

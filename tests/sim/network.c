@@ -26,12 +26,13 @@ static struct buffer encode(const struct message *m)
 }
 
 /* Another executor says the same, as if the attempt had been its own. */
-static void lie(struct sim *s, const struct sim_executor *e, const struct message *m)
+static void send_as_other_executor(struct sim *s, const struct sim_executor *e,
+                                   const struct message *m)
 {
     struct sim_executor *liar = s->executors[sim_random(s, s->executor_count)];
     if (liar == e || !liar->alive || !liar->connected) return;
     s->counts.lies++;
-    struct event event = {.kind = EVENT_MESSAGE_TO_DRIVER, .executor = liar->number};
+    struct sim_event event = {.kind = SIM_MESSAGE_TO_DRIVER, .executor = liar->number};
     event.bytes = encode(m);
     event.at = arrival(s, liar, true);
     sim_push(s, event);
@@ -39,8 +40,8 @@ static void lie(struct sim *s, const struct sim_executor *e, const struct messag
 
 static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bool to_driver)
 {
-    struct event event = {.kind = to_driver ? EVENT_MESSAGE_TO_DRIVER : EVENT_MESSAGE_TO_EXECUTOR,
-                          .executor = e->number};
+    struct sim_event event = {.kind = to_driver ? SIM_MESSAGE_TO_DRIVER : SIM_MESSAGE_TO_EXECUTOR,
+                              .executor = e->number};
     bool twice = (s->faults & FAULT_DUPLICATE) && to_driver && s->now < s->end_of_faults &&
                  sim_chance(s, 20);
     if (twice) {
@@ -49,7 +50,7 @@ static void deliver(struct sim *s, struct sim_executor *e, struct message *m, bo
         event.at = arrival(s, e, to_driver);
         sim_push(s, event);
     }
-    if (twice && sim_chance(s, 3)) lie(s, e, m);
+    if (twice && sim_chance(s, 3)) send_as_other_executor(s, e, m);
     event.bytes = encode(m);
     event.at = arrival(s, e, to_driver);
     message_destroy(m);
@@ -66,36 +67,36 @@ void net_to_driver(struct sim *s, struct sim_executor *e, struct message *m)
     deliver(s, e, m, true);
 }
 
-void net_signal(struct sim *s, struct sim_executor *e, enum event_kind kind)
+void net_signal(struct sim *s, struct sim_executor *e, enum sim_event_kind kind)
 {
-    bool to_driver = kind != EVENT_PING_TO_EXECUTOR && kind != EVENT_GONE;
-    sim_push(s,
-             (struct event){.kind = kind, .executor = e->number, .at = arrival(s, e, to_driver)});
+    bool to_driver = kind != SIM_PING_TO_EXECUTOR && kind != SIM_CLOSED_AT_EXECUTOR;
+    sim_push(
+        s, (struct sim_event){.kind = kind, .executor = e->number, .at = arrival(s, e, to_driver)});
 }
 
 void net_close(struct sim *s, struct sim_executor *e)
 {
-    net_signal(s, e, EVENT_CLOSED);
-    net_signal(s, e, EVENT_GONE);
+    net_signal(s, e, SIM_CLOSED_AT_DRIVER);
+    net_signal(s, e, SIM_CLOSED_AT_EXECUTOR);
 }
 
 /* From a moment on nothing arrives: a link loses its end, never a piece in the middle. */
-static void lose_end(struct sim *s, const struct sim_executor *e, enum event_kind kind)
+static void lose_end(struct sim *s, const struct sim_executor *e, enum sim_event_kind kind)
 {
     uint64_t from = s->now + sim_random(s, 4 * MILLI);
     for (uint32_t i = 0; i < s->event_count; i++) {
-        struct event *event = &s->events[i];
+        struct sim_event *event = &s->events[i];
         if (event->kind != kind || event->executor != e->number || event->at < from) continue;
         buffer_fini(&event->bytes); /* the event stays, as nothing */
-        event->kind = EVENT_NOTHING;
+        event->kind = SIM_NOTHING;
         s->counts.lost_messages++;
     }
 }
 
 void net_reset(struct sim *s, struct sim_executor *e)
 {
-    lose_end(s, e, EVENT_MESSAGE_TO_DRIVER);
-    lose_end(s, e, EVENT_MESSAGE_TO_EXECUTOR);
+    lose_end(s, e, SIM_MESSAGE_TO_DRIVER);
+    lose_end(s, e, SIM_MESSAGE_TO_EXECUTOR);
     net_close(s, e);
 }
 

@@ -3,7 +3,7 @@
  * who may be given a task, which outcome is the first, where each map output is, what an executor
  * has been told, how often a task has failed. From the running action it takes nothing but its
  * shape: which stage reads which shuffles. */
-#include "tests/sim/oracle_books.h"
+#include "tests/sim/oracle_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ void oracle_destroy(struct sim *s)
     struct oracle *o = s->oracle;
     for (uint32_t i = 0; i < STAGES_MAX; i++) free(o->stages[i].tasks);
     for (uint32_t i = 0; i < SHUFFLES_MAX; i++) {
-        free(o->shuffles[i].places);
-        free(o->shuffles[i].there);
+        free(o->shuffles[i].locations);
+        free(o->shuffles[i].available);
     }
     for (uint32_t i = 0; i < o->accepted_count; i++) free(o->accepted[i]);
     for (uint32_t i = 0; i < o->part_count; i++) free(o->parts[i]);
@@ -34,12 +34,12 @@ void oracle_destroy(struct sim *s)
 
 /* ---- Books */
 
-struct seen_task *oracle_task(struct sim *s, uint32_t stage, uint32_t task)
+struct oracle_task_state *oracle_task(struct sim *s, uint32_t stage, uint32_t task)
 {
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     struct oracle *o = s->oracle;
     if (stage >= STAGES_MAX) abort();
-    struct seen_stage *st = &o->stages[stage];
+    struct oracle_stage *st = &o->stages[stage];
     if (st->tasks == NULL) {
         st->count = a->stages[stage - a->first_stage].tasks;
         st->tasks = calloc(st->count, sizeof *st->tasks);
@@ -49,24 +49,24 @@ struct seen_task *oracle_task(struct sim *s, uint32_t stage, uint32_t task)
     return &st->tasks[task];
 }
 
-static struct seen_shuffle *shuffle_of(struct sim *s, uint32_t id, uint32_t maps)
+static struct oracle_shuffle *shuffle_of(struct sim *s, uint32_t id, uint32_t maps)
 {
     if (id >= SHUFFLES_MAX) abort();
-    struct seen_shuffle *sh = &s->oracle->shuffles[id];
-    if (sh->places == NULL) {
+    struct oracle_shuffle *sh = &s->oracle->shuffles[id];
+    if (sh->locations == NULL) {
         sh->maps = maps;
-        sh->places = calloc(maps + 1, sizeof *sh->places);
-        sh->there = calloc(maps + 1, sizeof *sh->there);
-        if (sh->places == NULL || sh->there == NULL) abort();
+        sh->locations = calloc(maps + 1, sizeof *sh->locations);
+        sh->available = calloc(maps + 1, sizeof *sh->available);
+        if (sh->locations == NULL || sh->available == NULL) abort();
     }
     assert(sh->maps == maps);
     return sh;
 }
 
-static uint32_t *told(struct sim *s, const struct sim_executor *e, uint32_t shuffle)
+static uint32_t *sent_version(struct sim *s, const struct sim_executor *e, uint32_t shuffle)
 {
     assert(shuffle < SHUFFLES_MAX);
-    return &s->oracle->told[e->number][shuffle];
+    return &s->oracle->sent_version[e->number][shuffle];
 }
 
 static uint32_t running_on(const struct oracle *o, uint32_t executor, bool queued)
@@ -78,19 +78,19 @@ static uint32_t running_on(const struct oracle *o, uint32_t executor, bool queue
 }
 
 /* It is over there; what was queued first, runs. */
-static struct seen_attempt take(struct oracle *o, uint32_t i, uint64_t now)
+static struct oracle_attempt remove_attempt(struct oracle *o, uint32_t i, uint64_t now)
 {
-    const struct seen_attempt over = o->running[i];
-    struct seen_attempt *first = NULL;
+    const struct oracle_attempt over = o->running[i];
+    struct oracle_attempt *first = NULL;
     o->running[i] = o->running[--o->running_count];
     for (uint32_t k = 0; over.queue == 0 && k < o->running_count; k++) {
-        struct seen_attempt *r = &o->running[k];
+        struct oracle_attempt *r = &o->running[k];
         if (r->executor != over.executor || r->queue == 0) continue;
         if (first == NULL || r->queue < first->queue) first = r;
     }
     if (first != NULL) {
         first->queue = 0;
-        first->begun = now;
+        first->start = now;
     }
     return over;
 }
@@ -98,19 +98,19 @@ static struct seen_attempt take(struct oracle *o, uint32_t i, uint64_t now)
 static void new_action(struct sim *s)
 {
     struct oracle *o = s->oracle;
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     if (a == NULL || a->number == o->action) {
-        oracle_reach_begin(s);
+        oracle_reachability_begin(s);
         return;
     }
     o->action = a->number;
     s->counts.actions++;
     memset(o->failures_in_row, 0, sizeof o->failures_in_row);
-    memset(o->loses_outputs, 0, sizeof o->loses_outputs);
+    memset(o->has_lost_outputs, 0, sizeof o->has_lost_outputs);
     o->running_count = 0; /* what may still run of the one before is nobody's */
     o->process_died = o->scheduled = false;
     memset(o->excluded, 0, sizeof o->excluded);
-    oracle_reach_begin(s);
+    oracle_reachability_begin(s);
 }
 
 /* ---- Nodes */
@@ -142,7 +142,7 @@ static bool takes(const struct sim *s, uint32_t node)
     return true;
 }
 
-static bool failed_there(const struct seen_task *t, uint32_t node)
+static bool failed_there(const struct oracle_task_state *t, uint32_t node)
 {
     for (uint32_t i = 0; i < t->failures && i < TASK_ATTEMPTS_MAX; i++)
         if (t->failed_on[i] == node) return true;
@@ -152,7 +152,7 @@ static bool failed_there(const struct seen_task *t, uint32_t node)
 /* ---- What the driver says */
 
 static void check_place(struct sim *s, const struct sim_executor *e, const struct message *m,
-                        const struct seen_task *t)
+                        const struct oracle_task_state *t)
 {
     if (!takes(s, e->node)) sim_fail(s, "node %u is set aside and gets a task", e->node);
     bool other = false;
@@ -165,17 +165,17 @@ static void check_place(struct sim *s, const struct sim_executor *e, const struc
 /* The executor knows where all inputs of the stage are, as it is now. */
 static void check_inputs(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
-    const struct active *a = s->driver->active;
-    const struct active_stage *stage = &a->stages[m->stage - a->first_stage];
+    const struct action_run *a = s->driver->action_run;
+    const struct stage_run *stage = &a->stages[m->stage - a->first_stage];
     for (uint32_t i = 0; i < stage->parent_count; i++) {
-        const struct active_stage *parent = &a->stages[stage->parents[i]];
-        uint32_t id = parent->wide->id;
-        const struct seen_shuffle *sh = shuffle_of(s, id, parent->tasks);
+        const struct stage_run *parent = &a->stages[stage->parents[i]];
+        uint32_t id = parent->shuffle->id;
+        const struct oracle_shuffle *sh = shuffle_of(s, id, parent->tasks);
         for (uint32_t map = 0; map < sh->maps; map++)
-            if (!sh->there[map])
+            if (!sh->available[map])
                 sim_fail(s, "stage %u begins without map output %u of shuffle %u", m->stage, map,
                          id);
-        if (*told(s, e, id) != sh->version + 1)
+        if (*sent_version(s, e, id) != sh->version + 1)
             sim_fail(s, "executor %u reads shuffle %u by an old list", e->number, id);
     }
 }
@@ -183,31 +183,31 @@ static void check_inputs(struct sim *s, const struct sim_executor *e, const stru
 static void sent_task(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct oracle *o = s->oracle;
-    struct seen_task *t = oracle_task(s, m->stage, m->task);
-    if (!e->connected || e->drain_known || e->silent)
+    struct oracle_task_state *t = oracle_task(s, m->stage, m->task);
+    if (!e->connected || e->drain_known || e->suspect)
         sim_fail(s, "executor %u gets a task, and is %s", e->number,
                  !e->connected ? "lost"
-                 : e->silent   ? "silent"
+                 : e->suspect  ? "silent"
                                : "draining");
     uint32_t slots = s->nodes[e->node].slots;
     bool queued = running_on(o, e->number, false) >= slots;
-    if (queued && (o->process_died || running_on(o, e->number, true) >= AHEAD * slots))
+    if (queued && (o->process_died || running_on(o, e->number, true) >= PREFETCH * slots))
         sim_fail(s, "executor %u has no slot free, and no room", e->number);
     s->counts.queued += queued;
-    if (t->done || s->driver->active->over)
+    if (t->done || s->driver->action_run->over)
         sim_fail(s, "task %u of stage %u is done, and is sent", m->task, m->stage);
     if (m->attempt < t->next_attempt)
         sim_fail(s, "attempt %u of task %u is given twice", m->attempt, m->task);
     t->next_attempt = m->attempt + 1;
-    uint32_t twins = 0;
+    uint32_t speculative_copies = 0;
     for (uint32_t i = 0; i < o->running_count; i++) {
-        const struct seen_attempt *r = &o->running[i];
-        if (r->doomed || r->stage != m->stage || r->task != m->task) continue;
-        twins++;
+        const struct oracle_attempt *r = &o->running[i];
+        if (r->superseded || r->stage != m->stage || r->task != m->task) continue;
+        speculative_copies++;
         if (s->executors[r->executor]->node == e->node) sim_fail(s, "a twin on the same node");
     }
-    s->counts.twins += twins;
-    if (twins > (s->cluster.speculate ? 1 : 0))
+    s->counts.speculative_copies += speculative_copies;
+    if (speculative_copies > (s->cluster.speculate ? 1 : 0))
         sim_fail(s, "task %u of stage %u has too many attempts", m->task, m->stage);
     check_place(s, e, m, t);
     check_inputs(s, e, m);
@@ -216,33 +216,34 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
         o->running = realloc(o->running, sizeof *o->running * o->running_capacity);
         if (o->running == NULL) abort();
     }
-    o->running[o->running_count++] = (struct seen_attempt){m->stage,
-                                                           m->task,
-                                                           m->attempt,
-                                                           e->number,
-                                                           o->stages[m->stage].round,
-                                                           false,
-                                                           queued ? ++o->last_queue : 0,
-                                                           s->now};
+    o->running[o->running_count++] = (struct oracle_attempt){m->stage,
+                                                             m->task,
+                                                             m->attempt,
+                                                             e->number,
+                                                             o->stages[m->stage].stage_attempt,
+                                                             false,
+                                                             queued ? ++o->last_queue : 0,
+                                                             s->now};
 }
 
 /* Only what is there, and where it is. */
 static void sent_outputs(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
-    struct output_place *places = NULL;
+    struct map_output_location *locations = NULL;
     struct glint_error error = {.code = GLINT_OK};
     uint32_t count = 0;
-    if (outputs_decode((struct glint_slice){m->body.data, m->body.size}, &places, &count, &error))
+    if (map_outputs_decode((struct glint_slice){m->body.data, m->body.size}, &locations, &count,
+                           &error))
         abort();
-    const struct seen_shuffle *sh = shuffle_of(s, (uint32_t)m->id, count);
+    const struct oracle_shuffle *sh = shuffle_of(s, (uint32_t)m->id, count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct output_place *p = &places[i], *right = &sh->places[i];
-        if (!sh->there[i] || p->executor != right->executor || p->attempt != right->attempt)
+        const struct map_output_location *p = &locations[i], *right = &sh->locations[i];
+        if (!sh->available[i] || p->executor != right->executor || p->attempt != right->attempt)
             sim_fail(s, "map output %u of shuffle %u is not at executor %u as attempt %u", i,
                      (unsigned)m->id, p->executor, p->attempt);
     }
-    mem_free(places);
-    *told(s, e, (uint32_t)m->id) = sh->version + 1;
+    mem_free(locations);
+    *sent_version(s, e, (uint32_t)m->id) = sh->version + 1;
 }
 
 /* Of an attempt that runs there, or waits to. */
@@ -251,11 +252,11 @@ static void sent_kill(struct sim *s, const struct sim_executor *e, const struct 
     const struct oracle *o = s->oracle;
     bool found = false;
     for (uint32_t i = 0; i < o->running_count; i++) {
-        const struct seen_attempt *r = &o->running[i];
+        const struct oracle_attempt *r = &o->running[i];
         found = found || (r->executor == e->number && r->stage == m->stage && r->task == m->task &&
-                          r->number == m->attempt && (m->id == KILL_ANYHOW || r->queue != 0));
+                          r->number == m->attempt && (m->id == KILL_ALWAYS || r->queue != 0));
     }
-    *(m->id == KILL_ANYHOW ? &s->counts.kills : &s->counts.recalls) += 1;
+    *(m->id == KILL_ALWAYS ? &s->counts.kills : &s->counts.revoked) += 1;
     if (!found)
         sim_fail(s, "attempt %u of task %u is killed, and does not run", m->attempt, m->task);
 }
@@ -264,16 +265,17 @@ void oracle_sent(struct sim *s, const struct sim_executor *e, const struct messa
 {
     new_action(s);
     if (m->type == MSG_TASK) sent_task(s, e, m);
-    if (m->type == MSG_OUTPUTS) sent_outputs(s, e, m);
+    if (m->type == MSG_MAP_OUTPUTS) sent_outputs(s, e, m);
     if (m->type == MSG_KILL) sent_kill(s, e, m);
 }
 
 /* ---- What executors say */
 
-static void doom_others(struct oracle *o, uint32_t stage, uint32_t task)
+static void supersede_others(struct oracle *o, uint32_t stage, uint32_t task)
 {
     for (uint32_t i = 0; i < o->running_count; i++)
-        if (o->running[i].stage == stage && o->running[i].task == task) o->running[i].doomed = true;
+        if (o->running[i].stage == stage && o->running[i].task == task)
+            o->running[i].superseded = true;
 }
 
 static void remember(struct sim *s, char **names, uint32_t *count, const char *text, size_t size)
@@ -289,18 +291,18 @@ static void remember(struct sim *s, char **names, uint32_t *count, const char *t
 static void heard_done(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct oracle *o = s->oracle;
-    const struct active *a = s->driver->active;
-    const struct active_stage *stage = &a->stages[m->stage - a->first_stage];
+    const struct action_run *a = s->driver->action_run;
+    const struct stage_run *stage = &a->stages[m->stage - a->first_stage];
     oracle_task(s, m->stage, m->task)->done = true;
-    doom_others(o, m->stage, m->task);
-    o->stages[m->stage].rounds_failed = 0;
+    supersede_others(o, m->stage, m->task);
+    o->stages[m->stage].stage_attempts_failed = 0;
     o->failures_in_row[e->node] = 0;
     if (a->over) return;
-    if (stage->wide != NULL) {
-        struct seen_shuffle *sh = shuffle_of(s, stage->wide->id, stage->tasks);
-        if (sh->there[m->task]) sim_fail(s, "map output %u was there already", m->task);
-        sh->places[m->task] = (struct output_place){e->number, m->attempt};
-        sh->there[m->task] = true;
+    if (stage->shuffle != NULL) {
+        struct oracle_shuffle *sh = shuffle_of(s, stage->shuffle->id, stage->tasks);
+        if (sh->available[m->task]) sim_fail(s, "map output %u was there already", m->task);
+        sh->locations[m->task] = (struct map_output_location){e->number, m->attempt};
+        sh->available[m->task] = true;
         sh->version++;
         s->counts.outputs++;
     } else if (a->commit_count > 0) {
@@ -311,53 +313,55 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
     }
 }
 
-static void count_failure(struct sim *s, const struct seen_attempt *r, enum glint_code code)
+static void count_failure(struct sim *s, const struct oracle_attempt *r, enum glint_code code)
 {
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     if (a == NULL || a->over) return; /* nobody waits for it any more */
-    struct seen_task *t = oracle_task(s, r->stage, r->task);
+    struct oracle_task_state *t = oracle_task(s, r->stage, r->task);
     s->counts.own_failures++;
     if (t->failures < TASK_ATTEMPTS_MAX)
         t->failed_on[t->failures] = s->executors[r->executor]->node;
     if (++t->failures == TASK_ATTEMPTS_MAX) {
         s->seen.exhausted = code;
-        doom_others(s->oracle, r->stage, r->task);
+        supersede_others(s->oracle, r->stage, r->task);
     }
 }
 
 static void heard_failed(struct sim *s, const struct sim_executor *e, const struct message *m,
-                         const struct seen_attempt *r)
+                         const struct oracle_attempt *r)
 {
     struct oracle *o = s->oracle;
-    struct seen_stage *stage = &o->stages[m->stage];
+    struct oracle_stage *stage = &o->stages[m->stage];
     enum glint_code code = m->error->code;
     if (code == GLINT_E_INTERRUPTED) return;
     if (code == GLINT_E_FETCH_FAILED) {
         oracle_fetch_failed(s, m, r);
-        if (r->round != stage->round) return;
-        stage->round++;
-        if (++stage->rounds_failed >= STAGE_ATTEMPTS_MAX) s->seen.rounds_exhausted = true;
-    } else if (error_may_retry(code)) {
-        if (++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
+        if (r->stage_attempt != stage->stage_attempt) return;
+        stage->stage_attempt++;
+        if (++stage->stage_attempts_failed >= STAGE_ATTEMPTS_MAX)
+            s->seen.stage_attempts_exhausted = true;
+    } else if (error_is_retryable(code)) {
+        if (++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX)
+            s->counts.excluded_for_failures++;
         count_failure(s, r, code);
     } else {
         s->seen.fatal = code;
     }
 }
 
-void oracle_heard(struct sim *s, const struct sim_executor *e, const struct message *m)
+void oracle_received(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct oracle *o = s->oracle;
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     new_action(s);
     if (a == NULL || m->stage - a->first_stage >= a->stage_count) return; /* late */
     for (uint32_t i = 0; i < o->running_count; i++) {
-        const struct seen_attempt r = o->running[i];
+        const struct oracle_attempt r = o->running[i];
         if (r.stage != m->stage || r.task != m->task || r.number != m->attempt ||
             r.executor != e->number)
             continue;
-        take(o, i, s->now);
-        if (r.doomed) return;
+        remove_attempt(o, i, s->now);
+        if (r.superseded) return;
         if (m->type == MSG_DONE)
             heard_done(s, e, m);
         else
@@ -366,35 +370,38 @@ void oracle_heard(struct sim *s, const struct sim_executor *e, const struct mess
     }
 }
 
-void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss)
+void oracle_lost(struct sim *s, const struct sim_executor *e, enum executor_loss_reason loss)
 {
     struct oracle *o = s->oracle;
     new_action(s);
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     s->seen.losses += loss != LOSS_DRAINED;
-    if (s->seen.losses > LOSSES_MAX && a != NULL && !a->over) s->seen.too_many_losses = true;
-    bool blame = loss == LOSS_CHILD && running_on(o, e->number, false) > 0;
-    o->process_died = o->process_died || loss == LOSS_CHILD;
-    if (blame && ++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX) s->counts.set_aside++;
+    if (s->seen.losses > EXECUTOR_FAILURES_MAX && a != NULL && !a->over)
+        s->seen.too_many_losses = true;
+    bool exit_caused_by_task = loss == LOSS_SIGNALED && running_on(o, e->number, false) > 0;
+    o->process_died = o->process_died || loss == LOSS_SIGNALED;
+    if (exit_caused_by_task && ++o->failures_in_row[e->node] == SCHED_NODE_FAILURES_MAX)
+        s->counts.excluded_for_failures++;
     for (uint32_t i = o->running_count; i-- > 0;) {
-        const struct seen_attempt r = o->running[i];
+        const struct oracle_attempt r = o->running[i];
         if (r.executor != e->number) continue;
         o->running[i] = o->running[--o->running_count];
-        if (r.doomed || !blame || r.queue != 0) continue;
+        if (r.superseded || !exit_caused_by_task || r.queue != 0) continue;
         s->counts.blamed++;
         count_failure(s, &r, GLINT_E_EXECUTOR_LOST);
     }
     for (uint32_t id = 0; id < SHUFFLES_MAX; id++)
         for (uint32_t map = 0; map < o->shuffles[id].maps; map++)
-            if (o->shuffles[id].there[map] && o->shuffles[id].places[map].executor == e->number)
+            if (o->shuffles[id].available[map] &&
+                o->shuffles[id].locations[map].executor == e->number)
                 oracle_output_lost(s, id, map);
-    oracle_reach_lost(s, e);
+    oracle_reachability_lost(s, e);
 }
 
-void oracle_kept(struct sim *s, int dir, const char *from, const char *to)
+void oracle_committed(struct sim *s, int dir, const char *from, const char *to)
 {
     struct oracle *o = s->oracle;
-    const struct active *a = s->driver->active;
+    const struct action_run *a = s->driver->action_run;
     const char *name = strrchr(from, '/');
     if (name == NULL || strstr(name, COMMIT_ATTEMPT_MARK) == NULL) return;
     char full[256], part[2 * PATH_MAX];

@@ -2,15 +2,15 @@
  * life, over a simulated clock, network and disks. One seed decides everything, so a run that fails
  * can be replayed.
  *
- *   world.c      clock, events, random numbers, files that fail
+ *   sim_core.c      clock, events, random numbers, files that fail
  *   network.c    links between the driver and executors: FIFO each, with latency, cuts, duplicates
  *   executors.c  processes on nodes: slots, tasks, fetching from one another, dying, coming back
  *   transport.c  the driver's side: a struct transport whose `wait` lets the events happen
  *   faults.c     what goes wrong, and when
- *   works.c      what the driver is to do, and what one process makes of it
+ *   workloads.c      what the driver is to do, and what one process makes of it
  *   oracle.c     what the driver may say, by books of its own
- *   oracle_reach.c  one of them: who does not reach whom
- *   judge.c      which end of a job is justified
+ *   oracle_reachability.c  one of them: who does not reach whom
+ *   outcome_check.c      which end of a job is justified
  *   main.c       seeds, and what must hold at the end */
 #ifndef GLINT_TESTS_SIM_H
 #define GLINT_TESTS_SIM_H
@@ -28,24 +28,30 @@
 /* Of simulated time, after the last fault: no seed needs more, whatever it is. */
 #define END_NS_MAX (1500 * SECOND)
 
-enum { NODES_MAX = 12, EXECUTORS_SIM_MAX = 768, FILES_MAX = 1024, WORKS_MAX = 3, OUTPUTS_MAX = 2 };
+enum {
+    NODES_MAX = 12,
+    EXECUTORS_SIM_MAX = 768,
+    FILES_MAX = 1024,
+    WORKLOADS_MAX = 3,
+    OUTPUTS_MAX = 2
+};
 
-enum event_kind {
-    EVENT_MESSAGE_TO_EXECUTOR,
-    EVENT_MESSAGE_TO_DRIVER,
-    EVENT_PING_TO_EXECUTOR,
-    EVENT_PING_TO_DRIVER,
-    EVENT_DRAIN_TO_DRIVER,
-    EVENT_TASK_ENDS,
-    EVENT_LOOK,      /* both sides of a connection look at their liveness */
-    EVENT_CLOSED,    /* the driver notices that a connection has ended */
-    EVENT_GONE,      /* the executor notices it */
-    EVENT_LEAVES,    /* it has drained for long enough */
-    EVENT_JOIN,      /* a node's new process is ready */
-    EVENT_DESERTED,  /* nobody is there, for so long now? */
-    EVENT_INTERRUPT, /* a person ends the job */
-    EVENT_FAULT,
-    EVENT_NOTHING, /* it was lost on its way */
+enum sim_event_kind {
+    SIM_MESSAGE_TO_EXECUTOR,
+    SIM_MESSAGE_TO_DRIVER,
+    SIM_PING_TO_EXECUTOR,
+    SIM_PING_TO_DRIVER,
+    SIM_DRAIN_TO_DRIVER,
+    SIM_TASK_FINISH,
+    SIM_LIVENESS_TIMER,     /* both sides of a connection look at their liveness */
+    SIM_CLOSED_AT_DRIVER,   /* the driver notices that a connection has ended */
+    SIM_CLOSED_AT_EXECUTOR, /* the executor notices it */
+    SIM_DRAIN_TIMEOUT,      /* it has drained for long enough */
+    SIM_JOIN,               /* a node's new process is ready */
+    SIM_NO_EXECUTORS_TIMER, /* nobody is there, for so long now? */
+    SIM_INTERRUPT,          /* a person ends the job */
+    SIM_FAULT,
+    SIM_NOTHING, /* it was lost on its way */
 };
 
 /* Kinds of faults that come and go, until faults end. */
@@ -66,13 +72,13 @@ enum {
     FAULT_KINDS = 13,
 };
 
-struct event {
+struct sim_event {
     uint64_t at, order;
-    enum event_kind kind;
+    enum sim_event_kind kind;
     uint32_t executor, node; /* node: JOIN only */
     struct buffer bytes;     /* a message */
     struct sim_task *task;
-    uint64_t stay; /* DESERTED: of which time alone */
+    uint64_t timer_start; /* DESERTED: of which time alone */
 };
 
 struct sim;
@@ -97,7 +103,7 @@ struct sim_executor {
     bool alive;     /* the process */
     bool connected; /* as the driver sees it */
     bool draining, signalled;
-    bool drain_known, silent; /* as the driver sees it */
+    bool drain_known, suspect; /* as the driver sees it */
     struct store *store;
     struct executor_config config;
     struct sim_env env;
@@ -132,22 +138,22 @@ struct sim_options {
 #define SIM_COUNTS(X)                                                                              \
     X(actions, "actions")                                                                          \
     X(tasks, "tasks")                                                                              \
-    X(twins, "twins")                                                                              \
+    X(speculative_copies, "speculative copies")                                                    \
     X(outputs, "map outputs")                                                                      \
     X(fetch_failures, "failed fetches")                                                            \
     X(unreachable, "of unreachable executors")                                                     \
     X(own_failures, "failures of tasks")                                                           \
-    X(blamed, "by blame")                                                                          \
+    X(blamed, "by the death of their process")                                                     \
     X(kills, "kills")                                                                              \
     X(queued, "queued")                                                                            \
-    X(recalls, "called back")                                                                      \
-    X(set_aside, "nodes set aside")                                                                \
-    X(excluded, "executors excluded")                                                              \
+    X(revoked, "revoked")                                                                          \
+    X(excluded_for_failures, "nodes excluded for failures")                                        \
+    X(excluded, "executors excluded as unreachable")                                               \
     X(joins, "joins")                                                                              \
     X(losses, "losses")                                                                            \
-    X(silences, "silences")                                                                        \
+    X(suspects, "suspects")                                                                        \
     X(crashes, "crashes")                                                                          \
-    X(children, "killed children")                                                                 \
+    X(killed_processes, "executor processes killed")                                               \
     X(drains, "drains")                                                                            \
     X(stops, "stops")                                                                              \
     X(cuts, "cuts")                                                                                \
@@ -185,15 +191,15 @@ enum lasting {
 
 /* What may end the job, as the oracle has seen it. */
 struct sim_seen {
-    enum glint_code exhausted; /* all attempts of a task failed, the last one so */
-    enum glint_code fatal;     /* no other attempt could end otherwise */
-    bool rounds_exhausted;     /* of fetching */
-    bool too_many_losses;      /* while there was something to do */
+    enum glint_code exhausted;     /* all attempts of a task failed, the last one so */
+    enum glint_code fatal;         /* no other attempt could end otherwise */
+    bool stage_attempts_exhausted; /* of fetching */
+    bool too_many_losses;          /* while there was something to do */
     uint32_t losses;
 };
 
-/* A piece of the job: one of the program's jobs, or a plan of works.c. */
-struct sim_work {
+/* A piece of the job: one of the program's jobs, or a plan of workloads.c. */
+struct sim_workload {
     uint32_t kind, step; /* step: its place among the seed's works */
     bool bad_row;
 };
@@ -202,7 +208,7 @@ struct sim {
     struct sim_options options;
     uint64_t seed, random;
     uint64_t now, order, end_of_faults, spinning;
-    struct event *events; /* a heap */
+    struct sim_event *events; /* a heap */
     uint32_t event_count, event_capacity;
     uint32_t node_count;
     struct sim_node nodes[NODES_MAX];
@@ -214,8 +220,8 @@ struct sim {
     struct cluster cluster;
     struct driver *driver;
     struct glint *g;
-    bool heard; /* something has reached the driver */
-    uint64_t alone_since;
+    bool driver_event; /* something has reached the driver */
+    uint64_t no_executors_since;
     uint32_t connected_count;
     unsigned faults;    /* bits: which kinds this seed has */
     uint64_t fault_gap; /* between two of them, at most */
@@ -224,15 +230,15 @@ struct sim {
     uint32_t poison_stage, poison_partition, poison_left, poison_done;
     uint64_t output_full_from, output_full_until;
     uint32_t output_refused;
-    bool commit_refused; /* by the driver's own sync of _SUCCESS */
-    uint64_t interrupted_at;     /* 0: not yet */
-    bool deserted, failed, over; /* over: the job has ended */
-    uint32_t work_count;
-    struct sim_work works[WORKS_MAX];
-    uint64_t digests[WORKS_MAX]; /* of what came back to the driver */
+    bool commit_refused;             /* by the driver's own sync of _SUCCESS */
+    uint64_t interrupted_at;         /* 0: not yet */
+    bool no_executors, failed, over; /* over: the job has ended */
+    uint32_t workload_count;
+    struct sim_workload workloads[WORKLOADS_MAX];
+    uint64_t digests[WORKLOADS_MAX]; /* of what came back to the driver */
     struct oracle *oracle;
     struct sim_seen seen;
-    char folder[PATH_MAX];
+    char dir[PATH_MAX];
     struct sim_counts counts;
 };
 
@@ -240,14 +246,14 @@ struct sim {
 /* Something does not hold: said, with the command that shows it again. */
 void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* world.c */
+/* sim_core.c */
 uint64_t sim_random(struct sim *s, uint64_t below);
 bool sim_chance(struct sim *s, uint32_t one_in);
 void sim_env_init(struct sim_env *env, struct sim *s);
-void sim_push(struct sim *s, struct event event);
+void sim_push(struct sim *s, struct sim_event event);
 /* Later than before; among those of one moment it keeps its place. */
-void sim_push_again(struct sim *s, struct event event);
-bool sim_pop(struct sim *s, uint64_t until, struct event *out);
+void sim_push_again(struct sim *s, struct sim_event event);
+bool sim_pop(struct sim *s, uint64_t until, struct sim_event *out);
 void sim_drop_events(struct sim *s);
 void sim_trace(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -255,7 +261,7 @@ void sim_trace(struct sim *s, const char *format, ...) __attribute__((format(pri
 /* Takes the message. */
 void net_to_executor(struct sim *s, struct sim_executor *e, struct message *m);
 void net_to_driver(struct sim *s, struct sim_executor *e, struct message *m);
-void net_signal(struct sim *s, struct sim_executor *e, enum event_kind kind);
+void net_signal(struct sim *s, struct sim_executor *e, enum sim_event_kind kind);
 /* The connection ends: each side notices when the network lets it. */
 void net_close(struct sim *s, struct sim_executor *e);
 /* The same, and some of what was on its way never arrives. */
@@ -280,34 +286,35 @@ int transport_start(struct sim *s, struct glint *g);
 void transport_settle(struct sim *s, uint64_t ns);
 
 /* faults.c */
-/* Before works_choose, and after it. */
+/* Before workloads_choose, and after it. */
 void faults_choose(struct sim *s);
 void faults_begin(struct sim *s);
 void faults_happen(struct sim *s);
 
-/* works.c */
-void works_choose(struct sim *s);
-void works_run(struct sim *s);
+/* workloads.c */
+void workloads_choose(struct sim *s);
+void workloads_run(struct sim *s);
 /* Against what one process makes of the same. */
-void works_check(struct sim *s, enum glint_code code, const struct glint_summary *summary);
+void workloads_check(struct sim *s, enum glint_code code, const struct glint_summary *summary);
 /* So that every check of outputs fails. */
-void works_spoil(void);
-void works_fini(void);
-const char *works_name(const struct sim_work *work);
+void workloads_spoil(void);
+void workloads_fini(void);
+const char *workloads_name(const struct sim_workload *workload);
 /* The program's, and those of the plans. */
-const struct glint_module *const *works_modules(void);
+const struct glint_module *const *workloads_modules(void);
 
 /* oracle.c: told of all that passes between the driver and executors, before either acts on it. */
 void oracle_create(struct sim *s);
 void oracle_destroy(struct sim *s);
 void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m);
-void oracle_heard(struct sim *s, const struct sim_executor *e, const struct message *m);
-void oracle_lost(struct sim *s, const struct sim_executor *e, enum loss loss);
+void oracle_received(struct sim *s, const struct sim_executor *e, const struct message *m);
+void oracle_lost(struct sim *s, const struct sim_executor *e, enum executor_loss_reason loss);
 /* An attempt's file becomes a part; both paths are relative to `dir`. */
-void oracle_kept(struct sim *s, int dir, const char *from, const char *to);
+void oracle_committed(struct sim *s, int dir, const char *from, const char *to);
 
-/* judge.c */
+/* outcome_check.c */
 /* How the job ended: is that what its faults lead to? */
-void judge(struct sim *s, const struct glint_error *error, const struct glint_summary *summary);
+void check_outcome(struct sim *s, const struct glint_error *error,
+                   const struct glint_summary *summary);
 
 #endif

@@ -1,5 +1,6 @@
-/* The driver's transport: events happen while it waits, and only then. What executor/child.c and
- * driver/remote.c do about signs of life is done here, with the same liveness. */
+/* The driver's transport: events happen while it waits, and only then. What
+ * executor/executor_process.c and driver/cluster_transport.c do about signs of life is done here,
+ * with the same liveness. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -22,94 +23,99 @@ static int transport_send(void *arg, uint32_t executor, struct message *m,
 }
 
 /* The driver gives up when nobody has been there for so long. */
-static void be_alone(struct sim *s)
+static void start_no_executors_timer(struct sim *s)
 {
-    s->alone_since = s->now;
-    sim_push(s, (struct event){.kind = EVENT_DESERTED,
-                               .at = s->now + s->cluster.start_ms * MILLI,
-                               .stay = s->now});
+    s->no_executors_since = s->now;
+    sim_push(s, (struct sim_event){.kind = SIM_NO_EXECUTORS_TIMER,
+                                   .at = s->now + s->cluster.start_ms * MILLI,
+                                   .timer_start = s->now});
 }
 
-static void look_around(struct sim *s, const struct event *event)
+static void on_no_executors_timer(struct sim *s, const struct sim_event *event)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (s->connected_count > 0 || s->alone_since != event->stay || s->deserted || s->over) return;
-    s->deserted = s->heard = true;
+    if (s->connected_count > 0 || s->no_executors_since != event->timer_start || s->no_executors ||
+        s->over)
+        return;
+    s->no_executors = s->driver_event = true;
     sim_trace(s, "nobody is there");
     error_set(&why, GLINT_E_NO_EXECUTORS, "look at their logs", "nobody is there");
-    driver_on_deserted(s->driver, &why);
+    driver_on_no_executors(s->driver, &why);
 }
 
-static void lose(struct sim *s, struct sim_executor *e, const char *why)
+static void lose_executor(struct sim *s, struct sim_executor *e, const char *why)
 {
     if (!e->connected) return;
-    enum loss loss = e->drain_known ? LOSS_DRAINED : e->signalled ? LOSS_CHILD : LOSS_CONNECTION;
+    enum executor_loss_reason loss = e->drain_known ? LOSS_DRAINED
+                                     : e->signalled ? LOSS_SIGNALED
+                                                    : LOSS_CONNECTION;
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, GLINT_E_EXECUTOR_LOST, NULL, "executor %u: %s", e->number, why);
     sim_trace(s, "the driver loses executor %u: %s", e->number, why);
     e->connected = false;
     s->counts.losses += loss != LOSS_DRAINED;
-    s->heard = true;
+    s->driver_event = true;
     oracle_lost(s, e, loss);
-    driver_on_lost(s->driver, e->number, loss, &error);
+    driver_on_executor_lost(s->driver, e->number, loss, &error);
     assert(s->connected_count > 0);
-    if (--s->connected_count == 0) be_alone(s);
+    if (--s->connected_count == 0) start_no_executors_timer(s);
 }
 
-static void set_silent(struct sim *s, struct sim_executor *e, bool silent)
+static void set_suspect(struct sim *s, struct sim_executor *e, bool suspect)
 {
-    if (e->silent == silent || !e->connected) return;
-    e->silent = silent;
-    s->counts.silences += silent;
-    s->heard = true;
-    driver_on_silent(s->driver, e->number, silent);
+    if (e->suspect == suspect || !e->connected) return;
+    e->suspect = suspect;
+    s->counts.suspects += suspect;
+    s->driver_event = true;
+    driver_on_executor_suspect(s->driver, e->number, suspect);
 }
 
-static void hear(struct sim *s, struct sim_executor *e)
+static void on_frame_from(struct sim *s, struct sim_executor *e)
 {
-    liveness_heard(&e->seen_by_driver, s->now);
-    set_silent(s, e, false);
+    liveness_on_heartbeat(&e->seen_by_driver, s->now);
+    set_suspect(s, e, false);
 }
 
 /* Both sides of one connection, once per beat. */
-static void look(struct sim *s, struct sim_executor *e)
+static void liveness_timer(struct sim *s, struct sim_executor *e)
 {
-    bool beat, more = false;
-    uint64_t next = s->now + s->cluster.heartbeat.beat_ns, at;
+    bool heartbeat_due, more = false;
+    uint64_t next = s->now + s->cluster.heartbeat.heartbeat_ns, at;
     if (e->connected) {
         more = true;
-        enum life life = liveness_look(&e->seen_by_driver, s->now, &beat, &at);
+        enum life life = liveness_on_timer(&e->seen_by_driver, s->now, &heartbeat_due, &at);
         if (life == LIFE_DEAD) {
             net_close(s, e);
-            lose(s, e, "silent for too long");
+            lose_executor(s, e, "silent for too long");
         } else {
-            set_silent(s, e, life == LIFE_SUSPECT);
-            if (beat) net_signal(s, e, EVENT_PING_TO_EXECUTOR);
+            set_suspect(s, e, life == LIFE_SUSPECT);
+            if (heartbeat_due) net_signal(s, e, SIM_PING_TO_EXECUTOR);
         }
     }
     bool stopped = s->nodes[e->node].paused_until > s->now;
     if (e->alive && !stopped) {
-        if (liveness_look(&e->seen_by_executor, s->now, &beat, &at) == LIFE_DEAD)
+        if (liveness_on_timer(&e->seen_by_executor, s->now, &heartbeat_due, &at) == LIFE_DEAD)
             executor_dies(s, e, "its driver is silent");
-        else if (beat)
-            net_signal(s, e, EVENT_PING_TO_DRIVER);
-        if (e->alive && e->draining && e->tasks == NULL && !store_is_wanted(e->store))
+        else if (heartbeat_due)
+            net_signal(s, e, SIM_PING_TO_DRIVER);
+        if (e->alive && e->draining && e->tasks == NULL && !store_has_fetchable_data(e->store))
             executor_dies(s, e, "nothing of it is wanted");
     }
     if (more || e->alive)
-        sim_push(s, (struct event){
-                        .kind = EVENT_LOOK, .executor = e->number, .at = next / 2 + s->now / 2});
+        sim_push(s, (struct sim_event){.kind = SIM_LIVENESS_TIMER,
+                                       .executor = e->number,
+                                       .at = next / 2 + s->now / 2});
 }
 
-static void join(struct sim *s, const struct event *event)
+static void join_node(struct sim *s, const struct sim_event *event)
 {
     const struct sim_node *node = &s->nodes[event->node];
     uint64_t until = node->paused_until;
     if (node->cut_to_driver > until) until = node->cut_to_driver;
     if (node->cut_to_node > until) until = node->cut_to_node;
-    if (s->deserted || s->executor_count == EXECUTORS_SIM_MAX) return;
+    if (s->no_executors || s->executor_count == EXECUTORS_SIM_MAX) return;
     if (until > s->now) { /* nobody can shake hands */
-        sim_push(s, (struct event){.kind = EVENT_JOIN, .node = event->node, .at = until + MILLI});
+        sim_push(s, (struct sim_event){.kind = SIM_JOIN, .node = event->node, .at = until + MILLI});
         return;
     }
     executor_join(s, event->node);
@@ -117,12 +123,12 @@ static void join(struct sim *s, const struct event *event)
     char name[16];
     snprintf(name, sizeof name, "n%u", event->node);
     info.name = name;
-    s->heard = true;
+    s->driver_event = true;
     s->connected_count++;
-    if (driver_on_executor(s->driver, &info) != 0) abort();
+    if (driver_on_executor_added(s->driver, &info) != 0) abort();
 }
 
-static struct message *decode(struct event *event)
+static struct message *decode(struct sim_event *event)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct message *m =
@@ -131,21 +137,21 @@ static struct message *decode(struct event *event)
     return m;
 }
 
-static void hear_message(struct sim *s, struct sim_executor *e, struct event *event)
+static void receive_message(struct sim *s, struct sim_executor *e, struct sim_event *event)
 {
     if (!e->connected) return;
     struct message *m = decode(event);
-    hear(s, e);
-    s->heard = true;
-    oracle_heard(s, e, m);
+    on_frame_from(s, e);
+    s->driver_event = true;
+    oracle_received(s, e, m);
     driver_on_message(s->driver, e->number, m);
 }
 
-static void hear_drain(struct sim *s, struct sim_executor *e)
+static void receive_drain(struct sim *s, struct sim_executor *e)
 {
     if (!e->connected) return;
-    e->drain_known = s->heard = true;
-    driver_on_draining(s->driver, e->number);
+    e->drain_known = s->driver_event = true;
+    driver_on_executor_draining(s->driver, e->number);
 }
 
 static void interrupt(struct sim *s)
@@ -153,15 +159,16 @@ static void interrupt(struct sim *s)
     if (s->over) return;
     sim_trace(s, "somebody interrupts the job");
     s->interrupted_at = s->now;
-    s->heard = true;
+    s->driver_event = true;
     s->g->runner->interrupt(s->g->runner, GLINT_E_INTERRUPTED);
 }
 
 /* A stopped process does everything once it goes on. */
-static bool postponed(struct sim *s, struct event *event)
+static bool postpone_if_paused(struct sim *s, struct sim_event *event)
 {
-    if (event->kind != EVENT_MESSAGE_TO_EXECUTOR && event->kind != EVENT_PING_TO_EXECUTOR &&
-        event->kind != EVENT_TASK_ENDS && event->kind != EVENT_GONE && event->kind != EVENT_LEAVES)
+    if (event->kind != SIM_MESSAGE_TO_EXECUTOR && event->kind != SIM_PING_TO_EXECUTOR &&
+        event->kind != SIM_TASK_FINISH && event->kind != SIM_CLOSED_AT_EXECUTOR &&
+        event->kind != SIM_DRAIN_TIMEOUT)
         return false;
     uint64_t until = s->nodes[s->executors[event->executor]->node].paused_until;
     if (until <= s->now) return false;
@@ -170,45 +177,45 @@ static bool postponed(struct sim *s, struct event *event)
     return true;
 }
 
-static void happen_to(struct sim *s, struct sim_executor *e, struct event *event)
+static void handle_executor_event(struct sim *s, struct sim_executor *e, struct sim_event *event)
 {
     switch (event->kind) {
-    case EVENT_MESSAGE_TO_EXECUTOR:
+    case SIM_MESSAGE_TO_EXECUTOR:
         if (e->alive) executor_receives(s, e, decode(event));
         break;
-    case EVENT_MESSAGE_TO_DRIVER: hear_message(s, e, event); break;
-    case EVENT_PING_TO_EXECUTOR: liveness_heard(&e->seen_by_executor, s->now); break;
-    case EVENT_PING_TO_DRIVER: hear(s, e); break;
-    case EVENT_DRAIN_TO_DRIVER: hear_drain(s, e); break;
-    case EVENT_TASK_ENDS:
+    case SIM_MESSAGE_TO_DRIVER: receive_message(s, e, event); break;
+    case SIM_PING_TO_EXECUTOR: liveness_on_heartbeat(&e->seen_by_executor, s->now); break;
+    case SIM_PING_TO_DRIVER: on_frame_from(s, e); break;
+    case SIM_DRAIN_TO_DRIVER: receive_drain(s, e); break;
+    case SIM_TASK_FINISH:
         if (event->task != NULL) executor_task_ends(s, e, event->task);
         break;
-    case EVENT_LOOK: look(s, e); break;
-    case EVENT_CLOSED: lose(s, e, "connection closed"); break;
-    case EVENT_GONE: executor_dies(s, e, "its driver is gone"); break;
-    case EVENT_LEAVES: executor_dies(s, e, "its time to drain is over"); break;
+    case SIM_LIVENESS_TIMER: liveness_timer(s, e); break;
+    case SIM_CLOSED_AT_DRIVER: lose_executor(s, e, "connection closed"); break;
+    case SIM_CLOSED_AT_EXECUTOR: executor_dies(s, e, "its driver is gone"); break;
+    case SIM_DRAIN_TIMEOUT: executor_dies(s, e, "its time to drain is over"); break;
     default: break;
     }
 }
 
-static void happen(struct sim *s, struct event *event)
+static void handle_event(struct sim *s, struct sim_event *event)
 {
     switch (event->kind) {
-    case EVENT_JOIN: join(s, event); break;
-    case EVENT_DESERTED: look_around(s, event); break;
-    case EVENT_INTERRUPT: interrupt(s); break;
-    case EVENT_FAULT: faults_happen(s); break;
-    case EVENT_NOTHING: break;
+    case SIM_JOIN: join_node(s, event); break;
+    case SIM_NO_EXECUTORS_TIMER: on_no_executors_timer(s, event); break;
+    case SIM_INTERRUPT: interrupt(s); break;
+    case SIM_FAULT: faults_happen(s); break;
+    case SIM_NOTHING: break;
     default:
-        if (!postponed(s, event)) {
-            happen_to(s, s->executors[event->executor], event);
+        if (!postpone_if_paused(s, event)) {
+            handle_executor_event(s, s->executors[event->executor], event);
             buffer_fini(&event->bytes);
         }
     }
 }
 
 /* Neither does the job go on for ever, nor does the driver ask again and again in one moment. */
-static void look_at_the_clock(struct sim *s)
+static void check_clock(struct sim *s)
 {
     uint64_t max = s->end_of_faults + END_NS_MAX;
     if (s->now > max && !s->failed) {
@@ -225,21 +232,21 @@ static void look_at_the_clock(struct sim *s)
 static void transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct sim *s = arg;
-    struct event event;
+    struct sim_event event;
     uint64_t before = s->now;
     assert(driver == s->driver);
-    s->heard = false;
-    look_at_the_clock(s);
-    while (!s->heard && sim_pop(s, deadline_ns, &event)) happen(s, &event);
-    if (!s->heard && s->now < deadline_ns) s->now = deadline_ns;
-    s->spinning = s->now > before || s->heard ? 0 : s->spinning + 1;
+    s->driver_event = false;
+    check_clock(s);
+    while (!s->driver_event && sim_pop(s, deadline_ns, &event)) handle_event(s, &event);
+    if (!s->driver_event && s->now < deadline_ns) s->now = deadline_ns;
+    s->spinning = s->now > before || s->driver_event ? 0 : s->spinning + 1;
 }
 
 void transport_settle(struct sim *s, uint64_t ns)
 {
-    struct event event;
+    struct sim_event event;
     uint64_t until = s->now + ns;
-    while (sim_pop(s, until, &event)) happen(s, &event);
+    while (sim_pop(s, until, &event)) handle_event(s, &event);
 }
 
 static void transport_wake(void *arg)
@@ -262,13 +269,13 @@ int transport_start(struct sim *s, struct glint *g)
     s->g = g;
     s->driver = driver_create(g, &transport);
     if (s->driver == NULL) return g->error.code;
-    g->runner = driver_runner(s->driver);
+    g->runner = driver_as_runner(s->driver);
     oracle_create(s);
-    be_alone(s);
+    start_no_executors_timer(s);
     for (uint32_t n = 0; n < s->node_count; n++) {
         s->nodes[n].starting = true;
         uint64_t at = s->lasting == LASTING_BAD_NODES ? 0 : sim_random(s, SECOND);
-        sim_push(s, (struct event){.kind = EVENT_JOIN, .node = n, .at = at});
+        sim_push(s, (struct sim_event){.kind = SIM_JOIN, .node = n, .at = at});
     }
     return 0;
 }

@@ -14,12 +14,12 @@
 static void answer_half(struct conn *c, const struct frame *f, struct glint_slice payload)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct get get;
+    struct get_request get;
     uint8_t bytes[FRAME_HEADER_BYTES + 1] = {0};
     uv_buf_t buf = uv_buf_init((char *)bytes, sizeof bytes);
-    if (get_decode(payload, &get, &error) != 0) abort();
-    uint32_t size = get.kind == GET_OUTPUT ? (uint32_t)get.size : 1000;
-    get_fini(&get);
+    if (get_request_decode(payload, &get, &error) != 0) abort();
+    uint32_t size = get.kind == GET_MAP_OUTPUT ? (uint32_t)get.size : 1000;
+    get_request_fini(&get);
     frame_encode(&(struct frame){FRAME_DATA, size, 0, f->request}, NULL, bytes);
     if (uv_try_write((uv_stream_t *)&c->tcp, &buf, 1) != sizeof bytes) abort();
     conn_close(c, false);
@@ -50,14 +50,14 @@ static int server_frame(void *arg, struct conn *c, const struct frame *f,
     }
     if (s->fault == PLANE_STRAY && number == s->fault_at) answer_stray(c, f);
     if (s->fault == PLANE_SILENT && number >= s->fault_at) return 0;
-    return serve_on_get(s->serve, c, f, payload, error);
+    return fetch_server_on_get(s->serve, c, f, payload, error);
 }
 
 static void server_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct plane_server *s = arg;
     (void)why;
-    serve_on_closed(s->serve, c);
+    fetch_server_on_closed(s->serve, c);
     s->conns--;
 }
 
@@ -68,7 +68,7 @@ static bool server_accepted(void *arg, struct conn *c, struct glint_error *error
     struct plane_server *s = arg;
     (void)error;
     s->conns++;
-    conn_set(c, &server_events, s);
+    conn_set_events(c, &server_events, s);
     return true;
 }
 
@@ -88,22 +88,22 @@ static void net_init(struct net *net, struct plane *p, uint32_t number)
 static bool server_open(struct plane_server *s, struct plane *p, uint32_t number)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct peer where = {.executor = number, .host = "127.0.0.1"};
+    struct executor_address where = {.executor = number, .host = "127.0.0.1"};
     s->plane = p;
     s->number = number;
     net_init(&s->net, p, number);
     s->store = store_create();
-    s->serve = serve_create(&s->net, s->store, NULL);
+    s->serve = fetch_server_create(&s->net, s->store, NULL);
     if (s->store == NULL || s->serve == NULL) return false;
-    s->gate = gate_open(&s->net, "127.0.0.1", 0, server_accepted, s, &error);
-    if (s->gate == NULL) {
+    s->listener = listener_open(&s->net, "127.0.0.1", 0, server_accepted, s, &error);
+    if (s->listener == NULL) {
         fprintf(stderr, "%s\n", error.cause);
         return false;
     }
-    where.port = gate_port(s->gate);
+    where.port = listener_port(s->listener);
     memcpy(where.node, s->net.self.node, sizeof where.node);
     memcpy(where.incarnation, s->net.self.incarnation, sizeof where.incarnation);
-    return peers_add(p->peers, &where, number % 2 == 0) == 0;
+    return peers_add_executor(p->peers, &where, number % 2 == 0) == 0;
 }
 
 /* ---- Opening */
@@ -124,9 +124,9 @@ static bool make_runs(struct plane *p, uint32_t value_bytes)
         uint64_t memory_max = m % 2 == 0 ? GIB : 0;
         if (fake_run(&p->t.task, m, PLANE_PARTITIONS, record_count(value_bytes), value_bytes,
                      memory_max, &run) != 0 ||
-            store_add_output(store, PLANE_SHUFFLE, m, m % 3, &run) != 0)
+            store_add_map_output(store, PLANE_SHUFFLE, m, m % 3, &run) != 0)
             return false;
-        p->runs[m] = store_output(store, PLANE_SHUFFLE, m, m % 3);
+        p->runs[m] = store_acquire_map_output(store, PLANE_SHUFFLE, m, m % 3);
     }
     for (uint32_t k = 0; k < PLANE_PARTITIONS; k++) {
         for (uint32_t m = 0; m < PLANE_MAPS; m++) slices[m] = run_slice(p->runs[m], k);
@@ -150,11 +150,12 @@ bool plane_open(struct plane *p, bool tls, uint64_t fetch_ms, uint32_t value_byt
     test_task_init(&p->t, 64 * MIB);
     if (uv_loop_init(&p->loop) != 0) return false;
     uv_async_init(&p->loop, &p->woken, on_woken);
-    if (tls && (p->tls = tls_context_create(&secrets, TLS_BULK, &error)) == NULL) return false;
+    if (tls && (p->tls = tls_context_create(&secrets, TLS_BULK_CIPHER, &error)) == NULL)
+        return false;
     net_init(&p->net, p, 0);
     p->peers = peers_create(&p->net, fetch_ms, &error);
     if (p->peers == NULL) return false;
-    p->fetcher = peers_fetcher(p->peers);
+    p->fetcher = peers_as_fetcher(p->peers);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++)
         if (!server_open(&p->servers[i], p, i + 1)) return false;
     return make_runs(p, value_bytes);
@@ -171,7 +172,7 @@ static void *slot_main(void *arg)
     struct fetch *f = fetch_open(task, &s->plane->fetcher, PLANE_SHUFFLE, s->partition, s->inputs,
                                  PLANE_MAPS, &slices, &count, &s->lost);
     s->result = f != NULL ? fake_read(task, slices, count, &s->seen) : task->error.code;
-    if (f != NULL && s->result != 0) s->lost = fetch_lost(f);
+    if (f != NULL && s->result != 0) s->lost = fetch_lost_input(f);
     fetch_close(f);
     if (atomic_fetch_sub(&s->plane->running, 1) == 1) uv_async_send(&s->plane->woken);
     return NULL;
@@ -250,16 +251,16 @@ static bool none_left(bool none, const char *what)
 bool plane_close(struct plane *p)
 {
     plane_close_peers(p);
-    for (uint32_t i = 0; i < PLANE_SERVERS; i++) gate_close(p->servers[i].gate);
+    for (uint32_t i = 0; i < PLANE_SERVERS; i++) listener_close(p->servers[i].listener);
     uv_close((uv_handle_t *)&p->woken, NULL);
     uv_run(&p->loop, UV_RUN_DEFAULT); /* until nothing is open */
     bool good = none_left(p->peers_closed, "peers");
     good &= none_left(uv_loop_close(&p->loop) == 0, "handles");
     for (uint32_t m = 0; m < PLANE_MAPS; m++)
-        store_release(p->servers[m % PLANE_SERVERS].store, p->runs[m]);
+        store_release_map_output(p->servers[m % PLANE_SERVERS].store, p->runs[m]);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++) {
         good &= none_left(p->servers[i].conns == 0, "connections");
-        serve_destroy(p->servers[i].serve);
+        fetch_server_destroy(p->servers[i].serve);
         store_destroy(p->servers[i].store);
     }
     for (uint32_t k = 0; k < PLANE_PARTITIONS; k++) free(p->expected[k].data);

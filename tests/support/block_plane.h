@@ -3,10 +3,10 @@
 #ifndef TESTS_SUPPORT_BLOCK_PLANE_H
 #define TESTS_SUPPORT_BLOCK_PLANE_H
 
+#include "engine/executor/fetch_server.h"
 #include "engine/executor/peers.h"
-#include "engine/executor/serve.h"
 #include "engine/executor/store.h"
-#include "engine/net/gate.h"
+#include "engine/net/listener.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 
@@ -29,8 +29,8 @@ struct plane_server {
     uint32_t number; /* executor number + 1 in the driver's eyes: from 1 */
     struct net net;
     struct store *store;
-    struct serve *serve;
-    struct gate *gate;
+    struct fetch_server *serve;
+    struct listener *listener;
     enum plane_fault fault;
     uint64_t fault_at, gets;
     uint32_t conns;

@@ -1,5 +1,5 @@
 /* One loop for all of them; acts come through a locked list, as messages do in the engine. */
-#include "engine/net/loop.h"
+#include "engine/net/event_loop.h"
 #include "engine/net/wire.h"
 #include "tests/support/fake_nodes.h"
 
@@ -10,14 +10,14 @@
 
 #define BEAT_MS 20u
 
-void must(bool ok, const char *what)
+void check_or_exit(bool ok, const char *what)
 {
     if (ok) return;
     fprintf(stderr, "fake cluster: %s\n", what);
     abort();
 }
 
-void say(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
+void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
     conn_send(c, type, request, payload);
     if (payload != NULL) buffer_fini(payload);
@@ -26,72 +26,77 @@ void say(struct conn *c, enum frame_type type, uint64_t request, struct buffer *
 static void net_init(struct net *net, struct node *n, enum role role)
 {
     struct fake_cluster *f = n->cluster;
-    const struct fake_node *told = n->told;
+    const struct fake_node *spec = n->spec;
     *net = (struct net){.loop = &f->loop,
                         .env = env_real(),
-                        .tls = told->other_secret ? f->other_tls : f->tls,
+                        .tls = spec->other_secret ? f->other_tls : f->tls,
                         .connect_ms = 5000};
     net->self =
         (struct hello){.protocol_min = PROTOCOL_MIN, .protocol_max = PROTOCOL_MAX, .role = role};
     snprintf(net->self.cluster, sizeof net->self.cluster, "%s",
-             told->cluster != NULL ? told->cluster : "fake");
-    snprintf(net->self.node, sizeof net->self.node, "%s", told->name);
+             spec->cluster != NULL ? spec->cluster : "fake");
+    snprintf(net->self.node, sizeof net->self.node, "%s", spec->name);
     snprintf(net->self.build, sizeof net->self.build, "%s",
-             told->build != NULL ? told->build : build_id());
-    must(env_real()->random(env_real(), net->self.incarnation, INCARNATION_BYTES) == 0, "random");
+             spec->build != NULL ? spec->build : build_id());
+    check_or_exit(env_real()->random(env_real(), net->self.incarnation, INCARNATION_BYTES) == 0,
+                  "random");
 }
 
 static void end_process(struct process *p)
 {
     if (p->control != NULL) conn_close(p->control, false);
     if (p->data != NULL) conn_close(p->data, false);
-    gate_close(p->gate);
-    p->gate = NULL;
+    listener_close(p->listener);
+    p->listener = NULL;
 }
 
 /* ---- Frames of a daemon */
 
-static void admit(struct node *n)
+static void start_executor(struct node *n)
 {
     struct process *p = &n->process;
     struct glint_error error = {.code = GLINT_OK};
     struct buffer payload = {NULL, 0, 0};
-    must(p->control == NULL && p->data == NULL, "asked for a process while it has one");
+    check_or_exit(p->control == NULL && p->data == NULL, "asked for a process while it has one");
     p->wanted = p->heard_job = false;
-    gate_close(p->gate);
+    listener_close(p->listener);
     net_init(&p->net, n, ROLE_EXECUTOR);
-    p->gate = gate_open(&p->net, "127.0.0.1", 0, process_accepted, p, &error);
-    must(p->gate != NULL, error.cause);
-    struct admitted a = {.port = gate_port(p->gate)};
+    p->listener = listener_open(&p->net, "127.0.0.1", 0, process_accepted, p, &error);
+    check_or_exit(p->listener != NULL, error.cause);
+    struct executor_started a = {.port = listener_port(p->listener)};
     memcpy(a.incarnation, p->net.self.incarnation, sizeof a.incarnation);
-    must(admitted_encode(&a, &payload, &error) == 0, "ADMITTED does not encode");
-    say(n->driver, FRAME_ADMITTED, 0, &payload);
+    check_or_exit(executor_started_encode(&a, &payload, &error) == 0,
+                  "EXECUTOR_STARTED does not encode");
+    send_or_exit(n->driver, FRAME_EXECUTOR_STARTED, 0, &payload);
 }
 
-static void admit_next(struct node *n)
+static void start_next_executor(struct node *n)
 {
     n->process.wanted = true;
     end_process(&n->process);
-    if (n->process.control == NULL && n->process.data == NULL) admit(n);
+    if (n->process.control == NULL && n->process.data == NULL) start_executor(n);
 }
 
 static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
                         struct glint_slice payload, struct glint_error *error)
 {
     struct node *n = arg;
-    struct admit a;
-    if (f->type == FRAME_PING) atomic_fetch_add(&n->told->daemon_pings, 1);
-    if (f->type != FRAME_ADMIT) return 0;
-    must(admit_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0, "ADMIT");
-    atomic_fetch_add(&n->told->admits, 1);
-    for (uint32_t place = n->told->queue; place > 0; place--) say(c, FRAME_QUEUED, place, NULL);
-    if (!n->told->keeps_queue) admit_next(n);
+    struct job_identity a;
+    if (f->type == FRAME_PING) atomic_fetch_add(&n->spec->daemon_pings, 1);
+    if (f->type != FRAME_REQUEST_EXECUTOR) return 0;
+    check_or_exit(job_identity_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0,
+                  "REQUEST_EXECUTOR");
+    atomic_fetch_add(&n->spec->executor_requests, 1);
+    for (uint32_t place = n->spec->queue; place > 0; place--)
+        send_or_exit(c, FRAME_QUEUED, place, NULL);
+    if (!n->spec->never_starts) start_next_executor(n);
     return 0;
 }
 
 void process_ended(struct process *p)
 {
-    if (p->wanted && p->node->driver != NULL && !p->node->cluster->stopping) admit(p->node);
+    if (p->wanted && p->node->driver != NULL && !p->node->cluster->stopping)
+        start_executor(p->node);
 }
 
 static void daemon_closed(void *arg, struct conn *c, const struct glint_error *why)
@@ -99,7 +104,7 @@ static void daemon_closed(void *arg, struct conn *c, const struct glint_error *w
     struct node *n = arg;
     (void)why;
     if (n->driver != c) return;
-    atomic_fetch_add(&n->told->leaves, 1);
+    atomic_fetch_add(&n->spec->leaves, 1);
     n->driver = NULL;
     end_process(&n->process);
 }
@@ -110,7 +115,7 @@ static bool daemon_accepted(void *arg, struct conn *c, struct glint_error *error
 {
     struct node *n = arg;
     (void)error;
-    conn_set(c, &daemon_events, n);
+    conn_set_events(c, &daemon_events, n);
     n->driver = c;
     return true;
 }
@@ -121,19 +126,19 @@ static void open_daemon(struct node *n, bool open)
 {
     struct glint_error error = {.code = GLINT_OK};
     net_init(&n->net, n, ROLE_DAEMON);
-    n->gate = gate_open(&n->net, "127.0.0.1", n->told->port, daemon_accepted, n, &error);
-    must(n->gate != NULL, error.cause);
-    n->told->port = gate_port(n->gate);
+    n->listener = listener_open(&n->net, "127.0.0.1", n->spec->port, daemon_accepted, n, &error);
+    check_or_exit(n->listener != NULL, error.cause);
+    n->spec->port = listener_port(n->listener);
     if (open) return;
-    gate_close(n->gate);
-    n->gate = NULL;
+    listener_close(n->listener);
+    n->listener = NULL;
 }
 
 static void end_daemon(struct node *n)
 {
     if (n->driver != NULL) conn_close(n->driver, false);
-    gate_close(n->gate);
-    n->gate = NULL;
+    listener_close(n->listener);
+    n->listener = NULL;
 }
 
 static void act_on(struct node *n, enum fake_act act, int value)
@@ -144,26 +149,28 @@ static void act_on(struct node *n, enum fake_act act, int value)
     switch (act) {
     case FAKE_CLOSE: end_process(p); break;
     case FAKE_DIE: {
-        struct ended ended = {.wait_status = value, .log = "/var/log/fake.log"};
+        struct executor_exited ended = {.wait_status = value, .log = "/var/log/fake.log"};
         end_process(p);
-        must(ended_encode(&ended, &payload, &error) == 0, "ENDED does not encode");
-        if (n->driver != NULL) say(n->driver, FRAME_ENDED, 0, &payload);
+        check_or_exit(executor_exited_encode(&ended, &payload, &error) == 0,
+                      "EXECUTOR_EXITED does not encode");
+        if (n->driver != NULL) send_or_exit(n->driver, FRAME_EXECUTOR_EXITED, 0, &payload);
         break;
     }
-    case FAKE_MUTE: p->mute = true; break;
-    case FAKE_SPEAK: p->mute = false; break;
-    case FAKE_DRAIN: say(p->control, FRAME_DRAIN, 0, NULL); break;
+    case FAKE_STOP_HEARTBEAT: p->mute = true; break;
+    case FAKE_RESUME_HEARTBEAT: p->mute = false; break;
+    case FAKE_DRAIN: send_or_exit(p->control, FRAME_DRAIN, 0, NULL); break;
     case FAKE_CANCEL: {
-        struct admit cancel = {.job = 1};
-        must(admit_encode(&cancel, &payload, &error) == 0, "CANCEL does not encode");
-        say(n->driver, FRAME_CANCEL, 0, &payload);
+        struct job_identity cancel = {.job = 1};
+        check_or_exit(job_identity_encode(&cancel, &payload, &error) == 0,
+                      "CANCEL does not encode");
+        send_or_exit(n->driver, FRAME_CANCEL, 0, &payload);
         break;
     }
     case FAKE_DAEMON_ENDS: end_daemon(n); break;
     case FAKE_DAEMON_STARTS: open_daemon(n, true); break;
-    case FAKE_BAD_FRAME: say(p->control, FRAME_QUEUED, 1, NULL); break;
-    case FAKE_QUEUED: say(n->driver, FRAME_QUEUED, (uint64_t)value, NULL); break;
-    case FAKE_ADMIT: admit_next(n); break;
+    case FAKE_BAD_FRAME: send_or_exit(p->control, FRAME_QUEUED, 1, NULL); break;
+    case FAKE_QUEUED: send_or_exit(n->driver, FRAME_QUEUED, (uint64_t)value, NULL); break;
+    case FAKE_START_EXECUTOR: start_next_executor(n); break;
     }
     buffer_fini(&payload);
 }
@@ -175,13 +182,13 @@ static void stop_all(struct fake_cluster *f)
         end_process(&f->nodes[i].process);
         end_daemon(&f->nodes[i]);
     }
-    uv_close((uv_handle_t *)&f->beat, NULL);
-    uv_close((uv_handle_t *)&f->poke, NULL);
+    uv_close((uv_handle_t *)&f->heartbeat_timer, NULL);
+    uv_close((uv_handle_t *)&f->wakeup, NULL);
 }
 
-static void on_poke(uv_async_t *poke)
+static void on_wakeup(uv_async_t *wakeup)
 {
-    struct fake_cluster *f = poke->data;
+    struct fake_cluster *f = wakeup->data;
     pthread_mutex_lock(&f->lock);
     struct act *a = f->acts;
     bool stop = f->stop;
@@ -196,7 +203,7 @@ static void on_poke(uv_async_t *poke)
     if (stop && !f->stopping) stop_all(f);
 }
 
-static void on_beat(uv_timer_t *timer)
+static void on_heartbeat_timer(uv_timer_t *timer)
 {
     struct fake_cluster *f = timer->data;
     for (uint32_t i = 0; i < f->count; i++) {
@@ -206,8 +213,8 @@ static void on_beat(uv_timer_t *timer)
             struct glint_error error = {.code = GLINT_OK};
             if (both[k] == NULL || !conn_is_open(both[k])) continue;
             if (k == 1 && f->nodes[i].process.mute) continue;
-            must(ping_encode(&(struct ping){.sent_ns = 1}, &payload, &error) == 0, "PING");
-            say(both[k], FRAME_PING, 0, &payload);
+            check_or_exit(ping_encode(&(struct ping){.sent_ns = 1}, &payload, &error) == 0, "PING");
+            send_or_exit(both[k], FRAME_PING, 0, &payload);
         }
     }
 }
@@ -223,7 +230,7 @@ static void dial_driver(struct node *n)
     p->data = conn_dial(&p->net, "127.0.0.1", port, CHANNEL_DATA, NULL, &process_events, p, &error);
     p->control =
         conn_dial(&p->net, "127.0.0.1", port, CHANNEL_CONTROL, NULL, &process_events, p, &error);
-    must(p->control != NULL && p->data != NULL, error.cause);
+    check_or_exit(p->control != NULL && p->data != NULL, error.cause);
 }
 
 static void *run(void *arg)
@@ -237,7 +244,7 @@ static struct tls_context *make_tls(const struct secrets *secrets)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct tls_context *tls = tls_context_create(secrets, 0, &error);
-    must(tls != NULL, error.cause);
+    check_or_exit(tls != NULL, error.cause);
     return tls;
 }
 
@@ -246,16 +253,16 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
 {
     struct fake_cluster *f = calloc(1, sizeof *f);
     struct glint_error error = {.code = GLINT_OK};
-    must(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0, "nodes");
+    check_or_exit(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0, "nodes");
     signal(SIGPIPE, SIG_IGN); /* a write to a connection that has ended is an error, no more */
     f->count = count;
     f->driver_port = driver_port;
     pthread_mutex_init(&f->lock, NULL);
-    must(loop_open(&f->loop, env_real(), &error) == 0, error.cause);
-    must(uv_async_init(&f->loop, &f->poke, on_poke) == 0, "async");
-    must(uv_timer_init(&f->loop, &f->beat) == 0, "timer");
-    uv_timer_start(&f->beat, on_beat, BEAT_MS, BEAT_MS);
-    f->poke.data = f->beat.data = f;
+    check_or_exit(event_loop_init(&f->loop, env_real(), &error) == 0, error.cause);
+    check_or_exit(uv_async_init(&f->loop, &f->wakeup, on_wakeup) == 0, "async");
+    check_or_exit(uv_timer_init(&f->loop, &f->heartbeat_timer) == 0, "timer");
+    uv_timer_start(&f->heartbeat_timer, on_heartbeat_timer, BEAT_MS, BEAT_MS);
+    f->wakeup.data = f->heartbeat_timer.data = f;
     if (secrets != NULL) {
         struct secrets other = *secrets;
         other.list[0].bytes[0] ^= 1;
@@ -265,33 +272,33 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
     for (uint32_t i = 0; i < count; i++)
         if (nodes[i].result_bytes > f->result_bytes) f->result_bytes = nodes[i].result_bytes;
     f->result = malloc(f->result_bytes + 1);
-    must(f->result != NULL, "no memory");
+    check_or_exit(f->result != NULL, "no memory");
     for (uint64_t i = 0; i < f->result_bytes; i++) f->result[i] = (uint8_t)(i * 7 + i / 251);
     for (uint32_t i = 0; i < count; i++) {
         struct node *n = &f->nodes[i];
         n->cluster = f;
-        n->told = &nodes[i];
+        n->spec = &nodes[i];
         n->process.node = n;
         if (nodes[i].dials)
             dial_driver(n);
         else
-            open_daemon(n, !nodes[i].stays_away);
+            open_daemon(n, !nodes[i].port_closed);
     }
-    must(pthread_create(&f->thread, NULL, run, f) == 0, "thread");
+    check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "thread");
     return f;
 }
 
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value)
 {
     struct act *a = calloc(1, sizeof *a);
-    must(a != NULL && node < f->count, "an act");
+    check_or_exit(a != NULL && node < f->count, "an act");
     *a = (struct act){NULL, &f->nodes[node], act, value};
     pthread_mutex_lock(&f->lock);
     struct act **at = &f->acts;
     while (*at != NULL) at = &(*at)->next;
     *at = a;
     pthread_mutex_unlock(&f->lock);
-    uv_async_send(&f->poke);
+    uv_async_send(&f->wakeup);
 }
 
 void fake_stop(struct fake_cluster *f)
@@ -299,9 +306,9 @@ void fake_stop(struct fake_cluster *f)
     pthread_mutex_lock(&f->lock);
     f->stop = true;
     pthread_mutex_unlock(&f->lock);
-    uv_async_send(&f->poke);
+    uv_async_send(&f->wakeup);
     pthread_join(f->thread, NULL);
-    must(uv_loop_close(&f->loop) == 0, "a handle is left");
+    check_or_exit(uv_loop_close(&f->loop) == 0, "a handle is left");
     for (uint32_t i = 0; i < f->count; i++) free(f->nodes[i].process.value);
     tls_context_destroy(f->tls);
     tls_context_destroy(f->other_tls);

@@ -29,18 +29,18 @@ struct fake_node {
     const char *name;
     uint32_t slots;
     uint32_t queue;      /* so many QUEUED before it admits, counting down */
-    bool keeps_queue;    /* and never admits */
-    bool stays_away;     /* its port is closed */
+    bool never_starts;   /* and never admits */
+    bool port_closed;    /* its port is closed */
     bool dials;          /* no daemon: a process that dials `driver_port` */
     const char *build;   /* NULL: this program's */
     const char *cluster; /* NULL: the driver's */
     bool other_secret;   /* knows another one */
-    bool silent;         /* after READY it gives no sign of life */
-    bool never_ready;    /* it does not say READY */
+    bool no_heartbeat;   /* after REGISTER it gives no sign of life */
+    bool never_ready;    /* it does not say REGISTER */
     enum fake_result result;
     uint64_t result_bytes;
     /* What it saw; any thread. */
-    atomic_uint admits, joined, jobs, peers, tasks, forgets, pings, cancels, ends;
+    atomic_uint executor_requests, joined, jobs, peers, tasks, releases, pings, cancels, ends;
     atomic_uint daemon_pings;    /* `pings` are those to the process */
     atomic_uint leaves;          /* the driver closed its connection to the daemon */
     atomic_uint_fast64_t number; /* JOB's id */
@@ -54,17 +54,17 @@ struct fake_cluster;
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
                                 const struct secrets *secrets, uint16_t driver_port);
 enum fake_act {
-    FAKE_CLOSE,         /* the process's connections end, the daemon says nothing */
-    FAKE_DIE,           /* they end, and the daemon says with which wait status: `value` */
-    FAKE_MUTE,          /* no more signs of life, nothing is answered */
-    FAKE_SPEAK,         /* signs of life again */
-    FAKE_DRAIN,         /* it wants no more tasks */
-    FAKE_CANCEL,        /* the daemon passes on that somebody wants the job to end */
-    FAKE_DAEMON_ENDS,   /* the daemon's connection ends, its port closes */
-    FAKE_DAEMON_STARTS, /* one that stays away opens its port */
-    FAKE_BAD_FRAME,     /* the process sends what only a daemon may send */
-    FAKE_QUEUED,        /* the daemon, asked before, says that the job is at place `value` */
-    FAKE_ADMIT,         /* the daemon, asked before, gives the driver a process */
+    FAKE_CLOSE,            /* the process's connections end, the daemon says nothing */
+    FAKE_DIE,              /* they end, and the daemon says with which wait status: `value` */
+    FAKE_STOP_HEARTBEAT,   /* no more signs of life, nothing is answered */
+    FAKE_RESUME_HEARTBEAT, /* signs of life again */
+    FAKE_DRAIN,            /* it wants no more tasks */
+    FAKE_CANCEL,           /* the daemon passes on that somebody wants the job to end */
+    FAKE_DAEMON_ENDS,      /* the daemon's connection ends, its port closes */
+    FAKE_DAEMON_STARTS,    /* one that stays away opens its port */
+    FAKE_BAD_FRAME,        /* the process sends what only a daemon may send */
+    FAKE_QUEUED,           /* the daemon, asked before, says that the job is at place `value` */
+    FAKE_START_EXECUTOR,   /* the daemon, asked before, gives the driver a process */
 };
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value);
 void fake_stop(struct fake_cluster *f);

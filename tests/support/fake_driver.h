@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_FAKE_DRIVER_H
 #define TESTS_SUPPORT_FAKE_DRIVER_H
 
-#include "engine/driver/remote.h"
+#include "engine/driver/cluster_transport.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #define FAKE_EXECUTORS_MAX 64
 
 struct driver {
-    uint32_t executors, lost, draining, silences, messages, deserted, canceled;
+    uint32_t executors, lost, draining, suspects, messages, no_executors, cancel_requests;
     char names[FAKE_EXECUTORS_MAX][NAME_BYTES_MAX];
     uint32_t slots[FAKE_EXECUTORS_MAX];
     bool is_lost[FAKE_EXECUTORS_MAX], is_draining[FAKE_EXECUTORS_MAX];
-    bool is_silent[FAKE_EXECUTORS_MAX];
-    enum loss loss; /* the last one */
-    struct glint_error why, desertion;
+    bool is_suspect[FAKE_EXECUTORS_MAX];
+    enum executor_loss_reason loss; /* the last one */
+    struct glint_error why, no_executors_error;
     int64_t broadcast_bytes;
     struct message *first, **end; /* messages in order; whoever looks at them destroys them */
     char notes[16 * 1024];
@@ -41,7 +41,7 @@ static inline void fake_note(void *arg, const char *line)
     snprintf(d->notes + used, sizeof d->notes - used, "%s\n", line);
 }
 
-/* 0, or what remote_create answers. */
+/* 0, or what cluster_transport_create answers. */
 static inline int fake_context_start(struct fake_context *c, const struct cluster *cluster,
                                      struct glint_error *error)
 {
@@ -54,7 +54,7 @@ static inline int fake_context_start(struct fake_context *c, const struct cluste
                                         .bad_rows_max = -1,
                                         .note = fake_note,
                                         .note_arg = &c->driver};
-    return remote_create(&c->g, cluster, &c->transport, error);
+    return cluster_transport_create(&c->g, cluster, &c->transport, error);
 }
 
 static inline void fake_context_wait_ms(struct fake_context *c, uint64_t ms)

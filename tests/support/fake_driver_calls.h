@@ -4,7 +4,7 @@
 
 #include "tests/support/fake_driver.h"
 
-int driver_on_executor(struct driver *d, const struct executor_info *info)
+int driver_on_executor_added(struct driver *d, const struct executor_info *info)
 {
     assert(d->executors < FAKE_EXECUTORS_MAX && info->slots > 0);
     snprintf(d->names[d->executors], NAME_BYTES_MAX, "%s", info->name);
@@ -23,23 +23,23 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     d->messages++;
 }
 
-void driver_on_draining(struct driver *d, uint32_t executor)
+void driver_on_executor_draining(struct driver *d, uint32_t executor)
 {
     assert(executor < d->executors && !d->is_draining[executor] && !d->is_lost[executor]);
     d->is_draining[executor] = true;
     d->draining++;
 }
 
-void driver_on_silent(struct driver *d, uint32_t executor, bool silent)
+void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspect)
 {
     assert(executor < d->executors && !d->is_lost[executor]);
-    assert(d->is_silent[executor] != silent);
-    d->is_silent[executor] = silent;
-    d->silences += silent;
+    assert(d->is_suspect[executor] != suspect);
+    d->is_suspect[executor] = suspect;
+    d->suspects += suspect;
 }
 
-void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
-                    const struct glint_error *why)
+void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_loss_reason loss,
+                             const struct glint_error *why)
 {
     assert(executor < d->executors && !d->is_lost[executor] && why->code != GLINT_OK);
     d->is_lost[executor] = true;
@@ -48,22 +48,22 @@ void driver_on_lost(struct driver *d, uint32_t executor, enum loss loss,
     d->why = *why;
 }
 
-void driver_on_counter(struct driver *d, const char *name, int64_t by)
+void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)
 {
     assert(strcmp(name, "broadcast bytes sent") == 0 && by > 0);
     d->broadcast_bytes += by;
 }
 
-void driver_on_deserted(struct driver *d, const struct glint_error *why)
+void driver_on_no_executors(struct driver *d, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
-    d->deserted++;
-    d->desertion = *why;
+    d->no_executors++;
+    d->no_executors_error = *why;
 }
 
-void driver_on_canceled(struct driver *d)
+void driver_on_cancel_requested(struct driver *d)
 {
-    d->canceled++;
+    d->cancel_requests++;
 }
 
 #endif

@@ -26,7 +26,7 @@ static void fake_submit(void *arg, struct fetch_request *first)
     }
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < f->queued; i++)
-        if (f->queue[i]->get.kind == GET_OUTPUT) bytes += f->queue[i]->get.size;
+        if (f->queue[i]->get.kind == GET_MAP_OUTPUT) bytes += f->queue[i]->get.size;
     if (bytes > f->largest) f->largest = bytes;
     pthread_cond_signal(&f->changed);
     pthread_mutex_unlock(&f->lock);
@@ -70,22 +70,23 @@ static void damage(struct fake_fetcher *f, uint32_t map, uint8_t *bytes)
 
 static void answer_parts(struct fake_fetcher *f, struct fetch_request *r)
 {
-    const struct get *g = &r->get;
-    struct part_answer *parts = calloc(g->map_count, sizeof *parts);
+    const struct get_request *g = &r->get;
+    struct index_entry *parts = calloc(g->map_count, sizeof *parts);
     uint64_t room = g->size;
     for (uint32_t i = 0; i < g->map_count && r->error.code == GLINT_OK; i++) {
         const struct run *run = find_run(f, g->maps[i][0], g->maps[i][1]);
         if (run == NULL)
             error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map %u is not there", g->maps[i][0]);
         else
-            parts[i] = part_answer_of(run, g->partition, &room);
+            parts[i] = index_entry_create(run, g->partition, &room);
     }
-    if (r->error.code == GLINT_OK) parts_encode(parts, g->map_count, &r->answer, &r->error);
+    if (r->error.code == GLINT_OK)
+        map_output_index_encode(parts, g->map_count, &r->response, &r->error);
     if (r->error.code == GLINT_OK && f->damaged_lists > 0) {
         f->damaged_lists--;
-        r->answer.data[8] ^= 1;
+        r->response.data[8] ^= 1;
     }
-    uint8_t *end_of_part = r->answer.data + r->answer.size;
+    uint8_t *end_of_part = r->response.data + r->response.size;
     for (uint32_t i = g->map_count; i-- > 0 && r->error.code == GLINT_OK;) {
         end_of_part -= parts[i].bytes.size;
         if (parts[i].bytes.size > 0) damage(f, g->maps[i][0], end_of_part);
@@ -96,13 +97,13 @@ static void answer_parts(struct fake_fetcher *f, struct fetch_request *r)
 
 static void answer(struct fake_fetcher *f, struct fetch_request *r)
 {
-    const struct get *g = &r->get;
-    if (g->kind == GET_PARTS) {
+    const struct get_request *g = &r->get;
+    if (g->kind == GET_INDEX) {
         answer_parts(f, r);
         return;
     }
     const struct run *run = find_run(f, g->map, g->attempt);
-    assert(g->kind == GET_OUTPUT && run != NULL && g->size <= FETCH_CHUNK_BYTES_MAX);
+    assert(g->kind == GET_MAP_OUTPUT && run != NULL && g->size <= FETCH_CHUNK_BYTES_MAX);
     assert(g->offset + g->size <= run->source.bytes);
     memcpy(r->into, run->source.memory + g->offset, g->size);
     damage(f, g->map, r->into);
@@ -213,7 +214,7 @@ int fake_read(struct glint_task *task, const struct run_slice *slices, uint32_t 
               struct seen *out)
 {
     static const struct shuffle_spec spec = {.partitions = 1,
-                                             .wide.combine = COMBINE_NONE,
+                                             .dependency.combine = COMBINE_NONE,
                                              .key = GLINT_BYTES,
                                              .value = GLINT_BYTES,
                                              .acc = GLINT_BYTES};

@@ -22,7 +22,7 @@ struct fake_fetcher {
     uint32_t missing_map; /* is not there */
     uint32_t damaged_map; /* its first byte arrives flipped, `damages` times */
     int32_t damages;
-    int32_t damaged_lists; /* so many answers where parts lie arrive with a byte flipped */
+    int32_t damaged_lists;    /* so many answers where parts lie arrive with a byte flipped */
     atomic_bool *cancel_flag; /* set when hold_from is reached */
     /* The rest is its own. */
     pthread_t thread;

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_FAKE_NODES_H
 #define TESTS_SUPPORT_FAKE_NODES_H
 
-#include "engine/net/gate.h"
+#include "engine/net/listener.h"
 #include "tests/support/fake_cluster.h"
 
 #include <pthread.h>
@@ -14,21 +14,21 @@ struct node;
 struct process {
     struct node *node;
     struct net net;
-    struct gate *gate;
+    struct listener *listener;
     struct conn *control, *data;
     bool mute, heard_job;
     bool wanted; /* as soon as the old one's connections have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
-    uint64_t sums[BLOCKS_MAX]; /* of the value, as told */
+    uint64_t checksums[BLOCKS_MAX]; /* of the value, as told */
     uint32_t blocks_left;
 };
 
 struct node {
     struct fake_cluster *cluster;
-    struct fake_node *told;
+    struct fake_node *spec;
     struct net net;
-    struct gate *gate;
+    struct listener *listener;
     struct conn *driver; /* the daemon's connection */
     struct process process;
 };
@@ -42,8 +42,8 @@ struct act {
 
 struct fake_cluster {
     uv_loop_t loop;
-    uv_async_t poke;
-    uv_timer_t beat;
+    uv_async_t wakeup;
+    uv_timer_t heartbeat_timer;
     pthread_t thread;
     pthread_mutex_t lock;
     struct act *acts;
@@ -57,8 +57,8 @@ struct fake_cluster {
 };
 
 /* Ends the process of the test: a fake has no way to go on. */
-void must(bool ok, const char *what);
-void say(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
+void check_or_exit(bool ok, const char *what);
+void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 
 /* fake_process.c */
 extern const struct conn_events process_events;

@@ -70,7 +70,7 @@ static bool list_must_fail(void)
 static int fault_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
     (void)env;
-    bool directory = mode == ENV_DIR || mode == ENV_DIR_OWN;
+    bool directory = mode == ENV_DIR || mode == ENV_DIR_NOFOLLOW;
     if (directory ? list_must_fail() : must_fail("open")) return fault_error;
     return env_real()->open(env_real(), dir, name, mode);
 }
@@ -108,10 +108,10 @@ static int fault_sync_file(struct env *env, int file)
     return must_fail("sync_file") ? fault_error : env_real()->sync_file(env_real(), file);
 }
 
-static int fault_sync_folder(struct env *env, int folder)
+static int fault_sync_dir(struct env *env, int dir)
 {
     (void)env;
-    return must_fail("sync_folder") ? fault_error : env_real()->sync_folder(env_real(), folder);
+    return must_fail("sync_dir") ? fault_error : env_real()->sync_dir(env_real(), dir);
 }
 
 static int fault_stat_open(struct env *env, int file, struct env_stat *out)
@@ -141,17 +141,17 @@ static int fault_stat_name(struct env *env, int dir, const char *name, struct en
     return env_real()->stat_name(env_real(), dir, name, out);
 }
 
-static int fault_make_folder(struct env *env, int dir, const char *name, bool only_owner)
+static int fault_make_dir(struct env *env, int dir, const char *name, bool only_owner)
 {
     (void)env;
-    if (must_fail("make_folder")) return fault_error;
-    return env_real()->make_folder(env_real(), dir, name, only_owner);
+    if (must_fail("make_dir")) return fault_error;
+    return env_real()->make_dir(env_real(), dir, name, only_owner);
 }
 
-static int fault_remove(struct env *env, int dir, const char *name, bool folder)
+static int fault_remove(struct env *env, int dir, const char *name, bool is_dir)
 {
     (void)env;
-    return env_real()->remove(env_real(), dir, name, folder);
+    return env_real()->remove(env_real(), dir, name, is_dir);
 }
 
 static int fault_rename(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
@@ -187,12 +187,12 @@ struct env *faults_env(void)
         .write = fault_write,
         .close = fault_close,
         .sync_file = fault_sync_file,
-        .sync_folder = fault_sync_folder,
+        .sync_dir = fault_sync_dir,
         .stat_open = fault_stat_open,
         .stat = fault_stat,
         .read_link = fault_read_link,
         .stat_name = fault_stat_name,
-        .make_folder = fault_make_folder,
+        .make_dir = fault_make_dir,
         .remove = fault_remove,
         .rename = fault_rename,
         .list = fault_list,

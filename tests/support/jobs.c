@@ -18,7 +18,7 @@ extern const struct op *const ops_table[];
 
 static char scratch[PATH_MAX];
 
-static void need(bool good, const char *what)
+static void require_ok(bool good, const char *what)
 {
     if (good) return;
     perror(what);
@@ -29,8 +29,8 @@ void scratch_open(void)
 {
     const char *parent = getenv("TMPDIR");
     snprintf(scratch, sizeof scratch, "%s/glint-test-XXXXXX", parent != NULL ? parent : "/tmp");
-    need(mkdtemp(scratch) != NULL, scratch);
-    need(chdir(scratch) == 0 && mkdir("work", 0700) == 0, scratch);
+    require_ok(mkdtemp(scratch) != NULL, scratch);
+    require_ok(chdir(scratch) == 0 && mkdir("work", 0700) == 0, scratch);
 }
 
 void scratch_remove(const char *name)
@@ -38,27 +38,27 @@ void scratch_remove(const char *name)
     int r = env_remove_tree(env_real(), ENV_CWD, name, 4);
     if (r == -ENOTDIR) r = env_real()->remove(env_real(), ENV_CWD, name, false);
     errno = -r;
-    need(r == 0, name);
+    require_ok(r == 0, name);
 }
 
 void scratch_close(void)
 {
-    need(chdir("/") == 0, "/");
+    require_ok(chdir("/") == 0, "/");
     scratch_remove(scratch);
 }
 
 void scratch_write(const char *name, const void *data, size_t size)
 {
     FILE *file = fopen(name, "wb");
-    need(file != NULL, name);
-    need(fwrite(data, 1, size, file) == size && fclose(file) == 0, name);
+    require_ok(file != NULL, name);
+    require_ok(fwrite(data, 1, size, file) == size && fclose(file) == 0, name);
 }
 
 void scratch_ratings(const char *name, uint64_t rows)
 {
     size_t capacity = (size_t)rows * RATINGS_ROW_BYTES_MAX;
     uint8_t *data = malloc(capacity);
-    need(data != NULL, name);
+    require_ok(data != NULL, name);
     scratch_write(name, data, ratings_format(1, 0, rows, data, capacity));
     free(data);
 }
@@ -144,9 +144,9 @@ static void append_file(FILE *out, const char *path)
 {
     char block[4096];
     FILE *in = fopen(path, "rb");
-    need(in != NULL, path);
+    require_ok(in != NULL, path);
     for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
-        need(fwrite(block, 1, n, out) == n, path);
+        require_ok(fwrite(block, 1, n, out) == n, path);
     fclose(in);
 }
 
@@ -158,16 +158,16 @@ struct output output_read(const char *name)
     struct output o = {NULL, 0};
     if (access(path, F_OK) != 0) return o;
     FILE *out = open_memstream(&o.data, &o.size);
-    need(out != NULL, name);
+    require_ok(out != NULL, name);
     int count = scandir(name, &parts, is_part, by_name);
-    need(count >= 0, name);
+    require_ok(count >= 0, name);
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof path, "%s/%s", name, parts[i]->d_name);
         append_file(out, path);
         free(parts[i]);
     }
     free(parts);
-    need(fclose(out) == 0, name);
+    require_ok(fclose(out) == 0, name);
     return o;
 }
 
@@ -184,36 +184,36 @@ bool output_same(const struct output *a, const struct output *b)
 }
 
 /* Entries of a folder but . and .., or only its hidden ones; with `sweep` they are removed. */
-static unsigned walk(const char *path, bool hidden_only, bool sweep)
+static unsigned count_or_remove_files(const char *path, bool hidden_only, bool sweep)
 {
     unsigned count = 0;
     char name[PATH_MAX];
-    DIR *folder = opendir(path);
-    need(folder != NULL, path);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    DIR *dir = opendir(path);
+    require_ok(dir != NULL, path);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         bool dots = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         if (dots || (hidden_only && entry->d_name[0] != '.')) continue;
         count++;
         int size = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        need(size > 0 && (size_t)size < sizeof name, path);
+        require_ok(size > 0 && (size_t)size < sizeof name, path);
         if (sweep) scratch_remove(name);
     }
-    closedir(folder);
+    closedir(dir);
     return count;
 }
 
-unsigned leftovers(void)
+unsigned scratch_files_left(void)
 {
-    return walk(".", true, false) + walk("work", false, false);
+    return count_or_remove_files(".", true, false) + count_or_remove_files("work", false, false);
 }
 
 void scratch_sweep(void)
 {
-    walk(".", true, true);
-    walk("work", false, true);
+    count_or_remove_files(".", true, true);
+    count_or_remove_files("work", false, true);
 }
 
 unsigned open_files(void)
 {
-    return walk("/proc/self/fd", false, false) - 1; /* the one that lists them */
+    return count_or_remove_files("/proc/self/fd", false, false) - 1; /* the one that lists them */
 }

@@ -5,7 +5,7 @@
 #define GLINT_TESTS_JOBS_H
 
 #include "engine/cli/options.h"
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 
 /* A fresh folder in $TMPDIR, entered; inside it stands `work`, for --work-dir. */
 void scratch_open(void);
@@ -45,7 +45,7 @@ void output_free(struct output *o);
 /* Both are there, with the same bytes. */
 bool output_same(const struct output *a, const struct output *b);
 /* Hidden entries of the scratch folder, and entries of `work`: what a job must not leave. */
-unsigned leftovers(void);
+unsigned scratch_files_left(void);
 /* Removes them. */
 void scratch_sweep(void);
 unsigned open_files(void);

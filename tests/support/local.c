@@ -26,7 +26,7 @@ static int map_each(struct glint_task *task, void *state, const struct glint_rec
 {
     const struct local_state *s = state;
     struct glint_record r = {.key.i64 = in->value.i64 % 10, .value = in->value};
-    glint_count_add(task, s->counter, 1);
+    glint_counter_add(task, s->counter, 1);
     glint_emit(out, &r);
     return 0;
 }
@@ -101,8 +101,8 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
     (void)state;
     struct glint_slice left, right;
     union glint_value l, r;
-    if (!glint_pair(in->value.bytes, &left, &right) || !glint_unpack(left, GLINT_BYTES, &l) ||
-        !glint_unpack(right, GLINT_BYTES, &r))
+    if (!glint_unpack_pair(in->value.bytes, &left, &right) ||
+        !glint_unpack(left, GLINT_BYTES, &l) || !glint_unpack(right, GLINT_BYTES, &r))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "this is no pair of bytes");
     assert(l.bytes.size == LOCAL_LARGE_BYTES && r.bytes.size == LOCAL_LARGE_BYTES);
     struct glint_record sum = {.key = in->key, .value.i64 = 10 * l.bytes.data[0] + r.bytes.data[0]};
@@ -111,26 +111,26 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
 }
 
 static const struct glint_function large = {.name = FN_LARGE,
-                                            .form = GLINT_MAP,
+                                            .kind = GLINT_MAP,
                                             .in = {GLINT_NONE, GLINT_I64},
                                             .out = {GLINT_I64, GLINT_BYTES},
                                             .state_size = sizeof(struct large_state),
                                             .each = large_each};
 static const struct glint_function first = {.name = FN_FIRST,
-                                            .form = GLINT_MAP,
+                                            .kind = GLINT_MAP,
                                             .in = {GLINT_I64, GLINT_BYTES},
                                             .out = {GLINT_I64, GLINT_I64},
                                             .each = first_each};
 
 static const struct glint_function firsts = {.name = FN_FIRSTS,
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_I64, GLINT_MSGPACK},
                                              .out = {GLINT_I64, GLINT_I64},
                                              .each = firsts_each};
 
-#define FUNCTION(name_, form_, each_)                                                              \
+#define FUNCTION(name_, kind_, each_)                                                              \
     {                                                                                              \
-        .name = name_, .form = form_, .in = {GLINT_NONE, GLINT_I64},                               \
+        .name = name_, .kind = kind_, .in = {GLINT_NONE, GLINT_I64},                               \
         .out = {GLINT_I64, GLINT_I64}, .state_size = sizeof(struct local_state),                   \
         .open = state_open, .each = each_                                                          \
     }
@@ -162,8 +162,8 @@ struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partit
     struct glint_record *records = calloc(count + 1, sizeof *records);
     assert(records != NULL);
     for (uint64_t i = 0; i < count; i++) records[i].value.i64 = (int64_t)i;
-    struct glint_shape shape = {GLINT_NONE, GLINT_I64};
-    struct glint_rdd *rdd = glint_parallelize(g, shape, records, count, partitions);
+    struct glint_schema schema = {GLINT_NONE, GLINT_I64};
+    struct glint_rdd *rdd = glint_parallelize(g, schema, records, count, partitions);
     free(records);
     return rdd;
 }

@@ -45,8 +45,8 @@ static int send_each(struct glint_task *task, void *state, const struct glint_re
     struct glint_slice first, second;
     struct glint_record r;
     (void)state;
-    if (!glint_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &r.key) ||
-        !glint_unpack(second, GLINT_I64, &r.value))
+    if (!glint_unpack_pair(in->value.bytes, &first, &second) ||
+        !glint_unpack(first, GLINT_I64, &r.key) || !glint_unpack(second, GLINT_I64, &r.value))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not [vertex, label]");
     glint_emit(out, &r);
     return 0;
@@ -84,7 +84,7 @@ static int share_each(struct glint_task *task, void *state, const struct glint_r
     struct glint_slice first, second;
     union glint_value links, rank;
     (void)state;
-    if (!glint_pair(in->value.bytes, &first, &second) ||
+    if (!glint_unpack_pair(in->value.bytes, &first, &second) ||
         !glint_unpack(first, GLINT_BYTES, &links) || !glint_unpack(second, GLINT_F64, &rank))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not [links, rank]");
     const uint64_t count = links.bytes.size / sizeof(int64_t);
@@ -138,22 +138,22 @@ static int nearest_each(struct glint_task *task, void *state, const struct glint
 
 #define MAP_FUNCTION(name_, in_key, in_value, out_key, out_value, each_)                           \
     {                                                                                              \
-        .name = name_, .form = GLINT_MAP, .in = {in_key, in_value}, .out = {out_key, out_value},   \
+        .name = name_, .kind = GLINT_MAP, .in = {in_key, in_value}, .out = {out_key, out_value},   \
         .each = each_                                                                              \
     }
 
 static const struct glint_function both_ways = {.name = "loop.both_ways",
-                                                .form = GLINT_FLAT_MAP,
+                                                .kind = GLINT_FLAT_MAP,
                                                 .in = {GLINT_TEXT, GLINT_TEXT},
                                                 .out = {GLINT_I64, GLINT_I64},
                                                 .each = both_each};
 static const struct glint_function least = {.name = "loop.least",
-                                            .form = GLINT_REDUCE,
+                                            .kind = GLINT_REDUCE,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .merge = least_merge};
 static const struct glint_function append = {.name = "loop.append",
-                                             .form = GLINT_REDUCE,
+                                             .kind = GLINT_REDUCE,
                                              .in = {GLINT_ANY, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .merge = append_merge};
@@ -164,14 +164,14 @@ static const struct glint_function neighbour =
 static const struct glint_function one =
     MAP_FUNCTION("loop.one", GLINT_ANY, GLINT_BYTES, GLINT_SAME, GLINT_F64, one_each);
 static const struct glint_function share = {.name = "loop.share",
-                                            .form = GLINT_FLAT_MAP,
+                                            .kind = GLINT_FLAT_MAP,
                                             .in = {GLINT_I64, GLINT_MSGPACK},
                                             .out = {GLINT_I64, GLINT_F64},
                                             .each = share_each};
 static const struct glint_function damp =
     MAP_FUNCTION("loop.damp", GLINT_ANY, GLINT_F64, GLINT_SAME, GLINT_F64, damp_each);
 static const struct glint_function nearest = {.name = "loop.nearest",
-                                              .form = GLINT_MAP,
+                                              .kind = GLINT_MAP,
                                               .in = {GLINT_NONE, GLINT_TEXT},
                                               .out = {GLINT_I64, GLINT_F64},
                                               .state_size = sizeof(struct centres),

@@ -67,8 +67,8 @@ static inline int memory_env_stat_open(struct env *env, int file, struct env_sta
     (void)file;
     const struct memory_env *m = (struct memory_env *)env;
     int r = memory_env_call(env);
-    *out = (struct env_stat){
-        .kind = ENV_FILE, .size = m->size, .mtime_ns = m->mtime_ns, .mine = true};
+    *out =
+        (struct env_stat){.kind = ENV_FILE, .size = m->size, .mtime_ns = m->mtime_ns, .mine = true};
     return r;
 }
 

@@ -4,7 +4,7 @@
 #define TESTS_SUPPORT_NAIVE_LINES_H
 
 #include "engine/base/mem.h"
-#include "engine/data/lines.h"
+#include "engine/data/line_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +70,11 @@ static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *fi
 static inline int read_split(struct glint_task *task, const struct split *split,
                              newlines_index index, const uint8_t *file, struct buffer *list)
 {
-    struct lines l;
+    struct line_reader l;
     struct glint_batch batch;
-    int r = lines_open(&l, task, split);
+    int r = line_reader_open(&l, task, split);
     if (r == 0 && index != NULL) l.index = index;
-    while (r == 0 && (r = lines_next(&l, &batch)) > 0) {
+    while (r == 0 && (r = line_reader_next(&l, &batch)) > 0) {
         bool sound = batch_is_sound(&batch, file);
         for (uint32_t i = 0; sound && i < batch.rows; i++) {
             const struct glint_slice row = glint_column_slice(&batch.value, i);
@@ -83,7 +83,7 @@ static inline int read_split(struct glint_task *task, const struct split *split,
         r = sound ? 0 : 1;
         if (!sound) break;
     }
-    lines_close(&l);
+    line_reader_close(&l);
     return r;
 }
 

@@ -18,7 +18,7 @@ struct test_task {
     struct env env; /* first: the calls get it */
     struct glint_task task;
     struct task_options options;
-    char folder[64];
+    char dir[64];
     atomic_uint_fast64_t calls; /* of open, pread, write and close so far */
     uint64_t fail_at;           /* this call fails with `error`; 0: none */
     int error;
@@ -69,10 +69,10 @@ static inline void test_task_init(struct test_task *t, uint64_t memory_bytes)
     t->env.write = test_write;
     t->env.close = test_close;
     const char *parent = getenv("TMPDIR");
-    snprintf(t->folder, sizeof t->folder, "%.40s/glint-test-XXXXXX",
+    snprintf(t->dir, sizeof t->dir, "%.40s/glint-test-XXXXXX",
              parent != NULL && strlen(parent) <= 40 ? parent : "/tmp");
-    if (mkdtemp(t->folder) == NULL) abort();
-    t->options = (struct task_options){.memory_bytes = memory_bytes, .work_dir = t->folder};
+    if (mkdtemp(t->dir) == NULL) abort();
+    t->options = (struct task_options){.memory_bytes = memory_bytes, .work_dir = t->dir};
     t->task = (struct glint_task){
         .env = &t->env, .options = &t->options, .attempt_id = 1, .table_seed = 0x5eed};
     t->run_memory = TEST_RUN_MEMORY;
@@ -83,7 +83,7 @@ static inline void test_task_init(struct test_task *t, uint64_t memory_bytes)
 static inline bool test_task_fini(struct test_task *t)
 {
     arena_fini(&t->task.arena);
-    return rmdir(t->folder) == 0 && t->run_memory == TEST_RUN_MEMORY && t->open_files == 0;
+    return rmdir(t->dir) == 0 && t->run_memory == TEST_RUN_MEMORY && t->open_files == 0;
 }
 
 /* Numbers that are the same in every run. */

@@ -3,8 +3,8 @@
 #ifndef GLINT_TESTS_WIRE_CODECS_H
 #define GLINT_TESTS_WIRE_CODECS_H
 
-#include "engine/base/little.h"
-#include "engine/data/scan.h"
+#include "engine/base/endian.h"
+#include "engine/data/msgpack_validate.h"
 #include "engine/net/wire.h"
 
 #include <xxhash.h>
@@ -22,58 +22,60 @@ typedef int wire_again(struct glint_slice in, struct buffer *out, struct glint_e
         return r != 0 ? r : name##_encode(&v, out, error);                                         \
     }
 WIRE_AGAIN(ping)
-WIRE_AGAIN(ready)
-WIRE_AGAIN(peer)
-WIRE_AGAIN(admit)
-WIRE_AGAIN(admitted)
-WIRE_AGAIN(ended)
-WIRE_AGAIN(status)
-WIRE_AGAIN(track)
-WIRE_AGAIN(tracked)
-WIRE_AGAIN(canceled)
+WIRE_AGAIN(executor_registration)
+WIRE_AGAIN(executor_address)
+WIRE_AGAIN(job_identity)
+WIRE_AGAIN(executor_started)
+WIRE_AGAIN(executor_exited)
+WIRE_AGAIN(daemon_status)
+WIRE_AGAIN(block_request)
+WIRE_AGAIN(block_assignment)
+WIRE_AGAIN(cancelled_jobs)
 WIRE_AGAIN(job_progress)
 #undef WIRE_AGAIN
 
-static int get_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
+static int get_request_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
 {
-    struct get v;
-    int r = get_decode(in, &v, error);
-    if (r == 0) r = get_encode(&v, out, error);
-    get_fini(&v);
+    struct get_request v;
+    int r = get_request_decode(in, &v, error);
+    if (r == 0) r = get_request_encode(&v, out, error);
+    get_request_fini(&v);
     return r;
 }
 
-static int gone_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
+static int fetch_error_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
 {
     struct glint_error why;
-    int r = gone_decode(in, &why, error);
-    return r != 0 ? r : gone_encode(&why, out, error);
+    int r = fetch_error_decode(in, &why, error);
+    return r != 0 ? r : fetch_error_encode(&why, out, error);
 }
 
 /* Of the list at the beginning of parts: all that is covered by the checksum. */
-static uint64_t parts_list_size(struct glint_slice in)
+static uint64_t index_list_size(struct glint_slice in)
 {
-    struct scan_head head;
+    struct msgpack_head head;
     uint64_t at = 0, left = 1;
-    for (; left > 0 && scan_head(in.data + at, in.size - at, &head); left--) {
+    for (; left > 0 && msgpack_read_head(in.data + at, in.size - at, &head); left--) {
         at += head.head_size;
-        if (head.kind == SCAN_ARRAY) left += head.count;
+        if (head.kind == MSGPACK_KIND_ARRAY) left += head.count;
     }
     return at;
 }
 
 /* With the checksum made right, so that damage comes to what stands behind it. */
-static int parts_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
+static int map_output_index_again(struct glint_slice in, struct buffer *out,
+                                  struct glint_error *error)
 {
-    struct part_answer parts[WIRE_PARTS];
+    struct index_entry parts[WIRE_PARTS];
     struct buffer summed = {NULL, 0, 0};
-    if (in.size >= PARTS_SUM_BYTES && buffer_append(&summed, in.data, in.size)) {
-        struct glint_slice rest = {summed.data + PARTS_SUM_BYTES, summed.size - PARTS_SUM_BYTES};
-        little_put64(summed.data, XXH3_64bits(rest.data, parts_list_size(rest)));
+    if (in.size >= INDEX_CHECKSUM_BYTES && buffer_append(&summed, in.data, in.size)) {
+        struct glint_slice rest = {summed.data + INDEX_CHECKSUM_BYTES,
+                                   summed.size - INDEX_CHECKSUM_BYTES};
+        put_le64(summed.data, XXH3_64bits(rest.data, index_list_size(rest)));
         in.data = summed.data;
     }
-    int r = parts_decode(in, parts, WIRE_PARTS, error);
-    if (r == 0) r = parts_encode(parts, WIRE_PARTS, out, error);
+    int r = map_output_index_decode(in, parts, WIRE_PARTS, error);
+    if (r == 0) r = map_output_index_encode(parts, WIRE_PARTS, out, error);
     buffer_fini(&summed);
     return r;
 }
@@ -83,13 +85,20 @@ static const struct wire_codec {
     const char *name;
     wire_again *again;
 } wire_codecs[] = {
-    {"ping", ping_again},         {"ready", ready_again},
-    {"peer", peer_again},         {"admit", admit_again},
-    {"admitted", admitted_again}, {"ended", ended_again},
-    {"status", status_again},     {"get", get_again},
-    {"track", track_again},       {"tracked", tracked_again},
-    {"gone", gone_again},         {"parts", parts_again},
-    {"canceled", canceled_again}, {"job_progress", job_progress_again},
+    {"ping", ping_again},
+    {"executor_registration", executor_registration_again},
+    {"executor_address", executor_address_again},
+    {"job_identity", job_identity_again},
+    {"executor_started", executor_started_again},
+    {"executor_exited", executor_exited_again},
+    {"daemon_status", daemon_status_again},
+    {"get_request", get_request_again},
+    {"block_request", block_request_again},
+    {"block_assignment", block_assignment_again},
+    {"fetch_error", fetch_error_again},
+    {"map_output_index", map_output_index_again},
+    {"cancelled_jobs", cancelled_jobs_again},
+    {"job_progress", job_progress_again},
 };
 #define WIRE_CODECS_COUNT (sizeof wire_codecs / sizeof wire_codecs[0])
 

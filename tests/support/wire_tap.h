@@ -4,11 +4,11 @@
 #ifndef TESTS_SUPPORT_WIRE_TAP_H
 #define TESTS_SUPPORT_WIRE_TAP_H
 
-#include "tests/support/conn_world.h"
+#include "tests/support/conn_fixture.h"
 
-enum { TAP_TO_SERVER, TAP_TO_CLIENT, TAP_WAYS };
+enum { TAP_TO_SERVER, TAP_TO_CLIENT, TAP_DIRECTIONS };
 
-struct tap_way {
+struct tap_direction {
     uint8_t *bytes; /* all that came */
     uint64_t size, capacity, sent;
     uint64_t cut_at; /* so many are passed on, then the wire is cut; UINT64_MAX: never */
@@ -16,12 +16,12 @@ struct tap_way {
 };
 
 struct tap {
-    uv_tcp_t listener, ends[TAP_WAYS]; /* ways[i] goes to ends[i] */
+    uv_tcp_t listener, ends[TAP_DIRECTIONS]; /* ways[i] goes to ends[i] */
     uv_connect_t connect;
     uv_idle_t pace;
-    struct tap_way ways[TAP_WAYS];
+    struct tap_direction directions[TAP_DIRECTIONS];
     uint64_t step; /* bytes of each way that are passed on in a turn of the loop */
-    bool mirror;   /* what the client says is said to the client */
+    bool reflects; /* what the client says is said to the client */
     bool stalls;   /* where it would be cut it only goes silent */
     bool joined, closing;
 };
@@ -30,7 +30,7 @@ struct tap {
 void tap_open(struct tap *t, uint64_t step);
 /* The client dials it. */
 void tap_dial(struct tap *t);
-/* Before world_close. */
+/* Before conn_fixture_close. */
 void tap_close(struct tap *t);
 void tap_free(struct tap *t);
 

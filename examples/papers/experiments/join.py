@@ -8,7 +8,7 @@ TYPES = ("inner", "left", "right", "full", "semi", "anti")
 SHARES = (0.001, 0.01, 0.1, 1)  # of the large side's rows that match
 SHARE = 0.01
 PROBABILITIES = (0.3, 0.1, 0.01, 0.001)
-ASKED, SAVED = "rows asked of the filter", "rows saved by the filter"
+ROWS_PROBED, ROWS_FILTERED = "rows probed", "rows filtered out"
 
 
 def visits_of(lab, rows):
@@ -52,7 +52,7 @@ def over_shares(lab, visits, users):
         for method in METHODS:
             done, times = timed(lab, method, "semi", visits, some)
             rows.append([share, method, done.counter("rows written"), done.counter("map output bytes"),
-                         done.counter(SAVED), *times])
+                         done.counter(ROWS_FILTERED), *times])
     return rows
 
 
@@ -66,7 +66,7 @@ def over_types(lab, visits, users):
                 done = join(lab, method, kind, visits, users, "--master", master)
                 lines = sorted(lab.parts(lab.path("out")))
                 same = same and seen.setdefault("lines", lines) == lines
-                counts = [len(lines), done.counter("map output bytes"), done.counter(SAVED)]
+                counts = [len(lines), done.counter("map output bytes"), done.counter(ROWS_FILTERED)]
                 same = same and seen.setdefault(method, counts) == counts
             rows.append([kind, method, *counts])
     return rows, same
@@ -79,8 +79,8 @@ def over_probabilities(lab, visits, users):
         done = join(lab, "bloom", "semi", visits, users, "--p", p)
         note = next(note for note in done.report["notes"] if note.startswith("a filter"))
         size, rate = re.search(r"in (\d+) bytes, rate ([^,]+),", note).groups()
-        strangers = done.counter(ASKED) - done.counter("rows written")
-        through = strangers - done.counter(SAVED)
+        strangers = done.counter(ROWS_PROBED) - done.counter("rows written")
+        through = strangers - done.counter(ROWS_FILTERED)
         rows.append([p, int(size), strangers, through, through / strangers, float(rate),
                      done.counter("map output bytes")])
     return rows

@@ -36,7 +36,7 @@ def plot(lab, path, path_none):
         "The scale is logarithmic. Expected is what independent filters with the rates that their bits predict would give.")
 
 
-def ask_all(lab, filters):
+def query_all(lab, filters):
     ids = lab.generate(lab.rows)
     jobs = [lab.submit("membership", "--members", "none", ids, lab.path("filters"), lab.path("keys"))
             for _ in range(lab.repeats(REPEATS))]
@@ -59,7 +59,7 @@ def run(lab):
     none, others, path_none, strangers = counts_table(lab, "strangers", "none", lab.test, "Ids that are in no filter.")
     lab.table("keys", list(keys[0]), [row.values() for row in keys], "Of the ids that are in a filter: what each filter answers.")
     plot(lab, path, path_none)
-    wall = ask_all(lab, len(keys))
+    wall = query_all(lab, len(keys))
     rate = statistics.fmean(row["false positive rate"] for row in strangers)
     formula = statistics.fmean((1 - math.exp(-row["k"] * row["n"] / row["m"])) ** row["k"] for row in strangers)
     lab.measured(f"""Of {total:,} ids that were put in, {many(own, "ids"):,} get more than one key, a rate of

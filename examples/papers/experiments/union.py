@@ -28,7 +28,7 @@ def line(lab, n, urls, others, spec):
     deviation = (p * (1 - p) / (asked["false positives"] + asked["true negatives"])) ** 0.5
     return [scheme, label, done.counter("map output records"), m, k, m / n, int(info[6]), rate, p,
             (1 - 2.718281828459045 ** (-k * n / m)) ** k, (rate - p) / deviation,
-            done.counter("bytes written"), done.counter("bytes between stages"), time.median, time.low, time.high]
+            done.counter("bytes written"), done.counter("shuffle value bytes"), time.median, time.low, time.high]
 
 
 def sizing(lab, n, raw, eight, ten):

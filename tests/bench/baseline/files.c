@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void join(char *out, const char *folder, const char *name)
+static void join(char *out, const char *dir, const char *name)
 {
-    int length = snprintf(out, PATH_MAX, "%s/%s", folder, name);
-    if (length < 0 || length >= PATH_MAX) die("%s: path too long", folder);
+    int length = snprintf(out, PATH_MAX, "%s/%s", dir, name);
+    if (length < 0 || length >= PATH_MAX) die("%s: path too long", dir);
 }
 
 FILE *output_create(const char *path)

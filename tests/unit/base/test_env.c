@@ -13,22 +13,22 @@
 static char scratch[] = "/tmp/env-test-XXXXXX";
 static struct env *env;
 
-static void enter(void)
+static void enter_scratch_dir(void)
 {
     env = env_real();
     cr_assert(mkdtemp(scratch) != NULL && chdir(scratch) == 0);
 }
 
-static void leave(void)
+static void leave_scratch_dir(void)
 {
     cr_assert_eq(chdir("/"), 0);
     cr_expect_eq(env_remove_tree(env, ENV_CWD, scratch, 8), 0);
     cr_expect_neq(access(scratch, F_OK), 0);
 }
 
-TestSuite(env, .init = enter, .fini = leave);
+TestSuite(env, .init = enter_scratch_dir, .fini = leave_scratch_dir);
 
-static void make(const char *path, const char *text)
+static void make_file(const char *path, const char *text)
 {
     int file = env->open(env, ENV_CWD, path, ENV_CREATE);
     cr_assert_geq(file, 0);
@@ -36,7 +36,7 @@ static void make(const char *path, const char *text)
     cr_assert_eq(env->close(env, file), 0);
 }
 
-static bool holds(const char *path, const char *text)
+static bool file_holds(const char *path, const char *text)
 {
     char found[32] = "";
     int file = env->open(env, ENV_CWD, path, ENV_READ);
@@ -46,61 +46,62 @@ static bool holds(const char *path, const char *text)
     return n == (int64_t)strlen(text) && strcmp(found, text) == 0;
 }
 
-Test(env, renaming_to_a_new_name_replaces_nothing)
+Test(env, rename_new_never_replaces)
 {
-    make("a", "a");
-    make("b", "b");
-    cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "b", ENV_RENAME_NEW), -EEXIST);
-    cr_expect(holds("a", "a") && holds("b", "b"));
-    cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "c", ENV_RENAME_NEW), 0);
-    cr_expect(holds("c", "a") && access("a", F_OK) != 0);
+    make_file("a", "a");
+    make_file("b", "b");
+    cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "b", ENV_RENAME_NOREPLACE), -EEXIST);
+    cr_expect(file_holds("a", "a") && file_holds("b", "b"));
+    cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "c", ENV_RENAME_NOREPLACE), 0);
+    cr_expect(file_holds("c", "a") && access("a", F_OK) != 0);
     cr_assert_eq(symlink("nowhere", "link"), 0);
-    cr_expect_eq(env->rename(env, ENV_CWD, "c", ENV_CWD, "link", ENV_RENAME_NEW), -EEXIST);
+    cr_expect_eq(env->rename(env, ENV_CWD, "c", ENV_CWD, "link", ENV_RENAME_NOREPLACE), -EEXIST);
 }
 
-Test(env, a_name_can_be_taken_before_it_is_used)
+Test(env, rename_reserved_never_replaces)
 {
-    make("a", "a");
-    make("b", "b");
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "a", ENV_CWD, "b"), -EEXIST);
-    cr_expect(holds("a", "a") && holds("b", "b"));
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "none", ENV_CWD, "c"), -ENOENT);
+    make_file("a", "a");
+    make_file("b", "b");
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "a", ENV_CWD, "b"), -EEXIST);
+    cr_expect(file_holds("a", "a") && file_holds("b", "b"));
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "none", ENV_CWD, "c"), -ENOENT);
     cr_expect_neq(access("c", F_OK), 0);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "a", ENV_CWD, "c"), 0);
-    cr_expect(holds("c", "a") && access("a", F_OK) != 0);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "a", ENV_CWD, "c"), 0);
+    cr_expect(file_holds("c", "a") && access("a", F_OK) != 0);
     cr_assert_eq(symlink("nowhere", "link"), 0);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "c", ENV_CWD, "link"), -EEXIST);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "c", ENV_CWD, "link"), -EEXIST);
     cr_assert_eq(mkdir("folder", 0700), 0);
-    make("folder/in", "in");
+    make_file("folder/in", "in");
     cr_assert_eq(mkdir("taken", 0700), 0);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "folder", ENV_CWD, "taken"), -EEXIST);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "folder", ENV_CWD, "folder/in/side"), -ENOTDIR);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "folder", ENV_CWD, "folder/side"),
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "taken"), -EEXIST);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "folder/in/side"),
+                 -ENOTDIR);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "folder/side"),
                  -EINVAL); /* into itself */
     cr_expect_neq(access("folder/side", F_OK), 0);
-    cr_expect_eq(env_rename_reserved(ENV_CWD, "folder", ENV_CWD, "new"), 0);
-    cr_expect(holds("new/in", "in") && access("folder", F_OK) != 0);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "new"), 0);
+    cr_expect(file_holds("new/in", "in") && access("folder", F_OK) != 0);
 }
 
-Test(env, renaming_by_exchange_needs_both)
+Test(env, rename_exchange_needs_both_names)
 {
-    make("a", "a");
+    make_file("a", "a");
     cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "b", ENV_RENAME_EXCHANGE), -ENOENT);
-    make("b", "b");
+    make_file("b", "b");
     cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "b", ENV_RENAME_EXCHANGE), 0);
-    cr_expect(holds("a", "b") && holds("b", "a"));
+    cr_expect(file_holds("a", "b") && file_holds("b", "a"));
     cr_expect_eq(env->rename(env, ENV_CWD, "a", ENV_CWD, "b", ENV_RENAME_REPLACE), 0);
-    cr_expect(holds("b", "b") && access("a", F_OK) != 0);
+    cr_expect(file_holds("b", "b") && access("a", F_OK) != 0);
 }
 
-Test(env, new_files_are_new)
+Test(env, create_fails_on_existing_name)
 {
     struct stat st;
     umask(022);
-    make("private", "");
+    make_file("private", "");
     cr_expect_eq(env->open(env, ENV_CWD, "private", ENV_CREATE), -EEXIST);
     cr_expect(stat("private", &st) == 0 && (st.st_mode & 0777) == 0600);
-    int file = env->open(env, ENV_CWD, "public", ENV_PUBLIC);
+    int file = env->open(env, ENV_CWD, "public", ENV_CREATE_PUBLIC);
     cr_expect(file >= 0 && fstat(file, &st) == 0 && (st.st_mode & 0777) == 0644);
     env->close(env, file);
     cr_assert_eq(symlink("target", "link"), 0);
@@ -108,15 +109,15 @@ Test(env, new_files_are_new)
     cr_expect_neq(access("target", F_OK), 0);
 }
 
-Test(env, kinds_of_files)
+Test(env, stat_reports_file_kind)
 {
     struct env_stat st;
-    make("file", "12345");
+    make_file("file", "12345");
     cr_assert_eq(mkfifo("fifo", 0600), 0);
     cr_assert_eq(symlink("file", "link"), 0);
     cr_expect(env->stat(env, "file", &st) == 0 && st.kind == ENV_FILE && st.size == 5 && st.mine);
     cr_expect(env->stat(env, "link", &st) == 0 && st.kind == ENV_FILE);
-    cr_expect(env->stat(env, ".", &st) == 0 && st.kind == ENV_FOLDER);
+    cr_expect(env->stat(env, ".", &st) == 0 && st.kind == ENV_DIRECTORY);
     cr_expect(env->stat(env, "fifo", &st) == 0 && st.kind == ENV_OTHER);
     cr_expect_eq(env->stat(env, "missing", &st), -ENOENT);
     int file = env->open(env, ENV_CWD, "fifo", ENV_READ); /* does not block */
@@ -130,21 +131,21 @@ static int count(void *arg, const char *name)
     return ++*(int *)arg == 3 ? 42 : 0;
 }
 
-Test(env, listing_stops_when_told)
+Test(env, list_stops_when_callback_returns_nonzero)
 {
     int n = 0;
-    make("a", "");
-    make("b", "");
-    cr_expect_eq(env_list(env, ".", count, &n), 0);
+    make_file("a", "");
+    make_file("b", "");
+    cr_expect_eq(env_list_dir(env, ".", count, &n), 0);
     cr_expect_eq(n, 2);
-    cr_expect_eq(env_list(env, ".", count, &n), 42);
-    cr_expect_eq(env_list(env, "missing", count, &n), -ENOENT);
+    cr_expect_eq(env_list_dir(env, ".", count, &n), 42);
+    cr_expect_eq(env_list_dir(env, "missing", count, &n), -ENOENT);
 }
 
-Test(env, reading_ends_at_the_end)
+Test(env, read_full_stops_at_end_of_file)
 {
     char bytes[16];
-    make("file", "0123456789");
+    make_file("file", "0123456789");
     int file = env->open(env, ENV_CWD, "file", ENV_READ);
     cr_expect_eq(env_read_full(env, file, bytes, 4, 3), 4);
     cr_expect_eq(memcmp(bytes, "3456", 4), 0);
@@ -154,17 +155,17 @@ Test(env, reading_ends_at_the_end)
     cr_expect_eq(env_read_full(env, -1, bytes, 1, 0), -EBADF);
 }
 
-Test(env, a_directory_is_opened_itself_not_by_a_link)
+Test(env, open_dir_own_rejects_symlink)
 {
-    cr_assert_eq(env->make_folder(env, ENV_CWD, "dir", false), 0);
+    cr_assert_eq(env->make_dir(env, ENV_CWD, "dir", false), 0);
     cr_assert_eq(symlink("dir", "link"), 0);
-    make("file", "");
-    cr_expect_eq(env->open(env, ENV_CWD, "link", ENV_DIR_OWN), -ENOTDIR);
+    make_file("file", "");
+    cr_expect_eq(env->open(env, ENV_CWD, "link", ENV_DIR_NOFOLLOW), -ENOTDIR);
     cr_expect_eq(env->open(env, ENV_CWD, "file", ENV_DIR), -ENOTDIR);
     int dir = env->open(env, ENV_CWD, "link", ENV_DIR);
     cr_assert_geq(dir, 0);
-    cr_expect_eq(env->make_folder(env, dir, "inner", true), 0);
-    cr_expect_eq(env->rename(env, ENV_CWD, "file", dir, "moved", ENV_RENAME_NEW), 0);
+    cr_expect_eq(env->make_dir(env, dir, "inner", true), 0);
+    cr_expect_eq(env->rename(env, ENV_CWD, "file", dir, "moved", ENV_RENAME_NOREPLACE), 0);
     cr_expect_eq(access("dir/moved", F_OK), 0);
     cr_assert_eq(rename("dir", "elsewhere"), 0); /* its descriptor is that of the same directory */
     int n = 1;
@@ -178,20 +179,20 @@ Test(env, a_directory_is_opened_itself_not_by_a_link)
     env->close(env, dir);
 }
 
-Test(env, removing_a_tree_follows_no_link)
+Test(env, remove_tree_follows_no_symlink)
 {
-    cr_assert_eq(env->make_folder(env, ENV_CWD, "tree", false), 0);
-    cr_assert_eq(env->make_folder(env, ENV_CWD, "tree/deep", false), 0);
-    cr_assert_eq(env->make_folder(env, ENV_CWD, "other", true), 0);
-    make("tree/deep/file", "");
-    make("other/precious", "precious");
+    cr_assert_eq(env->make_dir(env, ENV_CWD, "tree", false), 0);
+    cr_assert_eq(env->make_dir(env, ENV_CWD, "tree/deep", false), 0);
+    cr_assert_eq(env->make_dir(env, ENV_CWD, "other", true), 0);
+    make_file("tree/deep/file", "");
+    make_file("other/precious", "precious");
     cr_assert_eq(symlink("../other", "tree/link"), 0);
     cr_assert_eq(symlink("../../other", "tree/deep/link"), 0);
     cr_assert_eq(symlink("other", "link"), 0);
     cr_expect_eq(env_remove_tree(env, ENV_CWD, "link", 8), 0);
     cr_expect_neq(env_remove_tree(env, ENV_CWD, "tree", 0), 0); /* deeper than allowed */
     cr_expect_eq(env_remove_tree(env, ENV_CWD, "tree", 1), 0);
-    cr_expect(holds("other/precious", "precious"));
+    cr_expect(file_holds("other/precious", "precious"));
     cr_expect_neq(access("tree", F_OK), 0);
     cr_expect_eq(env_remove_tree(env, ENV_CWD, "tree", 1), 0); /* missing is fine */
     cr_expect_eq(env_remove_tree(env, ENV_CWD, "other/precious", 1), 0);
@@ -208,40 +209,40 @@ static int list_and_swap(struct env *e, int dir, int (*entry)(void *arg, const c
     return env->list(e, dir, entry, arg);
 }
 
-Test(env, a_directory_that_is_swapped_while_it_is_removed_leads_nowhere)
+Test(env, remove_tree_is_safe_if_dir_is_swapped_while_listed)
 {
     struct env swaps = *env_real();
     swaps.list = list_and_swap;
     cr_assert(mkdir("tree", 0777) == 0 && mkdir("tree/deep", 0777) == 0);
     cr_assert_eq(mkdir("other", 0777), 0);
-    make("tree/deep/precious", "");
-    make("other/precious", "precious");
+    make_file("tree/deep/precious", "");
+    make_file("other/precious", "precious");
     cr_expect_neq(env_remove_tree(&swaps, ENV_CWD, "tree", 2), 0);
     cr_expect(access("aside", F_OK) == 0 && access("aside/precious", F_OK) != 0);
-    cr_expect(holds("other/precious", "precious"));
+    cr_expect(file_holds("other/precious", "precious"));
 }
 
 /* Replaces it once it is known to be a directory, and before it is opened. */
-static int remove_and_swap(struct env *e, int dir, const char *name, bool folder)
+static int remove_and_swap(struct env *e, int dir, const char *name, bool is_dir)
 {
-    int r = env->remove(e, dir, name, folder);
+    int r = env->remove(e, dir, name, is_dir);
     if (r == -EISDIR && strcmp(name, "deep") == 0)
         cr_assert(rename("tree/deep", "aside") == 0 && symlink("../other", "tree/deep") == 0);
     return r;
 }
 
-Test(env, a_directory_that_is_swapped_before_it_is_opened_is_not_entered)
+Test(env, remove_tree_is_safe_if_dir_is_swapped_before_open)
 {
     struct env swaps = *env_real();
     swaps.remove = remove_and_swap;
     cr_assert(mkdir("tree", 0777) == 0 && mkdir("tree/deep", 0777) == 0);
     cr_assert_eq(mkdir("other", 0777), 0);
-    make("other/precious", "precious");
+    make_file("other/precious", "precious");
     cr_expect_neq(env_remove_tree(&swaps, ENV_CWD, "tree", 2), 0);
-    cr_expect(holds("other/precious", "precious"));
+    cr_expect(file_holds("other/precious", "precious"));
 }
 
-Test(env, clocks_and_chance)
+Test(env, clocks_advance_and_random_bytes_differ)
 {
     uint64_t a = 0, b = 0, before = env->now_ns(env);
     cr_expect_geq(env->now_ns(env), before);
@@ -250,7 +251,7 @@ Test(env, clocks_and_chance)
     cr_expect_neq(a, b);
 }
 
-Test(env, a_node_has_names)
+Test(env, node_reports_host_and_boot_id)
 {
     struct env_node here;
     char host[65] = "";

@@ -28,7 +28,7 @@ Test(error, codes_are_unique_and_complete)
         cr_expect_str_eq(glint_code_text(code), r->text);
         cr_expect_str_eq(error_name(code), r->name);
         cr_expect_eq(glint_code_exit_status(code), r->exit);
-        cr_expect_eq(error_may_retry(code), r->retry != 0);
+        cr_expect_eq(error_is_retryable(code), r->retry != 0);
         for (int j = 0; j < i; j++) {
             cr_expect_neq(rows[j].number, r->number);
             cr_expect_str_neq(rows[j].name, r->name);
@@ -37,10 +37,10 @@ Test(error, codes_are_unique_and_complete)
     }
     cr_expect_eq(glint_code_exit_status(GLINT_OK), 0);
     cr_expect_eq(glint_code_exit_status((enum glint_code) - 9999), 70);
-    cr_expect_not(error_may_retry((enum glint_code) - 9999));
+    cr_expect_not(error_is_retryable((enum glint_code) - 9999));
 }
 
-Test(error, the_first_one_stays)
+Test(error, first_error_is_kept)
 {
     struct glint_error e = {.code = GLINT_OK};
     cr_expect_eq(error_set(&e, GLINT_E_USAGE, "a hint", "cause %d", 1), GLINT_E_USAGE);
@@ -50,7 +50,7 @@ Test(error, the_first_one_stays)
     cr_expect_str_eq(e.effect, "");
 }
 
-Test(error, system_errors_find_their_code)
+Test(error, errno_maps_to_error_code)
 {
     static const struct {
         enum glint_code asked;
@@ -72,7 +72,7 @@ Test(error, system_errors_find_their_code)
     }
 }
 
-Test(error, a_full_disk_says_what_it_takes)
+Test(error, full_disk_reports_bytes_needed)
 {
     struct glint_error full = {.code = GLINT_OK}, broken = {.code = GLINT_OK};
     cr_expect_eq(error_set_write(&full, GLINT_E_SPILL_IO, -ENOSPC, "a/file", 4096, 100),
@@ -85,20 +85,20 @@ Test(error, a_full_disk_says_what_it_takes)
     cr_expect_str_eq(broken.cause, "cannot write b: Input/output error");
 }
 
-Test(error, what_is_missing_may_not_be_shared)
+Test(error, missing_file_hints_at_shared_storage)
 {
     struct glint_error gone = {.code = GLINT_OK}, denied = {.code = GLINT_OK};
-    cr_expect_eq(error_set_unseen(&gone, GLINT_E_INPUT_MISSING, -ENOENT, "open", "a/file"),
-                 GLINT_E_INPUT_MISSING);
+    cr_expect_eq(error_set_shared_path(&gone, GLINT_E_INPUT_NOT_FOUND, -ENOENT, "open", "a/file"),
+                 GLINT_E_INPUT_NOT_FOUND);
     cr_expect_not_null(strstr(gone.cause, "cannot open a/file"));
     cr_expect_not_null(strstr(gone.hint, "storage that all nodes share"));
-    cr_expect_eq(error_set_unseen(&gone, GLINT_E_OUTPUT_IO, -EIO, "open", "b"),
-                 GLINT_E_INPUT_MISSING, "the first one stays");
-    error_set_unseen(&denied, GLINT_E_INPUT_DENIED, -EACCES, "open", "a/file");
+    cr_expect_eq(error_set_shared_path(&gone, GLINT_E_OUTPUT_IO, -EIO, "open", "b"),
+                 GLINT_E_INPUT_NOT_FOUND, "the first one stays");
+    error_set_shared_path(&denied, GLINT_E_INPUT_PERMISSION, -EACCES, "open", "a/file");
     cr_expect_str_eq(denied.hint, "");
 }
 
-Test(error, long_causes_are_cut)
+Test(error, long_cause_is_truncated)
 {
     char path[4000];
     memset(path, 'p', sizeof path - 1);

@@ -43,7 +43,7 @@ static int link_with_owner(struct env *e, int dir, const char *name, char *out, 
     return r;
 }
 
-static void enter(void)
+static void enter_scratch_dir(void)
 {
     env = *env_real();
     env.stat_open = stat_with_owner;
@@ -52,15 +52,15 @@ static void enter(void)
     cr_assert(mkdtemp(scratch) != NULL && chdir(scratch) == 0);
 }
 
-static void leave(void)
+static void leave_scratch_dir(void)
 {
     cr_assert_eq(chdir("/"), 0);
     cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, scratch, 8), 0);
 }
 
-TestSuite(file_check, .init = enter, .fini = leave);
+TestSuite(file_check, .init = enter_scratch_dir, .fini = leave_scratch_dir);
 
-static void put(const char *path, mode_t mode)
+static void put_file(const char *path, mode_t mode)
 {
     FILE *file = fopen(path, "we");
     cr_assert(file != NULL && fputs(path, file) >= 0 && fclose(file) == 0);
@@ -75,7 +75,7 @@ static unsigned open_files(void)
 }
 
 /* The errno, or 0; whatever it is, no file stays open. */
-static int check(const char *path, enum file_use use)
+static int check_open(const char *path, enum file_use use)
 {
     struct env_stat stat;
     unsigned files = open_files();
@@ -89,7 +89,7 @@ static int check(const char *path, enum file_use use)
 
 static void expect_refused(const char *path, enum file_use use, const char *why, const char *hint)
 {
-    cr_expect_eq(check(path, use), -EPERM, "%s", path);
+    cr_expect_eq(check_open(path, use), -EPERM, "%s", path);
     cr_expect_eq(strncmp(error.cause, path, strlen(path)), 0, "%s", error.cause);
     cr_expect_not_null(strstr(error.cause, why), "%s, not %s", error.cause, why);
     cr_expect_not_null(strstr(error.hint, hint), "%s, not %s", error.hint, hint);
@@ -108,7 +108,7 @@ static bool leads_to(const char *path, const char *text)
     return strcmp(found, text) == 0;
 }
 
-Test(file_check, owner_and_mode_decide)
+Test(file_check, owner_and_mode_are_checked)
 {
     static const struct {
         enum file_use use;
@@ -147,25 +147,25 @@ Test(file_check, owner_and_mode_decide)
         {FILE_LOG, ROOT, 0666, "another user", "set log_dir"},
         {FILE_LOG, ANOTHER, 0666, "another user", "set log_dir"},
     };
-    put("f", 0600);
+    put_file("f", 0600);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         file_owner = rows[i].owner;
         cr_assert_eq(chmod("f", rows[i].mode), 0);
         if (rows[i].wrong != NULL)
             expect_refused("f", rows[i].use, rows[i].wrong, rows[i].hint);
         else
-            cr_expect_eq(check("f", rows[i].use), 0, "row %zu: %s", i, error.cause);
+            cr_expect_eq(check_open("f", rows[i].use), 0, "row %zu: %s", i, error.cause);
     }
 }
 
-Test(file_check, real_owners_are_seen)
+Test(file_check, real_owner_is_checked)
 {
     if (geteuid() != 0) cr_skip_test("only root can give files away");
     env = *env_real();
-    put("f", 0600);
-    cr_expect_eq(check("f", FILE_SECRET), 0);
+    put_file("f", 0600);
+    cr_expect_eq(check_open("f", FILE_SECRET), 0);
     cr_assert_eq(symlink("f", "link"), 0);
-    cr_expect_eq(check("link", FILE_SECRET), 0);
+    cr_expect_eq(check_open("link", FILE_SECRET), 0);
     cr_assert_eq(lchown("link", 65534, 65534), 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_SECRET; use++)
         expect_refused("link", use, "the link link on the way to it belongs to another user",
@@ -175,7 +175,7 @@ Test(file_check, real_owners_are_seen)
         expect_refused("f", use, "another user", "");
 }
 
-Test(file_check, what_is_no_file_is_refused_without_waiting)
+Test(file_check, non_regular_file_is_rejected_without_blocking)
 {
     cr_assert(mkdir("dir", 0700) == 0 && mkfifo("fifo", 0600) == 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_LOG; use++)
@@ -186,72 +186,72 @@ Test(file_check, what_is_no_file_is_refused_without_waiting)
         expect_refused("/", use, "a folder", "");
         expect_refused("/dev/null", use, "a pipe or a device", "");
     }
-    cr_expect_eq(check("dir", FILE_LOG), -EISDIR);
+    cr_expect_eq(check_open("dir", FILE_LOG), -EISDIR);
     int reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     cr_assert_geq(reader, 0);
     expect_refused("fifo", FILE_LOG, "a pipe or a device", "remove it");
     close(reader);
 }
 
-Test(file_check, a_log_is_ours_alone)
+Test(file_check, log_is_private_and_has_one_name)
 {
     struct stat s;
     umask(0);
-    cr_expect_eq(check("log", FILE_LOG), 0);
+    cr_expect_eq(check_open("log", FILE_LOG), 0);
     cr_expect(stat("log", &s) == 0 && (s.st_mode & 07777) == 0600);
     cr_assert_eq(symlink("log", "link"), 0);
     expect_refused("link", FILE_LOG, "it is a link", "remove it");
     cr_assert_eq(link("log", "second"), 0);
     expect_refused("log", FILE_LOG, "a second name", "remove it");
-    cr_expect_eq(check("missing/log", FILE_LOG), -ENOENT);
+    cr_expect_eq(check_open("missing/log", FILE_LOG), -ENOENT);
     cr_expect_not_null(strstr(error.cause, "cannot write the log missing/log"));
 }
 
-Test(file_check, links_are_followed)
+Test(file_check, symlinks_are_followed)
 {
     char absolute[128], path[256];
     cr_assert(mkdir("a", 0755) == 0 && mkdir("a/b", 0755) == 0);
-    put("a/b/f", 0644);
-    put("other", 0644);
+    put_file("a/b/f", 0644);
+    put_file("other", 0644);
     snprintf(absolute, sizeof absolute, "%s/a/b", scratch);
     cr_assert(symlink("a", "to-a") == 0 && symlink("../to-a/b", "a/to-b") == 0);
     cr_assert(symlink(absolute, "to-b") == 0 && symlink("to-b/f", "to-f") == 0);
     cr_assert(symlink("to-f", "to-to-f") == 0 && symlink("nowhere", "dangling") == 0);
     cr_assert(symlink("loop", "loop") == 0 && symlink("a/", "slash") == 0);
-    static const char *const ways[] = {"a/b/f",       "to-a/b/f", "./a//b/../b/./f", "a/to-b/f",
-                                       "to-b/f",      "to-f",     "to-to-f",         "slash/b/f",
-                                       "to-a/../to-f"};
+    static const char *const ways[] = {"a/b/f",    "to-a/b/f",  "./a//b/../b/./f",
+                                       "a/to-b/f", "to-b/f",    "to-f",
+                                       "to-to-f",  "slash/b/f", "to-a/../to-f"};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         cr_expect(leads_to(ways[i], "a/b/f"), "%s: %s", ways[i], error.cause);
         snprintf(path, sizeof path, "/%s//%s", scratch, ways[i]);
         cr_expect(leads_to(path, "a/b/f"), "%s: %s", path, error.cause);
     }
-    cr_expect_eq(check("dangling", FILE_CONFIG), -ENOENT);
-    cr_expect_eq(check("missing/f", FILE_CONFIG), -ENOENT);
-    cr_expect_eq(check("", FILE_CONFIG), -ENOENT);
-    cr_expect_eq(check("loop", FILE_CONFIG), -ELOOP);
-    cr_expect_eq(check("loop/f", FILE_CONFIG), -ELOOP);
-    cr_expect_eq(check("other/f", FILE_CONFIG), -ENOTDIR);
-    cr_expect_eq(check("other/", FILE_CONFIG), -ENOTDIR);
-    cr_expect_eq(check("other/..", FILE_CONFIG), -ENOTDIR);
+    cr_expect_eq(check_open("dangling", FILE_CONFIG), -ENOENT);
+    cr_expect_eq(check_open("missing/f", FILE_CONFIG), -ENOENT);
+    cr_expect_eq(check_open("", FILE_CONFIG), -ENOENT);
+    cr_expect_eq(check_open("loop", FILE_CONFIG), -ELOOP);
+    cr_expect_eq(check_open("loop/f", FILE_CONFIG), -ELOOP);
+    cr_expect_eq(check_open("other/f", FILE_CONFIG), -ENOTDIR);
+    cr_expect_eq(check_open("other/", FILE_CONFIG), -ENOTDIR);
+    cr_expect_eq(check_open("other/..", FILE_CONFIG), -ENOTDIR);
 }
 
-Test(file_check, paths_that_are_too_long_are_refused)
+Test(file_check, too_long_path_is_rejected)
 {
     char path[2 * PATH_MAX];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
-    cr_expect_eq(check(path, FILE_CONFIG), -ENAMETOOLONG);
+    cr_expect_eq(check_open(path, FILE_CONFIG), -ENAMETOOLONG);
     path[NAME_MAX + 1] = '\0';
-    cr_expect_eq(check(path, FILE_CONFIG), -ENAMETOOLONG);
+    cr_expect_eq(check_open(path, FILE_CONFIG), -ENAMETOOLONG);
     path[NAME_MAX] = '\0';
-    cr_expect_eq(check(path, FILE_CONFIG), -ENOENT);
+    cr_expect_eq(check_open(path, FILE_CONFIG), -ENOENT);
     char target[PATH_MAX - 8] = "";
     for (size_t n = 0; n + 2 < sizeof target; n += 2) memcpy(target + n, "./", 3);
     cr_assert_eq(symlink(target, "long"), 0);
-    put("f", 0644);
-    cr_expect_eq(check("long/f", FILE_CONFIG), 0, "%s", error.cause);
-    cr_expect_eq(check("long/././././././././f", FILE_CONFIG), -ENAMETOOLONG);
+    put_file("f", 0644);
+    cr_expect_eq(check_open("long/f", FILE_CONFIG), 0, "%s", error.cause);
+    cr_expect_eq(check_open("long/././././././././f", FILE_CONFIG), -ENAMETOOLONG);
 }
 
 /* Kubernetes: NAME is a link to ..data/NAME, and ..data one to the directory of this version. */
@@ -259,12 +259,12 @@ static void mount_secret(void)
 {
     cr_assert_eq(mkdir("mount", 0755), 0);
     cr_assert_eq(mkdir("mount/..2026_11_22_06_11_31.1234", 0755), 0);
-    put("mount/..2026_11_22_06_11_31.1234/secret", 0440);
+    put_file("mount/..2026_11_22_06_11_31.1234/secret", 0440);
     cr_assert_eq(symlink("..2026_11_22_06_11_31.1234", "mount/..data"), 0);
     cr_assert_eq(symlink("..data/secret", "mount/secret"), 0);
 }
 
-Test(file_check, each_link_must_be_ours_or_root_s)
+Test(file_check, symlink_must_belong_to_user_or_root)
 {
     static const char *const links[] = {"secret", "..data"};
     mount_secret();
@@ -272,7 +272,7 @@ Test(file_check, each_link_must_be_ours_or_root_s)
     for (int i = 0; i < 2; i++) {
         owned_link = links[i];
         link_owner = ROOT;
-        cr_expect_eq(check("mount/secret", FILE_SECRET), 0, "%s", error.cause);
+        cr_expect_eq(check_open("mount/secret", FILE_SECRET), 0, "%s", error.cause);
         link_owner = ANOTHER;
         expect_refused("mount/secret", FILE_SECRET, "belongs to another user", "name the file");
         cr_expect_not_null(strstr(error.cause, links[i]), "%s", error.cause);
@@ -297,11 +297,11 @@ static int open_and_swap(struct env *e, int dir, const char *name, enum env_open
 }
 
 /* What is replaced behind the back of the check is not what is opened. */
-Test(file_check, what_was_checked_is_what_is_followed)
+Test(file_check, checked_file_is_the_opened_file)
 {
     cr_assert(mkdir("a", 0755) == 0 && mkdir("evil", 0755) == 0);
-    put("a/f", 0644);
-    put("evil/f", 0644);
+    put_file("a/f", 0644);
+    put_file("evil/f", 0644);
     cr_assert_eq(symlink("a", "link"), 0);
     env.read_link = link_is_swapped;
     cr_expect(leads_to("link/f", "a/f"), "%s", error.cause);
@@ -310,7 +310,7 @@ Test(file_check, what_was_checked_is_what_is_followed)
     cr_expect(leads_to("a/f", "a/f"), "%s", error.cause);
 }
 
-Test(file_check, every_call_may_fail)
+Test(file_check, every_failed_syscall_is_reported)
 {
     struct env_stat stat;
     char mounted[128];

@@ -19,7 +19,7 @@ static void expect_text(const char *data, size_t size, const char *wanted)
 #define TEXT(in, wanted) expect_text(in, sizeof(in) - 1, wanted)
 #define LOST             "\xef\xbf\xbd"
 
-Test(json, escapes)
+Test(json, strings_are_escaped)
 {
     TEXT("", "\"\"");
     TEXT("plain /", "\"plain /\"");
@@ -29,7 +29,7 @@ Test(json, escapes)
     TEXT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
 }
 
-Test(json, controls_beyond_ascii)
+Test(json, unicode_controls_are_escaped)
 {
     TEXT("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\"\\u0080\\u009b\\u009f\xc2\xa0\"");
     TEXT("\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9", "\"\\u202e\\u2066\\u2069\"");
@@ -37,7 +37,7 @@ Test(json, controls_beyond_ascii)
     TEXT("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf", "\"\\u2028\\u2029\xe2\x80\xaf\"");
 }
 
-Test(json, bytes_that_are_no_text)
+Test(json, invalid_utf8_becomes_replacement_character)
 {
     TEXT("\xff", "\"" LOST "\"");
     TEXT("a\x80z", "\"a" LOST "z\"");
@@ -50,64 +50,64 @@ Test(json, bytes_that_are_no_text)
     TEXT("\xe2\x82\"", "\"" LOST LOST "\\\"\"");
 }
 
-Test(json, a_whole_object)
+Test(json, nested_object_is_written)
 {
     static const char wanted[] =
         "{\"a\":1,\"b\":[],\"c\":[1,\"x\",{\"d\":null}],\"e\":{},\"f\":9007199254740992,"
         "\"g\":\"9007199254740993\",\"h\":\"-9223372036854775808\",\"i\":\"18446744073709551615\","
         "\"j\":0.1,\"k\":null,\"l\":1234.567,\"m\":-5}";
     struct json j = {.failed = false};
-    json_open(&j, '{');
-    json_name(&j, "a");
+    json_begin(&j, '{');
+    json_key(&j, "a");
     json_i64(&j, 1);
-    json_name(&j, "b");
-    json_open(&j, '[');
-    json_close(&j, ']');
-    json_name(&j, "c");
-    json_open(&j, '[');
+    json_key(&j, "b");
+    json_begin(&j, '[');
+    json_end(&j, ']');
+    json_key(&j, "c");
+    json_begin(&j, '[');
     json_i64(&j, 1);
-    json_chars(&j, "x");
-    json_open(&j, '{');
-    json_name(&j, "d");
-    json_chars(&j, NULL);
-    json_close(&j, '}');
-    json_close(&j, ']');
-    json_name(&j, "e");
-    json_open(&j, '{');
-    json_close(&j, '}');
-    json_name(&j, "f");
+    json_cstring(&j, "x");
+    json_begin(&j, '{');
+    json_key(&j, "d");
+    json_cstring(&j, NULL);
+    json_end(&j, '}');
+    json_end(&j, ']');
+    json_key(&j, "e");
+    json_begin(&j, '{');
+    json_end(&j, '}');
+    json_key(&j, "f");
     json_i64(&j, 9007199254740992);
-    json_name(&j, "g");
+    json_key(&j, "g");
     json_u64(&j, 9007199254740993);
-    json_name(&j, "h");
+    json_key(&j, "h");
     json_i64(&j, INT64_MIN);
-    json_name(&j, "i");
+    json_key(&j, "i");
     json_u64(&j, UINT64_MAX);
-    json_name(&j, "j");
+    json_key(&j, "j");
     json_f64(&j, 0.1);
-    json_name(&j, "k");
+    json_key(&j, "k");
     json_f64(&j, NAN);
-    json_name(&j, "l");
+    json_key(&j, "l");
     json_ms(&j, 1234567890);
-    json_name(&j, "m");
+    json_key(&j, "m");
     json_i64(&j, -5);
-    json_close(&j, '}');
+    json_end(&j, '}');
     cr_assert_not(j.failed);
     cr_assert_eq(j.out.size, strlen(wanted), "%.*s", (int)j.out.size, (const char *)j.out.data);
     cr_expect_arr_eq(j.out.data, wanted, j.out.size);
     json_fini(&j);
 }
 
-Test(json, no_memory_is_kept_until_the_end)
+Test(json, out_of_memory_is_sticky)
 {
     struct json j = {.failed = false};
     mem_fail_at(1, true);
-    json_open(&j, '{');
-    json_name(&j, "a");
+    json_begin(&j, '{');
+    json_key(&j, "a");
     mem_fail_at(0, false);
     json_i64(&j, 1);
-    json_close(&j, '}');
+    json_end(&j, '}');
     cr_expect(j.failed);
     json_fini(&j);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }

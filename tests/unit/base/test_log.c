@@ -20,27 +20,27 @@ static struct {
     struct buffer written;
     unsigned writes;
     int error; /* of every write */
-} world;
+} fixture;
 
 static uint64_t now_ns(struct env *env)
 {
     (void)env;
-    return world.now_ns;
+    return fixture.now_ns;
 }
 
 static int64_t wall_ns(struct env *env)
 {
     (void)env;
-    return world.wall_ns;
+    return fixture.wall_ns;
 }
 
 static int64_t write_some(struct env *env, int file, const void *data, size_t size)
 {
     (void)env;
     cr_assert_eq(file, 2);
-    world.writes++;
-    if (world.error != 0) return world.error;
-    cr_assert(buffer_append(&world.written, data, size));
+    fixture.writes++;
+    if (fixture.error != 0) return fixture.error;
+    cr_assert(buffer_append(&fixture.written, data, size));
     return (int64_t)size;
 }
 
@@ -48,41 +48,41 @@ static int stat_open(struct env *env, int file, struct env_stat *out)
 {
     (void)env;
     cr_assert_eq(file, 2);
-    *out = (struct env_stat){.kind = ENV_FILE, .size = world.written.size};
+    *out = (struct env_stat){.kind = ENV_FILE, .size = fixture.written.size};
     return 0;
 }
 
-static void begin(void)
+static void capture_start(void)
 {
-    memset(&world, 0, sizeof world);
-    world.env = (struct env){
+    memset(&fixture, 0, sizeof fixture);
+    fixture.env = (struct env){
         .now_ns = now_ns, .wall_ns = wall_ns, .write = write_some, .stat_open = stat_open};
-    world.now_ns = 5 * SECOND;
-    world.wall_ns = INT64_C(1795244400123456789); /* 2026-11-21T07:00:00.123456789Z */
+    fixture.now_ns = 5 * SECOND;
+    fixture.wall_ns = INT64_C(1795244400123456789); /* 2026-11-21T07:00:00.123456789Z */
 }
 
-static void end(void)
+static void capture_end(void)
 {
-    buffer_fini(&world.written);
-    log_start(NULL, false, NULL);
+    buffer_fini(&fixture.written);
+    log_configure(NULL, false, NULL);
 }
 
-TestSuite(log, .init = begin, .fini = end);
+TestSuite(log, .init = capture_start, .fini = capture_end);
 
 /* What was written since the last call. */
 static const char *written(void)
 {
-    cr_assert(buffer_append(&world.written, "", 1));
-    world.written.size = 0;
-    return world.written.data != NULL ? (const char *)world.written.data : "";
+    cr_assert(buffer_append(&fixture.written, "", 1));
+    fixture.written.size = 0;
+    return fixture.written.data != NULL ? (const char *)fixture.written.data : "";
 }
 
 static const struct log_ids task = {
     .peer = "e2", .job = 0x7f3a, .has_task = true, .stage = 2, .task = 17, .attempt = 1};
 
-Test(log, a_line_has_time_level_and_ids)
+Test(log, line_has_time_level_and_ids)
 {
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     log_line(LOG_INFO, &task, "%d map outputs fetched", 12);
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info executor=e1 peer=e2 "
                                 "job=0000000000007f3a stage=2 task=17 attempt=1: "
@@ -91,15 +91,15 @@ Test(log, a_line_has_time_level_and_ids)
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z warn executor=e1: plain\n");
     log_line(LOG_ERROR, &(struct log_ids){.executor = "other"}, "told");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z error executor=other: told\n");
-    log_start(&world.env, false, NULL);
+    log_configure(&fixture.env, false, NULL);
     log_line(LOG_INFO, NULL, "nobody");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info: nobody\n");
-    cr_expect_eq(world.writes, 4, "one write per line");
+    cr_expect_eq(fixture.writes, 4, "one write per line");
 }
 
-Test(log, json_has_the_same)
+Test(log, json_line_has_the_same_fields)
 {
-    log_start(&world.env, true, "e1");
+    log_configure(&fixture.env, true, "e1");
     log_line(LOG_INFO, &task, "a \"quoted\" one\n");
     cr_expect_str_eq(
         written(), "{\"time\":\"2026-11-21T07:00:00.123Z\",\"level\":\"info\",\"executor\":\"e1\","
@@ -119,10 +119,10 @@ Test(log, json_has_the_same)
                      "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n");
 }
 
-Test(log, an_error_is_one_line)
+Test(log, error_is_one_line)
 {
     struct glint_error e = {.code = GLINT_OK};
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     error_set(&e, GLINT_E_CONNECTION, "look there", "it broke");
     memcpy(e.effect, "so what", sizeof "so what");
     log_error(LOG_WARN, NULL, &e);
@@ -140,88 +140,88 @@ Test(log, an_error_is_one_line)
     cr_expect_eq(strcmp(line + strlen(line) - 3, "h)\n"), 0, "the longest error is whole");
 }
 
-Test(log, texts_of_peers_stay_on_their_line)
+Test(log, control_characters_are_replaced)
 {
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     log_line(LOG_INFO, NULL, "%s", "one\n2026-11-21T07:00:00.123Z info: forged\033[2J\xff");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info executor=e1: one "
                                 "2026-11-21T07:00:00.123Z info: forged?[2J?\n");
 }
 
-Test(log, a_long_line_is_cut)
+Test(log, long_line_is_truncated)
 {
     char text[10000];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     for (int json = 0; json < 2; json++) {
-        log_start(&world.env, json, "e1");
+        log_configure(&fixture.env, json, "e1");
         log_line(LOG_INFO, &(struct log_ids){.peer = text}, "%s", text);
         size_t size = strlen(written());
         cr_expect(size > 2000 && size < (json ? 20000 : 4200), "%zu", size);
-        cr_expect_eq(world.written.data[size - 1], '\n');
+        cr_expect_eq(fixture.written.data[size - 1], '\n');
     }
 }
 
-static unsigned lines(const char *text)
+static unsigned count_lines(const char *text)
 {
     unsigned n = 0;
     for (; (text = strchr(text, '\n')) != NULL; text++) n++;
     return n;
 }
 
-Test(log, a_flood_is_counted)
+Test(log, repeated_lines_are_limited_and_counted)
 {
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     for (int i = 0; i < 1000; i++) log_line(LOG_WARN, NULL, "stranger number %d", i);
-    cr_expect_eq(lines(written()), LOG_REPEATS_MAX);
+    cr_expect_eq(count_lines(written()), LOG_REPEATS_MAX);
     log_line(LOG_WARN, NULL, "another kind");
     log_line(LOG_INFO, NULL, "stranger number %d", 7); /* another level is another kind */
-    cr_expect_eq(lines(written()), 2);
-    world.now_ns += SECOND;
+    cr_expect_eq(count_lines(written()), 2);
+    fixture.now_ns += SECOND;
     log_line(LOG_INFO, NULL, "later");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z warn executor=e1: 990 more lines in that "
                                 "second like: stranger number 999\n"
                                 "2026-11-21T07:00:00.123Z info executor=e1: later\n");
     log_line(LOG_WARN, NULL, "stranger number %d", 1);
-    cr_expect_eq(lines(written()), 1, "a new second, a new count");
+    cr_expect_eq(count_lines(written()), 1, "a new second, a new count");
 }
 
-Test(log, a_file_has_a_bound)
+Test(log, file_size_is_limited)
 {
-    log_start(&world.env, false, "e1");
-    log_bound(1000);
+    log_configure(&fixture.env, false, "e1");
+    log_limit_bytes(1000);
     for (int i = 0; i < 100; i++) {
-        world.now_ns += SECOND;
+        fixture.now_ns += SECOND;
         log_line(LOG_INFO, NULL, "line %d", i);
     }
-    cr_expect_geq(world.written.size, 1000);
-    cr_expect_lt(world.written.size, 1100);
-    log_bound(0);
+    cr_expect_geq(fixture.written.size, 1000);
+    cr_expect_lt(fixture.written.size, 1100);
+    log_limit_bytes(0);
     log_line(LOG_INFO, NULL, "without one");
-    cr_expect_gt(world.written.size, 1000);
+    cr_expect_gt(fixture.written.size, 1000);
     cr_expect_not_null(strstr(written(), "without one"));
 }
 
-Test(log, errors_of_one_code_are_one_kind)
+Test(log, errors_are_limited_per_code)
 {
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     for (int i = 0; i < 100; i++) {
         struct glint_error e = {.code = GLINT_OK};
         error_set(&e, i % 2 == 0 ? GLINT_E_AUTH : GLINT_E_PROTOCOL, NULL, "number %d", i);
         log_error(LOG_WARN, NULL, &e);
     }
-    cr_expect_eq(lines(written()), 2 * LOG_REPEATS_MAX);
-    log_end();
-    cr_expect_eq(lines(written()), 2, "what is due is written at the end");
-    log_end();
-    cr_expect_eq(lines(written()), 0);
+    cr_expect_eq(count_lines(written()), 2 * LOG_REPEATS_MAX);
+    log_flush_repeats();
+    cr_expect_eq(count_lines(written()), 2, "what is due is written at the end");
+    log_flush_repeats();
+    cr_expect_eq(count_lines(written()), 0);
 }
 
 /* More kinds than the table has places: no line is lost without being counted. */
-Test(log, many_kinds)
+Test(log, suppressed_lines_of_many_kinds_are_counted)
 {
     unsigned written_lines = 0, counted = 0;
-    log_start(&world.env, false, NULL);
+    log_configure(&fixture.env, false, NULL);
     for (int i = 0; i < 20 * 200; i++) {
         char format[32];
         snprintf(format, sizeof format, "kind %d", i % 200);
@@ -230,7 +230,7 @@ Test(log, many_kinds)
         log_line(LOG_INFO, NULL, format);
 #pragma GCC diagnostic pop
     }
-    log_end();
+    log_flush_repeats();
     for (const char *at = written(), *next; *at != '\0'; at = next + 1) {
         unsigned more;
         next = strchr(at, '\n');
@@ -242,17 +242,17 @@ Test(log, many_kinds)
     cr_expect_eq(written_lines + counted, 20 * 200);
 }
 
-Test(log, a_standard_error_that_fails_is_borne)
+Test(log, failed_write_to_stderr_is_ignored)
 {
     static const int errors[] = {-EAGAIN, -EPIPE, -EBADF, -ENOSPC};
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        world.error = errors[i];
+        fixture.error = errors[i];
         log_line(LOG_INFO, NULL, "into nothing");
     }
-    world.error = 0;
-    cr_expect_eq(world.written.size, 0);
-    cr_expect_eq(world.writes, 4);
+    fixture.error = 0;
+    cr_expect_eq(fixture.written.size, 0);
+    cr_expect_eq(fixture.writes, 4);
 }
 
 static void *log_many(void *arg)
@@ -262,19 +262,19 @@ static void *log_many(void *arg)
     return NULL;
 }
 
-Test(log, threads_do_not_mix)
+Test(log, lines_of_threads_do_not_mix)
 {
     pthread_t threads[4];
-    log_start(&world.env, false, "e1");
+    log_configure(&fixture.env, false, "e1");
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, log_many, NULL), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    log_end();
+    log_flush_repeats();
     const char *text = written();
-    cr_expect_eq(lines(text), LOG_REPEATS_MAX + 1);
+    cr_expect_eq(count_lines(text), LOG_REPEATS_MAX + 1);
     cr_expect_not_null(strstr(text, "1990 more lines"));
 }
 
-Test(log, the_time_is_utc)
+Test(log, time_is_utc)
 {
     static const struct {
         int64_t wall_ns;
@@ -283,9 +283,9 @@ Test(log, the_time_is_utc)
                 {INT64_C(951782399) * 1000000000 + 999999999, "2000-02-28T23:59:59.999Z "},
                 {INT64_C(951782400) * 1000000000, "2000-02-29T00:00:00.000Z "},
                 {INT64_C(4102444800) * 1000000000, "2100-01-01T00:00:00.000Z "}};
-    log_start(&world.env, false, NULL);
+    log_configure(&fixture.env, false, NULL);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        world.wall_ns = rows[i].wall_ns;
+        fixture.wall_ns = rows[i].wall_ns;
         log_line(LOG_INFO, NULL, "x");
         cr_expect_eq(strncmp(written(), rows[i].text, strlen(rows[i].text)), 0, "%s", rows[i].text);
     }

@@ -5,32 +5,32 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static bool aligned(const void *p, uintptr_t to)
+static bool is_aligned(const void *p, uintptr_t to)
 {
     return (uintptr_t)p % to == 0;
 }
 
-Test(mem, blocks_are_aligned_and_readable_beyond_their_end)
+Test(mem, blocks_are_aligned_and_have_zeroed_slack)
 {
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     for (uint64_t size = 0; size < 300; size += 7) {
         uint8_t *block = mem_alloc(size);
-        cr_assert(block != NULL && aligned(block, 64));
+        cr_assert(block != NULL && is_aligned(block, 64));
         memset(block, 0xff, size);
         for (uint64_t i = size; i < size + READ_SLACK; i++) cr_assert_eq(block[i], 0);
         uint8_t *grown = mem_grow(block, size, size * 3 + 1);
-        cr_assert(grown != NULL && aligned(grown, 64));
+        cr_assert(grown != NULL && is_aligned(grown, 64));
         for (uint64_t i = 0; i < size; i++) cr_assert_eq(grown[i], 0xff);
         mem_free(grown);
     }
-    char *text = mem_text("text");
+    char *text = mem_strdup("text");
     cr_expect_str_eq(text, "text");
     mem_free(text);
     mem_free(NULL);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
-Test(mem, sizes_beyond_reason_are_refused)
+Test(mem, huge_sizes_are_rejected)
 {
     struct arena a = {NULL, NULL, 0};
     struct buffer b = {NULL, 0, 0};
@@ -47,7 +47,7 @@ Test(mem, sizes_beyond_reason_are_refused)
     arena_fini(&a);
 }
 
-Test(mem, the_nth_allocation_fails)
+Test(mem, nth_allocation_fails_when_set)
 {
     mem_fail_at(2, false);
     void *first = mem_alloc(1), *second = mem_alloc(1), *third = mem_alloc(1);
@@ -61,16 +61,16 @@ Test(mem, the_nth_allocation_fails)
     mem_free(third);
 }
 
-Test(mem, an_arena_gives_back_and_keeps)
+Test(mem, arena_reset_frees_blocks_above_limit)
 {
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     struct arena a = {NULL, NULL, 0};
     for (int round = 0; round < 5; round++) {
         uint8_t *blocks[200];
         for (uint32_t i = 0; i < 200; i++) {
             uint64_t size = (uint64_t)i * i * 13;
             blocks[i] = i % 2 ? arena_alloc(&a, size) : arena_alloc_aligned(&a, size);
-            cr_assert(blocks[i] != NULL && aligned(blocks[i], i % 2 ? 16 : 64));
+            cr_assert(blocks[i] != NULL && is_aligned(blocks[i], i % 2 ? 16 : 64));
             memset(blocks[i], (int)i, size);
         }
         for (uint32_t i = 0; i < 200; i++)
@@ -82,10 +82,10 @@ Test(mem, an_arena_gives_back_and_keeps)
     }
     arena_fini(&a);
     arena_fini(&a);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
-Test(mem, buffers_grow_and_stay_whole_without_memory)
+Test(mem, buffer_grows_and_is_unchanged_if_growing_fails)
 {
     struct buffer b = {NULL, 0, 0};
     for (uint32_t i = 0; i < 100000; i++) cr_assert(buffer_append(&b, &i, sizeof i));
@@ -104,7 +104,7 @@ Test(mem, buffers_grow_and_stay_whole_without_memory)
     cr_expect_null(b.data);
 }
 
-Test(mem, buffers_do_not_grow_for_what_fits)
+Test(mem, buffer_grows_only_when_full)
 {
     struct buffer b = {NULL, 0, 0};
     cr_assert(buffer_reserve(&b, 1));

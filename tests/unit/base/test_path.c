@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-Test(path, file_urls_are_paths)
+Test(path, file_urls_become_paths)
 {
     static const char *const same[][2] = {
         {"file:///a/b", "/a/b"},
@@ -25,13 +25,13 @@ Test(path, file_urls_are_paths)
         {"s3://b/a", "s3://b/a"},
     };
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        cr_expect_str_eq(path_local(same[i][0]), same[i][1], "%s", same[i][0]);
+        cr_expect_str_eq(path_from_file_url(same[i][0]), same[i][1], "%s", same[i][0]);
 }
 
-static void expect(const char *text, const char *reason, const char *advice)
+static void expect_explanation(const char *text, const char *reason, const char *advice)
 {
     char hint[PATH_HINT_BYTES] = "";
-    const char *got = path_explain(text, hint);
+    const char *got = path_explain_missing(text, hint);
     if (reason == NULL) {
         cr_expect_null(got, "%s: %s", text, got);
         return;
@@ -40,7 +40,7 @@ static void expect(const char *text, const char *reason, const char *advice)
     cr_expect(strstr(hint, advice) != NULL, "%s: %s", text, hint);
 }
 
-Test(path, why_there_is_nothing)
+Test(path, unsupported_urls_and_tildes_are_explained)
 {
     static const char *const schemes[] = {"http",    "https", "ftp",  "s3",    "s3a",    "hdfs",
                                           "webhdfs", "gs",    "abfs", "abfss", "x+y-z.1"};
@@ -48,19 +48,19 @@ Test(path, why_there_is_nothing)
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         snprintf(url, sizeof url, "%s://host/a", schemes[i]);
         snprintf(named, sizeof named, "%s:// is not supported", schemes[i]);
-        expect(url, "a URL", named);
+        expect_explanation(url, "a URL", named);
     }
-    expect("~/a", "No such file", "$HOME");
-    expect("~me/a", "No such file", "$HOME");
-    expect("file://host/a", "of this host", "file:///");
-    expect("file:a", "absolute path", "file:///");
-    expect("file:///a%20b", "No such file", "percent");
-    expect("file:///a", NULL, NULL);
-    expect("/a%20b", NULL, NULL);
-    expect("a~", NULL, NULL);
-    expect("", NULL, NULL);
-    expect("://a", NULL, NULL);
-    expect("1://a", NULL, NULL);
-    expect("s3:/a", NULL, NULL);
-    expect("a/http://b", NULL, NULL);
+    expect_explanation("~/a", "No such file", "$HOME");
+    expect_explanation("~me/a", "No such file", "$HOME");
+    expect_explanation("file://host/a", "of this host", "file:///");
+    expect_explanation("file:a", "absolute path", "file:///");
+    expect_explanation("file:///a%20b", "No such file", "percent");
+    expect_explanation("file:///a", NULL, NULL);
+    expect_explanation("/a%20b", NULL, NULL);
+    expect_explanation("a~", NULL, NULL);
+    expect_explanation("", NULL, NULL);
+    expect_explanation("://a", NULL, NULL);
+    expect_explanation("1://a", NULL, NULL);
+    expect_explanation("s3:/a", NULL, NULL);
+    expect_explanation("a/http://b", NULL, NULL);
 }

@@ -10,56 +10,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void same(double value, const char *python, const char *java)
+static void expect_formats(double value, const char *python, const char *java)
 {
     char out[TEXT_NUMBER_MAX];
-    size_t n = text_f64(out, value);
+    size_t n = text_format_f64(out, value);
     cr_expect_str_eq(out, python);
     cr_expect_eq(n, strlen(out));
-    n = text_f64_java(out, value);
+    n = text_format_f64_java(out, value);
     cr_expect_str_eq(out, java);
     cr_expect_eq(n, strlen(out));
 }
 
-Test(text, python_and_java_spellings)
+Test(text, doubles_print_like_python_and_java)
 {
-    same(0.0, "0.0", "0.0");
-    same(-0.0, "-0.0", "-0.0");
-    same(1, "1.0", "1.0");
-    same(0.1, "0.1", "0.1");
-    same(-2.5, "-2.5", "-2.5");
-    same(100.0, "100.0", "100.0");
-    same(0.001, "0.001", "0.001");
-    same(0.0001, "0.0001", "1.0E-4");
-    same(0.00001, "1e-05", "1.0E-5");
-    same(1.5e-7, "1.5e-07", "1.5E-7");
-    same(9999999, "9999999.0", "9999999.0");
-    same(1e7, "10000000.0", "1.0E7");
-    same(12345678.9, "12345678.9", "1.23456789E7");
-    same(1e15, "1000000000000000.0", "1.0E15");
-    same(1e16, "1e+16", "1.0E16");
-    same(9007199254740993.0, "9007199254740992.0", "9.007199254740992E15");
-    same(123456789012345680.0, "1.2345678901234568e+17", "1.2345678901234568E17");
-    same(1e22, "1e+22", "1.0E22");
-    same(1e23, "1e+23", "1.0E23");
-    same(1.7976931348623157e308, "1.7976931348623157e+308", "1.7976931348623157E308");
-    same(0.010001985505807604, "0.010001985505807604", "0.010001985505807604");
-    same(0.010696912538469175, "0.010696912538469175", "0.010696912538469175");
-    same(INFINITY, "inf", "Infinity");
-    same(-INFINITY, "-inf", "-Infinity");
-    same(NAN, "nan", "NaN");
+    expect_formats(0.0, "0.0", "0.0");
+    expect_formats(-0.0, "-0.0", "-0.0");
+    expect_formats(1, "1.0", "1.0");
+    expect_formats(0.1, "0.1", "0.1");
+    expect_formats(-2.5, "-2.5", "-2.5");
+    expect_formats(100.0, "100.0", "100.0");
+    expect_formats(0.001, "0.001", "0.001");
+    expect_formats(0.0001, "0.0001", "1.0E-4");
+    expect_formats(0.00001, "1e-05", "1.0E-5");
+    expect_formats(1.5e-7, "1.5e-07", "1.5E-7");
+    expect_formats(9999999, "9999999.0", "9999999.0");
+    expect_formats(1e7, "10000000.0", "1.0E7");
+    expect_formats(12345678.9, "12345678.9", "1.23456789E7");
+    expect_formats(1e15, "1000000000000000.0", "1.0E15");
+    expect_formats(1e16, "1e+16", "1.0E16");
+    expect_formats(9007199254740993.0, "9007199254740992.0", "9.007199254740992E15");
+    expect_formats(123456789012345680.0, "1.2345678901234568e+17", "1.2345678901234568E17");
+    expect_formats(1e22, "1e+22", "1.0E22");
+    expect_formats(1e23, "1e+23", "1.0E23");
+    expect_formats(1.7976931348623157e308, "1.7976931348623157e+308", "1.7976931348623157E308");
+    expect_formats(0.010001985505807604, "0.010001985505807604", "0.010001985505807604");
+    expect_formats(0.010696912538469175, "0.010696912538469175", "0.010696912538469175");
+    expect_formats(INFINITY, "inf", "Infinity");
+    expect_formats(-INFINITY, "-inf", "-Infinity");
+    expect_formats(NAN, "nan", "NaN");
 }
 
 /* Doubles below DBL_MIN have fewer bits, and powers of two a nearer neighbour below. */
-Test(text, shortest_where_doubles_are_not_evenly_spaced)
+Test(text, subnormals_and_powers_of_two_print_shortest)
 {
-    same(5e-324, "5e-324", "5.0E-324");
-    same(1e-323, "1e-323", "1.0E-323");
-    same(1.5e-323, "1.5e-323", "1.5E-323");
-    same(2.2250738585072014e-308, "2.2250738585072014e-308", "2.2250738585072014E-308");
-    same(0x1p-44, "5.684341886080802e-14", "5.684341886080802E-14");
-    same(0x1p-20, "9.5367431640625e-07", "9.5367431640625E-7");
-    same(0x1p-1022, "2.2250738585072014e-308", "2.2250738585072014E-308");
+    expect_formats(5e-324, "5e-324", "5.0E-324");
+    expect_formats(1e-323, "1e-323", "1.0E-323");
+    expect_formats(1.5e-323, "1.5e-323", "1.5E-323");
+    expect_formats(2.2250738585072014e-308, "2.2250738585072014e-308", "2.2250738585072014E-308");
+    expect_formats(0x1p-44, "5.684341886080802e-14", "5.684341886080802E-14");
+    expect_formats(0x1p-20, "9.5367431640625e-07", "9.5367431640625E-7");
+    expect_formats(0x1p-1022, "2.2250738585072014e-308", "2.2250738585072014E-308");
 }
 
 static double random_double(uint64_t i)
@@ -93,17 +93,17 @@ static bool is_shortest(double value, const char *text)
     return strtod(shorter, NULL) != value;
 }
 
-Test(text, doubles_survive_the_round_trip)
+Test(text, doubles_round_trip)
 {
     char out[TEXT_NUMBER_MAX];
     for (uint64_t i = 0; i < 200000; i++) {
         double value = random_double(i), back;
         if (!isfinite(value)) continue;
-        cr_assert_lt(text_f64(out, value), sizeof out);
+        cr_assert_lt(text_format_f64(out, value), sizeof out);
         cr_assert_eq(strtod(out, NULL), value, "%a is %s", value, out);
         cr_assert(is_shortest(value, out), "%a is %s", value, out);
         cr_assert(text_parse_f64((const uint8_t *)out, strlen(out), &back) && back == value);
-        cr_assert_lt(text_f64_java(out, value), sizeof out);
+        cr_assert_lt(text_format_f64_java(out, value), sizeof out);
         cr_assert_eq(strtod(out, NULL), value, "%a is %s", value, out);
     }
 }
@@ -113,14 +113,14 @@ static bool parse_i64(const char *text, int64_t *out)
     return text_parse_i64((const uint8_t *)text, strlen(text), out);
 }
 
-Test(text, integers_both_ways)
+Test(text, integers_round_trip)
 {
     static const int64_t values[] = {0, 1, -1, 42, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1000000007};
     char out[TEXT_NUMBER_MAX], wanted[TEXT_NUMBER_MAX];
     int64_t back;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         snprintf(wanted, sizeof wanted, "%lld", (long long)values[i]);
-        cr_expect_eq(text_i64(out, values[i]), strlen(wanted));
+        cr_expect_eq(text_format_i64(out, values[i]), strlen(wanted));
         cr_expect_str_eq(out, wanted);
         cr_expect(parse_i64(out, &back) && back == values[i]);
     }
@@ -143,7 +143,7 @@ Test(text, integers_both_ways)
     cr_expect_not(text_parse_i64((const uint8_t *)"1\0002", 3, &back));
 }
 
-Test(text, doubles_that_are_none)
+Test(text, invalid_doubles_are_rejected)
 {
     static const char *const bad[] = {"",      "nan",   "inf", "-inf", "1e999", "-1e999",
                                       "0x1p3", " 1",    "1 ",  "1,5",  ".",     "e5",
@@ -161,7 +161,7 @@ Test(text, doubles_that_are_none)
               out == 5.9); /* not past the end */
 }
 
-Test(text, byte_sizes)
+Test(text, byte_sizes_are_parsed_and_printed)
 {
     static const struct {
         const char *text;
@@ -185,15 +185,15 @@ Test(text, byte_sizes)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect_not(text_parse_bytes(bad[i], &bytes), "%s", bad[i]);
     char out[TEXT_NUMBER_MAX];
-    text_bytes(out, 7);
+    text_format_bytes(out, 7);
     cr_expect_str_eq(out, "7 B");
-    text_bytes(out, 12 * 1024);
+    text_format_bytes(out, 12 * 1024);
     cr_expect_str_eq(out, "12.0 KiB");
-    text_bytes(out, UINT64_MAX);
+    text_format_bytes(out, UINT64_MAX);
     cr_expect_str_eq(out, "16.0 EiB");
 }
 
-Test(text, formatting_says_when_it_cuts)
+Test(text, format_reports_truncation)
 {
     char out[6];
     cr_expect(text_format(out, sizeof out, "%s", "12345"));
@@ -203,7 +203,7 @@ Test(text, formatting_says_when_it_cuts)
     cr_expect_str_eq(out, "");
 }
 
-Test(text, moments)
+Test(text, timestamps_print_as_utc)
 {
     static const struct {
         int64_t ns;
@@ -220,12 +220,12 @@ Test(text, moments)
     };
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
         char out[TEXT_NUMBER_MAX];
-        cr_expect_eq(text_time(out, moments[i].ns), strlen(moments[i].text));
+        cr_expect_eq(text_format_time(out, moments[i].ns), strlen(moments[i].text));
         cr_expect_str_eq(out, moments[i].text);
     }
 }
 
-Test(text, what_is_fit_to_be_shown)
+Test(text, unprintable_characters_are_replaced)
 {
     static const struct {
         const char *text, *shown;
@@ -238,7 +238,7 @@ Test(text, what_is_fit_to_be_shown)
         {"\033[2J\x7f\r", "?[2J??"},
         {"\xc2\x9b"
          "1m\xc2\xa0",
-         "??1m\xc2\xa0"}, /* CSI in two bytes; a no-break space may stay */
+         "??1m\xc2\xa0"},                    /* CSI in two bytes; a no-break space may stay */
         {"abc\xe2\x80\xaetxt", "abc???txt"}, /* U+202E: the rest would show as "txt" reversed */
         {"\xe2\x81\xa6\xe2\x80\x8e\xd8\x9c", "????????"},
         {"\xe2\x80\xa8|\xc2\x85", "???|??"}, /* ends of lines for some readers */
@@ -250,9 +250,10 @@ Test(text, what_is_fit_to_be_shown)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[64];
         cr_assert(text_format(text, sizeof text, "%s", rows[i].text));
-        cr_expect_eq(text_is_shown(text), strcmp(rows[i].text, rows[i].shown) == 0, "row %zu", i);
-        text_make_shown(text);
+        cr_expect_eq(text_is_printable(text), strcmp(rows[i].text, rows[i].shown) == 0, "row %zu",
+                     i);
+        text_make_printable(text);
         cr_expect_str_eq(text, rows[i].shown, "row %zu", i);
-        cr_expect(text_is_shown(text));
+        cr_expect(text_is_printable(text));
     }
 }

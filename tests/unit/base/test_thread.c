@@ -8,35 +8,35 @@ enum { WAITERS = 4, WAITS = 500 };
 
 static void *wait_often(void *arg)
 {
-    for (int i = 0; i < WAITS; i++) bell_wait(arg);
+    for (int i = 0; i < WAITS; i++) pipe_semaphore_wait(arg);
     return NULL;
 }
 
-Test(bell, each_ring_ends_one_wait)
+Test(pipe_semaphore, each_post_ends_one_wait)
 {
-    struct bell bell;
+    struct pipe_semaphore semaphore;
     pthread_t waiters[WAITERS];
     struct glint_error error = {.code = GLINT_OK};
-    cr_assert_eq(bell_open(&bell, &error), 0);
-    for (int i = 0; i < WAITS; i++) bell_ring(&bell);
+    cr_assert_eq(pipe_semaphore_open(&semaphore, &error), 0);
+    for (int i = 0; i < WAITS; i++) pipe_semaphore_post(&semaphore);
     for (int i = 0; i < WAITERS; i++)
-        cr_assert_eq(thread_start(&waiters[i], wait_often, &bell, &error), 0);
-    for (int i = 0; i < (WAITERS - 1) * WAITS; i++) bell_ring(&bell);
+        cr_assert_eq(thread_start(&waiters[i], wait_often, &semaphore, &error), 0);
+    for (int i = 0; i < (WAITERS - 1) * WAITS; i++) pipe_semaphore_post(&semaphore);
     for (int i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
-    bell_ring(&bell);
-    bell_wait(&bell); /* none was left, none is missing */
-    bell_close(&bell);
+    pipe_semaphore_post(&semaphore);
+    pipe_semaphore_wait(&semaphore); /* none was left, none is missing */
+    pipe_semaphore_close(&semaphore);
 }
 
-Test(bell, without_descriptors_there_is_none)
+Test(pipe_semaphore, open_fails_without_descriptors)
 {
-    struct bell bell;
+    struct pipe_semaphore semaphore;
     struct rlimit limit, none;
     struct glint_error error = {.code = GLINT_OK};
     cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
     none = (struct rlimit){0, limit.rlim_max};
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int r = bell_open(&bell, &error);
+    int r = pipe_semaphore_open(&semaphore, &error);
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     cr_expect_eq(r, GLINT_E_SYSTEM);
     cr_expect(error.hint[0] != '\0');

@@ -26,14 +26,14 @@ static const char *project_file(const char *name)
 static void make_row(const struct cluster_key *key, char *out)
 {
     char range[128];
-    const char *quote = key->preset != NULL ? "`" : "";
-    const char *preset = key->preset != NULL   ? key->preset
-                         : key->absent != NULL ? key->absent
-                                               : "must be given";
+    const char *quote = key->default_value != NULL ? "`" : "";
+    const char *default_value = key->default_value != NULL ? key->default_value
+                                : key->absent != NULL      ? key->absent
+                                                           : "must be given";
     key_range(key, range, sizeof range);
     bool counts = key->unit != NULL && key->unit[0] != '\0';
     snprintf(out, ROW_MAX, "| `%s` | %s | %s%s%s | %s%s%s | %s |\n", key->name,
-             key_kind_name(key->kind), quote, preset, quote, range, counts ? " " : "",
+             key_kind_name(key->kind), quote, default_value, quote, range, counts ? " " : "",
              counts ? key->unit : "", key->help);
 }
 
@@ -53,7 +53,7 @@ static void expect_table(const char **at, const struct cluster_key *keys, uint32
     cr_assert_neq(**at, '|', "a row too many: %.80s", *at);
 }
 
-Test(cluster_doc, tables_are_the_table)
+Test(cluster_doc, docs_list_every_key)
 {
     const char *at = project_file("docs/cluster.md");
     expect_table(&at, cluster_keys, CLUSTER_KEYS);
@@ -70,7 +70,7 @@ static void expect_named(const char *text, const struct cluster_key *key)
               key->name);
 }
 
-Test(cluster_doc, the_example_names_every_key)
+Test(cluster_doc, example_names_every_key)
 {
     const char *text = project_file("cluster.toml");
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) expect_named(text, &cluster_keys[i]);

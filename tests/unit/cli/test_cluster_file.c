@@ -10,7 +10,7 @@
 #define ONE "[[executor]]\nid = \"e1\"\nport = 7401\n"
 
 static struct cluster_file file;
-static struct memory_env world;
+static struct memory_env fake_env;
 static struct glint_error error;
 static struct cluster_flag flags[4];
 static struct cluster_source source;
@@ -25,7 +25,7 @@ static void init(void)
 static void fini(void)
 {
     cluster_file_fini(&file);
-    cr_expect_eq(world.open_files, 0);
+    cr_expect_eq(fake_env.open_files, 0);
 }
 
 TestSuite(cluster_file, .init = init, .fini = fini);
@@ -42,8 +42,8 @@ static int read_text(const char *text)
 {
     cluster_file_fini(&file);
     memset(&error, 0, sizeof error);
-    memory_env_init(&world, text, strlen(text));
-    return cluster_file_read(&file, &world.env, &source, &error);
+    memory_env_init(&fake_env, text, strlen(text));
+    return cluster_file_read(&file, &fake_env.env, &source, &error);
 }
 
 static const struct cluster *read_sound(const char *text)
@@ -60,7 +60,7 @@ static void expect_refused(const char *text, const char *cause)
     cr_expect_neq(error.hint[0], '\0', "%s: no hint", text);
 }
 
-Test(cluster_file, presets)
+Test(cluster_file, defaults_apply)
 {
     const struct cluster *c = read_sound(ONE);
     cr_expect_str_eq(c->name, "glint");
@@ -75,7 +75,7 @@ Test(cluster_file, presets)
     cr_expect_eq(c->log_bytes_max, 16 * MIB);
     cr_expect_eq(c->drivers_max, 1);
     cr_expect(c->ports.first == 0 && c->ports.last == 0);
-    cr_expect_eq(c->heartbeat.beat_ns, 1000000000);
+    cr_expect_eq(c->heartbeat.heartbeat_ns, 1000000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 5000000000);
     cr_expect_eq(c->heartbeat.dead_ns, 10000000000);
     cr_expect_eq(c->connect_ms, 5000);
@@ -91,7 +91,7 @@ Test(cluster_file, presets)
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) cr_expect_eq(file.origins[i].from, FROM_DEFAULT);
 }
 
-Test(cluster_file, every_key)
+Test(cluster_file, every_key_is_read)
 {
     source.path = "/c.toml"; /* whatever the path of the checkout has in it */
     const struct cluster *c = read_sound(
@@ -111,7 +111,7 @@ Test(cluster_file, every_key)
     cr_expect_eq(c->log_bytes_max, MIB);
     cr_expect_eq(c->drivers_max, 2);
     cr_expect(c->ports.first == 7500 && c->ports.last == 7599);
-    cr_expect_eq(c->heartbeat.beat_ns, 200000000);
+    cr_expect_eq(c->heartbeat.heartbeat_ns, 200000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 1500000000);
     cr_expect_eq(c->connect_ms, 1000);
     cr_expect_eq(c->start_ms, 120000);
@@ -140,7 +140,7 @@ Test(cluster_file, option_over_environment_over_file)
     setenv("GLINT_EXECUTOR", "ignored", 1);
     flags[source.flag_count++] = (struct cluster_flag){key_named("heartbeat"), "400ms"};
     const struct cluster *c = read_sound("heartbeat = '2s'\nsuspect = '4s'\ndead = '6s'\n" ONE);
-    cr_expect_eq(c->heartbeat.beat_ns, 400000000);
+    cr_expect_eq(c->heartbeat.heartbeat_ns, 400000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 3000000000);
     cr_expect_eq(c->heartbeat.dead_ns, 6000000000);
     cr_expect(c->speculate);
@@ -156,7 +156,7 @@ Test(cluster_file, option_over_environment_over_file)
     }
 }
 
-Test(cluster_file, what_wins_is_checked_too)
+Test(cluster_file, overriding_values_are_checked)
 {
     flags[source.flag_count++] = (struct cluster_flag){key_named("drivers_max"), "0"};
     cr_expect_eq(read_text(ONE), GLINT_E_BAD_VALUE);
@@ -168,7 +168,7 @@ Test(cluster_file, what_wins_is_checked_too)
     expect_refused("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat, suspect and dead must ascend");
 }
 
-Test(cluster_file, the_environment_names_the_file)
+Test(cluster_file, environment_names_the_file)
 {
     source.path = NULL;
     cr_assert_eq(read_text(ONE), GLINT_OK);
@@ -179,7 +179,7 @@ Test(cluster_file, the_environment_names_the_file)
     cr_expect_str_eq(file.cluster.name, "glint", "the name is not the environment's");
 }
 
-Test(cluster_file, relative_paths_start_at_the_file)
+Test(cluster_file, relative_paths_resolve_from_the_file)
 {
     setenv("GLINT_LOG_DIR", "/elsewhere", 1);
     source.path = "/etc/glint/c.toml";
@@ -191,7 +191,7 @@ Test(cluster_file, relative_paths_start_at_the_file)
     cr_expect_eq(read_sound(ONE)->path[0], '/');
 }
 
-Test(cluster_file, refusals_name_line_column_and_the_nearest_key)
+Test(cluster_file, errors_name_line_column_and_suggest_a_key)
 {
     expect_refused("", "c.toml:1:1: the file names no executor");
     expect_refused("executor = []", "names no executor");
@@ -211,7 +211,7 @@ Test(cluster_file, refusals_name_line_column_and_the_nearest_key)
     expect_refused("[[executor]]\nport = 1\n", "an [[executor]] has no id");
 }
 
-Test(cluster_file, wrong_types_and_ranges)
+Test(cluster_file, wrong_types_and_ranges_are_rejected)
 {
     expect_refused("heartbeat = 1\n" ONE, "c.toml:1:13: heartbeat is 1; it must be a time");
     expect_refused("heartbeat = '9ms'\n" ONE, "10ms to 1h");
@@ -247,7 +247,7 @@ Test(cluster_file, wrong_types_and_ranges)
     expect_refused(ONE "slots = 257\n", "1 to 256");
 }
 
-Test(cluster_file, what_does_not_go_together)
+Test(cluster_file, conflicting_values_are_rejected)
 {
     expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat, suspect and dead");
     expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
@@ -261,7 +261,7 @@ Test(cluster_file, what_does_not_go_together)
     read_sound(ONE "[[executor]]\nid = 'e2'\nhost = '127.0.0.2'\nport = 7401\n");
 }
 
-Test(cluster_file, beyond_loopback_needs_a_secret)
+Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
 {
     static const char *const own[] = {"localhost", "127.0.0.1", "127.9.9.9", "::1"};
     static const char *const others[] = {"10.0.0.1", "node", "fe80::1", "128.0.0.1", "127.0.0.1.x"};
@@ -283,7 +283,7 @@ Test(cluster_file, beyond_loopback_needs_a_secret)
     expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "nobody can dial it");
 }
 
-Test(cluster_file, a_remote_shell_reads_no_path_that_it_would_run)
+Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
 {
     static const char *const wrong[] = {"/a b/c.toml", "/$(id)/c.toml", "/a;id/c.toml",
                                         "/a&b/c.toml", "/~/c.toml",     "/a*/c.toml"};
@@ -297,7 +297,7 @@ Test(cluster_file, a_remote_shell_reads_no_path_that_it_would_run)
     read_sound("launch = 'ssh'\n" ONE);
 }
 
-Test(cluster_file, logs_need_a_folder)
+Test(cluster_file, launched_executors_need_a_log_dir)
 {
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "/home/me", 1);
@@ -307,13 +307,13 @@ Test(cluster_file, logs_need_a_folder)
     expect_refused("launch = 'local'\n" ONE, "c.toml:1:10: executors that are launched need");
 }
 
-Test(cluster_file, who_listens_needs_no_executors)
+Test(cluster_file, listening_driver_needs_no_executors)
 {
     source.listens = true;
     cr_expect_eq(read_sound("cluster = 'a'\n")->executor_count, 0);
 }
 
-Test(cluster_file, at_most_so_many_executors)
+Test(cluster_file, executor_count_is_limited)
 {
     static char text[CLUSTER_EXECUTORS_MAX * 64 + 128];
     size_t used = 0;
@@ -326,28 +326,28 @@ Test(cluster_file, at_most_so_many_executors)
     expect_refused(text, "1025 executors, at most 1024");
 }
 
-Test(cluster_file, reading_fails)
+Test(cluster_file, read_failure_is_an_error)
 {
     for (uint64_t at = 1; at <= 3; at++) {
         memset(&error, 0, sizeof error);
-        memory_env_init(&world, ONE, strlen(ONE));
-        world.fail_at = at;
-        cr_expect_eq(cluster_file_read(&file, &world.env, &source, &error), GLINT_E_CONFIG);
-        cr_expect_eq(world.open_files, 0);
+        memory_env_init(&fake_env, ONE, strlen(ONE));
+        fake_env.fail_at = at;
+        cr_expect_eq(cluster_file_read(&file, &fake_env.env, &source, &error), GLINT_E_CONFIG);
+        cr_expect_eq(fake_env.open_files, 0);
         cluster_file_fini(&file);
     }
 }
 
-Test(cluster_file, no_memory)
+Test(cluster_file, out_of_memory_is_an_error)
 {
     int code = GLINT_E_NO_MEMORY;
     for (int64_t n = 1; code != GLINT_OK; n++) {
         cr_assert_lt(n, 100);
         cluster_file_fini(&file);
         memset(&error, 0, sizeof error);
-        memory_env_init(&world, ONE, strlen(ONE));
+        memory_env_init(&fake_env, ONE, strlen(ONE));
         mem_fail_at(n, true);
-        code = cluster_file_read(&file, &world.env, &source, &error);
+        code = cluster_file_read(&file, &fake_env.env, &source, &error);
         mem_fail_at(0, false);
         cr_expect(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "%s", error.cause);
     }

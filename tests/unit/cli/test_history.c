@@ -9,19 +9,19 @@
 
 enum { TASKS = 101 };
 
-static char folder[64], path[128];
+static char dir[64], path[128];
 
 static void setup(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/glint-test-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/events", folder);
+    snprintf(dir, sizeof dir, "/tmp/glint-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/events", dir);
 }
 
 static void teardown(void)
 {
-    cr_expect_eq(mem_live(), 0);
-    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 0), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, dir, 0), 0);
 }
 
 TestSuite(history, .init = setup, .fini = teardown);
@@ -36,10 +36,10 @@ static void write_log(void)
     uint64_t now = env_real()->now_ns(env_real());
     error_set(&why, GLINT_E_NO_MEMORY, NULL, "\x1b[31mred\n\xff");
     struct event_job job = {.id = 1, .name = "job"};
-    event_log_job(log, &job);
+    event_log_job_start(log, &job);
     for (uint32_t stage = 0; stage < 20; stage++) {
-        struct event_stage begun = {.stage = stage, .name = "s", .tasks = TASKS};
-        event_log_stage(log, &begun);
+        struct event_stage started = {.stage = stage, .name = "s", .tasks = TASKS};
+        event_log_stage_start(log, &started);
     }
     for (uint32_t t = 0; t < TASKS; t++) {
         struct event_task task = {.stage = 3,
@@ -49,16 +49,16 @@ static void write_log(void)
                                   .end_ns = now + 1000000000u,
                                   .run_ns = t * 1000000u,
                                   .why = &why};
-        task.outcome = EVENT_FAILED;
-        if (t % 10 == 0) event_log_task(log, &task);
-        task.outcome = t == 50 ? EVENT_KILLED : EVENT_DONE;
-        event_log_task(log, &task);
+        task.outcome = OUTCOME_FAILED;
+        if (t % 10 == 0) event_log_task_end(log, &task);
+        task.outcome = t == 50 ? OUTCOME_KILLED : OUTCOME_DONE;
+        event_log_task_end(log, &task);
     }
     event_log_job_end(log, &why, NULL);
     event_log_close(log);
 }
 
-Test(history, what_was_written_is_read)
+Test(history, stages_are_summarized_from_the_log)
 {
     struct history h;
     struct glint_error error = {.code = GLINT_OK};
@@ -92,7 +92,7 @@ static char *print(const struct history *h, bool json, size_t *size)
     return text;
 }
 
-Test(history, texts_of_others_are_harmless)
+Test(history, escape_sequences_are_not_printed)
 {
     struct history h;
     struct glint_error error = {.code = GLINT_OK};
@@ -109,7 +109,7 @@ Test(history, texts_of_others_are_harmless)
 }
 
 /* Each allocation fails once: the same result, or NO_MEMORY and nothing kept. */
-Test(history, without_memory)
+Test(history, out_of_memory_leaks_nothing)
 {
     struct history h;
     write_log();
@@ -121,11 +121,11 @@ Test(history, without_memory)
         mem_fail_at(0, false);
         cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%lld: %s", (long long)n, error.cause);
         history_fini(&h);
-        cr_assert_eq(mem_live(), 0);
+        cr_assert_eq(mem_live_blocks(), 0);
     }
 }
 
-Test(history, a_disk_that_fails)
+Test(history, read_failure_is_an_error)
 {
     static const char line[] = "{\"schema\":1,\"event\":\"x\",\"ms\":0,\"time\":\"\"}\n";
     for (uint64_t call = 1; call <= 3; call++) {

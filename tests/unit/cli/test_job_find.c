@@ -13,7 +13,7 @@ static const struct cli_program program = {.name = "glint", .jobs = jobs};
 
 static struct glint_error error;
 
-static const struct glint_job *find(int *at, char **words)
+static const struct glint_job *find_job(int *at, char **words)
 {
     int argc = 0;
     while (words[argc] != NULL) argc++;
@@ -22,9 +22,9 @@ static const struct glint_job *find(int *at, char **words)
     return job_find(&program, "glint submit", argc, words, at, &error);
 }
 
-#define FIND(at, ...) find(at, (char *[]){(char *)"submit", __VA_ARGS__, NULL})
+#define FIND(at, ...) find_job(at, (char *[]){(char *)"submit", __VA_ARGS__, NULL})
 
-Test(job_find, among_options)
+Test(job_find, job_is_found_among_options)
 {
     int at;
     cr_expect_eq(FIND(&at, "count", "in", "out"), &count);
@@ -40,10 +40,10 @@ Test(job_find, among_options)
     cr_expect_eq(FIND(&at, "--help", "count"), &count);
 }
 
-Test(job_find, nothing_to_find)
+Test(job_find, no_job_is_an_error_unless_help_is_asked)
 {
     int at;
-    cr_expect_null(find(&at, (char *[]){(char *)"submit", NULL}));
+    cr_expect_null(find_job(&at, (char *[]){(char *)"submit", NULL}));
     cr_expect_eq(error.code, GLINT_E_USAGE);
     cr_expect_null(FIND(&at, "--json", "--"));
     cr_expect_eq(error.code, GLINT_E_USAGE);
@@ -55,7 +55,7 @@ Test(job_find, nothing_to_find)
     cr_expect_eq(error.code, GLINT_OK);
 }
 
-Test(job_find, unknown_names)
+Test(job_find, unknown_names_are_rejected_with_suggestion)
 {
     int at;
     cr_expect_null(FIND(&at, "cuont", "a"));

@@ -27,7 +27,7 @@ static const struct cli_syntax syntax = {.command = "glint submit split",
 static struct cli_line line;
 static struct glint_error error;
 
-static bool parse(char **words)
+static bool parse_line(char **words)
 {
     int count = 0;
     while (words[count] != NULL) count++;
@@ -35,7 +35,7 @@ static bool parse(char **words)
     return cli_line_parse(&line, &syntax, count, words, &error);
 }
 
-#define PARSE(...) parse((char *[]){(char *)"split", __VA_ARGS__, NULL})
+#define PARSE(...) parse_line((char *[]){(char *)"split", __VA_ARGS__, NULL})
 
 static void expect_refused(bool parsed, enum glint_code code, const char *cause)
 {
@@ -44,10 +44,10 @@ static void expect_refused(bool parsed, enum glint_code code, const char *cause)
     cr_expect_not_null(strstr(error.cause, cause), "\"%s\" does not say \"%s\"", error.cause,
                        cause);
     cli_line_fini(&line);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
-Test(options, presets_and_arguments)
+Test(options, defaults_and_arguments_are_parsed)
 {
     cr_assert(PARSE("in", "out"));
     cr_expect_str_eq(line.arguments[0], "in");
@@ -55,12 +55,12 @@ Test(options, presets_and_arguments)
     cr_expect_str_eq(cli_line_option(&line, "ratio"), "0.6");
     cr_expect_str_eq(cli_line_option(&line, "memory"), "1G");
     cr_expect_null(cli_line_option(&line, "seed"));
-    cr_expect_not(cli_line_switch(&line, "quiet"));
+    cr_expect_not(cli_line_flag(&line, "quiet"));
     cli_line_fini(&line);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
-Test(options, stand_anywhere)
+Test(options, may_appear_anywhere)
 {
     cr_assert(PARSE("--ratio", "0.5", "in", "--no-header", "--seed=7", "out", "-qv", "--secret"));
     cr_expect_eq(line.argument_count, 2);
@@ -68,12 +68,12 @@ Test(options, stand_anywhere)
     cr_expect_str_eq(cli_line_option(&line, "ratio"), "0.5");
     cr_expect_str_eq(cli_line_option(&line, "seed"), "7");
     cr_expect_str_eq(cli_line_option(&line, "no-header"), "true");
-    cr_expect(cli_line_switch(&line, "quiet") && cli_line_switch(&line, "verbose"));
-    cr_expect(cli_line_switch(&line, "secret"));
+    cr_expect(cli_line_flag(&line, "quiet") && cli_line_flag(&line, "verbose"));
+    cr_expect(cli_line_flag(&line, "secret"));
     cli_line_fini(&line);
 }
 
-Test(options, do_not_depend_on_the_environment)
+Test(options, posixly_correct_is_ignored)
 {
     setenv("POSIXLY_CORRECT", "1", 1);
     cr_assert(PARSE("in", "--seed", "7", "out"));
@@ -83,7 +83,7 @@ Test(options, do_not_depend_on_the_environment)
     unsetenv("POSIXLY_CORRECT");
 }
 
-Test(options, the_last_of_several_counts)
+Test(options, last_occurrence_wins)
 {
     cr_assert(PARSE("in", "out", "--seed", "1", "--seed=", "--ratio=--x"));
     cr_expect_str_eq(cli_line_option(&line, "seed"), "");
@@ -99,7 +99,7 @@ Test(options, values_may_look_like_options)
     cli_line_fini(&line);
 }
 
-Test(options, end_at_two_dashes)
+Test(options, end_at_double_dash)
 {
     cr_assert(PARSE("--seed", "1", "--", "--seed", "-"));
     cr_expect_str_eq(line.arguments[0], "--seed");
@@ -111,7 +111,7 @@ Test(options, end_at_two_dashes)
     cli_line_fini(&line);
 }
 
-Test(options, unknown_ones_are_refused_with_a_guess)
+Test(options, unknown_option_is_rejected_with_suggestion)
 {
     expect_refused(PARSE("in", "out", "--ration", "1"), GLINT_E_UNKNOWN_OPTION, "--ration");
     cr_expect_not_null(strstr(error.hint, "did you mean --ratio?"), "%s", error.hint);
@@ -124,7 +124,7 @@ Test(options, unknown_ones_are_refused_with_a_guess)
     cr_expect_null(strstr(error.hint, "did you mean"), "hidden rows are no guesses");
 }
 
-Test(options, abbreviations_are_refused)
+Test(options, abbreviations_are_rejected)
 {
     expect_refused(PARSE("in", "out", "--rat", "1"), GLINT_E_UNKNOWN_OPTION, "--rat");
     cr_expect_not_null(strstr(error.hint, "--ratio"));
@@ -132,21 +132,21 @@ Test(options, abbreviations_are_refused)
     expect_refused(PARSE("in", "out", "--hel"), GLINT_E_UNKNOWN_OPTION, "--hel");
 }
 
-Test(options, values_where_they_belong)
+Test(options, missing_or_extra_value_is_rejected)
 {
     expect_refused(PARSE("in", "out", "--seed"), GLINT_E_USAGE, "--seed needs a value");
     expect_refused(PARSE("in", "out", "--quiet=1"), GLINT_E_USAGE, "--quiet takes no value");
     expect_refused(PARSE("in", "out", "--help=1"), GLINT_E_USAGE, "--help takes no value");
 }
 
-Test(options, arguments_are_counted)
+Test(options, wrong_argument_count_is_rejected)
 {
     expect_refused(PARSE("in"), GLINT_E_USAGE, "too few");
     cr_expect_str_eq(error.hint, "usage: glint submit split [OPTION...] INPUT OUTPUT");
     expect_refused(PARSE("in", "out", "more"), GLINT_E_USAGE, "more");
 }
 
-Test(options, help_asks_for_nothing_else)
+Test(options, help_needs_no_arguments)
 {
     cr_assert(PARSE("--help"));
     cr_expect(line.help);
@@ -157,7 +157,7 @@ Test(options, help_asks_for_nothing_else)
     expect_refused(PARSE("--help", "--nonsense"), GLINT_E_UNKNOWN_OPTION, "--nonsense");
 }
 
-Test(options, no_memory_is_an_error)
+Test(options, out_of_memory_is_an_error)
 {
     for (int n = 1; n <= 2; n++) {
         mem_fail_at(n, false);

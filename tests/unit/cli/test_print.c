@@ -14,7 +14,7 @@ static void expect_safe(const char *text, const char *wanted)
 {
     FILE *out = open_memstream(&printed, &printed_size);
     cr_assert_not_null(out);
-    print_safe(out, text, "  ");
+    print_escaped(out, text, "  ");
     fclose(out);
     cr_expect_str_eq(printed, wanted);
     free(printed);
@@ -30,7 +30,7 @@ static void expect_error(const struct glint_error *error, bool color, const char
     free(printed);
 }
 
-Test(print, foreign_bytes_are_harmless)
+Test(print, unsafe_bytes_are_escaped)
 {
     expect_safe("tt0000001 caf\xc3\xa9 \xe2\x82\xac", "tt0000001 caf\xc3\xa9 \xe2\x82\xac");
     expect_safe("\033[31m\a\t\r", "\\x1b[31m\\x07\\x09\\x0d");
@@ -43,7 +43,7 @@ Test(print, foreign_bytes_are_harmless)
     expect_safe("", "");
 }
 
-Test(print, errors_have_one_form)
+Test(print, errors_show_code_cause_effect_and_hint)
 {
     struct glint_error error = {.code = GLINT_E_UNKNOWN_OPTION, .cause = "glint has no --x"};
     expect_error(&error, false, "error[E0102]: unknown option\n  cause: glint has no --x\n");
@@ -54,19 +54,19 @@ Test(print, errors_have_one_form)
                  "  effect: e\\x1b\n  hint: h\n");
 }
 
-Test(print, colour_follows_option_environment_and_terminal)
+Test(print, color_follows_option_environment_and_terminal)
 {
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);
-    cr_expect_not(print_color_on(PRINT_COLOR_AUTO));
-    cr_expect(print_color_on(PRINT_COLOR_ALWAYS));
+    cr_expect_not(print_color_enabled(PRINT_COLOR_AUTO));
+    cr_expect(print_color_enabled(PRINT_COLOR_ALWAYS));
     setenv("TERM", "dumb", 1);
     unsetenv("NO_COLOR");
-    cr_expect_not(print_color_on(PRINT_COLOR_AUTO));
-    cr_expect_not(print_color_on(PRINT_COLOR_NEVER));
+    cr_expect_not(print_color_enabled(PRINT_COLOR_AUTO));
+    cr_expect_not(print_color_enabled(PRINT_COLOR_NEVER));
 }
 
-Test(progress, a_line)
+Test(progress, bar_shrinks_to_the_width)
 {
     char line[PROGRESS_LINE_MAX];
     struct progress p = {.name = "textFile..join",
@@ -88,7 +88,7 @@ Test(progress, a_line)
                            "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
 }
 
-Test(progress, fits_any_width)
+Test(progress, line_fits_any_width)
 {
     char line[PROGRESS_LINE_MAX];
     struct progress p = {.name = "textFile..aggregate", .tasks = 0};

@@ -35,7 +35,7 @@ static void expect_refused(bool sound, enum glint_code code, const char *option)
     cr_expect_not_null(strstr(error.cause, option), "%s", error.cause);
 }
 
-Test(settings, presets_are_the_limits)
+Test(settings, defaults_apply)
 {
     cr_assert(read_settings((char *[]){(char *)"submit", NULL}));
     const struct glint_config *c = &settings.config;
@@ -53,7 +53,7 @@ Test(settings, presets_are_the_limits)
     cr_expect_not(settings.json || settings.quiet || settings.verbose);
 }
 
-Test(settings, all_of_them)
+Test(settings, every_option_is_read)
 {
     cr_assert(READ("--master", "local[3]", "--memory", "64M", "--work-dir", "/w", "--split-size",
                    "1.5K", "--partitions", "7", "--max-line", "1KiB", "--overwrite", "--bad-rows",
@@ -73,36 +73,36 @@ Test(settings, all_of_them)
     cr_expect_eq(settings.color, PRINT_COLOR_NEVER);
 }
 
-Test(settings, master)
+Test(settings, master_is_parsed)
 {
     uint32_t slots = 99;
-    cr_expect(settings_master("local", &slots) && slots == 1);
-    cr_expect(settings_master("local[*]", &slots) && slots == 0);
-    cr_expect(settings_master("local[1]", &slots) && slots == 1);
-    cr_expect(settings_master("local[256]", &slots) && slots == SLOTS_MAX);
+    cr_expect(settings_parse_master("local", &slots) && slots == 1);
+    cr_expect(settings_parse_master("local[*]", &slots) && slots == 0);
+    cr_expect(settings_parse_master("local[1]", &slots) && slots == 1);
+    cr_expect(settings_parse_master("local[256]", &slots) && slots == SLOTS_MAX);
     static const char *const wrong[] = {"",          "local[",     "local[]",   "local[0]",
                                         "local[-1]", "local[257]", "local[1",   "local[1]]",
                                         "local[**]", "Local[1]",   "local[ 1]", "spark://host:7077",
                                         "[1]",       "local]",     "local[1.5]"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_master(wrong[i], &slots), "%s", wrong[i]);
+        cr_expect_not(settings_parse_master(wrong[i], &slots), "%s", wrong[i]);
 }
 
-Test(settings, durations)
+Test(settings, durations_are_parsed)
 {
     uint64_t ns = 0;
-    cr_expect(settings_duration("90", &ns) && ns == UINT64_C(90000000000));
-    cr_expect(settings_duration("1.5s", &ns) && ns == 1500000000);
-    cr_expect(settings_duration("5m", &ns) && ns == UINT64_C(300000000000));
-    cr_expect(settings_duration("2h", &ns) && ns == UINT64_C(7200000000000));
-    cr_expect(settings_duration("0.001", &ns) && ns == 1000000);
+    cr_expect(settings_parse_duration("90", &ns) && ns == UINT64_C(90000000000));
+    cr_expect(settings_parse_duration("1.5s", &ns) && ns == 1500000000);
+    cr_expect(settings_parse_duration("5m", &ns) && ns == UINT64_C(300000000000));
+    cr_expect(settings_parse_duration("2h", &ns) && ns == UINT64_C(7200000000000));
+    cr_expect(settings_parse_duration("0.001", &ns) && ns == 1000000);
     static const char *const wrong[] = {
         "", "0", "s", "-1", "5 m", "1d", "1e3", "5mm", "nan", "1e99", "99999999999999999999h"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_duration(wrong[i], &ns), "%s", wrong[i]);
+        cr_expect_not(settings_parse_duration(wrong[i], &ns), "%s", wrong[i]);
 }
 
-Test(settings, sizes_and_counts_have_bounds)
+Test(settings, out_of_range_values_are_rejected)
 {
     static const char *const bad_bytes[] = {"0", "",    "-1",      "1X", "1k",
                                             "K", "0.5", "999999T", "1 K"};
@@ -125,12 +125,12 @@ Test(settings, sizes_and_counts_have_bounds)
     expect_refused(READ("--max-bad-rows", "5"), GLINT_E_USAGE, "--max-bad-rows");
 }
 
-Test(settings, the_first_error_stays)
+Test(settings, first_error_is_kept)
 {
     expect_refused(READ("--memory", "x", "--timeout", "x"), GLINT_E_BAD_VALUE, "--memory");
 }
 
-Test(settings, quiet_wins)
+Test(settings, quiet_overrides_verbose)
 {
     cr_assert(READ("-v", "-q"));
     cr_expect(settings.quiet && !settings.verbose);
@@ -138,7 +138,7 @@ Test(settings, quiet_wins)
 
 /* ---- Where a job runs */
 
-Test(settings, a_cluster_from_options)
+Test(settings, options_configure_a_cluster)
 {
     unsetenv("GLINT_CLUSTER");
     cr_assert(READ((char *)"--listen", (char *)"127.0.0.1:7400", (char *)"--executors=3",
@@ -153,13 +153,13 @@ Test(settings, a_cluster_from_options)
     cr_expect_eq(c->executors_min, 3);
     cr_expect_str_eq(settings.config.event_log, "events");
     cr_expect(c->speculate);
-    cr_expect_eq(c->heartbeat.beat_ns, 200000000);
+    cr_expect_eq(c->heartbeat.heartbeat_ns, 200000000);
     cr_assert(READ((char *)"--master=local[2]"));
     cr_expect_null(settings.config.cluster);
     settings_fini(&settings);
 }
 
-Test(settings, options_that_do_not_go_together)
+Test(settings, conflicting_options_are_rejected)
 {
     unsetenv("GLINT_CLUSTER");
     expect_refused(READ((char *)"--master=local", (char *)"--cluster=c.toml"), GLINT_E_USAGE,
@@ -178,7 +178,7 @@ Test(settings, options_that_do_not_go_together)
     settings_fini(&settings);
 }
 
-Test(settings, the_environment_names_a_cluster_that_an_option_leaves_out)
+Test(settings, local_master_overrides_cluster_of_environment)
 {
     setenv("GLINT_CLUSTER", "no/such.toml", 1);
     expect_refused(READ((char *)"--quiet"), GLINT_E_CONFIG, "no/such.toml");
@@ -187,19 +187,19 @@ Test(settings, the_environment_names_a_cluster_that_an_option_leaves_out)
     settings_fini(&settings);
 }
 
-Test(settings, addresses)
+Test(settings, addresses_are_parsed)
 {
     static const char *const wrong[] = {"",      ":1",     "h",    "h:",   "h:0",  "h:65536",
                                         "::1:2", "[::1]2", "h:1 ", "-h:1", "[]:1", "h/x:1"};
     struct arena memory = {.first = NULL};
     const char *host;
     uint16_t port;
-    cr_expect(settings_address("node:65535", &memory, &host, &port));
+    cr_expect(settings_parse_address("node:65535", &memory, &host, &port));
     cr_expect_str_eq(host, "node");
     cr_expect_eq(port, 65535);
-    cr_expect(settings_address("[fe80::1%eth0]:1", &memory, &host, &port));
+    cr_expect(settings_parse_address("[fe80::1%eth0]:1", &memory, &host, &port));
     cr_expect_str_eq(host, "fe80::1%eth0");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_address(wrong[i], &memory, &host, &port), "%s", wrong[i]);
+        cr_expect_not(settings_parse_address(wrong[i], &memory, &host, &port), "%s", wrong[i]);
     arena_fini(&memory);
 }

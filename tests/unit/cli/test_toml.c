@@ -22,7 +22,7 @@ static void fini(void)
 
 TestSuite(toml, .fini = fini);
 
-Test(toml, values_stand_as_in_the_file)
+Test(toml, values_keep_file_order_and_position)
 {
     cr_assert(read_text("z = 'text'\na = -7\nb = true\nr = 1.5\nd = 2026-11-21\n"
                         "l = ['x', 2]\n[[t]]\nk = 1\n[[t]]\n"));
@@ -37,7 +37,7 @@ Test(toml, values_stand_as_in_the_file)
     cr_expect_str_eq(root.items[0].text, "text");
     cr_expect_eq(root.items[0].at.column, 5);
     cr_expect_eq(root.items[1].integer, -7);
-    cr_expect(root.items[2].truth);
+    cr_expect(root.items[2].boolean);
     cr_expect_str_eq(root.items[5].items[0].text, "x");
     cr_expect_null(root.items[5].items[0].key);
     cr_expect_eq(root.items[6].count, 2);
@@ -45,14 +45,14 @@ Test(toml, values_stand_as_in_the_file)
     cr_expect_eq(root.items[6].items[1].count, 0);
 }
 
-Test(toml, a_byte_order_mark_is_passed_over)
+Test(toml, byte_order_mark_is_skipped)
 {
     cr_assert(read_text("\xef\xbb\xbf"
                         "a = '\xc3\xa9'\n"));
     cr_expect_str_eq(root.items[0].text, "\xc3\xa9");
 }
 
-Test(toml, what_is_too_deep_is_not_kept)
+Test(toml, values_beyond_max_depth_are_dropped)
 {
     cr_assert(read_text("a = [[[[[1]]]]]"));
     const struct toml_value *v = &root;
@@ -74,7 +74,7 @@ static void expect_refused(const char *text, uint32_t line, uint32_t column, con
     arena_reset(&memory, 0);
 }
 
-Test(toml, refusals_have_a_place)
+Test(toml, errors_have_line_and_column)
 {
     expect_refused("a = 1\na = 2\n", 2, 5, "cannot redefine");
     expect_refused("a = \n", 1, 5, "expected value");
@@ -88,7 +88,8 @@ Test(toml, refusals_have_a_place)
 }
 
 /* `count` times `open`, then `middle`. */
-static const char *nested(const char *before, const char *open, unsigned count, const char *middle)
+static const char *nested_arrays(const char *before, const char *open, unsigned count,
+                                 const char *middle)
 {
     static char text[1 << 16];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", before);
@@ -109,26 +110,26 @@ Test(toml, nesting_is_bounded_before_parsing)
 {
     static const unsigned depths[] = {TOML_NESTING_MAX + 1, 5000};
     for (size_t i = 0; i < 2; i++) {
-        expect_scan(false, nested("a = ", "[", depths[i], ""));
-        expect_scan(false, nested("a = ", "{a = ", depths[i], "1"));
-        expect_scan(false, nested("", "a . ", depths[i], "b = 1"));
-        expect_scan(false, nested("", "\"a.\" . ", depths[i], "b = 1"));
-        expect_scan(false, nested("[", "a.", depths[i], "b]"));
-        expect_scan(false, nested("a = ['''x''''', ", "[", depths[i], ""));
-        expect_scan(false, nested("a = [\"\"\"x\\\"\"\"\"\", ", "[", depths[i], ""));
-        expect_scan(false, nested("a = ['\\', ", "[", depths[i], ""));
-        expect_scan(false, nested("a = \"open\nb = ", "[", depths[i], ""));
+        expect_scan(false, nested_arrays("a = ", "[", depths[i], ""));
+        expect_scan(false, nested_arrays("a = ", "{a = ", depths[i], "1"));
+        expect_scan(false, nested_arrays("", "a . ", depths[i], "b = 1"));
+        expect_scan(false, nested_arrays("", "\"a.\" . ", depths[i], "b = 1"));
+        expect_scan(false, nested_arrays("[", "a.", depths[i], "b]"));
+        expect_scan(false, nested_arrays("a = ['''x''''', ", "[", depths[i], ""));
+        expect_scan(false, nested_arrays("a = [\"\"\"x\\\"\"\"\"\", ", "[", depths[i], ""));
+        expect_scan(false, nested_arrays("a = ['\\', ", "[", depths[i], ""));
+        expect_scan(false, nested_arrays("a = \"open\nb = ", "[", depths[i], ""));
     }
-    expect_scan(true, nested("a = ", "[", TOML_NESTING_MAX, ""));
-    expect_scan(true, nested("a = [", "1.5, ", 5000, "]"));
-    expect_scan(true, nested("a = '", "[{.", 5000, "'"));
-    expect_scan(true, nested("a = \"\\\"", "[{.", 5000, "\""));
-    expect_scan(true, nested("a = \"\"\"\n\"\"", "[{.", 5000, "\"\"\""));
-    expect_scan(true, nested("# ", "[{.", 5000, ""));
-    expect_scan(true, nested("", "[a.b]\n", 5000, ""));
+    expect_scan(true, nested_arrays("a = ", "[", TOML_NESTING_MAX, ""));
+    expect_scan(true, nested_arrays("a = [", "1.5, ", 5000, "]"));
+    expect_scan(true, nested_arrays("a = '", "[{.", 5000, "'"));
+    expect_scan(true, nested_arrays("a = \"\\\"", "[{.", 5000, "\""));
+    expect_scan(true, nested_arrays("a = \"\"\"\n\"\"", "[{.", 5000, "\"\"\""));
+    expect_scan(true, nested_arrays("# ", "[{.", 5000, ""));
+    expect_scan(true, nested_arrays("", "[a.b]\n", 5000, ""));
 }
 
-Test(toml, no_memory_is_said)
+Test(toml, out_of_memory_is_reported)
 {
     static const char text[] = "a = 'x'\nb = ['y']\n";
     bool read = false;
@@ -143,7 +144,7 @@ Test(toml, no_memory_is_said)
     }
 }
 
-Test(toml, a_text_has_a_largest_size)
+Test(toml, oversized_text_is_rejected)
 {
     char *text = mem_alloc(TOML_BYTES_MAX + 1);
     cr_assert_not_null(text);

@@ -10,19 +10,19 @@ static char reason[FORMAT_REASON_BYTES];
 
 static void expect_refused(const uint8_t *head, uint64_t size, const char *what)
 {
-    const char *hint = format_refuse(head, size, false, reason);
+    const char *hint = format_detect_unsupported(head, size, false, reason);
     cr_expect(hint != NULL && hint[0] != '\0', "%s is taken for text", what);
     cr_expect(strstr(reason, what) != NULL, "%s: %s", what, reason);
 }
 
 static void expect_text(const uint8_t *head, uint64_t size)
 {
-    const char *hint = format_refuse(head, size, false, reason);
+    const char *hint = format_detect_unsupported(head, size, false, reason);
     cr_expect_null(hint, "%.*s: %s", (int)size, (const char *)head, reason);
     cr_expect(!format_is_gzip(head, size), "%.*s", (int)size, (const char *)head);
 }
 
-Test(format, what_is_no_text_has_a_name)
+Test(format, binary_formats_are_recognized)
 {
     expect_refused(HEAD("\x28\xb5\x2f\xfd\x24\x05"), "zstd");
     expect_refused(HEAD("BZh91AY&SY\x84\x32"), "bzip2");
@@ -52,7 +52,7 @@ Test(format, what_is_no_text_has_a_name)
     expect_refused(tar, sizeof tar, "tar");
 }
 
-Test(format, a_nul_byte_is_binary_and_its_place_is_told)
+Test(format, nul_byte_means_binary_and_is_located)
 {
     uint8_t head[FORMAT_HEAD_BYTES + 10];
     expect_refused(HEAD("\0"), "byte 0 is NUL");
@@ -61,12 +61,12 @@ Test(format, a_nul_byte_is_binary_and_its_place_is_told)
     head[FORMAT_HEAD_BYTES] = 0; /* too far away */
     expect_text(head, sizeof head);
     head[FORMAT_HEAD_BYTES - 1] = 0;
-    cr_expect_null(
-        format_refuse(head, sizeof head, true, reason)); /* what is compressed has some */
+    cr_expect_null(format_detect_unsupported(head, sizeof head, true,
+                                             reason)); /* what is compressed has some */
     expect_refused(head, sizeof head, "byte 4095 is NUL");
 }
 
-Test(format, text_may_begin_like_another_format)
+Test(format, text_similar_to_a_format_is_accepted)
 {
     static const char *const texts[] = {"",
                                         "\n",
@@ -96,7 +96,7 @@ Test(format, text_may_begin_like_another_format)
     expect_text((const uint8_t *)ustar, sizeof ustar);
 }
 
-Test(format, gzip)
+Test(format, gzip_header_is_recognized)
 {
     cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0\0\0\0\0\0\x03")));
     cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0")));

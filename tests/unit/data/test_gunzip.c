@@ -21,18 +21,18 @@ static int keep(void *arg, const void *data, uint64_t size)
     return 0;
 }
 
-static void compress(const uint8_t *data, uint64_t size, uint64_t step, struct buffer *out)
+static void compress_in_steps(const uint8_t *data, uint64_t size, uint64_t step, struct buffer *out)
 {
     struct gzip_writer *w = gzip_writer_create(keep, out);
     cr_assert_not_null(w);
     for (uint64_t at = 0; at < size; at += step)
-        cr_assert_eq(gzip_writer_add(w, data + at, size - at < step ? size - at : step), 0);
+        cr_assert_eq(gzip_writer_write(w, data + at, size - at < step ? size - at : step), 0);
     cr_assert_eq(gzip_writer_finish(w), 0);
     gzip_writer_destroy(w);
 }
 
-static int decompress(const struct buffer *in, uint64_t in_step, uint64_t out_step,
-                      struct buffer *out, struct glint_error *error)
+static int decompress_in_steps(const struct buffer *in, uint64_t in_step, uint64_t out_step,
+                               struct buffer *out, struct glint_error *error)
 {
     struct memory_env memory;
     memory_env_init(&memory, in->data, in->size);
@@ -53,13 +53,13 @@ static int decompress(const struct buffer *in, uint64_t in_step, uint64_t out_st
     return error->code;
 }
 
-static void expect(const struct buffer *in, const char *wanted, uint64_t size)
+static void expect_content(const struct buffer *in, const char *wanted, uint64_t size)
 {
     for (uint64_t in_step = 0; in_step <= 40; in_step++) {
         for (uint64_t out_step = 1; out_step <= 1 << 16; out_step = out_step * 5 + 1) {
             struct buffer out = {NULL, 0, 0};
             struct glint_error error;
-            int r = decompress(in, in_step, out_step, &out, &error);
+            int r = decompress_in_steps(in, in_step, out_step, &out, &error);
             cr_assert_eq(r, 0, "%s", error.cause);
             cr_assert_eq(out.size, size);
             if (size > 0) cr_assert_arr_eq(out.data, wanted, size);
@@ -73,44 +73,44 @@ static void expect_error(const struct buffer *in, int code, const char *cause)
     for (uint64_t in_step = 0; in_step <= 20; in_step++) {
         struct buffer out = {NULL, 0, 0};
         struct glint_error error;
-        cr_assert_eq(decompress(in, in_step, 100, &out, &error), code, "%s", error.cause);
+        cr_assert_eq(decompress_in_steps(in, in_step, 100, &out, &error), code, "%s", error.cause);
         cr_assert(strstr(error.cause, cause) != NULL, "%s", error.cause);
         buffer_fini(&out);
     }
 }
 
-static void put(struct buffer *b, const void *data, uint64_t size)
+static void put_bytes(struct buffer *b, const void *data, uint64_t size)
 {
     cr_assert(buffer_append(b, data, size));
 }
 
-Test(gunzip, members)
+Test(gunzip, members_are_concatenated)
 {
     struct buffer in = {NULL, 0, 0};
-    expect(&in, "", 0);
-    put(&in, hello, sizeof hello);
-    expect(&in, "hello\n", 6);
-    put(&in, empty, sizeof empty);
-    put(&in, empty, sizeof empty);
-    expect(&in, "hello\n", 6);
-    put(&in, hello, sizeof hello);
-    expect(&in, "hello\nhello\n", 12);
-    put(&in, (uint8_t[700]){0}, 700);
-    expect(&in, "hello\nhello\n", 12);
-    put(&in, "x", 1);
+    expect_content(&in, "", 0);
+    put_bytes(&in, hello, sizeof hello);
+    expect_content(&in, "hello\n", 6);
+    put_bytes(&in, empty, sizeof empty);
+    put_bytes(&in, empty, sizeof empty);
+    expect_content(&in, "hello\n", 6);
+    put_bytes(&in, hello, sizeof hello);
+    expect_content(&in, "hello\nhello\n", 12);
+    put_bytes(&in, (uint8_t[700]){0}, 700);
+    expect_content(&in, "hello\nhello\n", 12);
+    put_bytes(&in, "x", 1);
     expect_error(&in, GLINT_E_GZIP_CORRUPT, "other bytes follow");
     buffer_fini(&in);
 }
 
-Test(gunzip, cut_anywhere)
+Test(gunzip, truncation_is_reported_with_offset)
 {
     struct buffer whole = {NULL, 0, 0};
-    put(&whole, hello, sizeof hello);
-    put(&whole, empty, sizeof empty);
+    put_bytes(&whole, hello, sizeof hello);
+    put_bytes(&whole, empty, sizeof empty);
     for (uint64_t cut = 1; cut < whole.size; cut++) {
         struct buffer in = {whole.data, cut, cut}, out = {NULL, 0, 0};
         struct glint_error error;
-        const int r = decompress(&in, 0, 64, &out, &error);
+        const int r = decompress_in_steps(&in, 0, 64, &out, &error);
         cr_assert_eq(r, cut == sizeof hello ? 0 : GLINT_E_GZIP_TRUNCATED, "at %lu: %d", cut, r);
         char place[32];
         snprintf(place, sizeof place, "at byte %lu", cut);
@@ -120,15 +120,15 @@ Test(gunzip, cut_anywhere)
     buffer_fini(&whole);
 }
 
-Test(gunzip, flipped_bits)
+Test(gunzip, flipped_bits_never_change_content)
 {
     uint64_t harmless = 0; /* time, system, name, and what fills the last byte of the content */
     for (uint64_t bit = 0; bit < 8 * sizeof hello; bit++) {
         struct buffer in = {NULL, 0, 0}, out = {NULL, 0, 0};
         struct glint_error error;
-        put(&in, hello, sizeof hello);
+        put_bytes(&in, hello, sizeof hello);
         in.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        const int r = decompress(&in, 0, 64, &out, &error);
+        const int r = decompress_in_steps(&in, 0, 64, &out, &error);
         cr_assert(r == 0 || r == GLINT_E_GZIP_CORRUPT || r == GLINT_E_GZIP_TRUNCATED);
         if (r == 0) cr_assert(out.size == 6 && memcmp(out.data, "hello\n", 6) == 0);
         harmless += r == 0;
@@ -138,18 +138,18 @@ Test(gunzip, flipped_bits)
     cr_expect_leq(harmless, 8 * 15);
 }
 
-Test(gunzip, not_gzip)
+Test(gunzip, other_data_is_rejected)
 {
     struct buffer in = {NULL, 0, 0};
-    put(&in, "tt0000001\t5.7\t9\n", 16);
+    put_bytes(&in, "tt0000001\t5.7\t9\n", 16);
     expect_error(&in, GLINT_E_GZIP_CORRUPT, "byte 0: this is no gzip header");
     in.size = 0;
-    put(&in, (uint8_t[40]){0}, 40);
+    put_bytes(&in, (uint8_t[40]){0}, 40);
     expect_error(&in, GLINT_E_GZIP_CORRUPT, "this is no gzip header");
     buffer_fini(&in);
 }
 
-Test(gunzip, failed_read)
+Test(gunzip, read_error_is_reported)
 {
     struct memory_env memory;
     memory_env_init(&memory, hello, sizeof hello);
@@ -165,23 +165,24 @@ Test(gunzip, failed_read)
 }
 
 /* All optional fields, and every way to cut them is one byte at a time here. */
-Test(gunzip, header_with_all_fields)
+Test(gunzip, header_with_all_fields_is_parsed)
 {
     const uint8_t bytes[] = {0x1f, 0x8b, 8,   0x1f, 1,   2,   3, 4,   5,   6,   3, 0, 'a',
                              'b',  'c',  'n', 'a',  'm', 'e', 0, 'c', 'o', 'm', 0, 0, 0};
     struct gzip_header h = {.phase = HEADER_FIXED};
-    for (uint64_t i = 0; i < sizeof bytes - 2; i++) cr_assert_null(gzip_header_push(&h, bytes[i]));
+    for (uint64_t i = 0; i < sizeof bytes - 2; i++)
+        cr_assert_null(gzip_header_parse_byte(&h, bytes[i]));
     cr_assert_eq(h.phase, HEADER_CHECKSUM);
     const uint32_t crc = h.crc;
     struct gzip_header wrong = h;
-    cr_expect_null(gzip_header_push(&h, (uint8_t)crc));
-    cr_expect_null(gzip_header_push(&h, (uint8_t)(crc >> 8)));
+    cr_expect_null(gzip_header_parse_byte(&h, (uint8_t)crc));
+    cr_expect_null(gzip_header_parse_byte(&h, (uint8_t)(crc >> 8)));
     cr_expect_eq(h.phase, HEADER_DONE);
-    cr_expect_null(gzip_header_push(&wrong, (uint8_t)crc));
-    cr_expect_not_null(gzip_header_push(&wrong, (uint8_t)(crc >> 8) ^ 1));
+    cr_expect_null(gzip_header_parse_byte(&wrong, (uint8_t)crc));
+    cr_expect_not_null(gzip_header_parse_byte(&wrong, (uint8_t)(crc >> 8) ^ 1));
 }
 
-Test(gzip, what_is_written_can_be_read_and_cuts_do_not_show)
+Test(gzip, output_is_the_same_for_any_write_size)
 {
     static const uint64_t sizes[] = {0, 1, 65535, 65536, 65537, 1000000};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -191,11 +192,11 @@ Test(gzip, what_is_written_can_be_read_and_cuts_do_not_show)
         for (uint64_t k = 0; k < size; k++) data[k] = "0123456789\t\n"[test_random(&state) % 12];
         struct buffer whole = {NULL, 0, 0}, cut = {NULL, 0, 0}, out = {NULL, 0, 0};
         struct glint_error error;
-        compress(data, size, 1 << 20, &whole);
-        compress(data, size, 777, &cut);
+        compress_in_steps(data, size, 1 << 20, &whole);
+        compress_in_steps(data, size, 777, &cut);
         cr_assert_eq(whole.size, cut.size);
         cr_assert_arr_eq(whole.data, cut.data, cut.size);
-        cr_assert_eq(decompress(&whole, 0, 1 << 20, &out, &error), 0);
+        cr_assert_eq(decompress_in_steps(&whole, 0, 1 << 20, &out, &error), 0);
         cr_assert_eq(out.size, size);
         if (size > 0) cr_assert_arr_eq(out.data, data, size);
         if (size > 100) cr_assert_lt(whole.size, size * 6 / 10);
@@ -204,7 +205,7 @@ Test(gzip, what_is_written_can_be_read_and_cuts_do_not_show)
         buffer_fini(&out);
         free(data);
     }
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 static int refuse(void *arg, const void *data, uint64_t size)
@@ -214,15 +215,15 @@ static int refuse(void *arg, const void *data, uint64_t size)
     return --*(int *)arg == 0 ? -28 : 0;
 }
 
-Test(gzip, the_sinks_error_stays)
+Test(gzip, sink_error_is_sticky)
 {
     int calls = 1;
     uint8_t *noise = malloc(MIB);
     uint64_t state = 3;
     for (uint64_t i = 0; i < MIB; i++) noise[i] = (uint8_t)test_random(&state);
     struct gzip_writer *w = gzip_writer_create(refuse, &calls);
-    cr_expect_eq(gzip_writer_add(w, noise, MIB), -28);
-    cr_expect_eq(gzip_writer_add(w, noise, 1), -28);
+    cr_expect_eq(gzip_writer_write(w, noise, MIB), -28);
+    cr_expect_eq(gzip_writer_write(w, noise, 1), -28);
     cr_expect_eq(gzip_writer_finish(w), -28);
     cr_expect_eq(calls, 0, "no call after the error");
     gzip_writer_destroy(w);

@@ -10,12 +10,12 @@
 
 static struct env env; /* the real one, with calls that fail on paths with these endings */
 static const char *denied = "", *unlisted = "";
-static char folder[] = "/tmp/glint-input-XXXXXX";
+static char scratch_dir[] = "/tmp/glint-input-XXXXXX";
 static enum input_content content = INPUT_BINARY; /* files of zeros will do */
 static struct input_list list;
 static struct glint_error error;
 
-static bool ends(const char *path, const char *end)
+static bool ends_with(const char *path, const char *end)
 {
     const size_t n = strlen(path), m = strlen(end);
     return m > 0 && n >= m && strcmp(path + n - m, end) == 0;
@@ -24,11 +24,11 @@ static bool ends(const char *path, const char *end)
 static int test_env_open(struct env *e, int dir, const char *path, enum env_open_mode mode)
 {
     (void)e;
-    bool refused = mode == ENV_DIR ? ends(path, unlisted) : ends(path, denied);
+    bool refused = mode == ENV_DIR ? ends_with(path, unlisted) : ends_with(path, denied);
     return refused ? -EACCES : env_real()->open(env_real(), dir, path, mode);
 }
 
-static void file(const char *name, uint64_t size)
+static void make_file(const char *name, uint64_t size)
 {
     int f = open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
     cr_assert_geq(f, 0, "%s", name);
@@ -42,40 +42,40 @@ static void setup(void)
 {
     env = *env_real();
     env.open = test_env_open;
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(chdir(folder), 0);
-    file("a.tsv", 3);
-    file("b.gz", 4);
+    cr_assert_not_null(mkdtemp(scratch_dir));
+    cr_assert_eq(chdir(scratch_dir), 0);
+    make_file("a.tsv", 3);
+    make_file("b.gz", 4);
     cr_assert_eq(mkdir("d", 0777), 0);
-    file("d/part-2", 1);
-    file("d/part-10", 2);
-    file("d/part-1.gz", 0);
-    file("d/other", 7);
-    file("d/_SUCCESS", 1);
-    file("d/.part-3.crc", 1);
+    make_file("d/part-2", 1);
+    make_file("d/part-10", 2);
+    make_file("d/part-1.gz", 0);
+    make_file("d/other", 7);
+    make_file("d/_SUCCESS", 1);
+    make_file("d/.part-3.crc", 1);
 }
 
 static void teardown(void)
 {
     input_list_fini(&list);
-    cr_expect_eq(mem_live(), 0);
-    env_remove_tree(env_real(), ENV_CWD, folder, 5);
+    cr_expect_eq(mem_live_blocks(), 0);
+    env_remove_tree(env_real(), ENV_CWD, scratch_dir, 5);
 }
 
 TestSuite(input, .init = setup, .fini = teardown);
 
-static int make(const char *paths)
+static int make_list(const char *paths)
 {
     input_list_fini(&list);
     error = (struct glint_error){.code = GLINT_OK};
-    return input_list_make(&env, paths, content, &list, &error);
+    return input_list_resolve(&env, paths, content, &list, &error);
 }
 
 /* `wanted` is a list with spaces. */
-static void expect(const char *paths, const char *wanted)
+static void expect_files(const char *paths, const char *wanted)
 {
     char got[4096] = "";
-    cr_expect_eq(make(paths), 0, "%s: %s", paths, error.cause);
+    cr_expect_eq(make_list(paths), 0, "%s: %s", paths, error.cause);
     for (uint64_t i = 0; i < list.count; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i > 0 ? " " : "",
                  list.files[i].path);
@@ -84,95 +84,96 @@ static void expect(const char *paths, const char *wanted)
 
 static void expect_bad(const char *paths, int code, const char *cause)
 {
-    cr_expect_eq(make(paths), code, "%s: %d, %s", paths, error.code, error.cause);
+    cr_expect_eq(make_list(paths), code, "%s: %d, %s", paths, error.code, error.cause);
     cr_expect(strstr(error.cause, cause) != NULL, "%s: %s", paths, error.cause);
 }
 
-Test(input, files)
+Test(input, files_are_listed_in_given_order)
 {
-    expect("a.tsv", "a.tsv");
+    expect_files("a.tsv", "a.tsv");
     cr_expect(list.files[0].size == 3 && !list.files[0].gzip && list.files[0].mtime_ns != 0);
-    expect("b.gz,a.tsv,b.gz", "b.gz a.tsv b.gz");
+    expect_files("b.gz,a.tsv,b.gz", "b.gz a.tsv b.gz");
     cr_expect(list.files[0].gzip && list.bytes == 11);
 }
 
-Test(input, folders_are_sorted_and_hide_names)
+Test(input, dirs_are_sorted_without_hidden_files)
 {
-    expect("d", "d/other d/part-1.gz d/part-10 d/part-2");
-    expect("./d/,a.tsv", "./d/other ./d/part-1.gz ./d/part-10 ./d/part-2 a.tsv");
+    expect_files("d", "d/other d/part-1.gz d/part-10 d/part-2");
+    expect_files("./d/,a.tsv", "./d/other ./d/part-1.gz ./d/part-10 ./d/part-2 a.tsv");
     cr_assert_eq(mkdir("none", 0777), 0);
-    expect("none", "");
-    expect("d/_SUCCESS", "d/_SUCCESS"); /* asked for by name */
+    expect_files("none", "");
+    expect_files("d/_SUCCESS", "d/_SUCCESS"); /* asked for by name */
 }
 
-Test(input, globs)
+Test(input, globs_match_sorted_paths)
 {
-    expect("d/part-*", "d/part-1.gz d/part-10 d/part-2");
-    expect("?.*", "a.tsv b.gz");
-    expect("d/part-[12]", "d/part-2");
-    expect("*/oth*,a*", "d/other a.tsv");
-    expect("*/other", "d/other");
-    expect("d*", "d/other d/part-1.gz d/part-10 d/part-2");
+    expect_files("d/part-*", "d/part-1.gz d/part-10 d/part-2");
+    expect_files("?.*", "a.tsv b.gz");
+    expect_files("d/part-[12]", "d/part-2");
+    expect_files("*/oth*,a*", "d/other a.tsv");
+    expect_files("*/other", "d/other");
+    expect_files("d*", "d/other d/part-1.gz d/part-10 d/part-2");
     cr_assert_eq(mkdir("e", 0777), 0);
-    file("e/part-2", 1);
-    expect("?/part-2", "d/part-2 e/part-2");
+    make_file("e/part-2", 1);
+    expect_files("?/part-2", "d/part-2 e/part-2");
     char absolute[100], wanted[100];
-    snprintf(absolute, sizeof absolute, "%s/[ab].*z", folder);
-    snprintf(wanted, sizeof wanted, "%s/b.gz", folder);
-    expect(absolute, wanted);
-    expect_bad("x*", GLINT_E_INPUT_MISSING, "x*: nothing matches");
-    expect_bad("d/_*", GLINT_E_INPUT_MISSING, "nothing matches");
-    expect_bad("*/part-[", GLINT_E_INPUT_MISSING, "nothing matches");
-    expect_bad("a.tsv/*", GLINT_E_INPUT_MISSING, "nothing matches");
+    snprintf(absolute, sizeof absolute, "%s/[ab].*z", scratch_dir);
+    snprintf(wanted, sizeof wanted, "%s/b.gz", scratch_dir);
+    expect_files(absolute, wanted);
+    expect_bad("x*", GLINT_E_INPUT_NOT_FOUND, "x*: nothing matches");
+    expect_bad("d/_*", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
+    expect_bad("*/part-[", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
+    expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
 }
 
-Test(input, a_name_that_exists_is_no_glob)
+Test(input, existing_name_is_not_a_glob)
 {
-    file("a[1].tsv", 1);
-    file("a1.tsv", 1);
-    file("what*", 1);
-    file("what else", 1);
-    expect("a[1].tsv", "a[1].tsv");
-    expect("what*", "what*");
-    expect("wha*", "what else what*");
-    expect("a[12].tsv", "a1.tsv");
+    make_file("a[1].tsv", 1);
+    make_file("a1.tsv", 1);
+    make_file("what*", 1);
+    make_file("what else", 1);
+    expect_files("a[1].tsv", "a[1].tsv");
+    expect_files("what*", "what*");
+    expect_files("wha*", "what else what*");
+    expect_files("a[12].tsv", "a1.tsv");
 }
 
-Test(input, a_name_that_exists_is_no_list)
+Test(input, existing_name_is_not_a_list)
 {
-    file("a,b.tsv", 1);
-    file("b.tsv", 1);
-    expect("a,b.tsv", "a,b.tsv");
-    expect("b.tsv,a.tsv", "b.tsv a.tsv");
-    expect_bad("a,b.tsv,a.tsv", GLINT_E_INPUT_MISSING, "a: No such file");
+    make_file("a,b.tsv", 1);
+    make_file("b.tsv", 1);
+    expect_files("a,b.tsv", "a,b.tsv");
+    expect_files("b.tsv,a.tsv", "b.tsv a.tsv");
+    expect_bad("a,b.tsv,a.tsv", GLINT_E_INPUT_NOT_FOUND, "a: No such file");
     cr_assert_eq(mkdir("x,y", 0777), 0);
-    file("x,y/z", 1);
-    expect("x,y", "x,y/z");
+    make_file("x,y/z", 1);
+    expect_files("x,y", "x,y/z");
 }
 
-Test(input, file_urls)
+Test(input, file_urls_are_paths)
 {
     char url[100], wanted[200];
-    snprintf(url, sizeof url, "file://%s/a.tsv", folder);
-    snprintf(wanted, sizeof wanted, "%s/a.tsv", folder);
-    expect(url, wanted);
-    snprintf(url, sizeof url, "file:%s/d/part-1*", folder);
-    snprintf(wanted, sizeof wanted, "%s/d/part-1.gz %s/d/part-10", folder, folder);
-    expect(url, wanted);
-    expect_bad("file:///nowhere/at/all", GLINT_E_INPUT_MISSING, "file:///nowhere/at/all: No such");
-    expect_bad("http://host/a.tsv", GLINT_E_INPUT_MISSING, "http://host/a.tsv: a URL");
+    snprintf(url, sizeof url, "file://%s/a.tsv", scratch_dir);
+    snprintf(wanted, sizeof wanted, "%s/a.tsv", scratch_dir);
+    expect_files(url, wanted);
+    snprintf(url, sizeof url, "file:%s/d/part-1*", scratch_dir);
+    snprintf(wanted, sizeof wanted, "%s/d/part-1.gz %s/d/part-10", scratch_dir, scratch_dir);
+    expect_files(url, wanted);
+    expect_bad("file:///nowhere/at/all", GLINT_E_INPUT_NOT_FOUND,
+               "file:///nowhere/at/all: No such");
+    expect_bad("http://host/a.tsv", GLINT_E_INPUT_NOT_FOUND, "http://host/a.tsv: a URL");
     cr_expect(strstr(error.hint, "http://") != NULL, "%s", error.hint);
-    expect_bad("s3a://bucket/part-*", GLINT_E_INPUT_MISSING, "s3a://bucket/part-*: a URL");
+    expect_bad("s3a://bucket/part-*", GLINT_E_INPUT_NOT_FOUND, "s3a://bucket/part-*: a URL");
     cr_expect(strstr(error.hint, "s3a://") != NULL, "%s", error.hint);
-    expect_bad("gone,~/a.tsv", GLINT_E_INPUT_MISSING, "~/a.tsv: No such file");
+    expect_bad("gone,~/a.tsv", GLINT_E_INPUT_NOT_FOUND, "~/a.tsv: No such file");
     cr_expect(strstr(error.hint, "$HOME") != NULL, "%s", error.hint);
     /* A file may have such a name. */
     cr_assert_eq(mkdir("s3:", 0777), 0);
     cr_assert_eq(mkdir("file:", 0777), 0);
-    file("s3:/b", 1);
-    file("file:/c", 1);
-    expect("s3://b", "s3://b");
-    expect("file:/c", "file:/c");
+    make_file("s3:/b", 1);
+    make_file("file:/c", 1);
+    expect_files("s3://b", "s3://b");
+    expect_files("file:/c", "file:/c");
 }
 
 static void text_file(const char *name, const char *bytes, size_t size)
@@ -183,7 +184,7 @@ static void text_file(const char *name, const char *bytes, size_t size)
     cr_assert_eq(fclose(f), 0);
 }
 
-Test(input, formats_are_told_by_the_first_bytes)
+Test(input, format_is_detected_by_first_bytes)
 {
     content = INPUT_TEXT;
     text_file("t.tsv", "PK\t1\n", 5);
@@ -192,18 +193,18 @@ Test(input, formats_are_told_by_the_first_bytes)
     text_file("t.txt", "\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
     text_file("t.zst.gz", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
     text_file("t.gz", "ab\0", 3); /* gunzip says that it is none */
-    expect("t.tsv,t.txt,t.gz", "t.tsv t.txt t.gz");
+    expect_files("t.tsv,t.txt,t.gz", "t.tsv t.txt t.gz");
     cr_expect(!list.files[0].gzip && list.files[1].gzip);
     expect_bad("t.tsv,t.zst,t.bin,t.zst.gz,gone", GLINT_E_INPUT_FORMAT,
                "t.zst: it is compressed by zstd; t.bin: it is binary: byte 3 is NUL; t.zst.gz: "
                "it is compressed by zstd; gone: No such file");
     cr_expect(strstr(error.hint, "zstd -d") != NULL, "%s", error.hint);
     content = INPUT_BINARY;
-    expect("t.tsv,t.zst,t.bin,t.txt", "t.tsv t.zst t.bin t.txt");
+    expect_files("t.tsv,t.zst,t.bin,t.txt", "t.tsv t.zst t.bin t.txt");
     cr_expect(!list.files[3].gzip);
 }
 
-Test(input, all_bad_paths_at_once)
+Test(input, all_bad_paths_are_reported_at_once)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
     int s = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -211,18 +212,18 @@ Test(input, all_bad_paths_at_once)
     cr_assert_eq(mkfifo("fifo", 0666), 0);
     cr_assert_eq(symlink("nowhere", "link"), 0);
     cr_assert_eq(symlink("loop", "loop"), 0);
-    expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_MISSING,
+    expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_NOT_FOUND,
                "missing: No such file or directory; fifo: not a regular file; "
                "link: No such file or directory; loop: Too many levels of symbolic links; "
                "socket: not a regular file; /dev/null: not a regular file; x*: nothing matches; "
                "'': an empty name; a.tsv/b: Not a directory");
     expect_bad("fifo,missing", GLINT_E_INPUT_KIND, "fifo");
-    expect_bad("lin*", GLINT_E_INPUT_MISSING, "link: a link to nothing");
-    expect_bad("", GLINT_E_INPUT_MISSING, "an empty name");
+    expect_bad("lin*", GLINT_E_INPUT_NOT_FOUND, "link: a link to nothing");
+    expect_bad("", GLINT_E_INPUT_NOT_FOUND, "an empty name");
     close(s);
 }
 
-Test(input, what_a_folder_must_not_hold)
+Test(input, dir_with_non_files_is_rejected)
 {
     cr_assert_eq(mkdir("d/sub", 0777), 0);
     expect_bad("d", GLINT_E_INPUT_KIND, "d/sub: a folder inside a folder");
@@ -234,18 +235,18 @@ Test(input, what_a_folder_must_not_hold)
     unlink("d/fifo");
     unlink("d/link");
     cr_assert_eq(symlink("../a.tsv", "d/link"), 0);
-    expect("d/link", "d/link");
+    expect_files("d/link", "d/link");
 }
 
-Test(input, denied)
+Test(input, permission_denied_is_reported)
 {
     denied = "part-2";
     unlisted = "e";
     cr_assert_eq(mkdir("e", 0777), 0);
-    expect_bad("d", GLINT_E_INPUT_DENIED, "d/part-2: Permission denied");
-    expect_bad("e", GLINT_E_INPUT_DENIED, "e: Permission denied");
+    expect_bad("d", GLINT_E_INPUT_PERMISSION, "d/part-2: Permission denied");
+    expect_bad("e", GLINT_E_INPUT_PERMISSION, "e: Permission denied");
     unlisted = "e/";
-    expect_bad("e/*", GLINT_E_INPUT_DENIED, "e/: Permission denied");
+    expect_bad("e/*", GLINT_E_INPUT_PERMISSION, "e/: Permission denied");
 }
 
 Test(input, many_bad_paths_are_counted)
@@ -254,7 +255,7 @@ Test(input, many_bad_paths_are_counted)
     size_t n = 0;
     for (int i = 0; i < 5000; i++)
         n += (size_t)snprintf(paths + n, 32, "%smissing-%d", i ? "," : "", i);
-    cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
+    cr_expect_eq(make_list(paths), GLINT_E_INPUT_NOT_FOUND);
     cr_expect_lt(strlen(error.cause), sizeof error.cause - 1);
     const char *more = strstr(error.cause, "; and ");
     cr_assert_not_null(more, "%s", error.cause);
@@ -263,7 +264,7 @@ Test(input, many_bad_paths_are_counted)
     cr_expect_eq(shown + strtol(more + 6, NULL, 10), 5000);
     memset(paths, 'x', 9000);
     paths[9000] = '\0';
-    expect_bad(paths, GLINT_E_INPUT_MISSING, "");
+    expect_bad(paths, GLINT_E_INPUT_NOT_FOUND, "");
     free(paths);
 }
 
@@ -274,37 +275,37 @@ Test(input, bad_paths_are_shown_up_to_the_first_that_does_not_fit)
     size_t n = (size_t)snprintf(paths, sizeof paths, "missing-0,");
     memset(paths + n, 'x', 4000);
     snprintf(paths + n + 4000, sizeof paths - n - 4000, ",missing-2");
-    cr_expect_eq(make(paths), GLINT_E_INPUT_MISSING);
+    cr_expect_eq(make_list(paths), GLINT_E_INPUT_NOT_FOUND);
     cr_expect_not_null(strstr(error.cause, "missing-0"), "%s", error.cause);
     cr_expect_not_null(strstr(error.cause, "; and 2 more"), "%s", error.cause);
 }
 
-Test(input, ten_thousand_files, .timeout = 60)
+Test(input, ten_thousand_files_are_listed, .timeout = 60)
 {
     cr_assert_eq(mkdir("many", 0777), 0);
     char name[32];
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "many/%d", i);
-        file(name, (uint64_t)i % 5);
+        make_file(name, (uint64_t)i % 5);
     }
-    cr_assert_eq(make("many"), 0);
+    cr_assert_eq(make_list("many"), 0);
     cr_expect(list.count == 10000 && list.bytes == 20000);
     cr_expect_str_eq(list.files[9999].path, "many/9999");
-    cr_assert_eq(make("many/*"), 0);
+    cr_assert_eq(make_list("many/*"), 0);
     cr_expect_eq(list.count, 10000);
 }
 
-Test(input, every_allocation_that_fails)
+Test(input, every_failed_allocation_is_reported)
 {
     int r = GLINT_E_NO_MEMORY;
     int64_t n = 0;
     while (r != 0) {
         mem_fail_at(++n, false);
-        r = make("d,*/part*,a.tsv");
+        r = make_list("d,*/part*,a.tsv");
         mem_fail_at(0, false);
         cr_assert(r == 0 || r == GLINT_E_NO_MEMORY);
         input_list_fini(&list);
-        cr_assert_eq(mem_live(), 0);
+        cr_assert_eq(mem_live_blocks(), 0);
     }
     cr_expect_gt(n, 4);
 }

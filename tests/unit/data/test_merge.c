@@ -81,10 +81,10 @@ static void merge_case(uint32_t count, uint32_t inputs, bool descending, struct 
     cr_assert(test_task_fini(&t));
 }
 
-Test(merge, equals_sorting)
+Test(merge, merged_runs_equal_sorted_input)
 {
     static const uint32_t inputs[] = {1, 2, 3, 7, 64, 127, MERGE_FAN_IN_MAX};
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     struct merge m = {.readers = NULL};
     for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++) {
         for (int descending = 0; descending < 2; descending++) {
@@ -94,5 +94,5 @@ Test(merge, equals_sorting)
         }
     }
     merge_close(&m);
-    cr_assert_eq(mem_live(), live);
+    cr_assert_eq(mem_live_blocks(), live);
 }

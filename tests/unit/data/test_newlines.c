@@ -10,7 +10,7 @@
 static uint8_t text[TEXT_BYTES + READ_SLACK];
 static uint32_t start[WORDS + 1], end[WORDS + 1];
 
-static void check(newlines_index index, uint32_t from, uint32_t to)
+static void check_range(newlines_index index, uint32_t from, uint32_t to)
 {
     start[0] = 12345;
     start[WORDS] = end[WORDS] = 54321;
@@ -34,14 +34,14 @@ static void check(newlines_index index, uint32_t from, uint32_t to)
 static void check_all(newlines_index index)
 {
     for (uint32_t from = 0; from < 140; from += from < 66 ? 1 : 7)
-        for (uint32_t to = from; to < from + 150; to++) check(index, from, to);
-    check(index, 0, TEXT_BYTES);
-    check(index, 33, TEXT_BYTES - 1);
+        for (uint32_t to = from; to < from + 150; to++) check_range(index, from, to);
+    check_range(index, 0, TEXT_BYTES);
+    check_range(index, 33, TEXT_BYTES - 1);
 }
 
 static void check_level(enum newlines_level level)
 {
-    newlines_index index = newlines_at(level);
+    newlines_index index = newlines_index_for_level(level);
     if (index == NULL) cr_skip_test("not on this processor");
     uint64_t state = 7;
     for (unsigned every = 1; every <= 256; every *= 4) { /* a newline every so many bytes */
@@ -54,30 +54,30 @@ static void check_level(enum newlines_level level)
     for (unsigned byte = 0; byte < 256; byte++) { /* neighbours of LF and CR in value and place */
         memset(text, (int)byte, sizeof text);
         for (uint32_t i = 0; i < 256; i += 11) text[i] = i % 2 ? '\n' : (uint8_t)(byte ^ 0x80);
-        check(index, 0, 256);
-        check(index, 5, 251);
+        check_range(index, 0, 256);
+        check_range(index, 5, 251);
     }
 }
 
-Test(newlines, scalar)
+Test(newlines, scalar_index_equals_plain_loop)
 {
     check_level(NEWLINES_SCALAR);
 }
-Test(newlines, avx2)
+Test(newlines, avx2_index_equals_plain_loop)
 {
     check_level(NEWLINES_AVX2);
 }
-Test(newlines, avx512)
+Test(newlines, avx512_index_equals_plain_loop)
 {
     check_level(NEWLINES_AVX512);
 }
 
-Test(newlines, best_is_one_of_them)
+Test(newlines, best_level_is_available)
 {
-    newlines_index best = newlines_best();
+    newlines_index best = newlines_index_for_cpu();
     cr_assert_not_null(best);
     bool known = false;
     for (int level = 0; level < NEWLINES_LEVELS; level++)
-        known |= best == newlines_at((enum newlines_level)level);
+        known |= best == newlines_index_for_level((enum newlines_level)level);
     cr_assert(known);
 }

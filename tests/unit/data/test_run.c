@@ -46,7 +46,7 @@ static int write_run(struct glint_task *task, uint64_t count, bool noise, uint64
     return r;
 }
 
-static bool same(struct glint_slice a, struct glint_slice b)
+static bool is_equal(struct glint_slice a, struct glint_slice b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
@@ -62,13 +62,13 @@ static int check_partition(struct glint_task *task, const struct run *run, uint3
     uint64_t i = 0;
     while (r == 0 && (r = run_reader_next(&reader)) > 0) {
         while (partition_of(i, count) != p) i++;
-        cr_assert(same(reader.key, make_cell(key, i, key_size(i), noise)), "key %llu",
+        cr_assert(is_equal(reader.key, make_cell(key, i, key_size(i), noise)), "key %llu",
                   (unsigned long long)i);
         cr_assert_eq(reader.value_size, value_size(i));
         r = 0;
         struct glint_slice v;
         if (i % each == 0 && (r = run_reader_value(&reader, &scratch, &v)) == 0)
-            cr_assert(same(v, make_cell(value, i + 1, value_size(i), noise)));
+            cr_assert(is_equal(v, make_cell(value, i + 1, value_size(i), noise)));
         i++;
     }
     run_reader_close(&reader);
@@ -80,7 +80,7 @@ static void round_trip(uint64_t count, bool noise, uint64_t memory_max)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     struct run run = {.path = NULL};
     cr_assert_eq(write_run(&t.task, count, noise, memory_max, &run), 0);
     cr_assert_eq(run.records, count);
@@ -93,11 +93,11 @@ static void round_trip(uint64_t count, bool noise, uint64_t memory_max)
     }
     cr_assert_eq(records, count);
     run_destroy(&run);
-    cr_assert_eq(mem_live(), live);
+    cr_assert_eq(mem_live_blocks(), live);
     cr_assert(test_task_fini(&t), "a file is left");
 }
 
-Test(run, round_trips)
+Test(run, records_round_trip)
 {
     round_trip(0, false, MIB);
     round_trip(0, false, 0);
@@ -109,7 +109,7 @@ Test(run, round_trips)
     round_trip(3000, true, MIB);
 }
 
-Test(run, compresses_what_can_be)
+Test(run, compressible_blocks_are_compressed)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
@@ -126,7 +126,7 @@ Test(run, compresses_what_can_be)
 }
 
 /* Every byte of a small run, every bit of it: refused, or (never) read wrongly. */
-Test(run, flipped_bits)
+Test(run, flipped_bits_are_detected)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
@@ -142,7 +142,7 @@ Test(run, flipped_bits)
                 int r = check_partition(&t.task, &run, p, 7, noise != 0, 1);
                 if (r < 0) worst = r;
             }
-            cr_assert_eq(worst, GLINT_E_RUN_CORRUPT, "byte %llu", (unsigned long long)at);
+            cr_assert_eq(worst, GLINT_E_SHUFFLE_CORRUPT, "byte %llu", (unsigned long long)at);
             run.memory[at] ^= (uint8_t)bit;
         }
         run_destroy(&run);
@@ -151,7 +151,7 @@ Test(run, flipped_bits)
 }
 
 /* An index that lies in any of its numbers. */
-Test(run, wrong_index)
+Test(run, wrong_index_is_detected)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
@@ -166,7 +166,7 @@ Test(run, wrong_index)
             struct run_reader reader = {.source = NULL};
             int r = run_reader_open(&reader, &t.task, run_slice(&run, 3));
             while (r == 0 && (r = run_reader_next(&reader)) > 0) r = 0;
-            cr_assert_eq(t.task.error.code, by == 0 ? GLINT_OK : GLINT_E_RUN_CORRUPT);
+            cr_assert_eq(t.task.error.code, by == 0 ? GLINT_OK : GLINT_E_SHUFFLE_CORRUPT);
             run_reader_close(&reader);
             *p = was;
         }
@@ -174,26 +174,26 @@ Test(run, wrong_index)
     run.parts[3].bytes = UINT64_MAX;
     struct run_reader reader = {.source = NULL};
     t.task.error.code = 0;
-    cr_assert_eq(run_reader_open(&reader, &t.task, run_slice(&run, 3)), GLINT_E_RUN_CORRUPT);
+    cr_assert_eq(run_reader_open(&reader, &t.task, run_slice(&run, 3)), GLINT_E_SHUFFLE_CORRUPT);
     run_reader_close(&reader);
     run_destroy(&run);
     cr_assert(test_task_fini(&t));
 }
 
-Test(run, truncated_file)
+Test(run, truncated_file_is_detected)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
     struct run run;
     cr_assert_eq(write_run(&t.task, 400, true, 0, &run), 0);
     cr_assert_eq(truncate(run.path, (off_t)run.source.bytes - 1), 0);
-    cr_assert_eq(check_partition(&t.task, &run, 9, 400, true, 1), GLINT_E_RUN_CORRUPT);
+    cr_assert_eq(check_partition(&t.task, &run, 9, 400, true, 1), GLINT_E_SHUFFLE_CORRUPT);
     cr_assert(strstr(t.task.error.cause, run.path) != NULL, "the error names the file");
     run_destroy(&run);
     cr_assert(test_task_fini(&t));
 }
 
-Test(run, limits)
+Test(run, too_long_key_is_rejected)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
@@ -207,7 +207,7 @@ Test(run, limits)
     cr_assert(test_task_fini(&t));
 }
 
-Test(run, the_largest_key)
+Test(run, longest_key_is_accepted)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
@@ -231,7 +231,7 @@ Test(run, the_largest_key)
 }
 
 /* A run in a file, with every call of the system failing once. */
-Test(run, failing_calls)
+Test(run, failed_syscall_leaves_no_file)
 {
     static const struct {
         int error;
@@ -243,7 +243,7 @@ Test(run, failing_calls)
         for (uint64_t n = 1; failed; n++) {
             struct test_task t;
             test_task_init(&t, 64 * MIB);
-            int64_t live = mem_live();
+            int64_t live = mem_live_blocks();
             t.fail_at = n;
             t.error = cases[c].error;
             struct run run = {.path = NULL};
@@ -254,18 +254,18 @@ Test(run, failing_calls)
             /* What fails to close after reading has lost nothing. */
             if (r < 0) cr_assert_eq(r, cases[c].code, "call %llu: %d", (unsigned long long)n, r);
             run_destroy(&run);
-            cr_assert_eq(mem_live(), live);
+            cr_assert_eq(mem_live_blocks(), live);
             cr_assert(test_task_fini(&t), "a file is left after call %llu", (unsigned long long)n);
         }
     }
 }
 
-Test(run, failing_memory)
+Test(run, out_of_memory_leaves_no_file)
 {
     for (int64_t n = 1;; n++) {
         struct test_task t;
         test_task_init(&t, 64 * MIB);
-        int64_t live = mem_live();
+        int64_t live = mem_live_blocks();
         struct run run = {.path = NULL};
         mem_fail_at(n, false);
         int r = write_run(&t.task, 200, n % 2 == 0, 0, &run);
@@ -273,7 +273,7 @@ Test(run, failing_memory)
             r = check_partition(&t.task, &run, p, 200, n % 2 == 0, 1);
         mem_fail_at(0, false);
         run_destroy(&run);
-        cr_assert_eq(mem_live(), live);
+        cr_assert_eq(mem_live_blocks(), live);
         cr_assert(test_task_fini(&t));
         if (r == 0) break;
         cr_assert_eq(r, GLINT_E_NO_MEMORY);

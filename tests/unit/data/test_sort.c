@@ -24,17 +24,20 @@ static struct glint_slice key_of(const void *arg, uint64_t reference)
 static int oracle(const void *a, const void *b)
 {
     const struct sort_entry *x = a, *y = b;
-    if (sort_partition(x) != sort_partition(y))
-        return sort_partition(x) < sort_partition(y) ? -1 : 1;
-    int c = codec_compare(key_of(at_hand, sort_reference(x)), key_of(at_hand, sort_reference(y)));
+    if (sort_entry_partition(x) != sort_entry_partition(y))
+        return sort_entry_partition(x) < sort_entry_partition(y) ? -1 : 1;
+    int c = codec_compare(key_of(at_hand, sort_entry_reference(x)),
+                          key_of(at_hand, sort_entry_reference(y)));
     if (at_hand->descending) c = -c;
     if (c != 0) return c;
-    return sort_reference(x) < sort_reference(y) ? -1 : sort_reference(x) > sort_reference(y);
+    return sort_entry_reference(x) < sort_entry_reference(y)
+               ? -1
+               : sort_entry_reference(x) > sort_entry_reference(y);
 }
 
 /* shape 0: short keys of few letters; 1: a long common prefix; 2: eight bytes each; 3: all equal,
  * but for their lengths; 4: empty; 5: twenty bytes, different in the last two. */
-static uint64_t fill(uint8_t *key, int shape, uint64_t *seed)
+static uint64_t fill_key(uint8_t *key, int shape, uint64_t *seed)
 {
     memset(key, 'p', KEY_BYTES);
     uint64_t size = test_random(seed) % 20;
@@ -57,17 +60,19 @@ static void sort_case(uint64_t count, int shape, uint32_t partitions, bool desce
                       *scratch = calloc(count + 1, sizeof *got);
     struct sort_entry *expected = calloc(count + 1, sizeof *expected);
     for (uint64_t i = 0; i < count; i++) {
-        s.sizes[i] = fill(s.keys[i], shape, &seed);
-        got[i].prefix = sort_prefix(key_of(&s, i), 0, descending);
-        got[i].place = sort_place((uint32_t)(test_random(&seed) % partitions), i);
+        s.sizes[i] = fill_key(s.keys[i], shape, &seed);
+        got[i].prefix = sort_key_prefix(key_of(&s, i), 0, descending);
+        got[i].packed_reference =
+            sort_pack_reference((uint32_t)(test_random(&seed) % partitions), i);
         expected[i] = got[i];
     }
     at_hand = &s;
     qsort(expected, count, sizeof *expected, oracle);
     sort_entries(got, scratch, count, descending, shape == 2 || shape == 4 ? NULL : key_of, &s);
     for (uint64_t i = 0; i < count; i++)
-        cr_assert_eq(got[i].place, expected[i].place, "shape %d, %llu of %llu", shape,
-                     (unsigned long long)i, (unsigned long long)count);
+        cr_assert_eq(got[i].packed_reference, expected[i].packed_reference,
+                     "shape %d, %llu of %llu", shape, (unsigned long long)i,
+                     (unsigned long long)count);
     free(s.keys);
     free(s.sizes);
     free(got);

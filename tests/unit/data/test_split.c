@@ -9,13 +9,13 @@
 static struct splits splits;
 static struct glint_error error;
 
-static void cut(struct input_file *files, uint64_t count, uint64_t split_bytes)
+static void make_splits(struct input_file *files, uint64_t count, uint64_t split_bytes)
 {
     struct input_list list = {.files = files, .count = count};
     for (uint64_t i = 0; i < count; i++) list.bytes += files[i].size;
     splits_fini(&splits);
     error = (struct glint_error){.code = GLINT_OK};
-    splits_make(&list, split_bytes, &splits, &error);
+    splits_make_by_bytes(&list, split_bytes, &splits, &error);
 }
 
 static uint64_t bytes_of(const struct split *split)
@@ -25,13 +25,13 @@ static uint64_t bytes_of(const struct split *split)
     return bytes;
 }
 
-Test(split, ranges_of_one_file)
+Test(split, ranges_cover_file_evenly)
 {
     static const uint64_t split_sizes[] = {1, 2, 7, 10, 64, 100, 1000, 4096};
     for (uint64_t size = 1; size < 3000; size += 1 + size / 9) {
         for (unsigned s = 0; s < sizeof split_sizes / sizeof *split_sizes; s++) {
             struct input_file file = {.path = "a", .size = size, .mtime_ns = 5};
-            cut(&file, 1, split_sizes[s]);
+            make_splits(&file, 1, split_sizes[s]);
             uint64_t at = 0, least = size, most = 0;
             for (uint32_t i = 0; i < splits.count; i++) {
                 const struct split_piece *p = splits.items[i].pieces;
@@ -49,32 +49,32 @@ Test(split, ranges_of_one_file)
     splits_fini(&splits);
 }
 
-Test(split, default_size)
+Test(split, default_split_size_follows_input_size)
 {
     struct input_file file = {.path = "a", .size = 100};
-    cut(&file, 1, 0);
+    make_splits(&file, 1, 0);
     cr_expect_eq(splits.count, 1);
     file.size = 10 * MIB;
-    cut(&file, 1, 0);
+    make_splits(&file, 1, 0);
     cr_expect_eq(splits.count, 10);
     file.size = 320 * MIB;
-    cut(&file, 1, 0);
+    make_splits(&file, 1, 0);
     cr_expect_eq(splits.count, SPLIT_TARGET_COUNT);
     file.size = 10 * GIB;
-    cut(&file, 1, 0);
+    make_splits(&file, 1, 0);
     cr_expect_eq(splits.count, 10 * GIB / SPLIT_BYTES_MAX);
     file.size = UINT64_MAX / 4;
-    cut(&file, 1, 0);
+    make_splits(&file, 1, 0);
     cr_expect_eq(error.code, GLINT_E_PLAN_LIMIT);
     splits_fini(&splits);
 }
 
-Test(split, a_header_is_of_the_first_range)
+Test(split, only_the_first_range_has_a_header)
 {
     struct input_file files[] = {{.path = "a", .size = 100},
                                  {.path = "b.gz", .size = 7, .gzip = true}};
     const struct input_list list = {.files = files, .count = 2, .bytes = 107, .header = true};
-    cr_assert_eq(splits_make(&list, 30, &splits, &error), 0);
+    cr_assert_eq(splits_make_by_bytes(&list, 30, &splits, &error), 0);
     uint32_t headers = 0, pieces_seen = 0;
     for (uint32_t i = 0; i < splits.count; i++)
         for (uint32_t n = 0; n < splits.items[i].count; n++, pieces_seen++) {
@@ -86,17 +86,17 @@ Test(split, a_header_is_of_the_first_range)
     splits_fini(&splits);
 }
 
-Test(split, small_files_together)
+Test(split, small_files_share_a_split)
 {
     enum { FILES = 10000 };
     struct input_file *files = calloc(FILES, sizeof *files);
     for (unsigned i = 0; i < FILES; i++)
         files[i] = (struct input_file){.path = "a", .size = i % 3 == 0 ? 0 : 10, .mtime_ns = i};
-    cut(files, FILES, 0);
+    make_splits(files, FILES, 0);
     cr_assert_eq(splits.count, 2); /* 6,666 that are not empty, SPLIT_FILES_MAX in one */
     cr_expect_eq(splits.items[0].count, SPLIT_FILES_MAX);
     cr_expect_eq(splits.items[0].count + splits.items[1].count, FILES - (FILES + 2) / 3);
-    cut(files, FILES, 100);
+    make_splits(files, FILES, 100);
     int64_t last = -1;
     for (uint32_t i = 0; i < splits.count; i++) {
         cr_assert_leq(bytes_of(&splits.items[i]), 100);
@@ -107,20 +107,20 @@ Test(split, small_files_together)
     }
     cr_expect_eq(splits.count, 667);
     for (unsigned i = 0; i < FILES; i++) files[i].size = 0;
-    cut(files, FILES, 0);
+    make_splits(files, FILES, 0);
     cr_expect_eq(splits.count, 0);
-    cut(files, 0, 0);
+    make_splits(files, 0, 0);
     cr_expect_eq(splits.count, 0);
     free(files);
     splits_fini(&splits);
 }
 
-Test(split, gzip_stays_whole)
+Test(split, gzip_file_is_not_split)
 {
     struct input_file files[] = {{.path = "a.gz", .size = 500, .gzip = true},
                                  {.path = "b", .size = 30},
                                  {.path = "c.gz", .size = 40, .gzip = true}};
-    cut(files, 3, 100);
+    make_splits(files, 3, 100);
     cr_assert_eq(splits.count, 2);
     cr_expect(splits.items[0].count == 1 && splits.items[0].pieces[0].length == SPLIT_TO_END);
     cr_expect_eq(splits.items[1].count, 2);
@@ -140,7 +140,7 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
     const uint64_t size = strlen(text);
     struct buffer stored = {NULL, 0, 0}, wanted = {NULL, 0, 0}, got = {NULL, 0, 0};
     struct gzip_writer *w = gzip_writer_create(keep, &stored);
-    cr_assert(gzip_writer_add(w, data, size) == 0 && gzip_writer_finish(w) == 0);
+    cr_assert(gzip_writer_write(w, data, size) == 0 && gzip_writer_finish(w) == 0);
     gzip_writer_destroy(w);
     struct memory_env memory;
     memory_env_init(&memory, gzip ? stored.data : data, gzip ? stored.size : size);
@@ -149,7 +149,7 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
         .files = &file, .count = 1, .bytes = file.size, .header = header};
     const struct task_options options = {.line_bytes_max = 1000};
     struct glint_task task = {.env = &memory.env, .options = &options};
-    cr_assert_eq(splits_make_lines(&memory.env, &list, lines, &splits, &error), 0);
+    cr_assert_eq(splits_make_by_lines(&memory.env, &list, lines, &splits, &error), 0);
     for (uint32_t i = 0; i < splits.count; i++) {
         const int64_t before = task.counters.values[COUNT_ROWS_READ];
         cr_assert_eq(read_split(&task, &splits.items[i], NULL, data, &got), 0);
@@ -172,7 +172,7 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
     buffer_fini(&got);
 }
 
-Test(split, lines_per_split)
+Test(split, splits_have_the_given_number_of_lines)
 {
     static const char *const texts[] = {"",
                                         "a",
@@ -194,10 +194,10 @@ Test(split, lines_per_split)
     check_lines(many, 9999, true, true);
     check_lines(many, 1000000, true, false);
     free(many);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
-Test(split, every_failure_while_cutting)
+Test(split, every_failure_while_splitting_is_reported)
 {
     const char text[] = "a\nb\nc\n";
     struct input_file file = {.path = "x", .size = strlen(text)};
@@ -207,17 +207,17 @@ Test(split, every_failure_while_cutting)
         memory_env_init(&memory, text, strlen(text));
         memory.fail_at = n; /* open, stat, pread, stat */
         error = (struct glint_error){.code = GLINT_OK};
-        const int r = splits_make_lines(&memory.env, &list, 1, &splits, &error);
+        const int r = splits_make_by_lines(&memory.env, &list, 1, &splits, &error);
         cr_expect_eq(r, n <= 4 ? GLINT_E_INPUT_IO : 0);
         splits_fini(&splits);
         memory.fail_at = 0;
         mem_fail_at((int64_t)n, false);
         error = (struct glint_error){.code = GLINT_OK};
-        const int m = splits_make_lines(&memory.env, &list, 1, &splits, &error);
+        const int m = splits_make_by_lines(&memory.env, &list, 1, &splits, &error);
         mem_fail_at(0, false);
         cr_expect_eq(m, n <= 5 ? GLINT_E_NO_MEMORY : 0, "allocation %lu: %d", n, m);
         splits_fini(&splits);
-        cr_expect(memory.open_files == 0 && mem_live() == 0);
+        cr_expect(memory.open_files == 0 && mem_live_blocks() == 0);
     }
 }
 
@@ -231,7 +231,7 @@ static const struct split_piece pieces[] = {
 };
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
-Test(split, over_the_wire)
+Test(split, encoded_split_round_trips)
 {
     const struct split split = {pieces, PIECES};
     struct split got;
@@ -266,7 +266,7 @@ Test(split, over_the_wire)
     arena_fini(&arena);
 }
 
-Test(split, as_many_files_as_it_may_have)
+Test(split, max_files_per_split_round_trip)
 {
     static struct split_piece files[SPLIT_FILES_MAX];
     struct arena arena = {NULL, NULL, 0};
@@ -305,7 +305,7 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     return r;
 }
 
-Test(split, malformed)
+Test(split, malformed_split_is_rejected)
 {
     cr_expect_eq(decode_piece("a", 0, 10, 10, 0), 0);
     cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "behind the end");

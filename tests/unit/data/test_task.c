@@ -26,17 +26,17 @@ static void setup(void)
 static void teardown(void)
 {
     arena_fini(&task.arena);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 TestSuite(task, .init = setup, .fini = teardown);
 
-static struct glint_slice row(uint64_t at, uint64_t size)
+static struct glint_slice row_at(uint64_t at, uint64_t size)
 {
     return (struct glint_slice){(const uint8_t *)text + at, size};
 }
 
-Test(task, errors_the_first_stays)
+Test(task, first_error_is_kept)
 {
     cr_expect_eq(glint_fail(&task, GLINT_E_FUNCTION_FAILED, "do %d", "cause %d", 7),
                  GLINT_E_FUNCTION_FAILED);
@@ -45,38 +45,38 @@ Test(task, errors_the_first_stays)
     cr_expect_str_eq(task.error.cause, "cause 7");
 }
 
-Test(task, place_of_a_row)
+Test(task, row_is_located_by_file_and_line)
 {
     char place[64];
-    task_locate(&task, origin.base, place, sizeof place);
+    task_describe_row_location(&task, origin.base, place, sizeof place);
     cr_expect_str_eq(place, "ratings.tsv:2");
-    task_locate(&task, origin.base + 1, place, sizeof place);
+    task_describe_row_location(&task, origin.base + 1, place, sizeof place);
     cr_expect_str_eq(place, "ratings.tsv:3");
-    task_locate(&task, origin.base + origin.size, place, sizeof place);
+    task_describe_row_location(&task, origin.base + origin.size, place, sizeof place);
     cr_expect_str_eq(place, "ratings.tsv:4");
-    task_locate(&task, (const uint8_t *)place, place, sizeof place);
+    task_describe_row_location(&task, (const uint8_t *)place, place, sizeof place);
     cr_expect_str_eq(place, "ratings.tsv", "not in the file's memory");
     memory.fail_at = memory.calls + 1;
-    task_locate(&task, origin.base + 1, place, sizeof place);
+    task_describe_row_location(&task, origin.base + 1, place, sizeof place);
     cr_expect_str_eq(place, "ratings.tsv, byte 11", "it cannot be read any more");
     task.origin = NULL;
-    task_locate(&task, NULL, place, sizeof place);
+    task_describe_row_location(&task, NULL, place, sizeof place);
     cr_expect_str_eq(place, "partition 3");
 }
 
-Test(task, bad_row_fails)
+Test(task, bad_row_fails_the_task)
 {
-    cr_expect_eq(glint_bad_row(&task, row(11, 12), "averageRating is not a number"),
+    cr_expect_eq(glint_bad_row(&task, row_at(11, 12), "averageRating is not a number"),
                  GLINT_E_BAD_ROW);
     cr_expect_str_eq(
         task.error.cause,
         "ratings.tsv:3: averageRating is not a number: \"tt1\\tabc\\t\\\"x\\\\\\x01\"");
     cr_expect_not_null(strstr(task.error.hint, "--bad-rows skip"));
-    cr_expect_eq(glint_bad_row(&task, row(10, 0), "other"), GLINT_E_BAD_ROW);
+    cr_expect_eq(glint_bad_row(&task, row_at(10, 0), "other"), GLINT_E_BAD_ROW);
     cr_expect_not_null(strstr(task.error.cause, "averageRating"), "the first stays");
 }
 
-Test(task, long_rows_are_cut)
+Test(task, long_row_is_truncated_in_error)
 {
     uint8_t bytes[4096];
     memset(bytes, 0x80, sizeof bytes);
@@ -93,28 +93,28 @@ Test(task, long_rows_are_cut)
     cr_expect_not_null(strstr(task.error.cause, "a...\""));
 }
 
-Test(task, bad_rows_are_counted_by_reason_up_to_the_limit)
+Test(task, skipped_rows_are_counted_by_reason_up_to_limit)
 {
     options.skip_bad_rows = true;
-    for (int i = 0; i < 5; i++) cr_expect_eq(glint_bad_row(&task, row(11, 3), "too short"), 0);
-    cr_expect_eq(glint_bad_row(&task, row(11, 3), "no number"), 0);
+    for (int i = 0; i < 5; i++) cr_expect_eq(glint_bad_row(&task, row_at(11, 3), "too short"), 0);
+    cr_expect_eq(glint_bad_row(&task, row_at(11, 3), "no number"), 0);
     cr_expect_eq(task.counters.values[glint_counter(&task, "bad rows: too short")], 5);
     cr_expect_eq(task.counters.values[glint_counter(&task, "bad rows: no number")], 1);
     options.bad_rows_max = 7;
-    cr_expect_eq(glint_bad_row(&task, row(11, 3), "no number"), 0);
-    cr_expect_eq(glint_bad_row(&task, row(11, 3), "no number"), GLINT_E_TOO_MANY_BAD_ROWS);
+    cr_expect_eq(glint_bad_row(&task, row_at(11, 3), "no number"), 0);
+    cr_expect_eq(glint_bad_row(&task, row_at(11, 3), "no number"), GLINT_E_TOO_MANY_BAD_ROWS);
     cr_expect_eq(task.error.code, GLINT_E_TOO_MANY_BAD_ROWS);
     cr_expect_not_null(strstr(task.error.hint, "--max-bad-rows"));
 }
 
-Test(task, counters)
+Test(task, named_counters_add_up_and_are_limited)
 {
     const int a = glint_counter(&task, "a"), b = glint_counter(&task, "b");
     cr_expect(a >= COUNT_BUILT_IN && b == a + 1);
     cr_expect_eq(glint_counter(&task, "a"), a);
-    glint_count_add(&task, a, 5);
-    glint_count_add(&task, a, -2);
-    glint_count_add(&task, -1, 100);
+    glint_counter_add(&task, a, 5);
+    glint_counter_add(&task, a, -2);
+    glint_counter_add(&task, -1, 100);
     cr_expect_eq(task.counters.values[a], 3);
     cr_expect_eq(task.counters.values[b], 0);
     char name[16];
@@ -128,7 +128,7 @@ Test(task, counters)
     for (int i = 0; i < COUNT_BUILT_IN; i++) cr_expect_not_null(task_counter_names[i]);
 }
 
-Test(task, memory)
+Test(task, scratch_is_aligned_and_reports_out_of_memory)
 {
     uint8_t *p = glint_scratch(&task, 100);
     cr_assert_not_null(p);
@@ -140,13 +140,13 @@ Test(task, memory)
     cr_expect_eq(task.error.code, GLINT_E_NO_MEMORY);
 }
 
-Test(task, cancelled_and_partition)
+Test(task, cancel_flag_and_partition_are_readable)
 {
     atomic_bool flag = false;
-    cr_expect(!task_cancelled(&task));
+    cr_expect(!task_is_cancelled(&task));
     task.cancel_flag = &flag;
-    cr_expect(!task_cancelled(&task));
+    cr_expect(!task_is_cancelled(&task));
     atomic_store(&flag, true);
-    cr_expect(task_cancelled(&task));
+    cr_expect(task_is_cancelled(&task));
     cr_expect_eq(glint_partition(&task), 3);
 }

@@ -56,7 +56,7 @@ static bool usable(const struct model *m, uint32_t node)
     return false;
 }
 
-bool model_aside(const struct model *m, uint32_t node)
+bool model_node_is_excluded(const struct model *m, uint32_t node)
 {
     if (m->failures_in_row[node] < SCHED_NODE_FAILURES_MAX) return false;
     for (uint32_t n = 0; n < MODEL_NODES; n++)
@@ -66,7 +66,7 @@ bool model_aside(const struct model *m, uint32_t node)
 
 static bool takes(const struct model *m, uint32_t node)
 {
-    return usable(m, node) && !model_aside(m, node);
+    return usable(m, node) && !model_node_is_excluded(m, node);
 }
 
 static bool failed_there(const struct model_task *t, uint32_t node)
@@ -95,7 +95,7 @@ static uint32_t room_at(const struct model *m, uint32_t e)
     if (m->executors[e].lost || m->executors[e].draining || !takes(m, m->executors[e].node))
         return 0;
     uint32_t slots = m->executors[e].slots - model_busy(m, e);
-    return slots > 0 ? SLOT_ROOM + slots : m->executors[e].ahead - model_queued(m, e);
+    return slots > 0 ? SLOT_ROOM + slots : m->executors[e].prefetch - model_queued(m, e);
 }
 
 /* With more room than `most`. `t`: NULL for any. */
@@ -115,7 +115,7 @@ static uint32_t place(const struct model *m, const struct model_task *t, uint32_
 }
 
 /* Another attempt of the same task that is wanted; NULL: there is none. */
-static struct model_try *twin_of(struct model *m, const struct model_try *a)
+static struct model_try *other_copy_of(struct model *m, const struct model_try *a)
 {
     for (uint32_t i = 0; i < m->try_count; i++) {
         struct model_try *t = &m->tries[i];
@@ -139,7 +139,7 @@ static uint32_t least_room(const struct model *m, uint32_t stage)
     return m->process_died || waiting < slots ? SLOT_ROOM : 0;
 }
 
-static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out)
+static bool pick_in(const struct model *m, uint32_t stage, struct task_attempt *out)
 {
     const struct model_stage *st = &m->stages[stage];
     uint32_t least = least_room(m, stage);
@@ -153,7 +153,7 @@ static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out
             near = i;
     }
     if (near != SCHED_NONE && may_run(m, &st->tasks[near], m->executors[most].node)) {
-        *out = (struct sched_run){
+        *out = (struct task_attempt){
             .executor = most, .stage = stage, .task = near, .attempt = st->tasks[near].attempts};
         return true;
     }
@@ -162,30 +162,31 @@ static bool pick_in(const struct model *m, uint32_t stage, struct sched_run *out
         if (t->state != MODEL_WAITING) continue;
         uint32_t e = t->prefer;
         if (e == SCHED_NONE || room_at(m, e) <= near_least || !may_run(m, t, m->executors[e].node))
-            e = place(m, t, t->left, least);
+            e = place(m, t, t->last_failed_node, least);
         if (e == SCHED_NONE) e = place(m, t, SCHED_NONE, least);
         if (e == SCHED_NONE) continue;
-        *out = (struct sched_run){.executor = e, .stage = stage, .task = i, .attempt = t->attempts};
+        *out =
+            (struct task_attempt){.executor = e, .stage = stage, .task = i, .attempt = t->attempts};
         return true;
     }
     return false;
 }
 
-bool model_pick(const struct model *m, struct sched_run *out)
+bool model_pick(const struct model *m, struct task_attempt *out)
 {
-    if (m->stopped || m->verdict != SCHED_GOES_ON) return false;
+    if (m->stopped || m->status != SCHED_RUNNING) return false;
     for (uint32_t i = 0; i < m->stage_count; i++)
         if (model_ready(m, i) && pick_in(m, i, out)) return true;
     return false;
 }
 
-bool model_may_recall(const struct model *m, const struct model_try *t)
+bool model_may_revoke(const struct model *m, const struct model_try *t)
 {
     const struct model_task *task = &m->stages[t->run.stage].tasks[t->run.task];
     for (uint32_t i = 0; i < m->try_count; i++)
-        if (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor) return false;
-    if (m->stopped || m->verdict != SCHED_GOES_ON || t->queue == 0 || !t->wanted) return false;
-    if (twin_of((struct model *)m, t) != NULL) return false;
+        if (m->tries[i].revoked && m->tries[i].run.executor == t->run.executor) return false;
+    if (m->stopped || m->status != SCHED_RUNNING || t->queue == 0 || !t->wanted) return false;
+    if (other_copy_of((struct model *)m, t) != NULL) return false;
     return m->process_died || m->executors[t->run.executor].draining ||
            !takes(m, m->executors[t->run.executor].node) ||
            place(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
@@ -193,7 +194,7 @@ bool model_may_recall(const struct model *m, const struct model_try *t)
 
 /* ---- Twins */
 
-uint32_t model_twin_place(const struct model *m, const struct model_try *t)
+uint32_t model_copy_executor(const struct model *m, const struct model_try *t)
 {
     return place(m, &m->stages[t->run.stage].tasks[t->run.task], m->executors[t->run.executor].node,
                  SLOT_ROOM);
@@ -208,13 +209,13 @@ static int by_size(const void *a, const void *b)
 uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_t now_ns)
 {
     const struct model_stage *st = &m->stages[t->run.stage];
-    if (!m->speculate || m->stopped || m->verdict != SCHED_GOES_ON || !t->wanted ||
-        !model_ready(m, t->run.stage) || twin_of((struct model *)m, t) != NULL)
+    if (!m->speculate || m->stopped || m->status != SCHED_RUNNING || !t->wanted ||
+        !model_ready(m, t->run.stage) || other_copy_of((struct model *)m, t) != NULL)
         return UINT64_MAX;
     bool may = t->queue == 0;
     for (uint32_t i = 0; i < m->try_count; i++)
-        may = may || (m->tries[i].recalled && m->tries[i].run.executor == t->run.executor &&
-                      now_ns - m->tries[i].recall_ns >= SCHED_SPECULATE_NS_MIN);
+        may = may || (m->tries[i].revoked && m->tries[i].run.executor == t->run.executor &&
+                      now_ns - m->tries[i].revoke_ns >= SCHED_SPECULATE_NS_MIN);
     if (!may) return UINT64_MAX;
     uint64_t sorted[MODEL_DURATIONS];
     uint32_t done = 0;
@@ -228,7 +229,7 @@ uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_
 
 /* ---- Events */
 
-void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns)
+void model_begin(struct model *m, const struct task_attempt *run, uint64_t now_ns)
 {
     struct model_stage *st = &m->stages[run->stage];
     struct model_task *t = &st->tasks[run->task];
@@ -238,9 +239,9 @@ void model_begin(struct model *m, const struct sched_run *run, uint64_t now_ns)
     t->prefer = SCHED_NONE;
     bool queued = model_busy(m, run->executor) == m->executors[run->executor].slots;
     m->tries[m->try_count++] = (struct model_try){.run = *run,
-                                                  .begun_ns = now_ns,
+                                                  .start_ns = now_ns,
                                                   .queue = queued ? ++m->last_queue : 0,
-                                                  .round = st->round,
+                                                  .stage_attempt = st->stage_attempt,
                                                   .wanted = true};
 }
 
@@ -256,8 +257,8 @@ static struct model_try take(struct model *m, uint32_t number, uint64_t now_ns)
     }
     if (first == NULL) return t;
     first->queue = 0;
-    first->recalled = false;
-    first->begun_ns = now_ns;
+    first->revoked = false;
+    first->start_ns = now_ns;
     return t;
 }
 
@@ -267,54 +268,56 @@ bool model_done(struct model *m, uint32_t number, uint64_t now_ns)
     if (!t.wanted) return false;
     struct model_stage *st = &m->stages[t.run.stage];
     struct model_task *task = &st->tasks[t.run.task];
-    struct model_try *twin = twin_of(m, &t);
-    if (twin != NULL) twin->wanted = false;
+    struct model_try *other_copy = other_copy_of(m, &t);
+    if (other_copy != NULL) other_copy->wanted = false;
     task->state = MODEL_DONE;
     task->executor = t.run.executor;
     task->attempt = t.run.attempt;
     assert(st->duration_count < MODEL_DURATIONS);
-    if (t.queue == 0) st->durations[st->duration_count++] = now_ns - t.begun_ns;
-    st->rounds_failed = 0;
+    if (t.queue == 0) st->durations[st->duration_count++] = now_ns - t.start_ns;
+    st->stage_attempts_failed = 0;
     m->failures_in_row[m->executors[t.run.executor].node] = 0;
     return true;
 }
 
-static void fail_stage(struct model *m, uint32_t stage, enum sched_verdict why)
+static void fail_stage(struct model *m, uint32_t stage, enum sched_status why)
 {
     m->stages[stage].failed = true;
-    if (m->verdict == SCHED_GOES_ON) m->verdict = why;
+    if (m->status == SCHED_RUNNING) m->status = why;
 }
 
-static void attempt_failed(struct model *m, const struct model_try *t, enum sched_failure why)
+static void attempt_failed(struct model *m, const struct model_try *t, enum sched_failure_kind why)
 {
     struct model_stage *st = &m->stages[t->run.stage];
     struct model_task *task = &st->tasks[t->run.task];
-    struct model_try *twin = twin_of(m, t);
+    struct model_try *other_copy = other_copy_of(m, t);
     uint32_t node = m->executors[t->run.executor].node;
     if (model_needed(m, t->run.stage) && !st->failed) {
-        if (why == SCHED_OWN) task->failed_on[task->failures++] = node;
-        if (why == SCHED_FATAL || task->failures == TASK_ATTEMPTS_MAX) {
-            if (twin != NULL) twin->wanted = false;
+        if (why == SCHED_TASK_ERROR) task->failed_on[task->failures++] = node;
+        if (why == SCHED_FATAL_ERROR || task->failures == TASK_ATTEMPTS_MAX) {
+            if (other_copy != NULL) other_copy->wanted = false;
             task->state = MODEL_FAILED;
             fail_stage(m, t->run.stage, SCHED_TASK_FAILED);
             return;
         }
     }
-    task->left = node;
-    if (twin == NULL) task->state = MODEL_WAITING;
+    task->last_failed_node = node;
+    if (other_copy == NULL) task->state = MODEL_WAITING;
 }
 
-bool model_failed(struct model *m, uint32_t number, enum sched_failure why, uint64_t now_ns)
+bool model_failed(struct model *m, uint32_t number, enum sched_failure_kind why, uint64_t now_ns)
 {
     struct model_try t = take(m, number, now_ns);
     struct model_stage *st = &m->stages[t.run.stage];
     if (!t.wanted) return false;
-    if (why == SCHED_OWN) m->failures_in_row[m->executors[t.run.executor].node]++;
-    bool counts = why == SCHED_FETCH && model_needed(m, t.run.stage) && t.round == st->round;
+    if (why == SCHED_TASK_ERROR) m->failures_in_row[m->executors[t.run.executor].node]++;
+    bool counts = why == SCHED_FETCH_ERROR && model_needed(m, t.run.stage) &&
+                  t.stage_attempt == st->stage_attempt;
     attempt_failed(m, &t, why);
     if (!counts || st->failed) return true;
-    st->round++;
-    if (++st->rounds_failed == STAGE_ATTEMPTS_MAX) fail_stage(m, t.run.stage, SCHED_STAGE_FAILED);
+    st->stage_attempt++;
+    if (++st->stage_attempts_failed == STAGE_ATTEMPTS_MAX)
+        fail_stage(m, t.run.stage, SCHED_STAGE_FAILED);
     return true;
 }
 
@@ -329,23 +332,26 @@ void model_output_lost(struct model *m, uint32_t stage, uint32_t task, uint32_t 
     t->prefer = SCHED_NONE;
 }
 
-void model_lost(struct model *m, uint32_t executor, bool blame, bool counts)
+void model_lost(struct model *m, uint32_t executor, bool exit_caused_by_task, bool counts)
 {
     if (m->executors[executor].lost) return;
-    if (blame && model_busy(m, executor) > 0) m->failures_in_row[m->executors[executor].node]++;
+    if (exit_caused_by_task && model_busy(m, executor) > 0)
+        m->failures_in_row[m->executors[executor].node]++;
     m->executors[executor].lost = true;
     m->losses += counts;
-    if (m->losses > LOSSES_MAX && m->verdict == SCHED_GOES_ON) m->verdict = SCHED_LOSSES;
+    if (m->losses > EXECUTOR_FAILURES_MAX && m->status == SCHED_RUNNING)
+        m->status = SCHED_TOO_MANY_LOSSES;
     for (uint32_t i = 0; i < m->stage_count; i++)
         for (uint32_t t = 0; t < m->stages[i].count; t++)
             model_output_lost(m, i, t, executor, m->stages[i].tasks[t].attempt);
-    m->process_died = m->process_died || blame;
+    m->process_died = m->process_died || exit_caused_by_task;
     for (int queued = 1; queued >= 0; queued--)
         for (uint32_t i = m->try_count; i-- > 0;) {
             if (m->tries[i].run.executor != executor || (m->tries[i].queue != 0) != queued)
                 continue;
             struct model_try t = take(m, i, 0);
-            enum sched_failure why = blame ? SCHED_OWN : SCHED_FETCH;
-            if (t.wanted) attempt_failed(m, &t, queued ? SCHED_REFUSED : why);
+            enum sched_failure_kind why =
+                exit_caused_by_task ? SCHED_TASK_ERROR : SCHED_FETCH_ERROR;
+            if (t.wanted) attempt_failed(m, &t, queued ? SCHED_KILLED : why);
         }
 }

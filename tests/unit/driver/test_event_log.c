@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 /* The real world, but for its clocks, and writes that fail from a byte on. */
-struct world {
+struct event_log_fixture {
     struct env env; /* first */
     uint64_t ns;
     uint64_t writable; /* bytes that may still be written; UINT64_MAX: all */
     unsigned writes, notes;
     char note[512];
 };
-static struct world world;
-static char folder[64], path[128];
+static struct event_log_fixture event_log_fixture;
+static char directory[64], path[128];
 
 static uint64_t fake_now(struct env *env)
 {
-    return ((struct world *)env)->ns;
+    return ((struct event_log_fixture *)env)->ns;
 }
 
 static int64_t fake_wall(struct env *env)
@@ -36,7 +36,7 @@ static int64_t fake_wall(struct env *env)
 
 static int64_t fake_write(struct env *env, int file, const void *data, size_t size)
 {
-    struct world *w = (struct world *)env;
+    struct event_log_fixture *w = (struct event_log_fixture *)env;
     w->writes++;
     if (w->writable < size) return -ENOSPC;
     if (w->writable != UINT64_MAX) w->writable -= size;
@@ -45,7 +45,7 @@ static int64_t fake_write(struct env *env, int file, const void *data, size_t si
 
 static void on_note(void *arg, const char *line)
 {
-    struct world *w = arg;
+    struct event_log_fixture *w = arg;
     w->notes++;
     snprintf(w->note, sizeof w->note, "%s", line);
 }
@@ -54,32 +54,32 @@ static int (*replaced_stat)(struct env *env, int file, struct env_stat *out);
 
 static struct event_log *open_log(uint64_t bytes_max, struct glint_error *error)
 {
-    world.env = *env_real();
-    world.env.now_ns = fake_now;
-    world.env.wall_ns = fake_wall;
-    world.env.write = fake_write;
-    if (replaced_stat != NULL) world.env.stat_open = replaced_stat;
+    event_log_fixture.env = *env_real();
+    event_log_fixture.env.now_ns = fake_now;
+    event_log_fixture.env.wall_ns = fake_wall;
+    event_log_fixture.env.write = fake_write;
+    if (replaced_stat != NULL) event_log_fixture.env.stat_open = replaced_stat;
     *error = (struct glint_error){.code = GLINT_OK};
-    struct event_log_config config = {.env = &world.env,
+    struct event_log_config config = {.env = &event_log_fixture.env,
                                       .path = path,
                                       .bytes_max = bytes_max,
                                       .note = on_note,
-                                      .note_arg = &world};
+                                      .note_arg = &event_log_fixture};
     return event_log_open(&config, error);
 }
 
 static void setup(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/glint-test-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/events", folder);
-    world = (struct world){.ns = 5000000000u, .writable = UINT64_MAX};
+    snprintf(directory, sizeof directory, "/tmp/glint-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/events", directory);
+    event_log_fixture = (struct event_log_fixture){.ns = 5000000000u, .writable = UINT64_MAX};
 }
 
 static void teardown(void)
 {
-    cr_expect_eq(mem_live(), 0);
-    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 0), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, directory, 0), 0);
 }
 
 TestSuite(event_log, .init = setup, .fini = teardown);
@@ -134,41 +134,41 @@ static void log_task(struct event_log *log, uint32_t task)
                            .start_ns = 5100000000u,
                            .end_ns = 5350000000u,
                            .run_ns = 249999999u,
-                           .outcome = EVENT_DONE,
+                           .outcome = OUTCOME_DONE,
                            .counters = {p.out.data, p.out.size}};
-    event_log_task(log, &e);
+    event_log_task_end(log, &e);
     packer_fini(&p);
 }
 
 static void log_all(struct event_log *log)
 {
     static const char *const arguments[] = {"in\xff.tsv", "a \"b\"\n"};
-    static const struct event_pair options[] = {{"partitions", "3"}, {"split", NULL}};
+    static const struct event_option options[] = {{"partitions", "3"}, {"split", NULL}};
     static const uint32_t parents[] = {1, 2};
     struct glint_error lost = {.code = GLINT_OK};
     error_set(&lost, GLINT_E_EXECUTOR_LOST, "look at its log", "e1 died: signal 9");
     struct event_job job = {0x7f3a, "count-keys", "0.1.0", "b1", "local[2]", arguments,
                             2,      options,      2};
-    event_log_job(log, &job);
+    event_log_job_start(log, &job);
     struct event_executor executor = {.executor = 3, .name = "e1", .host = "h", .slots = 2};
-    event_log_executor(log, &executor);
-    event_log_action(log,
-                     &(struct event_action){.name = "saveAsTextFile",
-                                            .outputs = (const char *const[]){"out", "and more"},
-                                            .output_count = 2,
-                                            .skipped = parents,
-                                            .skipped_count = 1});
+    event_log_executor_state(log, &executor);
+    event_log_action_start(
+        log, &(struct event_action){.name = "saveAsTextFile",
+                                    .outputs = (const char *const[]){"out", "and more"},
+                                    .output_count = 2,
+                                    .skipped = parents,
+                                    .skipped_count = 1});
     struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2};
-    event_log_stage(log, &stage);
+    event_log_stage_start(log, &stage);
     log_task(log, 7);
     struct event_retry retry = {1, 7, 0, 3, &lost};
     event_log_retry(log, &retry);
     event_log_stage_end(log, 1, NULL);
     event_log_action_end(log, 0, &lost);
-    executor = (struct event_executor){.executor = 3, .state = EVENT_LOST, .why = &lost};
-    event_log_executor(log, &executor);
+    executor = (struct event_executor){.executor = 3, .state = EXECUTOR_STATE_LOST, .why = &lost};
+    event_log_executor_state(log, &executor);
     event_log_note(log, "a remark");
-    event_log_output(log, "/out");
+    event_log_output_published(log, "/out");
     static const char *const names[] = {"rows read"};
     static const int64_t values[] = {-5};
     struct glint_summary summary = {.elapsed_ns = 1500000,
@@ -179,12 +179,12 @@ static void log_all(struct event_log *log)
     event_log_job_end(log, &lost, &summary);
 }
 
-Test(event_log, all_events)
+Test(event_log, every_event_is_written)
 {
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     cr_assert_not_null(log, "%s", error.cause);
-    world.ns += 12345678;
+    event_log_fixture.ns += 12345678;
     log_all(log);
     event_log_close(log);
     json_t *lines = read_lines();
@@ -209,34 +209,34 @@ Test(event_log, all_events)
     cr_expect_str_eq(text(lines, 8, "state"), "lost");
     cr_expect_str_eq(text(lines, 11, "event"), "job_end");
     cr_expect_eq(number(lines, 11, "events_left_out"), 0);
-    cr_expect_eq(world.notes, 0);
+    cr_expect_eq(event_log_fixture.notes, 0);
     json_decref(lines);
 }
 
-Test(event_log, no_log_is_fine)
+Test(event_log, null_log_is_a_no_op)
 {
     log_all(NULL);
     event_log_close(NULL);
 }
 
-Test(event_log, lines_wait_a_second_at_most)
+Test(event_log, lines_are_buffered_for_at_most_a_second)
 {
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     for (uint32_t i = 0; i < 10; i++) log_task(log, i);
-    cr_expect_eq(world.writes, 0);
-    world.ns += 1000000000u;
+    cr_expect_eq(event_log_fixture.writes, 0);
+    event_log_fixture.ns += 1000000000u;
     log_task(log, 10);
-    cr_expect_eq(world.writes, 1);
+    cr_expect_eq(event_log_fixture.writes, 1);
     json_t *lines = read_lines();
     cr_expect_eq(json_array_size(lines), 11);
     json_decref(lines);
     for (uint32_t i = 0; i < 1000; i++) log_task(log, i);
-    cr_expect_lt(world.writes, 20);
+    cr_expect_lt(event_log_fixture.writes, 20);
     event_log_close(log);
 }
 
-Test(event_log, a_full_file_says_so_and_how_the_job_ended)
+Test(event_log, size_limit_keeps_full_and_job_end_events)
 {
     struct glint_error error;
     struct event_log *log = open_log(EVENT_LOG_BYTES_MIN, &error);
@@ -254,23 +254,23 @@ Test(event_log, a_full_file_says_so_and_how_the_job_ended)
     json_decref(lines);
 }
 
-Test(event_log, long_words_are_cut)
+Test(event_log, long_strings_are_truncated)
 {
     enum { WORDS = 500, SIZE = 5000 };
     static char word[SIZE + 1];
     const char *words[WORDS];
-    struct event_pair options[WORDS];
+    struct event_option options[WORDS];
     memset(word, 1, SIZE);
     for (unsigned i = 0; i < WORDS; i++) {
         words[i] = word;
-        options[i] = (struct event_pair){"option", word};
+        options[i] = (struct event_option){"option", word};
     }
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     struct event_job job = {.arguments = words, .argument_count = WORDS};
-    event_log_job(log, &job);
+    event_log_job_start(log, &job);
     job = (struct event_job){.options = options, .option_count = 1};
-    event_log_job(log, &job);
+    event_log_job_start(log, &job);
     event_log_job_end(log, NULL, NULL);
     event_log_close(log);
     json_t *lines = read_lines();
@@ -280,19 +280,20 @@ Test(event_log, long_words_are_cut)
     json_decref(lines);
 }
 
-Test(event_log, a_full_disk_is_one_warning)
+Test(event_log, full_disk_warns_once)
 {
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
-    world.writable = 100000;
+    event_log_fixture.writable = 100000;
     for (uint32_t i = 0; i < 2000; i++) log_task(log, i);
     event_log_job_end(log, NULL, NULL);
     event_log_close(log);
-    cr_expect_eq(world.notes, 1);
-    cr_expect(strstr(world.note, "No space left") != NULL, "%s", world.note);
+    cr_expect_eq(event_log_fixture.notes, 1);
+    cr_expect(strstr(event_log_fixture.note, "No space left") != NULL, "%s",
+              event_log_fixture.note);
 }
 
-Test(event_log, without_memory_lines_are_left_out)
+Test(event_log, out_of_memory_drops_and_counts_events)
 {
     struct glint_error error;
     for (int64_t n = 1; n <= 2; n++) {
@@ -337,7 +338,7 @@ static void write_log(void)
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     cr_assert_not_null(log, "%s", error.cause);
-    event_log_job(log, &(struct event_job){.id = 0x7f3a, .name = "count-keys"});
+    event_log_job_start(log, &(struct event_job){.id = 0x7f3a, .name = "count-keys"});
     event_log_close(log);
 }
 
@@ -366,16 +367,16 @@ Test(event_log, only_event_logs_are_replaced)
         write_log();
         cr_expect_not(holds(""));
     }
-    snprintf(path, sizeof path, "%s/none/events", folder);
+    snprintf(path, sizeof path, "%s/none/events", directory);
     cr_expect_null(open_log(0, &error));
     cr_expect_eq(error.code, GLINT_E_OUTPUT_CREATE);
-    snprintf(path, sizeof path, "%s", folder);
+    snprintf(path, sizeof path, "%s", directory);
     cr_expect_null(open_log(0, &error));
     cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
 }
 
 /* Programs may be started without standard input. */
-Test(event_log, descriptor_0_is_a_file_too)
+Test(event_log, descriptor_0_is_valid)
 {
     struct glint_error error;
     write_log();
@@ -393,7 +394,7 @@ static int stat_of_another(struct env *env, int file, struct env_stat *out)
 }
 
 /* The command line is in it, so others may not read it; what others made is not replaced. */
-Test(event_log, belongs_to_the_user_alone)
+Test(event_log, is_private_to_the_user)
 {
     struct glint_error error;
     struct stat s;
@@ -420,10 +421,10 @@ static void expect_link_is_left(const char *target)
     cr_assert_eq(unlink(path), 0);
 }
 
-Test(event_log, no_link_is_followed_or_replaced)
+Test(event_log, symlink_is_not_followed_or_replaced)
 {
     char target[160];
-    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(target, sizeof target, "%s/target", directory);
     expect_link_is_left(target);
     cr_expect_neq(access(target, F_OK), 0);
     write_log();

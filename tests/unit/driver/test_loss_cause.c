@@ -1,30 +1,30 @@
 /* What the report of a lost executor says of its tasks. */
-#include "tests/unit/driver/world.h"
+#include "tests/unit/driver/driver_fixture.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 enum { TASKS = 2 };
 
-static void lose(struct world *w, uint32_t executor)
+static void lose(struct driver_fixture *w, uint32_t executor)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "its cable was cut");
     w->lost[executor] = true;
-    driver_on_lost(w->driver, executor, LOSS_CONNECTION, &why);
+    driver_on_executor_lost(w->driver, executor, LOSS_CONNECTION, &why);
 }
 
-static void done_then_lost(struct world *w, const struct task *t)
+static void done_then_lost(struct driver_fixture *w, const struct task *t)
 {
     if (w->lost[t->executor]) return;
     done(w, t, "", 1);
-    if (w->answered == 1) lose(w, t->executor);
+    if (w->handled == 1) lose(w, t->executor);
 }
 
-static void failed_then_lost(struct world *w, const struct task *t)
+static void failed_then_lost(struct driver_fixture *w, const struct task *t)
 {
     if (w->lost[t->executor]) return;
-    if (w->answered > 1) {
+    if (w->handled > 1) {
         done(w, t, "", 1);
         return;
     }
@@ -33,17 +33,17 @@ static void failed_then_lost(struct world *w, const struct task *t)
 }
 
 /* Whether the event log says which task the lost executor did last. */
-static bool last_task_is_named(void (*answer)(struct world *w, const struct task *t))
+static bool last_task_is_named(void (*on_task)(struct driver_fixture *w, const struct task *t))
 {
-    struct world w;
+    struct driver_fixture w;
     char path[] = "/tmp/glint-loss-cause-XXXXXX", line[8192];
     int file = mkstemp(path), lost = 0;
     bool named = false;
     cr_assert_geq(file, 0);
     close(file);
-    world_open_logged(&w, answer, path);
+    fixture_open_logged(&w, on_task, path);
     cr_expect_eq(act(local_numbers(w.g, TASKS, TASKS), NULL), 0, "%s", glint_error(w.g)->cause);
-    world_close(&w);
+    fixture_close(&w);
     FILE *log = fopen(path, "r");
     cr_assert_not_null(log);
     while (fgets(line, sizeof line, log) != NULL) {

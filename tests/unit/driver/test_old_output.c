@@ -1,7 +1,7 @@
 /* --overwrite replaces what glint made and nothing else, and what it cannot replace is refused
  * before anything runs. On real folders; what the system refuses is played by an env. */
 #include "engine/driver/commit.h"
-#include "tests/unit/driver/folders.h"
+#include "tests/unit/driver/scratch_dirs.h"
 
 #include <errno.h>
 
@@ -16,12 +16,12 @@ static int complete(struct commit *c, struct env *env, const char *out)
     struct glint_slice name = {(const uint8_t *)"part-00000.attempt-1", 20};
     error = (struct glint_error){.code = GLINT_OK};
     static uint64_t job;
-    int r = commit_open(c, env, out, replace, ++job, &error);
+    int r = commit_open_output(c, env, out, replace, ++job, &error);
     if (r != 0) return r;
     snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->attempts);
     write_file(path, "new");
-    cr_assert_eq(commit_keep(c, name, "part-00000", "e1", &error), 0);
-    cr_assert_eq(commit_complete(c, &error), 0);
+    cr_assert_eq(commit_task(c, name, "part-00000", "e1", &error), 0);
+    cr_assert_eq(commit_complete_output(c, &error), 0);
     return 0;
 }
 
@@ -30,8 +30,8 @@ static void expect_replaced(const char *out)
     struct commit c, *all[] = {&c};
     int before = entries(".");
     cr_assert_eq(complete(&c, env_real(), out), 0, "%s", error.cause);
-    cr_assert_eq(commit_publish_all(all, 1, &error), 0, "%s", error.cause);
-    cr_expect(commit_discard(&c) && holds("out/part-00000", "new"));
+    cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0, "%s", error.cause);
+    cr_expect(commit_cleanup(&c) && holds("out/part-00000", "new"));
     cr_expect_eq(entries("out"), 2);
     cr_expect_eq(entries("."), before);
 }
@@ -44,19 +44,19 @@ static void expect_refused(struct env *env, const char *out, enum glint_code cod
     cr_expect_eq(complete(&c, env, out), (int)code, "%s: %s", out, error.cause);
     cr_expect_not_null(strstr(error.cause, cause), "%s", error.cause);
     cr_expect(error.hint[0] != '\0');
-    cr_expect(commit_discard(&c));
+    cr_expect(commit_cleanup(&c));
     cr_expect_eq(entries(scratch), before);
 }
 
 /* ---- What may be replaced */
 
-Test(old_output, an_empty_folder_is_replaced)
+Test(old_output, empty_directory_is_replaced)
 {
     cr_assert_eq(mkdir("out", 0777), 0);
     expect_replaced("out");
 }
 
-Test(old_output, an_output_is_replaced)
+Test(old_output, output_is_replaced)
 {
     make_output("out", "old");
     write_file("out/part-00001.gz", "old");
@@ -64,7 +64,7 @@ Test(old_output, an_output_is_replaced)
     expect_replaced("out//");
 }
 
-Test(old_output, an_output_without_rows_is_replaced)
+Test(old_output, output_without_rows_is_replaced)
 {
     cr_assert_eq(mkdir("out", 0777), 0);
     write_file("out/_SUCCESS", "");
@@ -73,11 +73,11 @@ Test(old_output, an_output_without_rows_is_replaced)
 
 /* ---- What may not */
 
-Test(old_output, other_files_are_named)
+Test(old_output, foreign_file_is_rejected_by_name)
 {
     static const char *const names[] = {
-        "photo.jpg", ".hidden",        "part-1",          "part-0000x", "part-",
-        "_SUCCESS~", "part-00000.bz2", "part-00000.gz.1", "_success",   ".part-00000.crc",
+        "photo.jpg",           ".hidden",        "part-1",          "part-0000x", "part-",
+        "_SUCCESS~",           "part-00000.bz2", "part-00000.gz.1", "_success",   ".part-00000.crc",
         "part-00000.attempt-1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[300];
@@ -90,7 +90,7 @@ Test(old_output, other_files_are_named)
     }
 }
 
-Test(old_output, other_kinds_of_files_are_named)
+Test(old_output, non_regular_part_is_rejected)
 {
     make_output("out", "old");
     cr_assert_eq(mkdir("out/part-00001", 0777), 0);
@@ -102,7 +102,7 @@ Test(old_output, other_kinds_of_files_are_named)
     expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
 }
 
-Test(old_output, parts_that_no_job_completed)
+Test(old_output, parts_without_success_are_rejected)
 {
     make_output("out", "old");
     cr_assert_eq(unlink("out/_SUCCESS"), 0);
@@ -110,7 +110,7 @@ Test(old_output, parts_that_no_job_completed)
     cr_expect(holds("out/part-00000", "old"));
 }
 
-Test(old_output, a_link_to_an_output)
+Test(old_output, symlink_to_an_output_is_rejected)
 {
     struct stat st;
     make_output("target", "old");
@@ -120,7 +120,7 @@ Test(old_output, a_link_to_an_output)
     cr_expect(holds("target/part-00000", "old") && lstat("out", &st) == 0 && S_ISLNK(st.st_mode));
 }
 
-Test(old_output, the_current_folder_by_any_name)
+Test(old_output, current_directory_or_ancestor_is_rejected)
 {
     static const char *const names[] = {"../here", "../link/here", "../../.."};
     char path[PATH_MAX];
@@ -136,42 +136,42 @@ Test(old_output, the_current_folder_by_any_name)
 
 /* ---- What changes while the job runs */
 
-Test(old_output, a_file_that_comes_while_the_job_runs_stays)
+Test(old_output, file_added_during_the_job_is_kept)
 {
     struct commit c, *all[] = {&c};
     make_output("out", "old");
     cr_assert_eq(complete(&c, env_real(), "out"), 0);
     write_file("out/photo.jpg", "precious");
-    cr_expect_eq(commit_publish_all(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect_eq(commit_publish_all_or_none(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect_not_null(strstr(error.cause, "photo.jpg"));
-    cr_expect(commit_discard(&c));
+    cr_expect(commit_cleanup(&c));
     cr_expect(holds("out/photo.jpg", "precious") && holds("out/part-00000", "old"));
     cr_expect_eq(entries("."), 1);
 }
 
-Test(old_output, a_folder_that_comes_while_the_job_runs_stays)
+Test(old_output, directory_added_during_the_job_is_kept)
 {
     struct commit c, *all[] = {&c};
     cr_assert_eq(complete(&c, env_real(), "out"), 0);
     cr_assert(mkdir("out", 0777) == 0 && mkdir("out/photos", 0777) == 0);
-    cr_expect_eq(commit_publish_all(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
-    cr_expect(commit_discard(&c));
+    cr_expect_eq(commit_publish_all_or_none(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect(commit_cleanup(&c));
     cr_expect(entries("out") == 1 && entries(".") == 1);
 }
 
-static int remove_late(struct env *env, int dir, const char *name, bool folder)
+static int remove_late(struct env *env, int dir, const char *name, bool directory)
 {
     if (strcmp(name, "part-00000") == 0) {
         int file = openat(dir, "late", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         cr_assert(file >= 0 && close(file) == 0);
     }
-    return env_real()->remove(env, dir, name, folder);
+    return env_real()->remove(env, dir, name, directory);
 }
 
-static int remove_denied(struct env *env, int dir, const char *name, bool folder)
+static int remove_denied(struct env *env, int dir, const char *name, bool directory)
 {
     if (strcmp(name, "part-00000") == 0) return -EPERM;
-    return env_real()->remove(env, dir, name, folder);
+    return env_real()->remove(env, dir, name, directory);
 }
 
 /* Of what was replaced something is left: said, and never taken for a leftover. */
@@ -181,11 +181,11 @@ static void expect_left(struct env *env, const char *name)
     char path[PATH_MAX + 64];
     make_output("out", "old");
     cr_assert_eq(complete(&c, env, "out"), 0);
-    cr_assert_eq(commit_publish_all(all, 1, &error), 0);
-    cr_expect_not(commit_discard(&c));
+    cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
+    cr_expect_not(commit_cleanup(&c));
     cr_expect(holds("out/part-00000", "new"));
     cr_assert_eq(complete(&next, env_real(), "out"), 0);
-    cr_expect(commit_discard(&next));
+    cr_expect(commit_cleanup(&next));
     snprintf(path, sizeof path, "%s/output/%s", c.hidden, name);
     cr_expect_eq(access(path, F_OK), 0, "%s", path);
     snprintf(path, sizeof path, "%s/output", c.hidden);
@@ -193,14 +193,14 @@ static void expect_left(struct env *env, const char *name)
     cr_expect_eq(entries("."), 2);
 }
 
-Test(old_output, a_file_that_comes_while_the_old_output_goes_stays)
+Test(old_output, file_added_during_removal_is_kept)
 {
     struct env env = *env_real();
     env.remove = remove_late;
     expect_left(&env, "late");
 }
 
-Test(old_output, what_cannot_be_removed_is_left)
+Test(old_output, unremovable_file_is_kept)
 {
     struct env env = *env_real();
     env.remove = remove_denied;
@@ -218,7 +218,7 @@ static int rename_refused(struct env *env, int from_dir, const char *from, int t
     return env_real()->rename(env, from_dir, from, to_dir, to, mode);
 }
 
-Test(old_output, what_cannot_be_replaced_is_refused_with_the_reason)
+Test(old_output, irreplaceable_output_is_rejected_with_cause)
 {
     static const struct {
         int error;
@@ -246,12 +246,12 @@ static int rename_replaces(struct env *env, int from_dir, const char *from, int 
 {
     if (mode == ENV_RENAME_REPLACE)
         cr_assert_eq(env_remove_tree(env_real(), to_dir, to, 1), 0);
-    else if (mode == ENV_RENAME_NEW && from_dir != ENV_CWD && refusal != 0)
+    else if (mode == ENV_RENAME_NOREPLACE && from_dir != ENV_CWD && refusal != 0)
         return refusal;
     return env_real()->rename(env, from_dir, from, to_dir, to, mode);
 }
 
-Test(old_output, a_file_system_that_replaces_full_folders_loses_nothing)
+Test(old_output, rename_onto_full_directory_loses_nothing)
 {
     struct commit c;
     struct env env = *env_real();

@@ -1,27 +1,27 @@
 /* The name of the file that a task of a saving job has written comes from the executor: one that
  * is not the task's own fails the job, and nothing is published. */
-#include "tests/unit/driver/world.h"
+#include "tests/unit/driver/driver_fixture.h"
 
 #include <unistd.h>
 
 static const char *part_name;
 
-static void answer(struct world *w, const struct task *t)
+static void on_task(struct driver_fixture *w, const struct task *t)
 {
     done(w, t, part_name, 0);
 }
 
 static void expect_refused(const char *name)
 {
-    struct world w;
+    struct driver_fixture w;
     char dir[] = "/tmp/glint-part-names-XXXXXX";
     cr_assert(mkdtemp(dir) != NULL && chdir(dir) == 0);
     part_name = name;
-    world_open_logged(&w, answer, NULL);
+    fixture_open_logged(&w, on_task, NULL);
     cr_expect_eq(act(local_numbers(w.g, 1, 1), "out"), GLINT_E_PROTOCOL, "%s", name);
     cr_expect_not_null(strstr(glint_error(w.g)->cause, "a task named a wrong part"), "%s: %s", name,
                        glint_error(w.g)->cause);
-    world_close(&w);
+    fixture_close(&w);
     cr_expect(chdir("/") == 0 && rmdir(dir) == 0, "%s: something is left", name);
 }
 

@@ -20,7 +20,7 @@ static const struct liveness_limits patient = {200 * MS, 5000 * MS, 10000 * MS};
 
 void enter(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     fakes = NULL;
     memset(nodes, 0, sizeof nodes);
     for (uint32_t i = 0; i < FAKE_NODES_MAX; i++) {
@@ -40,7 +40,8 @@ void enter(void)
 
 void leave(void)
 {
-    cr_expect_eq(mem_live(), live, "%lld blocks are left", (long long)(mem_live() - live));
+    cr_expect_eq(mem_live_blocks(), live, "%lld blocks are left",
+                 (long long)(mem_live_blocks() - live));
 }
 
 void use_tls(void)
@@ -50,8 +51,8 @@ void use_tls(void)
     cr_assert(file >= 0);
     close(file);
     unlink(secret_path);
-    cr_assert_eq(secret_create(env_real(), secret_path, &error), 0, "%s", error.cause);
-    cr_assert_eq(secret_load(env_real(), secret_path, &secrets, &error), 0, "%s", error.cause);
+    cr_assert_eq(secret_file_create(env_real(), secret_path, &error), 0, "%s", error.cause);
+    cr_assert_eq(secrets_load(env_real(), secret_path, &secrets, &error), 0, "%s", error.cause);
     cluster.secret_file = secret_path;
     cluster.insecure_plaintext = false;
 }

@@ -1,7 +1,7 @@
 /* Two executors, joined by function calls: whoever has made which map output, the same results come
  * out; what is lost or damaged is named; attempts can be ended; large results wait to be fetched.
  */
-#include "engine/base/little.h"
+#include "engine/base/endian.h"
 #include "engine/executor/executor.h"
 
 #include "engine/executor/store.h"
@@ -20,21 +20,21 @@ extern const struct op op_collect;
 
 enum { MAPS = 4, REDUCES = 3, NUMBERS = 1000, EXECUTORS = 2, MAP_STAGE = 1, REDUCE_STAGE = 2 };
 
-struct world {
+struct executors_fixture {
     struct glint *g;
     struct glint_config config;
     struct glint_rdd *pairs, *counts, *wide;
     struct work_dir dirs[EXECUTORS];
     struct executor *executors[EXECUTORS]; /* number i is i + 1 */
     struct fetcher fetcher;
-    uint32_t places[MAPS];
+    uint32_t locations[MAPS];
     uint32_t silent; /* answers no requests; 0: none */
     pthread_mutex_t lock;
     pthread_cond_t arrived;
     struct message *first, *last;
 };
 
-static struct world w;
+static struct executors_fixture w;
 static struct glint_error error;
 
 static void deliver(void *arg, struct message *m)
@@ -62,7 +62,7 @@ static struct message *receive(void)
     return m;
 }
 
-static void read_output(const struct run *run, const struct get *g, uint8_t *into)
+static void read_output(const struct run *run, const struct get_request *g, uint8_t *into)
 {
     if (run->source.memory != NULL) {
         memcpy(into, run->source.memory + g->offset, g->size);
@@ -73,33 +73,33 @@ static void read_output(const struct run *run, const struct get *g, uint8_t *int
     close(file);
 }
 
-/* Requests are answered at once, from the other executor's store, as serve.c would. */
+/* Requests are answered at once, from the other executor's store, as fetch_server.c would. */
 static void answer(struct fetch_request *r)
 {
-    const struct get *g = &r->get;
+    const struct get_request *g = &r->get;
     struct store *s = executor_store(w.executors[r->executor - 1]);
-    struct part_answer parts[MAPS];
+    struct index_entry parts[MAPS];
     const struct run *runs[MAPS];
     uint64_t room = g->size;
-    uint32_t count = g->kind == GET_PARTS ? g->map_count : 1, held = 0;
+    uint32_t count = g->kind == GET_INDEX ? g->map_count : 1, held = 0;
     if (r->executor == w.silent) error_set(&r->error, GLINT_E_CONNECTION, NULL, "no answer");
     for (uint32_t i = 0; i < count && r->error.code == GLINT_OK; i++) {
-        uint32_t map = g->kind == GET_PARTS ? g->maps[i][0] : g->map;
-        uint32_t attempt = g->kind == GET_PARTS ? g->maps[i][1] : g->attempt;
-        const struct run *run = store_output(s, g->id, map, attempt);
+        uint32_t map = g->kind == GET_INDEX ? g->maps[i][0] : g->map;
+        uint32_t attempt = g->kind == GET_INDEX ? g->maps[i][1] : g->attempt;
+        const struct run *run = store_acquire_map_output(s, g->id, map, attempt);
         if (run == NULL) {
             error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "it is not there");
             break;
         }
         runs[held++] = run;
-        if (g->kind == GET_PARTS)
-            parts[i] = part_answer_of(run, g->partition, &room);
+        if (g->kind == GET_INDEX)
+            parts[i] = index_entry_create(run, g->partition, &room);
         else
             read_output(run, g, r->into);
     }
-    if (g->kind == GET_PARTS && r->error.code == GLINT_OK)
-        parts_encode(parts, g->map_count, &r->answer, &r->error);
-    while (held > 0) store_release(s, runs[--held]);
+    if (g->kind == GET_INDEX && r->error.code == GLINT_OK)
+        map_output_index_encode(parts, g->map_count, &r->response, &r->error);
+    while (held > 0) store_release_map_output(s, runs[--held]);
 }
 
 static void submit(void *arg, struct fetch_request *first)
@@ -122,21 +122,22 @@ static void send(uint32_t executor, enum message_type type, const struct message
     m->attempt = like->attempt;
     m->id = like->id;
     if (like->body.size > 0) cr_assert(buffer_append(&m->body, like->body.data, like->body.size));
-    cr_assert_eq(executor_receive(w.executors[executor - 1], m, &error), 0, "%s", error.cause);
+    cr_assert_eq(executor_handle_message(w.executors[executor - 1], m, &error), 0, "%s",
+                 error.cause);
 }
 
 static void send_stage(uint32_t stage, const struct action *action, struct glint_rdd *wide)
 {
     struct stage_plan s;
     struct message like = {.stage = stage};
-    cr_assert_eq(stage_from_plan(&s, action, wide), 0);
-    cr_assert_eq(stage_encode(&s, &like.body, &error), 0);
+    cr_assert_eq(stage_plan_create(&s, action, wide), 0);
+    cr_assert_eq(stage_plan_encode(&s, &like.body, &error), 0);
     for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &like);
     buffer_fini(&like.body);
-    stage_fini(&s);
+    stage_plan_fini(&s);
 }
 
-static void open_world(const char *function, uint64_t numbers)
+static void open_fixture(const char *function, uint64_t numbers)
 {
     memset(&w, 0, sizeof w);
     error.code = GLINT_OK;
@@ -151,7 +152,7 @@ static void open_world(const char *function, uint64_t numbers)
     cr_assert_not_null(w.pairs);
     w.counts = glint_partition_by(w.pairs, REDUCES);
     w.wide = w.counts->shuffle != NULL ? w.counts->shuffle : w.counts;
-    cr_assert_eq(rdd_partitions(w.counts), REDUCES);
+    cr_assert_eq(rdd_partition_count(w.counts), REDUCES);
     w.fetcher = (struct fetcher){.submit = submit};
     for (uint32_t i = 0; i < EXECUTORS; i++) {
         cr_assert_eq(work_dir_open(&w.dirs[i], env_real(), NULL, &error), 0);
@@ -174,7 +175,7 @@ static void open_world(const char *function, uint64_t numbers)
     send_stage(REDUCE_STAGE, &action, NULL);
 }
 
-static void close_world(void)
+static void close_fixture(void)
 {
     for (uint32_t i = 0; i < EXECUTORS; i++) {
         executor_destroy(w.executors[i]);
@@ -188,27 +189,27 @@ static void close_world(void)
 static void send_map(uint32_t executor, uint32_t map, uint32_t attempt)
 {
     struct message like = {.stage = MAP_STAGE, .task = map, .attempt = attempt};
-    cr_assert_eq(stage_splits(w.g, w.wide->parents[0], map, &like.body), 0);
+    cr_assert_eq(rdd_encode_partition_splits(w.g, w.wide->parents[0], map, &like.body), 0);
     send(executor, MSG_TASK, &like);
     buffer_fini(&like.body);
 }
 
 /* Bit i of `places`: who runs map i. */
-static void run_maps(uint32_t places, uint32_t attempt)
+static void run_maps(uint32_t locations, uint32_t attempt)
 {
-    struct output_place list[MAPS];
+    struct map_output_location list[MAPS];
     struct message like = {.id = w.wide->id};
     for (uint32_t i = 0; i < MAPS; i++) {
-        w.places[i] = 1 + (places >> i & 1);
-        list[i] = (struct output_place){w.places[i], attempt};
-        send_map(w.places[i], i, attempt);
+        w.locations[i] = 1 + (locations >> i & 1);
+        list[i] = (struct map_output_location){w.locations[i], attempt};
+        send_map(w.locations[i], i, attempt);
         struct message *done = receive();
         cr_assert_eq(done->type, MSG_DONE, "%s", done->error != NULL ? done->error->cause : "");
         cr_expect_eq(done->body.size, REDUCES);
         message_destroy(done);
     }
-    cr_assert_eq(outputs_encode(list, MAPS, &like.body, &error), 0);
-    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_OUTPUTS, &like);
+    cr_assert_eq(map_outputs_encode(list, MAPS, &like.body, &error), 0);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_MAP_OUTPUTS, &like);
     buffer_fini(&like.body);
 }
 
@@ -221,12 +222,12 @@ static struct message *run_reduce(uint32_t executor, uint32_t task)
     return receive();
 }
 
-Test(executor, the_same_results_wherever_the_outputs_are)
+Test(executor, results_do_not_depend_on_output_location)
 {
     struct buffer expected[REDUCES] = {{NULL, 0, 0}};
-    for (uint32_t places = 0; places < 1u << MAPS; places += 3) {
-        open_world(FN_MAP, NUMBERS);
-        run_maps(places, places % 4);
+    for (uint32_t locations = 0; locations < 1u << MAPS; locations += 3) {
+        open_fixture(FN_MAP, NUMBERS);
+        run_maps(locations, locations % 4);
         for (uint32_t k = 0; k < 2 * REDUCES; k++) {
             struct buffer *e = &expected[k / 2];
             struct message *m = run_reduce(1 + k % 2, k / 2);
@@ -236,18 +237,19 @@ Test(executor, the_same_results_wherever_the_outputs_are)
             cr_assert(memcmp(m->body.data, e->data, e->size) == 0);
             message_destroy(m);
         }
-        while (executor_running(w.executors[0]) > 0) sched_yield(); /* after its answer */
-        close_world();
+        while (executor_unfinished_tasks(w.executors[0]) > 0) sched_yield(); /* after its answer */
+        close_fixture();
     }
     for (uint32_t i = 0; i < REDUCES; i++) buffer_fini(&expected[i]);
 }
 
 static void expect_fault(struct message *m, uint32_t map, uint32_t executor, uint32_t attempt)
 {
-    struct fetch_fault fault;
+    struct fetch_failure fault;
     cr_assert_eq(m->type, MSG_FAILED);
     cr_assert_eq(m->error->code, GLINT_E_FETCH_FAILED, "%s", m->error->cause);
-    cr_assert_eq(fault_decode((struct glint_slice){m->body.data, m->body.size}, &fault, &error), 0);
+    cr_assert_eq(
+        fetch_failure_decode((struct glint_slice){m->body.data, m->body.size}, &fault, &error), 0);
     cr_expect_eq(fault.shuffle, w.wide->id);
     cr_expect_eq(fault.map, map);
     cr_expect_eq(fault.executor, executor);
@@ -256,9 +258,9 @@ static void expect_fault(struct message *m, uint32_t map, uint32_t executor, uin
     message_destroy(m);
 }
 
-Test(executor, lost_outputs_are_named)
+Test(executor, missing_output_is_named_in_the_error)
 {
-    open_world(FN_MAP, NUMBERS);
+    open_fixture(FN_MAP, NUMBERS);
     run_maps(0xa, 2); /* 1 and 3 at executor 2 */
     struct message kill = {.stage = MAP_STAGE, .task = 3, .attempt = 2};
     send(2, MSG_KILL, &kill); /* its twin has won, as it seems: it goes */
@@ -271,13 +273,13 @@ Test(executor, lost_outputs_are_named)
     struct message *m = run_reduce(1, 0);
     cr_expect_eq(m->type, MSG_DONE);
     message_destroy(m);
-    close_world();
+    close_fixture();
 }
 
 /* It is not one output that is lost then, but all that are there. */
-Test(executor, who_does_not_answer_is_unreachable)
+Test(executor, silent_peer_is_reported_unreachable)
 {
-    open_world(FN_MAP, NUMBERS);
+    open_fixture(FN_MAP, NUMBERS);
     run_maps(0xa, 0); /* 1 and 3 at executor 2 */
     w.silent = 2;
     expect_fault(run_reduce(1, 0), 1, 2, 0);
@@ -287,14 +289,14 @@ Test(executor, who_does_not_answer_is_unreachable)
     struct message *m = run_reduce(1, 0);
     cr_expect_eq(m->type, MSG_DONE);
     message_destroy(m);
-    close_world();
+    close_fixture();
 }
 
 /* One byte of a map output's file. */
 static void flip(uint32_t executor, uint32_t map, uint32_t partition)
 {
     struct store *s = executor_store(w.executors[executor - 1]);
-    const struct run *run = store_output(s, w.wide->id, map, 0);
+    const struct run *run = store_acquire_map_output(s, w.wide->id, map, 0);
     uint8_t byte;
     cr_assert_not_null(run);
     cr_assert_not_null(run->path);
@@ -304,18 +306,18 @@ static void flip(uint32_t executor, uint32_t map, uint32_t partition)
     byte ^= 4;
     cr_assert_eq(pwrite(file, &byte, 1, at), 1);
     close(file);
-    store_release(s, run);
+    store_release_map_output(s, run);
 }
 
-Test(executor, damaged_outputs_are_named)
+Test(executor, corrupt_output_is_named_in_the_error)
 {
-    open_world(FN_MAP, 3000000); /* over MAP_OUTPUT_MEMORY_BYTES each */
+    open_fixture(FN_MAP, 3000000); /* over MAP_OUTPUT_MEMORY_BYTES each */
     run_maps(0x6, 0);
     uint32_t partition = 0;
     struct store *s = executor_store(w.executors[0]);
-    const struct run *run = store_output(s, w.wide->id, 0, 0);
+    const struct run *run = store_acquire_map_output(s, w.wide->id, 0, 0);
     while (run->parts[partition].records == 0) partition++;
-    store_release(s, run);
+    store_release_map_output(s, run);
     flip(1, 0, partition);
     struct message *m = run_reduce(1, partition);
     cr_expect_not_null(strstr(m->error->cause, "likewise"), "%s", m->error->cause);
@@ -323,12 +325,12 @@ Test(executor, damaged_outputs_are_named)
     m = run_reduce(2, partition);
     cr_expect_not_null(strstr(m->error->cause, "likewise"), "%s", m->error->cause);
     expect_fault(m, 0, 1, 0);
-    close_world();
+    close_fixture();
 }
 
-Test(executor, large_results_wait)
+Test(executor, large_results_are_stored_until_released)
 {
-    open_world(FN_LARGE, 60);
+    open_fixture(FN_LARGE, 60);
     run_maps(0x6, 0);
     uint64_t total = 0;
     for (uint32_t task = 0; task < REDUCES; task++) {
@@ -340,18 +342,18 @@ Test(executor, large_results_wait)
         total += m->id != 0 ? m->size : m->body.size;
         if (m->id != 0) {
             cr_expect_gt(m->size, RESULT_INLINE_BYTES_MAX);
-            cr_assert(store_result(s, m->id, &bytes, &held));
+            cr_assert(store_acquire_result(s, m->id, &bytes, &held));
             cr_expect_eq(bytes.size, m->size);
-            cr_assert_eq(m->body.size, RESULT_SUM_BYTES);
-            cr_expect_eq(little_get64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
+            cr_assert_eq(m->body.size, RESULT_CHECKSUM_BYTES);
+            cr_expect_eq(get_le64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
             store_release_result(s, held);
-            send(2, MSG_FORGET, &(struct message){.id = m->id});
-            cr_expect(!store_result(s, m->id, &bytes, &held));
+            send(2, MSG_RELEASE, &(struct message){.id = m->id});
+            cr_expect(!store_acquire_result(s, m->id, &bytes, &held));
         }
         message_destroy(m);
     }
     cr_expect_gt(total, 60 * (uint64_t)LOCAL_LARGE_BYTES);
-    close_world();
+    close_fixture();
 }
 
 static void expect_interrupted(uint32_t task)
@@ -368,12 +370,12 @@ static void wait_started(int count)
     while (atomic_load(&local_started) < count) sched_yield();
 }
 
-Test(executor, attempts_end_when_told)
+Test(executor, attempts_end_on_kill_and_cancel)
 {
     atomic_store(&local_started, 0);
-    open_world(FN_ENDLESS, NUMBERS);
+    open_fixture(FN_ENDLESS, NUMBERS);
     for (uint32_t i = 0; i < 3; i++) send_map(1, i, 7);
-    cr_expect_eq(executor_running(w.executors[0]), 3);
+    cr_expect_eq(executor_unfinished_tasks(w.executors[0]), 3);
     wait_started(1); /* task 0; the others wait for the only slot */
     struct message kill = {.stage = MAP_STAGE, .task = 1, .attempt = 6};
     send(1, MSG_KILL, &kill); /* another attempt: nobody ends */
@@ -381,7 +383,7 @@ Test(executor, attempts_end_when_told)
     send(1, MSG_KILL, &kill); /* in the queue: at once */
     expect_interrupted(1);
     kill.task = 0;
-    kill.id = KILL_QUEUED;
+    kill.id = KILL_IF_QUEUED;
     send(1, MSG_KILL, &kill); /* it has begun: it goes on */
     send_map(1, 3, 6);
     kill.task = 3;
@@ -390,7 +392,7 @@ Test(executor, attempts_end_when_told)
     expect_interrupted(3);
     kill.task = 0;
     kill.attempt = 7;
-    kill.id = KILL_ANYHOW;
+    kill.id = KILL_ALWAYS;
     send(1, MSG_KILL, &kill);
     expect_interrupted(0);
     wait_started(2);
@@ -404,5 +406,5 @@ Test(executor, attempts_end_when_told)
     executor_destroy(w.executors[0]);
     expect_interrupted(0);
     w.executors[0] = NULL;
-    close_world();
+    close_fixture();
 }

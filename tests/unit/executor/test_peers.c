@@ -1,6 +1,6 @@
 /* Fetching over real connections: the same bytes, plain and through TLS, from memory and files;
  * what breaks is tried once more, and then named; nothing is left. */
-#include "engine/executor/peer_link.h"
+#include "engine/executor/peer_conn.h"
 #include "tests/support/block_plane.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@ static struct plane p;
 
 static void expect_all_right(bool tls, uint32_t value_bytes)
 {
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     cr_assert(plane_open(&p, tls, 60000, value_bytes));
     for (uint32_t round = 0; round < 4; round++) {
         plane_start(&p, 1 + round % PLANE_SLOTS_MAX, round + 3, round * 2);
@@ -18,16 +18,16 @@ static void expect_all_right(bool tls, uint32_t value_bytes)
                      p.slots[0].t.task.error.cause);
     }
     cr_expect(plane_close(&p));
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
-Test(peers, the_same_bytes, .timeout = 100)
+Test(peers, fetched_bytes_match, .timeout = 100)
 {
     expect_all_right(false, 2000);
     expect_all_right(false, 300000);
 }
 
-Test(peers, the_same_bytes_through_tls, .timeout = 100)
+Test(peers, fetched_bytes_match_over_tls, .timeout = 100)
 {
     expect_all_right(true, 2000);
     expect_all_right(true, 300000);
@@ -39,9 +39,9 @@ static void count_done(struct fetch_request *r)
 }
 
 /* No more are on their way than a connection has places for; the rest end with it. */
-Test(peers, requests_wait_for_a_place, .timeout = 100)
+Test(peers, requests_in_flight_are_limited, .timeout = 100)
 {
-    enum { COUNT = LINK_REQUESTS_MAX + 6 };
+    enum { COUNT = PEER_CONN_REQUESTS_MAX + 6 };
     static struct fetch_request requests[COUNT];
     uint8_t into[COUNT];
     uint32_t done = 0;
@@ -55,15 +55,15 @@ Test(peers, requests_wait_for_a_place, .timeout = 100)
                                              .arg = &done,
                                              .next = i + 1 < COUNT ? &requests[i + 1] : NULL};
     p.fetcher.submit(p.fetcher.arg, requests);
-    while (p.servers[0].gets < LINK_REQUESTS_MAX) uv_run(&p.loop, UV_RUN_ONCE);
+    while (p.servers[0].gets < PEER_CONN_REQUESTS_MAX) uv_run(&p.loop, UV_RUN_ONCE);
     cr_expect_eq(done, 0);
     cr_expect(plane_close(&p));
-    cr_expect_eq(p.servers[0].gets, LINK_REQUESTS_MAX);
+    cr_expect_eq(p.servers[0].gets, PEER_CONN_REQUESTS_MAX);
     cr_expect_eq(done, COUNT);
 }
 
 /* A connection that breaks at any request is made again, once. */
-Test(peers, a_broken_connection_is_made_again, .timeout = 100)
+Test(peers, broken_connection_is_redialed, .timeout = 100)
 {
     for (uint64_t at = 0; at < 12; at += 3) {
         cr_assert(plane_open(&p, at % 2 == 0, 60000, 30000));
@@ -100,7 +100,7 @@ static void expect_lost(uint32_t server, const char *words)
     }
 }
 
-Test(peers, one_that_always_breaks_is_named, .timeout = 100)
+Test(peers, peer_that_always_disconnects_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
@@ -114,7 +114,7 @@ Test(peers, one_that_always_breaks_is_named, .timeout = 100)
 }
 
 /* What begins and never comes whole is no progress: it is not asked for again and again. */
-Test(peers, one_whose_answers_always_break_is_named, .timeout = 100)
+Test(peers, peer_with_torn_responses_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
@@ -128,7 +128,7 @@ Test(peers, one_whose_answers_always_break_is_named, .timeout = 100)
     }
 }
 
-Test(peers, one_that_says_nothing_is_named, .timeout = 100)
+Test(peers, silent_peer_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 300, 100000));
@@ -141,18 +141,18 @@ Test(peers, one_that_says_nothing_is_named, .timeout = 100)
     }
 }
 
-Test(peers, one_that_is_gone_is_named, .timeout = 100)
+Test(peers, unreachable_peer_is_named, .timeout = 100)
 {
     cr_assert(plane_open(&p, false, 60000, 1000));
-    gate_close(p.servers[1].gate);
-    p.servers[1].gate = NULL;
+    listener_close(p.servers[1].listener);
+    p.servers[1].listener = NULL;
     plane_start(&p, 2, 5, 0);
     plane_run(&p);
     expect_lost(2, "e2 (127.0.0.1:");
     cr_expect(plane_close(&p));
 }
 
-Test(peers, what_is_missing_is_named, .timeout = 100)
+Test(peers, missing_output_is_named, .timeout = 100)
 {
     cr_assert(plane_open(&p, false, 60000, 1000));
     p.wrong_map = 7;
@@ -165,7 +165,7 @@ Test(peers, what_is_missing_is_named, .timeout = 100)
 
 /* Tasks that wait for a silent peer end when they are cancelled, and so they do when all is closed.
  */
-Test(peers, waiting_tasks_end, .timeout = 100)
+Test(peers, cancel_or_close_ends_waiting_tasks, .timeout = 100)
 {
     for (int closed = 0; closed < 2; closed++) {
         cr_assert(plane_open(&p, false, 60000, 1000));
@@ -193,32 +193,33 @@ static void value_done(struct fetch_request *r)
 }
 
 /* Requests `get` into memory of the caller. The server announces 1000 bytes and sends one. */
-static struct fetch_request torn(const struct get *get)
+static struct fetch_request torn(const struct get_request *get)
 {
     static uint8_t place[4096];
     struct fetch_request r = {.executor = 1, .get = *get, .into = place, .done = value_done};
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     cr_assert(get->size <= sizeof place && plane_open(&p, false, 60000, 2000));
     p.servers[0].fault = PLANE_TEARS;
     p.fetcher.submit(p.fetcher.arg, &r);
     uv_run(&p.loop, UV_RUN_DEFAULT);
-    cr_expect_null(r.answer.data);
+    cr_expect_null(r.response.data);
     cr_expect(plane_close(&p));
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
     return r;
 }
 
 static struct fetch_request torn_value(uint32_t size)
 {
-    return torn(&(struct get){.kind = GET_VALUE, .id = 5, .block = 0, .size = size});
+    return torn(
+        &(struct get_request){.kind = GET_BROADCAST_BLOCK, .id = 5, .block = 0, .size = size});
 }
 
-Test(peers, a_packed_block_that_breaks_off_leaves_nothing, .timeout = 100)
+Test(peers, torn_compressed_block_leaves_nothing, .timeout = 100)
 {
     cr_expect_eq(torn_value(4096).error.code, GLINT_E_CONNECTION);
 }
 
-Test(peers, more_than_a_block_is_refused, .timeout = 100)
+Test(peers, oversized_block_is_rejected, .timeout = 100)
 {
     cr_expect_eq(torn_value(999).error.code, GLINT_E_PROTOCOL);
 }
@@ -227,7 +228,7 @@ Test(peers, more_than_a_block_is_refused, .timeout = 100)
 Test(peers, response_of_another_length_is_refused, .timeout = 100)
 {
     for (uint32_t size = 999; size <= 1001; size++) {
-        const struct get get = {.kind = GET_RESULT, .id = 1, .size = size};
+        const struct get_request get = {.kind = GET_RESULT, .id = 1, .size = size};
         int expected = size == 1000 ? GLINT_E_CONNECTION : GLINT_E_PROTOCOL;
         cr_expect_eq(torn(&get).error.code, expected, "%u", size);
     }

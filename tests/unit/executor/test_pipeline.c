@@ -11,28 +11,28 @@ extern const struct op op_collect;
 
 enum { MAPS = 4, REDUCES = 3, NUMBERS = 1000 };
 
-struct world {
+struct pipeline_fixture {
     struct glint *g;
     struct glint_rdd *pairs, *counts, *wide;
     struct test_task t;
     struct run runs[MAPS];
 };
 
-static void open_world(struct world *w)
+static void open_world(struct pipeline_fixture *w)
 {
     struct glint_config c = local_config(1, false);
     struct glint_error error;
-    *w = (struct world){.g = glint_create(&c, &error)};
+    *w = (struct pipeline_fixture){.g = glint_create(&c, &error)};
     cr_assert_not_null(w->g);
     w->pairs = glint_map(local_numbers(w->g, NUMBERS, MAPS), FN_MAP, NULL);
     w->counts = glint_with_partitions(local_counts(w->pairs), REDUCES);
     w->wide = w->counts->shuffle != NULL ? w->counts->shuffle : w->counts;
-    cr_assert_eq(rdd_partitions(w->counts), REDUCES);
+    cr_assert_eq(rdd_partition_count(w->counts), REDUCES);
     test_task_init(&w->t, SLOT_MEMORY_BYTES_MIN);
     w->t.options.result_bytes_max = MIB;
 }
 
-static void close_world(struct world *w)
+static void close_world(struct pipeline_fixture *w)
 {
     for (int i = 0; i < MAPS; i++) run_destroy(&w->runs[i]);
     cr_expect(test_task_fini(&w->t));
@@ -40,7 +40,7 @@ static void close_world(struct world *w)
     glint_destroy(w->g);
 }
 
-static void next_task(struct world *w)
+static void next_task(struct pipeline_fixture *w)
 {
     w->t.task.error.code = GLINT_OK;
     w->t.task.counters = (struct task_counters){.used = COUNT_BUILT_IN};
@@ -51,7 +51,7 @@ static void next_task(struct world *w)
 static int fetch(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
                  struct run_slice **out, uint32_t *out_count)
 {
-    struct world *w = arg;
+    struct pipeline_fixture *w = arg;
     cr_expect_eq(shuffle, w->wide->id);
     *out = task_alloc(task, sizeof **out * MAPS);
     *out_count = 0;
@@ -62,12 +62,13 @@ static int fetch(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t 
     return 0;
 }
 
-static int run_partition(struct world *w, const struct stage_plan *s, struct glint_rdd *top,
-                         uint32_t partition, struct run *run, struct buffer *result)
+static int run_partition(struct pipeline_fixture *w, const struct stage_plan *s,
+                         struct glint_rdd *top, uint32_t partition, struct run *run,
+                         struct buffer *result)
 {
     struct buffer splits = {NULL, 0, 0};
     if (partition < top->partitions)
-        cr_assert_eq(stage_splits(w->g, top, partition, &splits), 0);
+        cr_assert_eq(rdd_encode_partition_splits(w->g, top, partition, &splits), 0);
     else
         cr_assert(buffer_append(&splits, "\x90", 1));
     struct pipeline_input in = {.stage = s,
@@ -82,28 +83,28 @@ static int run_partition(struct world *w, const struct stage_plan *s, struct gli
     return r;
 }
 
-static void run_maps(struct world *w)
+static void run_maps(struct pipeline_fixture *w)
 {
     struct stage_plan s;
-    cr_assert_eq(stage_from_plan(&s, NULL, w->wide), 0);
+    cr_assert_eq(stage_plan_create(&s, NULL, w->wide), 0);
     for (uint32_t i = 0; i < MAPS; i++) {
         cr_assert_eq(run_partition(w, &s, w->wide->parents[0], i, &w->runs[i], NULL), 0);
         cr_expect_eq(w->runs[i].partitions, REDUCES);
         cr_expect_eq(w->runs[i].records, 10); /* combined */
     }
-    stage_fini(&s);
+    stage_plan_fini(&s);
 }
 
-Test(pipeline, a_shuffle_and_what_reads_it)
+Test(pipeline, map_and_reduce_stages_give_correct_sums)
 {
-    struct world w;
+    struct pipeline_fixture w;
     struct stage_plan s;
     int64_t sum = 0;
     uint32_t keys = 0;
     open_world(&w);
     run_maps(&w);
     struct action action = {.op = &op_collect, .rdd = w.counts};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     for (uint32_t i = 0; i < REDUCES; i++) {
         struct buffer result = {NULL, 0, 0};
         struct glint_record r;
@@ -111,7 +112,7 @@ Test(pipeline, a_shuffle_and_what_reads_it)
         cr_assert_eq(run_partition(&w, &s, w.counts, i, NULL, &result), 0, "%s",
                      w.t.task.error.cause);
         struct glint_slice rows = {result.data, result.size};
-        while (rows_next(rows, &at, w.counts->shape, &r)) {
+        while (result_rows_next(rows, &at, w.counts->schema, &r)) {
             keys++;
             sum += r.value.i64;
         }
@@ -120,18 +121,18 @@ Test(pipeline, a_shuffle_and_what_reads_it)
     }
     cr_expect_eq(keys, 10);
     cr_expect_eq(sum, (int64_t)NUMBERS * (NUMBERS - 1) / 2);
-    stage_fini(&s);
+    stage_plan_fini(&s);
     close_world(&w);
 }
 
-Test(pipeline, partitions_and_splits_that_are_not_there)
+Test(pipeline, invalid_partitions_and_splits_are_rejected)
 {
-    struct world w;
+    struct pipeline_fixture w;
     struct stage_plan s;
     struct buffer result = {NULL, 0, 0};
     open_world(&w);
     struct action action = {.op = &op_collect, .rdd = w.pairs};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, MAPS, NULL, &result), GLINT_E_PROTOCOL);
     cr_expect_eq(run_partition(&w, &s, w.pairs, UINT32_MAX, NULL, &result), GLINT_E_PROTOCOL);
     static const char *const bad[] = {"", "\x90", "\xc0", "\x91\xc0", "\x91", "\x91\xc4\x01x\x90"};
@@ -142,34 +143,34 @@ Test(pipeline, partitions_and_splits_that_are_not_there)
         cr_expect_lt(pipeline_run(&w.t.task, &in, NULL, &result), 0);
     }
     buffer_fini(&result);
-    stage_fini(&s);
+    stage_plan_fini(&s);
     close_world(&w);
 }
 
-Test(pipeline, a_cancelled_task_ends)
+Test(pipeline, cancelled_task_ends)
 {
-    struct world w;
+    struct pipeline_fixture w;
     struct stage_plan s;
     struct buffer result = {NULL, 0, 0};
     atomic_bool cancelled = true;
     open_world(&w);
     w.t.task.cancel_flag = &cancelled;
     struct action action = {.op = &op_collect, .rdd = w.pairs};
-    cr_assert_eq(stage_from_plan(&s, &action, NULL), 0);
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, 0, NULL, &result), GLINT_E_INTERRUPTED);
     buffer_fini(&result);
-    stage_fini(&s);
+    stage_plan_fini(&s);
     close_world(&w);
 }
 
-Test(pipeline, no_memory_anywhere)
+Test(pipeline, out_of_memory_leaks_nothing)
 {
-    struct world w;
+    struct pipeline_fixture w;
     struct stage_plan s;
     open_world(&w);
-    cr_assert_eq(stage_from_plan(&s, NULL, w.wide), 0);
+    cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
     struct buffer splits;
-    cr_assert_eq(stage_splits(w.g, w.pairs, 0, &splits), 0);
+    cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
     int64_t live = -1;
     bool done = false;
     for (int64_t n = 1; n < 200 && !done; n++) {
@@ -177,7 +178,7 @@ Test(pipeline, no_memory_anywhere)
         struct pipeline_input in = {.stage = &s, .splits = {splits.data, splits.size}};
         next_task(&w);
         arena_reset(&w.t.task.arena, 0);
-        if (live < 0) live = mem_live();
+        if (live < 0) live = mem_live_blocks();
         mem_fail_at(n, false);
         int r = pipeline_run(&w.t.task, &in, &run, NULL);
         mem_fail_at(0, false);
@@ -185,10 +186,10 @@ Test(pipeline, no_memory_anywhere)
         done = r == 0;
         if (done) run_destroy(&run);
         arena_reset(&w.t.task.arena, 0);
-        cr_expect_eq(mem_live(), live, "%lld", (long long)n);
+        cr_expect_eq(mem_live_blocks(), live, "%lld", (long long)n);
     }
     cr_expect(done);
     buffer_fini(&splits);
-    stage_fini(&s);
+    stage_plan_fini(&s);
     close_world(&w);
 }

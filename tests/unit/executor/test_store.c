@@ -11,14 +11,14 @@ static int64_t live;
 
 static void begin(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     error.code = GLINT_OK;
     config = local_config(1, false);
 }
 
 static void end(void)
 {
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 TestSuite(store, .init = begin, .fini = end);
@@ -34,16 +34,17 @@ static struct message *message(enum message_type type, uint32_t stage, uint64_t 
     return m;
 }
 
-Test(store, values)
+Test(store, broadcasts_are_found_by_id)
 {
     struct store *s = store_create();
     struct glint_slice value;
-    cr_expect_eq(store_keep(s, message(MSG_BROADCAST, 0, 7, "seven", 5), &config, &error), 0);
-    cr_expect_eq(store_keep(s, message(MSG_BROADCAST, 0, 8, "", 0), &config, &error), 0);
-    cr_expect_eq(store_broadcast(s, 7, &value), 0);
+    cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 7, "seven", 5), &config, &error),
+                 0);
+    cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 8, "", 0), &config, &error), 0);
+    cr_expect_eq(store_find_broadcast(s, 7, &value), 0);
     cr_expect(value.size == 5 && memcmp(value.data, "seven", 5) == 0);
-    cr_expect(store_broadcast(s, 8, &value) == 0 && value.size == 0);
-    cr_expect_lt(store_broadcast(s, 9, &value), 0);
+    cr_expect(store_find_broadcast(s, 8, &value) == 0 && value.size == 0);
+    cr_expect_lt(store_find_broadcast(s, 9, &value), 0);
     store_destroy(s);
     store_destroy(NULL);
 }
@@ -55,50 +56,51 @@ static struct message *stage_message(uint32_t stage)
     struct glint *g = glint_create(&config, &error);
     cr_assert_not_null(g);
     struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 10, 2), FN_MAP, NULL));
-    cr_assert(counts->op->kind == OP_WIDE && rdd_partitions(counts) > 0);
-    cr_assert_eq(stage_from_plan(&plan, NULL, counts), 0);
-    cr_assert_eq(stage_encode(&plan, &m->body, &error), 0);
-    stage_fini(&plan);
+    cr_assert(counts->op->kind == OP_WIDE && rdd_partition_count(counts) > 0);
+    cr_assert_eq(stage_plan_create(&plan, NULL, counts), 0);
+    cr_assert_eq(stage_plan_encode(&plan, &m->body, &error), 0);
+    stage_plan_fini(&plan);
     glint_finish(g);
     glint_destroy(g);
     return m;
 }
 
 /* The driver does not wait for the loser of two attempts before it forgets the stage. */
-Test(store, a_stage_stays_until_nobody_runs_it)
+Test(store, removed_stage_lives_until_released)
 {
     struct store *s = store_create();
-    cr_assert_eq(store_keep(s, stage_message(4), &config, &error), 0);
-    const struct stage_plan *one = store_hold_stage(s, 4), *two = store_hold_stage(s, 4);
-    cr_assert(one != NULL && one == two && one == store_stage(s, 4));
+    cr_assert_eq(store_add_message(s, stage_message(4), &config, &error), 0);
+    const struct stage_plan *one = store_acquire_stage(s, 4), *two = store_acquire_stage(s, 4);
+    cr_assert(one != NULL && one == two && one == store_find_stage(s, 4));
     store_release_stage(s, one);
-    store_forget_stage(s, 4);
-    cr_expect_null(store_stage(s, 4));
-    cr_expect_null(store_hold_stage(s, 4));
+    store_remove_stage(s, 4);
+    cr_expect_null(store_find_stage(s, 4));
+    cr_expect_null(store_acquire_stage(s, 4));
     cr_expect_str_eq(two->nodes[two->node_count - 1].op->name, "reduceByKey");
     store_release_stage(s, two);
-    cr_assert_eq(store_keep(s, stage_message(5), &config, &error), 0);
-    store_release_stage(s, store_hold_stage(s, 5));
-    cr_expect_not_null(store_stage(s, 5));
+    cr_assert_eq(store_add_message(s, stage_message(5), &config, &error), 0);
+    store_release_stage(s, store_acquire_stage(s, 5));
+    cr_expect_not_null(store_find_stage(s, 5));
     store_destroy(s);
 }
 
-Test(store, damaged_stages_and_outputs)
+Test(store, malformed_stages_and_outputs_are_rejected)
 {
     struct store *s = store_create();
-    cr_expect_eq(store_keep(s, message(MSG_STAGE, 1, 0, "\x90", 1), &config, &error),
+    cr_expect_eq(store_add_message(s, message(MSG_STAGE, 1, 0, "\x90", 1), &config, &error),
                  GLINT_E_PROTOCOL);
-    cr_expect_null(store_stage(s, 1));
+    cr_expect_null(store_find_stage(s, 1));
     error.code = GLINT_OK;
-    cr_expect_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, "\xc0", 1), &config, &error),
+    cr_expect_eq(store_add_message(s, message(MSG_MAP_OUTPUTS, 0, 3, "\xc0", 1), &config, &error),
                  GLINT_E_PROTOCOL);
-    store_forget_stage(s, 1);
+    store_remove_stage(s, 1);
     store_destroy(s);
 }
 
 static void outputs_are(struct store *s, const char *body, uint64_t size)
 {
-    cr_assert_eq(store_keep(s, message(MSG_OUTPUTS, 0, 3, body, size), &config, &error), 0);
+    cr_assert_eq(store_add_message(s, message(MSG_MAP_OUTPUTS, 0, 3, body, size), &config, &error),
+                 0);
 }
 
 static void add_output(struct store *s, uint32_t map, uint32_t attempt)
@@ -106,21 +108,21 @@ static void add_output(struct store *s, uint32_t map, uint32_t attempt)
     struct run run = {.partitions = 2, .parts = mem_zalloc(2 * sizeof(struct run_part))};
     run.parts[0].records = map + 1;
     run.records = map + 1;
-    cr_assert_eq(store_add_output(s, 3, map, attempt, &run), 0);
+    cr_assert_eq(store_add_map_output(s, 3, map, attempt, &run), 0);
     cr_expect_null(run.parts); /* taken */
 }
 
-Test(store, inputs_are_those_that_the_driver_names)
+Test(store, inputs_follow_the_latest_map_outputs)
 {
     struct store *s = store_create();
     struct arena arena = {NULL, NULL, 0};
     struct fetch_input *inputs, *older;
     uint32_t count, older_count;
     for (uint32_t map = 0; map < 3; map++) add_output(s, map, map == 1 ? 2 : 0);
-    cr_expect_eq(store_inputs(s, 3, 5, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
+    cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
     outputs_are(s, "\x96\x05\x00\x05\x02\x04\x00", 7); /* the third is at 4 */
-    cr_expect_eq(store_inputs(s, 3, 5, &arena, &older, &older_count, &error), 0);
+    cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &older, &older_count, &error), 0);
     cr_assert_eq(older_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
         cr_expect_eq(older[i].map, i);
@@ -131,13 +133,13 @@ Test(store, inputs_are_those_that_the_driver_names)
     /* Later messages replace; what older attempts have made is gone, but not for those who hold it.
      */
     outputs_are(s, "\x96\x05\x01\x05\x02\x05\x00", 7);
-    cr_expect_eq(store_inputs(s, 3, 5, &arena, &inputs, &count, &error), 0);
+    cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &inputs, &count, &error), 0);
     cr_assert_eq(count, 3);
     cr_expect_null(inputs[0].local);
     cr_expect_eq(inputs[1].local, older[1].local);
     cr_assert_not_null(inputs[2].local);
     cr_expect_eq(inputs[2].local->parts[0].records, 3);
-    cr_expect_null(store_output(s, 3, 0, 0));
+    cr_expect_null(store_acquire_map_output(s, 3, 0, 0));
     cr_expect_eq(older[0].local->parts[0].records, 1);
     store_release_inputs(s, older, older_count);
     store_release_inputs(s, inputs, count);
@@ -145,23 +147,25 @@ Test(store, inputs_are_those_that_the_driver_names)
     store_destroy(s);
 }
 
-Test(store, outputs_are_held)
+Test(store, outputs_live_until_released)
 {
     struct store *s = store_create();
     add_output(s, 7, 1);
-    const struct run *a = store_output(s, 3, 7, 1), *b = store_output(s, 3, 7, 1);
+    const struct run *a = store_acquire_map_output(s, 3, 7, 1),
+                     *b = store_acquire_map_output(s, 3, 7, 1);
     cr_assert(a != NULL && a == b);
-    cr_expect_null(store_output(s, 3, 7, 0));
-    cr_expect_null(store_output(s, 4, 7, 1));
-    store_release(s, a);
-    store_forget_attempt(s, 1, 7, 1); /* of a stage that is not here: whose output is not known */
-    cr_expect_eq(store_output(s, 3, 7, 1), b);
-    store_release(s, b);
-    store_release(s, b);
+    cr_expect_null(store_acquire_map_output(s, 3, 7, 0));
+    cr_expect_null(store_acquire_map_output(s, 4, 7, 1));
+    store_release_map_output(s, a);
+    store_remove_attempt_output(s, 1, 7,
+                                1); /* of a stage that is not here: whose output is not known */
+    cr_expect_eq(store_acquire_map_output(s, 3, 7, 1), b);
+    store_release_map_output(s, b);
+    store_release_map_output(s, b);
     store_destroy(s);
 }
 
-Test(store, results)
+Test(store, results_live_until_released)
 {
     struct store *s = store_create();
     struct buffer bytes = {NULL, 0, 0};
@@ -170,11 +174,12 @@ Test(store, results)
     cr_assert(buffer_append(&bytes, "result", 6));
     uint64_t id = store_add_result(s, &bytes);
     cr_assert(id != 0 && bytes.data == NULL);
-    cr_assert(store_result(s, id, &found, &held) && store_result(s, id, &found, &again));
-    cr_expect(!store_result(s, id + 1, &found, &again));
-    store_forget_result(s, id);
-    store_forget_result(s, id);
-    cr_expect(!store_result(s, id, &found, &again));
+    cr_assert(store_acquire_result(s, id, &found, &held) &&
+              store_acquire_result(s, id, &found, &again));
+    cr_expect(!store_acquire_result(s, id + 1, &found, &again));
+    store_remove_result(s, id);
+    store_remove_result(s, id);
+    cr_expect(!store_acquire_result(s, id, &found, &again));
     cr_expect(found.size == 6 && memcmp(found.data, "result", 6) == 0);
     store_release_result(s, held);
     store_release_result(s, held);

@@ -25,44 +25,44 @@ static void stop(void)
 {
     cr_expect_eq(glint_finish(g), 0);
     glint_destroy(g);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 TestSuite(exact_set, .init = start, .fini = stop);
 
-static bool add(struct exact_set *set, int i)
+static bool add_string(struct exact_set *set, int i)
 {
     return exact_set_add(set, (const uint8_t *)text[i], (uint32_t)strlen(text[i]));
 }
 
-static bool contains(const struct exact_set *set, int i)
+static bool contains_string(const struct exact_set *set, int i)
 {
     return exact_set_contains(set, (const uint8_t *)text[i], (uint32_t)strlen(text[i]));
 }
 
-Test(exact_set, holds_what_was_put_in_and_nothing_else)
+Test(exact_set, contains_exactly_the_added_strings)
 {
     struct exact_set *set = exact_set_new(g, STRINGS / 2);
     cr_assert_not_null(set);
-    cr_expect(!contains(set, 0));
-    for (int i = 0; i < STRINGS; i += 2) cr_assert(add(set, i));
-    for (int i = 0; i < STRINGS; i++) cr_assert_eq(contains(set, i), i % 2 == 0);
+    cr_expect(!contains_string(set, 0));
+    for (int i = 0; i < STRINGS; i += 2) cr_assert(add_string(set, i));
+    for (int i = 0; i < STRINGS; i++) cr_assert_eq(contains_string(set, i), i % 2 == 0);
     cr_expect_eq(exact_set_count(set), STRINGS / 2);
     cr_expect(!exact_set_contains(set, (const uint8_t *)text[2], 1)); /* "1" of "14" */
     exact_set_free(set);
 }
 
-Test(exact_set, takes_a_string_once)
+Test(exact_set, duplicate_is_counted_once)
 {
     struct exact_set *set = exact_set_new(g, 3);
     cr_assert_not_null(set);
-    for (int i = 0; i < 30; i++) cr_assert(add(set, i % 3));
+    for (int i = 0; i < 30; i++) cr_assert(add_string(set, i % 3));
     cr_expect_eq(exact_set_count(set), 3);
     cr_expect(exact_set_bytes(set) > 3 * sizeof(void *));
     exact_set_free(set);
 }
 
-Test(exact_set, holds_the_empty_string_and_zeros)
+Test(exact_set, empty_string_and_zero_bytes_are_distinct)
 {
     static const uint8_t zeros[4];
     struct exact_set *set = exact_set_new(g, 4);
@@ -74,17 +74,17 @@ Test(exact_set, holds_the_empty_string_and_zeros)
     exact_set_free(NULL);
 }
 
-Test(exact_set, takes_no_more_than_it_said)
+Test(exact_set, memory_stays_within_the_estimate)
 {
     for (uint64_t count = 1; count <= STRINGS; count += 1 + count / 3) {
         uint64_t strings = 0;
         struct exact_set *set = exact_set_new(g, count);
         cr_assert_not_null(set);
         for (uint64_t i = 0; i < count; i++) {
-            cr_assert(add(set, (int)i));
+            cr_assert(add_string(set, (int)i));
             strings += strlen(text[i]);
         }
-        cr_expect_leq(exact_set_bytes(set), exact_set_bytes_most(count) + strings);
+        cr_expect_leq(exact_set_bytes(set), exact_set_bytes_max(count) + strings);
         exact_set_free(set);
     }
 }

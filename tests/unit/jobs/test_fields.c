@@ -39,7 +39,7 @@ static struct expected {
 } expected;
 
 static uint64_t seed;
-static uint32_t below(uint32_t n)
+static uint32_t random_below(uint32_t n)
 {
     return (uint32_t)(test_random(&seed) >> 33) % n;
 }
@@ -117,7 +117,7 @@ static void plain_parse(const struct fields *f)
 
 /* ---- Random tables */
 
-struct shape {
+struct table_spec {
     enum layout layout;
     enum fields_key key;
     uint8_t delimiter;
@@ -127,14 +127,14 @@ struct shape {
     uint32_t text_max;
 };
 
-static void put(const void *data, uint32_t size)
+static void put_bytes(const void *data, uint32_t size)
 {
     cr_assert(table.size + size <= TEXT_MAX);
     memcpy(table.bytes + table.size, data, size);
     table.size += size;
 }
 
-static void put_field(const struct shape *s)
+static void put_field(const struct table_spec *s)
 {
     // clang-format off
     static const char *const odd[] = {
@@ -144,68 +144,69 @@ static void put_field(const struct shape *s)
         "1.5\r", ":.0", "/.5", "5,5", "3.:", "12a"};
     // clang-format on
     char text[256];
-    if (s->odd_in > 0 && below(s->odd_in) == 0) {
-        const char *one = odd[below(sizeof odd / sizeof odd[0])];
-        put(one, (uint32_t)strlen(one));
+    if (s->odd_in > 0 && random_below(s->odd_in) == 0) {
+        const char *one = odd[random_below(sizeof odd / sizeof odd[0])];
+        put_bytes(one, (uint32_t)strlen(one));
     } else if (s->key == FIELDS_RATING) {
-        snprintf(text, sizeof text, "%u.%u", below(10), below(10));
-        put(text, 3);
+        snprintf(text, sizeof text, "%u.%u", random_below(10), random_below(10));
+        put_bytes(text, 3);
     } else if (s->key == FIELDS_INT) {
-        int n =
-            snprintf(text, sizeof text, "%s%u", below(8) == 0 ? "-" : "", below(1u << below(31)));
-        put(text, (uint32_t)n);
+        int n = snprintf(text, sizeof text, "%s%u", random_below(8) == 0 ? "-" : "",
+                         random_below(1u << random_below(31)));
+        put_bytes(text, (uint32_t)n);
     } else {
-        const uint32_t size = below(s->text_max + 1);
-        for (uint32_t i = 0; i < size; i++) text[i] = (char)('a' + below(26));
-        put(text, size);
+        const uint32_t size = random_below(s->text_max + 1);
+        for (uint32_t i = 0; i < size; i++) text[i] = (char)('a' + random_below(26));
+        put_bytes(text, size);
     }
 }
 
-static void put_row(const struct shape *s)
+static void put_row(const struct table_spec *s)
 {
-    const bool missing = s->missing_in > 0 && below(s->missing_in) == 0;
-    const uint32_t columns = missing ? below(s->columns) : s->columns;
+    const bool missing = s->missing_in > 0 && random_below(s->missing_in) == 0;
+    const uint32_t columns = missing ? random_below(s->columns) : s->columns;
     const uint32_t from = table.size;
     for (uint32_t c = 0; c < columns; c++) {
-        if (c > 0) put(&s->delimiter, 1);
-        if (below(3) == 0 && s->text_max > 0 && s->odd_in > 0) {
+        if (c > 0) put_bytes(&s->delimiter, 1);
+        if (random_below(3) == 0 && s->text_max > 0 && s->odd_in > 0) {
             uint8_t text[200];
-            const uint32_t size = below(s->text_max + 1);
-            for (uint32_t i = 0; i < size; i++) text[i] = (uint8_t)('a' + below(26));
-            put(text, size);
+            const uint32_t size = random_below(s->text_max + 1);
+            for (uint32_t i = 0; i < size; i++) text[i] = (uint8_t)('a' + random_below(26));
+            put_bytes(text, size);
         } else {
             put_field(s);
         }
     }
     if (s->layout != SWAPPED) return;
-    if (table.size > from && below(4) == 0) table.bytes[from + below(table.size - from)] = '\n';
+    if (table.size > from && random_below(4) == 0)
+        table.bytes[from + random_below(table.size - from)] = '\n';
 }
 
 /* Bytes that look like fields, where none should be looked for. */
-static void put_rubbish(const struct shape *s, uint32_t size)
+static void put_rubbish(const struct table_spec *s, uint32_t size)
 {
     const uint8_t some[] = {'\n', s->delimiter, '5', '.', '1', '\r', 'x', '\n'};
-    for (uint32_t i = 0; i < size; i++) put(&some[below(sizeof some)], 1);
+    for (uint32_t i = 0; i < size; i++) put_bytes(&some[random_below(sizeof some)], 1);
 }
 
-static void make_table(const struct shape *s, uint32_t before)
+static void make_table(const struct table_spec *s, uint32_t before)
 {
     table.size = table.rows = 0;
     put_rubbish(s, before);
     for (uint32_t row = 0; row < s->rows; row++) {
         const uint32_t start = table.size;
         put_row(s);
-        if (s->layout != FILTERED || below(3) > 0 || row == 0) {
+        if (s->layout != FILTERED || random_below(3) > 0 || row == 0) {
             table.start[table.rows] = start;
             table.end[table.rows++] = table.size;
         }
-        if (s->layout == TRIMMED && table.size > start && below(4) == 0)
-            table.start[table.rows - 1] += 1 + below(table.size - start);
+        if (s->layout == TRIMMED && table.size > start && random_below(4) == 0)
+            table.start[table.rows - 1] += 1 + random_below(table.size - start);
         if (s->layout == CUT && row + 1 == s->rows) break;
-        if (s->layout == CRLF) put("\r", 1);
-        put(s->layout == SWAPPED && below(4) == 0 ? "5" : "\n", 1);
+        if (s->layout == CRLF) put_bytes("\r", 1);
+        put_bytes(s->layout == SWAPPED && random_below(4) == 0 ? "5" : "\n", 1);
     }
-    if (s->layout == CUT || s->layout == SWAPPED) put_rubbish(s, 1 + below(8));
+    if (s->layout == CUT || s->layout == SWAPPED) put_rubbish(s, 1 + random_below(8));
 }
 
 /* ---- Both side by side */
@@ -283,7 +284,7 @@ static void check_level(struct fields *f, int level, bool skip, const char *what
     free(ends);
 }
 
-static void check_table(const struct shape *s, uint32_t key_column, uint32_t id_column)
+static void check_table(const struct table_spec *s, uint32_t key_column, uint32_t id_column)
 {
     static struct fields f;
     memset(&f, 0xa5, sizeof f);
@@ -308,60 +309,62 @@ static void check_table(const struct shape *s, uint32_t key_column, uint32_t id_
             }
 }
 
-Test(fields, random_tables)
+Test(fields, random_tables_equal_plain_parser)
 {
     static const uint8_t delimiters[] = {'\t', ',', ' ', '|', 0, 0xff, '.', '5', '-', '\r'};
     for (uint32_t turn = 0; turn < 1500; turn++) {
         seed = 0x9e3779b97f4a7c15u * (turn + 1);
-        struct shape s = {.layout = (enum layout)below(LAYOUTS),
-                          .key = (enum fields_key)below(4),
-                          .delimiter = delimiters[below(4) > 0 ? 0 : below(sizeof delimiters)],
-                          .columns = 1 + below(8),
-                          .rows = 1 + below(below(4) == 0 ? FIELDS_ROWS_MAX : 60),
-                          .odd_in = (const uint32_t[]){0, 2, 50}[below(3)],
-                          .missing_in = (const uint32_t[]){0, 0, 3, 100}[below(4)],
-                          .text_max = (const uint32_t[]){0, 3, 12, 25, 199}[below(5)]};
+        struct table_spec s = {
+            .layout = (enum layout)random_below(LAYOUTS),
+            .key = (enum fields_key)random_below(4),
+            .delimiter = delimiters[random_below(4) > 0 ? 0 : random_below(sizeof delimiters)],
+            .columns = 1 + random_below(8),
+            .rows = 1 + random_below(random_below(4) == 0 ? FIELDS_ROWS_MAX : 60),
+            .odd_in = (const uint32_t[]){0, 2, 50}[random_below(3)],
+            .missing_in = (const uint32_t[]){0, 0, 3, 100}[random_below(4)],
+            .text_max = (const uint32_t[]){0, 3, 12, 25, 199}[random_below(5)]};
         if (s.text_max > 25 && s.rows > 100) s.rows = 100;
-        make_table(&s, below(130));
-        check_table(&s, below(s.columns), below(s.columns));
-        check_table(&s, below(s.columns), below(8) == 0 ? below(20) : below(s.columns));
+        make_table(&s, random_below(130));
+        check_table(&s, random_below(s.columns), random_below(s.columns));
+        check_table(&s, random_below(s.columns),
+                    random_below(8) == 0 ? random_below(20) : random_below(s.columns));
     }
 }
 
 /* Rows of every length from every place in a chunk, the key at the start, in the middle, at the
  * end. */
-Test(fields, chunk_borders)
+Test(fields, rows_across_chunks_equal_plain_parser)
 {
     for (uint32_t key = FIELDS_RATING; key <= FIELDS_NONE; key++)
         for (uint32_t before = 0; before < 64; before++)
             for (uint32_t text_max = 1; text_max < 80; text_max += 13) {
                 seed = 1 + before * 1000 + text_max;
-                struct shape s = {.layout = before % 2 ? CUT : LINES,
-                                  .key = (enum fields_key)key,
-                                  .delimiter = '\t',
-                                  .columns = 3,
-                                  .rows = 30,
-                                  .odd_in = 30,
-                                  .text_max = text_max};
+                struct table_spec s = {.layout = before % 2 ? CUT : LINES,
+                                       .key = (enum fields_key)key,
+                                       .delimiter = '\t',
+                                       .columns = 3,
+                                       .rows = 30,
+                                       .odd_in = 30,
+                                       .text_max = text_max};
                 make_table(&s, before);
                 check_table(&s, before % 3, (before + text_max) % 3);
             }
 }
 
 /* Many empty rows, many empty columns: a chunk full of ends. */
-Test(fields, dense)
+Test(fields, many_empty_fields_equal_plain_parser)
 {
     for (uint32_t turn = 0; turn < 3 * LAYOUTS * 12; turn++) {
         const uint32_t columns = 1 + turn % 3;
         seed = turn + 1;
-        struct shape s = {.layout = (enum layout)(turn / 3 % LAYOUTS),
-                          .key = FIELDS_TEXT,
-                          .delimiter = ';',
-                          .columns = columns,
-                          .rows = 1 + below(FIELDS_ROWS_MAX),
-                          .missing_in = columns == 3 ? 5 : 0,
-                          .text_max = turn / (3 * LAYOUTS) % 3};
-        make_table(&s, below(67));
+        struct table_spec s = {.layout = (enum layout)(turn / 3 % LAYOUTS),
+                               .key = FIELDS_TEXT,
+                               .delimiter = ';',
+                               .columns = columns,
+                               .rows = 1 + random_below(FIELDS_ROWS_MAX),
+                               .missing_in = columns == 3 ? 5 : 0,
+                               .text_max = turn / (3 * LAYOUTS) % 3};
+        make_table(&s, random_below(67));
         check_table(&s, columns - 1, 0);
         check_table(&s, 0, columns - 1);
     }
@@ -369,7 +372,7 @@ Test(fields, dense)
 
 static void check_change(uint32_t row_bytes, uint32_t row)
 {
-    const struct shape s = {.layout = LINES, .key = FIELDS_TEXT, .delimiter = ';'};
+    const struct table_spec s = {.layout = LINES, .key = FIELDS_TEXT, .delimiter = ';'};
     table.size = 0;
     for (table.rows = 0; table.rows < FIELDS_ROWS_MAX; table.rows++) {
         table.start[table.rows] = table.size;
@@ -387,7 +390,7 @@ static void check_change(uint32_t row_bytes, uint32_t row)
 
 /* All rows are lines but one: it starts or ends a byte away, or an LF stands in the row behind it
  * instead. In rows of 64 bytes, all LFs stand at the same place of a chunk. */
-Test(fields, one_change)
+Test(fields, one_irregular_row_equals_plain_parser)
 {
     for (uint32_t row = 0; row + 1 < FIELDS_ROWS_MAX; row++) check_change(3, row);
     for (uint32_t row = 0; row < 100; row++) check_change(64, row);
@@ -395,17 +398,17 @@ Test(fields, one_change)
 
 /* Ratings that go on behind "d.d", over the border of a block at every place. With rows of 17
  * bytes, an LF stood in the block before where the "x" stands. */
-Test(fields, block_borders)
+Test(fields, ratings_across_blocks_equal_plain_parser)
 {
     static const char row[] = "abcdefghijk\t5.5x\n";
     for (uint32_t before = 0; before < 64; before++) {
-        struct shape s = {.layout = LINES, .key = FIELDS_RATING, .delimiter = '\t'};
+        struct table_spec s = {.layout = LINES, .key = FIELDS_RATING, .delimiter = '\t'};
         seed = before + 1;
         table.size = 0;
         put_rubbish(&s, before);
         for (table.rows = 0; table.rows < FIELDS_ROWS_MAX; table.rows++) {
             table.start[table.rows] = table.size;
-            put(row, sizeof row - 1);
+            put_bytes(row, sizeof row - 1);
             table.end[table.rows] = table.size - 1;
         }
         check_table(&s, 1, 0);
@@ -413,17 +416,17 @@ Test(fields, block_borders)
 }
 
 /* The scan is taken where it should be, and leaves only few rows. */
-Test(fields, scan_fits)
+Test(fields, scan_is_used_for_tables_and_leaves_few_rows)
 {
     static struct fields f;
     for (enum layout layout = LINES; layout < LAYOUTS; layout++)
         for (int level = 0; level < FIELDS_LEVELS; level++) {
             seed = 42;
-            struct shape s = {.layout = layout,
-                              .key = FIELDS_RATING,
-                              .delimiter = '\t',
-                              .columns = 3,
-                              .rows = FIELDS_ROWS_MAX};
+            struct table_spec s = {.layout = layout,
+                                   .key = FIELDS_RATING,
+                                   .delimiter = '\t',
+                                   .columns = 3,
+                                   .rows = FIELDS_ROWS_MAX};
             make_table(&s, 17);
             f = (struct fields){.delimiter = '\t', .key = FIELDS_RATING, .key_column = 1};
             f.base = table.bytes;
@@ -441,7 +444,7 @@ Test(fields, scan_fits)
         }
 }
 
-Test(fields, choice)
+Test(fields, kernel_is_chosen_by_delimiter_and_columns)
 {
     struct fields f = {.delimiter = '\t', .key = FIELDS_RATING, .key_column = 1};
     cr_assert_not_null(fields_kernel_best(&f));
@@ -453,7 +456,7 @@ Test(fields, choice)
     cr_assert_null(fields_kernel_best(&f));
 }
 
-Test(fields, short_integers)
+Test(fields, short_integers_are_parsed)
 {
     for (uint32_t turn = 0; turn < 200000; turn++) {
         uint8_t text[32] = {0};
@@ -464,12 +467,13 @@ Test(fields, short_integers)
         const bool fits = fields_int(text, (uint32_t)size, &got);
         cr_assert_eq(fits, value > -100000000 && value < 100000000);
         cr_assert(!fits || got == value, "%s: %lld", (const char *)text, (long long)got);
-        text[below((uint32_t)size)] = (uint8_t)(below(2) ? '0' + 10 + below(190) : below('0'));
+        text[random_below((uint32_t)size)] =
+            (uint8_t)(random_below(2) ? '0' + 10 + random_below(190) : random_below('0'));
         if (text[0] != '-') cr_assert_not(fields_int(text, (uint32_t)size, &got), "%s", text);
     }
 }
 
-Test(fields, line_alone)
+Test(fields, single_line_batch_is_parsed)
 {
     static struct fields f = {.delimiter = ',', .key = FIELDS_INT, .key_column = 2, .ids = true};
     uint8_t row[100 + READ_SLACK] = "some id,text,42,more";

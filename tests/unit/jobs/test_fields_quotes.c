@@ -42,7 +42,7 @@ static int parse_quoted(const char *rows, uint8_t delimiter, bool one_by_one, bo
     return r < 0 ? r : 0;
 }
 
-Test(fields, quotes_between_commas_are_refused)
+Test(fields, quoted_fields_are_rejected)
 {
     static const struct {
         const char *rows;

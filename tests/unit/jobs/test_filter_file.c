@@ -1,5 +1,5 @@
 /* Reading filter files: keys of every kind, records of every size, and damage at every byte. */
-#include "jobs/verbs/filter_file.h"
+#include "jobs/commands/filter_file.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static void start(void)
 static void stop(void)
 {
     unlink(path);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 TestSuite(filter_file, .init = start, .fini = stop);
@@ -55,7 +55,7 @@ struct seen {
     int stop_at, count;
 };
 
-static int see(void *arg, struct filter_record *record)
+static int on_record(void *arg, struct filter_record *record)
 {
     struct seen *seen = arg;
     size_t used = strlen(seen->text);
@@ -67,14 +67,14 @@ static int see(void *arg, struct filter_record *record)
     return 0;
 }
 
-static int walk(struct seen *seen)
+static int walk_file(struct seen *seen)
 {
     const char *paths[] = {path};
     memset(&error, 0, sizeof error);
-    return filter_each(env_real(), paths, 1, see, seen, &error);
+    return filter_each(env_real(), paths, 1, on_record, seen, &error);
 }
 
-Test(filter_file, keys_of_every_kind)
+Test(filter_file, every_kind_of_key_is_read)
 {
     struct buffer file = {NULL, 0, 0};
     struct seen seen = {.count = 0};
@@ -93,7 +93,7 @@ Test(filter_file, keys_of_every_kind)
                4, 1);
     put_record(&file, "\xa0", 1, 1);
     write_file(file.data, file.size);
-    cr_expect_eq(walk(&seen), 0, "%s", error.cause);
+    cr_expect_eq(walk_file(&seen), 0, "%s", error.cause);
     char wanted[512];
     snprintf(wanted, sizeof wanted,
              "6:1@0 -1:1@%" PRIu64 " -9223372036854775808:1@%" PRIu64 " 0.5:1@%" PRIu64
@@ -103,7 +103,7 @@ Test(filter_file, keys_of_every_kind)
     buffer_fini(&file);
 }
 
-Test(filter_file, records_larger_than_the_first_window)
+Test(filter_file, records_larger_than_the_window_are_read)
 {
     struct buffer file = {NULL, 0, 0};
     struct seen seen = {.count = 0};
@@ -112,7 +112,7 @@ Test(filter_file, records_larger_than_the_first_window)
     put_record(&file, "\x02", 1, 800);
     put_record(&file, "\x03", 1, 5000);
     write_file(file.data, file.size);
-    cr_expect_eq(walk(&seen), 0, "%s", error.cause);
+    cr_expect_eq(walk_file(&seen), 0, "%s", error.cause);
     char wanted[128];
     snprintf(wanted, sizeof wanted, "1:100000@0 2:800@%" PRIu64 " ", one);
     cr_expect_eq(strncmp(seen.text, wanted, strlen(wanted)), 0, "%s", seen.text);
@@ -121,7 +121,7 @@ Test(filter_file, records_larger_than_the_first_window)
 }
 
 /* The first window holds many, and the last of them is cut; a large one stands between them. */
-Test(filter_file, small_records_around_a_large_one)
+Test(filter_file, small_records_around_a_large_one_are_read)
 {
     struct buffer file = {NULL, 0, 0};
     struct seen seen = {.count = 0};
@@ -135,31 +135,31 @@ Test(filter_file, small_records_around_a_large_one)
                  "%d:%" PRIu64 "@%" PRIu64 " ", i, ids[i], at);
     }
     write_file(file.data, file.size);
-    cr_expect_eq(walk(&seen), 0, "%s", error.cause);
+    cr_expect_eq(walk_file(&seen), 0, "%s", error.cause);
     cr_expect_str_eq(seen.text, wanted);
     buffer_fini(&file);
 }
 
-Test(filter_file, an_empty_file_has_no_filters)
+Test(filter_file, empty_file_has_no_filters)
 {
     struct seen seen = {.count = 0};
     write_file((const uint8_t *)"", 0);
-    cr_expect_eq(walk(&seen), 0);
+    cr_expect_eq(walk_file(&seen), 0);
     cr_expect_eq(seen.count, 0);
 }
 
-Test(filter_file, the_caller_ends_the_walk)
+Test(filter_file, callback_can_end_the_iteration)
 {
     struct buffer file = {NULL, 0, 0};
     struct seen seen = {.stop_at = 2};
     for (int i = 0; i < 3; i++) put_record(&file, "\x01", 1, 10);
     write_file(file.data, file.size);
-    cr_expect_eq(walk(&seen), -1);
+    cr_expect_eq(walk_file(&seen), -1);
     cr_expect_eq(seen.count, 2);
     buffer_fini(&file);
 }
 
-Test(filter_file, cut_anywhere)
+Test(filter_file, truncation_is_reported_with_offset)
 {
     struct buffer file = {NULL, 0, 0};
     put_record(&file,
@@ -171,7 +171,7 @@ Test(filter_file, cut_anywhere)
     for (uint64_t size = 1; size < file.size; size++) {
         struct seen seen = {.count = 0};
         write_file(file.data, size);
-        int code = walk(&seen);
+        int code = walk_file(&seen);
         if (size == one) {
             cr_expect_eq(code, 0);
             continue;
@@ -185,7 +185,7 @@ Test(filter_file, cut_anywhere)
 }
 
 /* A key has no checksum, so its bytes may change into another key; all else must be noticed. */
-Test(filter_file, changed_anywhere)
+Test(filter_file, flipped_bits_outside_keys_are_detected)
 {
     struct buffer file = {NULL, 0, 0};
     put_record(&file,
@@ -202,7 +202,7 @@ Test(filter_file, changed_anywhere)
             struct seen seen = {.count = 0};
             file.data[at] ^= (uint8_t)(1 << bit);
             write_file(file.data, file.size);
-            int code = walk(&seen);
+            int code = walk_file(&seen);
             file.data[at] ^= (uint8_t)(1 << bit);
             cr_expect_eq(code, in_key ? 0 : GLINT_E_FILTER_INVALID, "byte %" PRIu64 " bit %d", at,
                          bit);
@@ -211,7 +211,7 @@ Test(filter_file, changed_anywhere)
     buffer_fini(&file);
 }
 
-Test(filter_file, foreign_records)
+Test(filter_file, invalid_records_are_rejected)
 {
     static const struct {
         const char *data;
@@ -230,12 +230,12 @@ Test(filter_file, foreign_records)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct seen seen = {.count = 0};
         write_file((const uint8_t *)wrong[i].data, wrong[i].size);
-        cr_expect_eq(walk(&seen), GLINT_E_FILTER_INVALID, "%zu", i);
+        cr_expect_eq(walk_file(&seen), GLINT_E_FILTER_INVALID, "%zu", i);
         cr_expect_eq(seen.count, 0);
     }
 }
 
-Test(filter_file, no_memory_is_an_error)
+Test(filter_file, out_of_memory_is_reported)
 {
     struct buffer file = {NULL, 0, 0};
     put_record(&file,
@@ -246,7 +246,7 @@ Test(filter_file, no_memory_is_an_error)
     for (int64_t n = 1;; n++) {
         struct seen seen = {.count = 0};
         mem_fail_at(n, false);
-        int code = walk(&seen);
+        int code = walk_file(&seen);
         mem_fail_at(0, false);
         cr_expect(code == 0 || code == GLINT_E_NO_MEMORY);
         if (code != 0) continue;

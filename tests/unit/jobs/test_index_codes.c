@@ -13,7 +13,7 @@ static uint32_t numbers(uint64_t out[64 * 3])
     return count;
 }
 
-Test(index_codes, what_is_written_is_read)
+Test(index_codes, codes_round_trip)
 {
     uint64_t all[64 * 3], read;
     const uint32_t count = numbers(all);
@@ -38,7 +38,7 @@ Test(index_codes, what_is_written_is_read)
 }
 
 /* What Hadoop 3.3.4 writes: tests/parity/hadoop asks the class itself, where there is Java. */
-Test(index_codes, hadoop_writes_the_same)
+Test(index_codes, vint_equals_hadoop)
 {
     static const struct {
         uint64_t number;
@@ -60,7 +60,7 @@ Test(index_codes, hadoop_writes_the_same)
     }
 }
 
-Test(index_codes, bytes_that_are_none)
+Test(index_codes, invalid_codes_are_rejected)
 {
     uint64_t read;
     uint32_t narrow;

@@ -35,7 +35,7 @@ static void stop(void)
 {
     glint_finish(g);
     glint_destroy(g);
-    cr_expect_eq(mem_live(), 0);
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 TestSuite(join_table, .init = start, .fini = stop);
@@ -60,7 +60,7 @@ static void make_rows(uint32_t count, uint64_t keys, uint64_t *random)
     }
 }
 
-static int add(struct join_table_rows *t, const struct row *r)
+static int add_row(struct join_table_rows *t, const struct row *r)
 {
     uint8_t key[KEY_BYTES];
     return join_table_add(t, key_of(r->key, key), (struct glint_slice){(void *)r->line, r->size});
@@ -77,11 +77,11 @@ static void leave_dirt(void)
 }
 
 /* Its broadcast; NULL: the context's error. */
-static const struct glint_broadcast *build(uint32_t count, uint64_t limit)
+static const struct glint_broadcast *build_table(uint32_t count, uint64_t limit)
 {
     struct join_table_rows t = {.g = g, .limit = limit};
     int r = 0;
-    for (uint32_t i = 0; i < count && r == 0; i++) r = add(&t, &rows[i]);
+    for (uint32_t i = 0; i < count && r == 0; i++) r = add_row(&t, &rows[i]);
     if (r != 0) cr_assert_eq(r, glint_error(g)->code);
     const struct glint_broadcast *out = r == 0 ? join_table_broadcast(&t) : NULL;
     join_table_fini(&t);
@@ -115,24 +115,24 @@ static void expect_rows(const struct join_table *t, uint32_t count, uint64_t key
     cr_assert_eq(at, 0);
 }
 
-Test(join_table, finds_the_rows_of_each_key_in_their_order)
+Test(join_table, rows_of_a_key_are_found_in_order)
 {
     uint64_t random = 1;
     for (uint32_t count = 0; count <= 300; count += 1 + count / 4)
         for (uint64_t keys = 1; keys <= 2 * count + 1; keys *= 4) {
             make_rows(count, keys, &random);
             leave_dirt();
-            const struct join_table t = open_table(build(count, GIB));
+            const struct join_table t = open_table(build_table(count, GIB));
             cr_assert_eq(t.count, count);
             for (uint64_t key = 0; key < 2 * keys; key++) expect_rows(&t, count, key);
         }
 }
 
-Test(join_table, grows)
+Test(join_table, table_grows_to_many_rows)
 {
     uint64_t random = 2;
     make_rows(ROWS_MAX, 3 * ROWS_MAX, &random);
-    const struct join_table t = open_table(build(ROWS_MAX, GIB));
+    const struct join_table t = open_table(build_table(ROWS_MAX, GIB));
     for (uint64_t key = 0; key < 3 * ROWS_MAX; key++) expect_rows(&t, ROWS_MAX, key);
 }
 
@@ -167,7 +167,7 @@ static void find_twins(uint64_t out[2])
     free(all);
 }
 
-Test(join_table, keys_of_one_hash_stay_apart)
+Test(join_table, colliding_keys_stay_apart)
 {
     uint64_t twins[2];
     find_twins(twins);
@@ -175,14 +175,14 @@ Test(join_table, keys_of_one_hash_stay_apart)
         for (uint32_t first = 0; first < 2; first++) {
             for (uint32_t i = 0; i < count; i++)
                 rows[i] = (struct row){twins[(first + i) % 2], {(char)('a' + i)}, 1};
-            const struct join_table t = open_table(build(count, GIB));
+            const struct join_table t = open_table(build_table(count, GIB));
             expect_rows(&t, count, twins[0]);
             expect_rows(&t, count, twins[1]);
         }
 }
 
 /* "", "0", "00", ... each with the hash of the one that is there. */
-Test(join_table, keys_of_other_sizes_are_others)
+Test(join_table, keys_of_different_sizes_differ)
 {
     static const uint8_t zeros[KEY_BYTES];
     for (uint64_t size = 0; size <= KEY_BYTES; size++) {
@@ -200,17 +200,17 @@ Test(join_table, keys_of_other_sizes_are_others)
 
 /* ---- Bounds and errors */
 
-Test(join_table, takes_as_much_as_it_may)
+Test(join_table, size_limit_is_exact)
 {
     uint64_t random = 3;
     for (uint32_t count = 1; count <= 200; count += 1 + count / 3) {
         make_rows(count, count, &random);
-        const uint64_t size = build(count, GIB)->size;
-        const struct glint_broadcast *whole = build(count, size);
+        const uint64_t size = build_table(count, GIB)->size;
+        const struct glint_broadcast *whole = build_table(count, size);
         cr_assert(whole != NULL && whole->size == size);
         struct join_table_rows t = {.g = g, .limit = size - 1};
-        for (uint32_t i = 0; i + 1 < count; i++) cr_assert_eq(add(&t, &rows[i]), 0);
-        cr_assert_eq(add(&t, &rows[count - 1]), JOIN_TABLE_FULL);
+        for (uint32_t i = 0; i + 1 < count; i++) cr_assert_eq(add_row(&t, &rows[i]), 0);
+        cr_assert_eq(add_row(&t, &rows[count - 1]), JOIN_TABLE_FULL);
         cr_assert_eq(glint_error(g)->code, GLINT_OK);
         cr_assert_eq(t.count, count - 1);
         join_table_fini(&t);
@@ -225,11 +225,11 @@ static void expect_refused(const uint8_t *data, uint64_t size)
     cr_assert_eq(task.error.code, GLINT_E_PROTOCOL);
 }
 
-Test(join_table, a_block_of_another_size_is_refused)
+Test(join_table, block_of_wrong_size_is_rejected)
 {
     uint64_t random = 4;
     make_rows(20, 10, &random);
-    const struct glint_broadcast *b = build(20, GIB);
+    const struct glint_broadcast *b = build_table(20, GIB);
     for (uint64_t size = 0; size < b->size; size++) expect_refused(b->data, size);
     uint8_t *longer = mem_zalloc(b->size + 1);
     cr_assert_not_null(longer);
@@ -238,12 +238,12 @@ Test(join_table, a_block_of_another_size_is_refused)
     mem_free(longer);
 }
 
-Test(join_table, a_head_that_does_not_fit_is_refused)
+Test(join_table, invalid_head_is_rejected)
 {
     static const uint64_t others[] = {0, 1, 2, 1 << 20, UINT32_MAX, UINT64_MAX / 2, UINT64_MAX};
     uint64_t random = 5, head[3]; /* rows, slots, bytes */
     make_rows(20, 10, &random);
-    const struct glint_broadcast *b = build(20, GIB);
+    const struct glint_broadcast *b = build_table(20, GIB);
     for (size_t field = 0; field < 3; field++)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             memcpy(head, b->data, sizeof head);
@@ -257,14 +257,14 @@ Test(join_table, a_head_that_does_not_fit_is_refused)
     open_table(b);
 }
 
-Test(join_table, every_allocation_that_fails)
+Test(join_table, every_failed_allocation_is_reported)
 {
     uint64_t random = 6;
     const struct glint_broadcast *b = NULL;
     make_rows(3000, 1000, &random);
     for (int64_t n = 1; b == NULL; n++) {
         mem_fail_at(n, false);
-        b = build(3000, GIB);
+        b = build_table(3000, GIB);
         mem_fail_at(0, false);
         if (b != NULL) continue;
         cr_assert_eq(glint_error(g)->code, GLINT_E_NO_MEMORY);

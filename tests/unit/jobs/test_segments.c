@@ -17,13 +17,13 @@ static struct sizes make_sizes(void)
     return (struct sizes){.count = KEYS, .keys = keys, .params = params};
 }
 
-Test(segments, numbers_go_through_all_keys)
+Test(segments, segment_numbers_cover_all_keys)
 {
     const struct sizes sizes = make_sizes();
     for (uint32_t log2 = BLOOM_SEGMENT_LOG2_MIN; log2 <= BLOOM_SEGMENT_LOG2_MAX; log2++) {
         uint32_t first[KEYS + 1];
         struct segments s = {.log2 = log2, .first = first};
-        segments_number(&sizes, &s);
+        segments_assign_numbers(&sizes, &s);
         cr_assert_eq(s.count, segments_total(&sizes, log2));
         cr_assert_eq(s.count, log2 == 9 ? 1 + 1 + 2 + 10 : s.count);
         int64_t number = 0;
@@ -44,7 +44,7 @@ Test(segments, numbers_go_through_all_keys)
     }
 }
 
-Test(segments, an_index_has_as_many_bytes_as_it_needs)
+Test(segments, index_width_follows_segment_size)
 {
     static const uint8_t bytes[] = {0x01, 0x02, 0x03, 0x04};
     static const struct {
@@ -58,21 +58,21 @@ Test(segments, an_index_has_as_many_bytes_as_it_needs)
     }
 }
 
-Test(segments, builds_differ_by_what_makes_the_bits)
+Test(segments, build_id_depends_on_parameters)
 {
     struct sizes sizes = make_sizes();
-    const uint64_t build = segments_build(&sizes, 10, 1);
-    cr_assert_eq(segments_build(&sizes, 10, 1), build);
-    cr_assert_neq(segments_build(&sizes, 11, 1), build);
-    cr_assert_neq(segments_build(&sizes, 10, 2), build);
+    const uint64_t build = segments_build_id(&sizes, 10, 1);
+    cr_assert_eq(segments_build_id(&sizes, 10, 1), build);
+    cr_assert_neq(segments_build_id(&sizes, 11, 1), build);
+    cr_assert_neq(segments_build_id(&sizes, 10, 2), build);
     params[2].n++;
-    cr_assert_neq(segments_build(&sizes, 10, 1), build);
+    cr_assert_neq(segments_build_id(&sizes, 10, 1), build);
     params[2].n--;
     params[0].layout = BLOOM_BLOCK512;
-    cr_assert_neq(segments_build(&sizes, 10, 1), build);
+    cr_assert_neq(segments_build_id(&sizes, 10, 1), build);
     params[0].layout = BLOOM_CLASSIC;
     sizes.count--;
-    cr_assert_neq(segments_build(&sizes, 10, 1), build);
+    cr_assert_neq(segments_build_id(&sizes, 10, 1), build);
     sizes.count++;
-    cr_assert_eq(segments_build(&sizes, 10, 1), build);
+    cr_assert_eq(segments_build_id(&sizes, 10, 1), build);
 }

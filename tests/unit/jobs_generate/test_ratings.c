@@ -1,7 +1,7 @@
 /* The made-up table of ratings: its shape, its spread, and above all its bytes, which may never
  * change: the digests were computed by a second, separately written program. */
 #include "jobs/generate/ratings.h"
-#include "tests/unit/jobs_generate/made.h"
+#include "tests/unit/jobs_generate/generated.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ Test(ratings, bytes_never_change)
     expect_digest(ratings_format, 7, RATINGS_ROWS_MAX - 1000, 1000, UINT64_C(0xd5dae91b0537fba4));
 }
 
-Test(ratings, first_lines)
+Test(ratings, first_lines_never_change)
 {
     uint8_t header[RATINGS_HEADER_BYTES];
     cr_assert_eq(ratings_header(header, sizeof header), RATINGS_HEADER_BYTES);
@@ -30,12 +30,12 @@ Test(ratings, first_lines)
     free(table.bytes);
 }
 
-Test(ratings, any_range_equals_its_part_of_the_whole)
+Test(ratings, any_range_equals_its_part_of_the_table)
 {
     expect_ranges(ratings_format);
 }
 
-Test(ratings, no_rows_no_bytes)
+Test(ratings, no_rows_give_no_bytes)
 {
     uint8_t nothing = 0x5a;
     cr_expect_eq(ratings_format(1, 0, 0, &nothing, 1), 0);
@@ -44,7 +44,7 @@ Test(ratings, no_rows_no_bytes)
 }
 
 /* Reads the table back with the C library and compares it with the promises of the header. */
-Test(ratings, rows_are_well_formed_and_spread_as_promised)
+Test(ratings, rows_are_valid_and_distributed_as_documented)
 {
     enum { ROWS = 499428 };
     static const double REAL[11] = {0,      556,    2572,   8678,  22179, 49742,
@@ -83,7 +83,7 @@ Test(ratings, rows_are_well_formed_and_spread_as_promised)
     free(table.bytes);
 }
 
-Test(ratings, seeds_differ)
+Test(ratings, different_seeds_give_different_rows)
 {
     struct table one = make_rows(ratings_format, 1, 0, 1000),
                  two = make_rows(ratings_format, 2, 0, 1000);

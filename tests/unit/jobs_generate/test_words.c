@@ -1,7 +1,7 @@
 /* Made-up words and URLs: their form, that none is there twice, and above all their bytes, which
  * may never change: the digests were computed by a second, separately written program. */
 #include "jobs/generate/words.h"
-#include "tests/unit/jobs_generate/made.h"
+#include "tests/unit/jobs_generate/generated.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ Test(words, bytes_never_change)
     expect_digest(visits_format, 7, WORDS_ROWS_MAX - 1000, 1000, UINT64_C(0x12987a7df89466f6));
 }
 
-Test(words, first_lines)
+Test(words, first_lines_never_change)
 {
     struct table words = make_rows(words_format, 1, 0, 2), urls = make_rows(urls_format, 2, 0, 2);
     cr_expect_str_eq((char *)words.bytes, "kewexunepesakukujoteyukarugoco\n"
@@ -37,7 +37,7 @@ static int compare_words(const void *a, const void *b)
     return memcmp(a, b, WORDS_ROW_BYTES);
 }
 
-Test(words, each_can_be_said_and_none_is_there_twice)
+Test(words, words_are_pronounceable_and_unique)
 {
     enum { ROWS = 100000 };
     struct table table = make_rows(words_format, 5, 0, ROWS);
@@ -58,7 +58,7 @@ Test(words, each_can_be_said_and_none_is_there_twice)
 }
 
 /* The five syllables that number the rows, alone, over rows that stand far apart. */
-Test(words, numbers_are_a_permutation)
+Test(words, row_numbers_are_a_permutation)
 {
     enum { ROWS = 4096, AT = 10, BYTES = 10 };
     static uint8_t numbers[ROWS * WORDS_ROW_BYTES];
@@ -75,13 +75,13 @@ Test(words, numbers_are_a_permutation)
             "%.10s is there twice", (const char *)numbers + i * WORDS_ROW_BYTES);
 }
 
-Test(words, any_range_equals_its_part_of_the_whole)
+Test(words, any_range_equals_its_part_of_the_table)
 {
     expect_ranges(words_format);
     expect_ranges(urls_format);
 }
 
-Test(words, no_rows_no_bytes)
+Test(words, no_rows_give_no_bytes)
 {
     uint8_t nothing = 0x5a;
     cr_expect_eq(words_format(1, 0, 0, &nothing, 1), 0);

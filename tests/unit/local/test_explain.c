@@ -41,27 +41,27 @@ static int pass_each(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-#define TRAP(name_, form_)                                                                         \
+#define TRAP(name_, kind_)                                                                         \
     {                                                                                              \
-        .name = name_, .form = form_, .in = {GLINT_ANY, GLINT_ANY},                                \
+        .name = name_, .kind = kind_, .in = {GLINT_ANY, GLINT_ANY},                                \
         .out = {GLINT_SAME, GLINT_SAME}, .each = trap_each                                         \
     }
 static const struct glint_function trap_map = TRAP("trap.map", GLINT_MAP);
 static const struct glint_function trap_foreach = TRAP("trap.foreach", GLINT_FLAT_MAP);
 static const struct glint_function trap_reduce = {.name = "trap.reduce",
-                                                  .form = GLINT_REDUCE,
+                                                  .kind = GLINT_REDUCE,
                                                   .in = {GLINT_ANY, GLINT_I64},
                                                   .out = {GLINT_SAME, GLINT_SAME},
                                                   .merge = trap_merge};
 static const struct glint_function trap_aggregate = {.name = "trap.aggregate",
-                                                     .form = GLINT_AGGREGATE,
+                                                     .kind = GLINT_AGGREGATE,
                                                      .in = {GLINT_ANY, GLINT_I64},
                                                      .out = {GLINT_SAME, GLINT_I64},
                                                      .create = trap_create,
                                                      .merge = trap_merge,
                                                      .combine = trap_merge};
 static const struct glint_function trap_pass = {.name = "trap.pass",
-                                                .form = GLINT_MAP,
+                                                .kind = GLINT_MAP,
                                                 .in = {GLINT_ANY, GLINT_ANY},
                                                 .out = {GLINT_SAME, GLINT_SAME},
                                                 .each = pass_each};
@@ -120,10 +120,10 @@ enum { RECORDS = 100, PARTITIONS = 4 };
 static struct glint_rdd *pairs(struct glint *g)
 {
     struct glint_record records[RECORDS];
-    struct glint_shape shape = {GLINT_I64, GLINT_I64};
+    struct glint_schema schema = {GLINT_I64, GLINT_I64};
     for (int64_t i = 0; i < RECORDS; i++)
         records[i] = (struct glint_record){.key.i64 = i % 7, .value.i64 = i};
-    return glint_parallelize(g, shape, records, RECORDS, PARTITIONS);
+    return glint_parallelize(g, schema, records, RECORDS, PARTITIONS);
 }
 
 static const char *write_input(const char *text)
@@ -192,7 +192,7 @@ static int run_action(struct glint_rdd *rdd, const char *name, struct glint_rows
     return r;
 }
 
-Test(explain, no_action_calls_a_function)
+Test(explain, no_action_calls_a_user_function)
 {
     static const char *const actions[] = {"count",
                                           "collect",
@@ -248,7 +248,7 @@ static struct glint_rdd *sorted_sums(struct glint *g, bool trap)
 
 /* Stages that operators run for themselves have numbers and names as in a run, and the plan says
  * what waits for them. */
-Test(explain, stages_are_those_of_a_run)
+Test(explain, stages_match_a_real_run)
 {
     int64_t count;
     char lines[1024] = "";
@@ -283,7 +283,7 @@ Test(explain, stages_are_those_of_a_run)
     context_close(g, GLINT_OK);
 }
 
-Test(explain, what_follows_depends_on_results)
+Test(explain, dependence_on_earlier_results_is_shown)
 {
     struct glint *g = context_open(true);
     struct glint_rdd *rdd = pairs(g);
@@ -305,7 +305,7 @@ Test(explain, what_follows_depends_on_results)
 }
 
 /* How many rounds a take would need is not known: the first one is shown. */
-Test(explain, a_take_is_shown_once)
+Test(explain, take_shows_only_its_first_round)
 {
     struct glint *g = context_open(true);
     struct glint_rows rows;
@@ -375,7 +375,7 @@ static int refuse_row(void *arg, const struct glint_record *row)
 }
 
 /* What is wrong in a side file does not follow from a result before it. */
-Test(explain, an_error_about_a_side_file_remains)
+Test(explain, side_file_error_is_reported)
 {
     const char *path = write_input("one\ntwo\n");
     struct glint *g = context_open(true);
@@ -387,7 +387,7 @@ Test(explain, an_error_about_a_side_file_remains)
     unlink(path);
 }
 
-Test(explain, only_a_source_is_a_side_file)
+Test(explain, side_file_must_be_a_source)
 {
     struct glint *g = context_open(true);
     cr_expect_null(glint_as_side_file(glint_values(pairs(g))));
@@ -399,7 +399,7 @@ Test(explain, only_a_source_is_a_side_file)
 
 /* ---- How a job ends that does not go on */
 
-Test(explain, an_error_that_follows_from_an_empty_result_is_none)
+Test(explain, error_caused_by_empty_result_is_ignored)
 {
     struct glint *g = context_open(true);
     int64_t count;
@@ -413,7 +413,7 @@ Test(explain, an_error_that_follows_from_an_empty_result_is_none)
     buffer_fini(&said);
 }
 
-Test(explain, mistakes_remain_errors)
+Test(explain, plan_mistakes_are_still_errors)
 {
     struct glint *g = context_open(true);
     int64_t count;
@@ -426,7 +426,7 @@ Test(explain, mistakes_remain_errors)
     g = context_open(true);
     cr_assert_eq(glint_count(pairs(g), &count), 0);
     cr_expect_null(glint_text_file(g, "/nowhere/in"));
-    cr_expect_eq(glint_finish(g), GLINT_E_INPUT_MISSING);
+    cr_expect_eq(glint_finish(g), GLINT_E_INPUT_NOT_FOUND);
     cr_expect_not_null(strstr(glint_error(g)->effect, "empty result of count (stage 0)"));
     glint_destroy(g);
     g = context_open(true);
@@ -439,7 +439,7 @@ Test(explain, mistakes_remain_errors)
     context_close(g, GLINT_E_COUNTS_INVALID);
 }
 
-Test(explain, a_loop_that_waits_for_a_result_ends)
+Test(explain, loop_waiting_for_a_result_ends)
 {
     struct glint *g = context_open(true);
     struct glint_rdd *rdd = pairs(g);
@@ -454,7 +454,7 @@ Test(explain, a_loop_that_waits_for_a_result_ends)
     buffer_fini(&said);
 }
 
-Test(explain, a_loop_until_nothing_changes_ends)
+Test(explain, loop_until_convergence_ends)
 {
     struct glint *g = context_open(true);
     struct glint_rdd *rdd = pairs(g);
@@ -469,7 +469,7 @@ Test(explain, a_loop_until_nothing_changes_ends)
     context_close(g, GLINT_OK);
 }
 
-Test(explain, an_interrupt_ends_it)
+Test(explain, interrupt_ends_the_explain)
 {
     struct glint *g = context_open(true);
     int64_t count;
@@ -480,7 +480,7 @@ Test(explain, an_interrupt_ends_it)
 }
 
 /* A job that takes k points and reads k, however few there are. */
-Test(explain, rows_that_are_not_there_are_zeros)
+Test(explain, missing_rows_read_as_zero)
 {
     struct glint *g = context_open(true);
     struct glint_rows rows;
@@ -489,7 +489,7 @@ Test(explain, rows_that_are_not_there_are_zeros)
     context_close(g, GLINT_OK);
 }
 
-Test(explain, rows_that_are_not_there_are_a_mistake_in_a_run, .signal = SIGABRT)
+Test(explain, missing_rows_abort_a_real_run, .signal = SIGABRT)
 {
     struct glint *g = context_open(false);
     struct glint_rows rows;

@@ -11,7 +11,7 @@ static int64_t live;
 static struct glint *local_open(const struct glint_config *config)
 {
     struct glint_error error;
-    live = mem_live();
+    live = mem_live_blocks();
     struct glint *g = glint_create(config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
@@ -22,7 +22,7 @@ static void local_close(struct glint *g, enum glint_code code)
 {
     cr_expect_eq(glint_finish(g), code, "%d: %s", glint_error(g)->code, glint_error(g)->cause);
     glint_destroy(g);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 #define SHAPES 4
@@ -46,7 +46,7 @@ static void expect_retries(struct glint *g, uint32_t retries)
     cr_expect_eq(s.retries, retries);
 }
 
-Test(local, failed_attempts_are_tried_again_and_count_once)
+Test(local, failed_attempts_are_retried_and_counted_once)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);
@@ -62,7 +62,7 @@ Test(local, failed_attempts_are_tried_again_and_count_once)
     }
 }
 
-Test(local, four_failures_end_the_job)
+Test(local, four_failures_fail_the_job)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);
@@ -75,7 +75,7 @@ Test(local, four_failures_end_the_job)
     }
 }
 
-Test(local, the_first_error_sticks)
+Test(local, first_error_is_kept)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);
@@ -92,7 +92,7 @@ Test(local, the_first_error_sticks)
     }
 }
 
-Test(local, functions_that_fail_in_an_odd_way)
+Test(local, inconsistent_function_errors_fail_the_job)
 {
     static const char *const names[] = {FN_SILENT, FN_SLY};
     for (int i = 0; i < 2 * SHAPES; i++) {
@@ -117,7 +117,7 @@ static int stop_row(void *arg, const struct glint_record *record)
     return ++s->rows == s->after ? 77 : 0;
 }
 
-Test(local, an_action_that_ends_early_is_no_error)
+Test(local, action_stopped_early_is_not_an_error)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);
@@ -144,7 +144,7 @@ static int count_inside(void *arg, const struct glint_record *record)
     return glint_count(arg, &n);
 }
 
-Test(local, an_action_inside_another_is_refused)
+Test(local, nested_action_is_rejected)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);
@@ -189,22 +189,22 @@ Test(local, endless_tasks_end_when_interrupted, .timeout = 60)
     for (int i = 0; i < 2 * SHAPES; i++) expect_interrupted(i / 2, i % 2);
 }
 
-Test(local, a_timeout_ends_the_job, .timeout = 60)
+Test(local, timeout_ends_the_job, .timeout = 60)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint_config c = local_config(shapes[i].slots, shapes[i].encode);
         c.timeout_ns = 50000000;
-        uint64_t begun = now_ns();
+        uint64_t started = now_ns();
         struct glint *g = local_open(&c);
         int64_t n = 0;
         cr_expect_eq(glint_count(glint_flat_map(local_numbers(g, 10, 10), FN_ENDLESS, NULL), &n),
                      GLINT_E_TIMEOUT);
-        cr_expect_geq(now_ns() - begun, c.timeout_ns); /* it counts from the opening */
+        cr_expect_geq(now_ns() - started, c.timeout_ns); /* it counts from the opening */
         local_close(g, GLINT_E_TIMEOUT);
     }
 }
 
-Test(local, an_interrupt_between_actions_ends_the_next)
+Test(local, interrupt_between_actions_ends_the_next)
 {
     struct glint *g = open_shape(1);
     int64_t n = 0;
@@ -219,7 +219,7 @@ Test(local, an_interrupt_between_actions_ends_the_next)
     local_close(g, GLINT_E_INTERRUPTED);
 }
 
-Test(local, a_context_ends_while_nothing_ran)
+Test(local, unused_context_closes_cleanly)
 {
     for (int i = 0; i < SHAPES; i++) local_close(open_shape(i), GLINT_OK);
 }
@@ -230,10 +230,10 @@ static struct glint_rdd *no_partitions(struct glint *g)
 {
     extern const struct op op_parallelize;
     return rdd_create(g,
-                      &(struct rdd_spec){.op = &op_parallelize, .shape = {GLINT_NONE, GLINT_I64}});
+                      &(struct rdd_spec){.op = &op_parallelize, .schema = {GLINT_NONE, GLINT_I64}});
 }
 
-Test(local, inputs_without_records_or_partitions)
+Test(local, empty_inputs_give_empty_results)
 {
     for (int i = 0; i < 2 * SHAPES; i++) {
         struct glint *g = open_shape(i / 2);
@@ -253,7 +253,7 @@ Test(local, inputs_without_records_or_partitions)
     }
 }
 
-Test(local, results_come_in_order_of_the_partitions)
+Test(local, results_are_in_partition_order)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct glint *g = open_shape(i);

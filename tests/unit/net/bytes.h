@@ -14,13 +14,13 @@ static int64_t live;
 
 static void begin(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     memset(&error, 0, sizeof error);
 }
 
 static void end(void)
 {
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 static inline struct glint_slice whole(const struct buffer *b)

@@ -1,6 +1,6 @@
 /* Dialling a name whose server does not answer: getaddrinfo, which nobody can tell to stop, hangs
  * here for one name until the test lets it go. */
-#include "tests/support/conn_world.h"
+#include "tests/support/conn_fixture.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static struct side *const client = &world.client;
+static struct side *const client = &fixture.client;
 static sem_t hold;
 static atomic_uint hanging;
 
@@ -27,10 +27,10 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
 static void dial_name(void)
 {
     struct glint_error error = {.code = GLINT_OK};
-    client->conn = conn_dial(&client->net, "hangs.test", gate_port(world.gate), CHANNEL_DATA, NULL,
-                             &world_events, client, &error);
+    client->conn = conn_dial(&client->net, "hangs.test", listener_port(fixture.listener),
+                             CHANNEL_DATA, NULL, &conn_fixture_events, client, &error);
     cr_assert_not_null(client->conn);
-    while (atomic_load(&hanging) == 0) uv_run(&world.loop, UV_RUN_NOWAIT);
+    while (atomic_load(&hanging) == 0) uv_run(&fixture.loop, UV_RUN_NOWAIT);
 }
 
 static void let_go(void)
@@ -38,46 +38,46 @@ static void let_go(void)
     cr_expect_eq(atomic_load(&hanging), 1, "it is still asking");
     sem_post(&hold);
     atomic_store(&hanging, 0);
-    world_close(); /* with its answer */
+    conn_fixture_close(); /* with its answer */
 }
 
-Test(dial, closing_does_not_wait_for_a_name)
+Test(dial, close_does_not_wait_for_name_lookup)
 {
     sem_init(&hold, 0, 0);
     for (int flush = 0; flush < 2; flush++) {
-        world_open(1);
+        conn_fixture_open(1);
         dial_name();
         conn_close(client->conn, flush);
-        WORLD_WAIT(client->closed);
-        cr_expect_not(world.late);
+        CONN_FIXTURE_WAIT(client->closed);
+        cr_expect_not(fixture.late);
         cr_expect_eq(client->why.code, GLINT_OK);
         let_go();
     }
 }
 
-Test(dial, a_name_that_is_not_found_in_time_is_an_error)
+Test(dial, slow_name_lookup_times_out)
 {
     sem_init(&hold, 0, 0);
-    world_open(0);
+    conn_fixture_open(0);
     client->net.connect_ms = 50;
     dial_name();
-    WORLD_WAIT(client->closed);
-    cr_expect_not(world.late);
+    CONN_FIXTURE_WAIT(client->closed);
+    cr_expect_not(fixture.late);
     cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
     cr_expect_not_null(strstr(client->why.cause, "within 50 ms"), "%s", client->why.cause);
     let_go();
 }
 
-Test(dial, a_lookup_that_fails_is_an_error)
+Test(dial, failed_name_lookup_is_an_error)
 {
     sem_init(&hold, 0, 0);
-    world_open(0);
+    conn_fixture_open(0);
     dial_name();
     sem_post(&hold);
-    WORLD_WAIT(client->closed);
-    cr_expect_not(world.late);
+    CONN_FIXTURE_WAIT(client->closed);
+    cr_expect_not(fixture.late);
     cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
     cr_expect_not_null(strstr(client->why.cause, "cannot find the address"), "%s",
                        client->why.cause);
-    world_close();
+    conn_fixture_close();
 }

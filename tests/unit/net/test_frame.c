@@ -14,15 +14,15 @@ static const uint8_t payload[] = "forty-two bytes of payload, no more no less";
 
 static struct frame make(enum frame_type type)
 {
-    uint32_t length = frame_bytes_max(type) < sizeof payload ? 0 : sizeof payload;
+    uint32_t length = frame_payload_bytes_max(type) < sizeof payload ? 0 : sizeof payload;
     return (struct frame){type, length, type == FRAME_DATA ? 0 : length, 0x0102030405060708};
 }
 
 /* What is expected before a hello, and all that may be behind it. */
-static const struct frame_set *expected(bool greeted)
+static const struct frame_type_set *expected(bool greeted)
 {
-    static const struct frame_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO),
-                                         "after the handshake"};
+    static const struct frame_type_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO),
+                                              "after the handshake"};
     return greeted ? &all : &frames_before_hello;
 }
 
@@ -36,14 +36,14 @@ static int read_frame(const uint8_t *header, bool greeted, const uint8_t *head, 
 {
     memset(&error, 0, sizeof error);
     int r = frame_decode(header, expected(greeted), out, &error);
-    if (r == 0) r = frame_check(header, out, head, &error);
+    if (r == 0) r = frame_verify_checksum(header, out, head, &error);
     cr_assert_eq(r, error.code);
     cr_assert(r == 0 || r == GLINT_E_PROTOCOL);
     cr_assert(r == 0 || error.cause[0] != '\0');
     return r;
 }
 
-Test(frame, every_type_comes_back)
+Test(frame, every_type_round_trips)
 {
     for (int type = 1; type < FRAME_TYPES_END; type++) {
         struct frame f = make(type), back;
@@ -52,14 +52,14 @@ Test(frame, every_type_comes_back)
         cr_expect_eq(read_frame(header, greeted_for(type), payload, &back), 0, "%s", error.cause);
         cr_expect(back.type == f.type && back.length == f.length && back.head == f.head &&
                   back.request == f.request);
-        cr_expect_str_neq(frame_name(type), "unknown");
+        cr_expect_str_neq(frame_type_name(type), "unknown");
     }
-    cr_expect_str_eq(frame_name(0), "unknown");
-    cr_expect_str_eq(frame_name(FRAME_TYPES_END), "unknown");
+    cr_expect_str_eq(frame_type_name(0), "unknown");
+    cr_expect_str_eq(frame_type_name(FRAME_TYPES_END), "unknown");
 }
 
 /* The picture in frame.h, byte by byte: other implementations go by it. */
-Test(frame, the_bytes_are_those_of_the_picture)
+Test(frame, bytes_match_the_documented_layout)
 {
     static const uint8_t expected[24] = {'G', 'L', 'N', 'T', 1, FRAME_PING, 0, 0, 3, 0, 0, 0,
                                          3,   0,   0,   0,   8, 7,          6, 5, 4, 3, 2, 1};
@@ -73,7 +73,7 @@ Test(frame, the_bytes_are_those_of_the_picture)
     cr_expect_arr_eq(header + 24, &checksum, sizeof checksum);
 }
 
-Test(frame, every_flipped_bit_is_found)
+Test(frame, every_flipped_bit_is_detected)
 {
     for (int type = 1; type < FRAME_TYPES_END; type++) {
         struct frame f = make(type), back;
@@ -87,7 +87,7 @@ Test(frame, every_flipped_bit_is_found)
                 int r = frame_decode(bytes, expected(greeted), &back, &error);
                 /* A longer one would be waited for; here the rest of it is missing. */
                 if (r == 0 && back.head <= sizeof payload)
-                    r = frame_check(bytes, &back, bytes + FRAME_HEADER_BYTES, &error);
+                    r = frame_verify_checksum(bytes, &back, bytes + FRAME_HEADER_BYTES, &error);
                 else if (r == 0)
                     continue;
                 cr_assert_eq(r, GLINT_E_PROTOCOL, "type %d, bit %u", type, bit);
@@ -98,7 +98,7 @@ Test(frame, every_flipped_bit_is_found)
 }
 
 /* Only the blocks' own checksums cover what a DATA frame brings. */
-Test(frame, the_bytes_of_data_are_not_covered)
+Test(frame, checksum_does_not_cover_data)
 {
     struct frame f = make(FRAME_DATA), back;
     uint8_t header[FRAME_HEADER_BYTES];
@@ -121,10 +121,10 @@ static void expect_refused(struct frame f, bool greeted, const char *what)
     cr_expect(back.type == 0 && back.length == 0);
 }
 
-Test(frame, a_length_is_that_of_its_type)
+Test(frame, length_beyond_its_type_is_rejected)
 {
     for (int type = 1; type < FRAME_TYPES_END; type++) {
-        uint32_t most = frame_bytes_max(type);
+        uint32_t most = frame_payload_bytes_max(type);
         struct frame f = {type, most, type == FRAME_DATA ? 0 : most, 0}, back;
         uint8_t header[FRAME_HEADER_BYTES];
         uint8_t *full = mem_zalloc((uint64_t)most + 1);
@@ -133,35 +133,35 @@ Test(frame, a_length_is_that_of_its_type)
         mem_free(full);
         f.length = most + 1;
         f.head = type == FRAME_DATA ? 0 : f.length;
-        expect_refused(f, greeted_for(type), frame_name(type));
+        expect_refused(f, greeted_for(type), frame_type_name(type));
         f.length = f.head = UINT32_MAX;
         expect_refused(f, greeted_for(type), "4294967295");
     }
-    cr_expect_eq(frame_bytes_max(FRAME_HELLO), HELLO_BYTES_MAX);
-    cr_expect_eq(frame_bytes_max(FRAME_REFUSE), HELLO_BYTES_MAX);
+    cr_expect_eq(frame_payload_bytes_max(FRAME_HELLO), HELLO_BYTES_MAX);
+    cr_expect_eq(frame_payload_bytes_max(FRAME_REJECT), HELLO_BYTES_MAX);
 }
 
-Test(frame, the_checked_part_is_that_of_its_type)
+Test(frame, wrong_checksummed_length_is_rejected)
 {
     expect_refused((struct frame){FRAME_DATA, 100, 1, 0}, true, "1 of them");
     expect_refused((struct frame){FRAME_PING, 100, 99, 0}, true, "99 of them");
     expect_refused((struct frame){FRAME_PING, 100, 101, 0}, true, "101 of them");
 }
 
-Test(frame, hellos_come_first_and_once)
+Test(frame, hello_comes_first_and_once)
 {
     for (int type = 1; type < FRAME_TYPES_END; type++) {
         struct frame f = make(type), back;
         uint8_t header[FRAME_HEADER_BYTES];
         frame_encode(&f, payload, header);
-        bool first = type == FRAME_HELLO || type == FRAME_REFUSE;
+        bool first = type == FRAME_HELLO || type == FRAME_REJECT;
         cr_expect_eq(read_frame(header, false, payload, &back), first ? 0 : GLINT_E_PROTOCOL);
         cr_expect_eq(read_frame(header, true, payload, &back),
                      type != FRAME_HELLO ? 0 : GLINT_E_PROTOCOL);
     }
 }
 
-Test(frame, other_protocols_are_named)
+Test(frame, other_protocols_are_recognized)
 {
     static const struct {
         const char bytes[FRAME_HEADER_BYTES + 1], *what;
@@ -184,15 +184,14 @@ Test(frame, other_protocols_are_named)
         for (int greeted = 0; greeted < 2; greeted++) {
             memset(&error, 0, sizeof error);
             const uint8_t *bytes = (const uint8_t *)others[i].bytes;
-            cr_expect_eq(frame_decode(bytes, expected(greeted), &back, &error),
-                         GLINT_E_PROTOCOL);
+            cr_expect_eq(frame_decode(bytes, expected(greeted), &back, &error), GLINT_E_PROTOCOL);
             cr_expect_not_null(strstr(error.cause, others[i].what), "%s", error.cause);
             cr_expect(error.hint[0] != '\0');
         }
     }
 }
 
-Test(frame, versions_flags_and_types_are_named)
+Test(frame, bad_version_flags_or_type_is_named)
 {
     struct frame f = make(FRAME_PING), back;
     uint8_t header[FRAME_HEADER_BYTES];

@@ -44,7 +44,7 @@ static bool equal(const struct hello *a, const struct hello *b)
            a->role == b->role && a->channel == b->channel && strcmp(a->cluster, b->cluster) == 0 &&
            strcmp(a->node, b->node) == 0 && strcmp(a->build, b->build) == 0 &&
            memcmp(a->incarnation, b->incarnation, INCARNATION_BYTES) == 0 &&
-           memcmp(a->wanted, b->wanted, INCARNATION_BYTES) == 0;
+           memcmp(a->expected_incarnation, b->expected_incarnation, INCARNATION_BYTES) == 0;
 }
 
 static int decode(struct glint_slice bytes, struct hello *out)
@@ -55,7 +55,7 @@ static int decode(struct glint_slice bytes, struct hello *out)
     return r;
 }
 
-Test(hello, comes_back)
+Test(hello, round_trips)
 {
     for (int role = 1; role < ROLES_END; role++)
         for (int channel = 1; channel < CHANNELS_END; channel++) {
@@ -63,7 +63,7 @@ Test(hello, comes_back)
             h.role = role;
             h.channel = channel;
             h.protocol_max = UINT32_MAX;
-            memset(h.wanted, 0xff, sizeof h.wanted);
+            memset(h.expected_incarnation, 0xff, sizeof h.expected_incarnation);
             memset(h.cluster, 'c', sizeof h.cluster - 1);
             memset(h.node, 'n', sizeof h.node - 1);
             memset(h.build, 'b', sizeof h.build - 1);
@@ -86,7 +86,7 @@ static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
                          h.channel < CHANNELS_END && h.node[0] != '\0' && h.cluster[0] != '\0'));
 }
 
-Test(hello, damage_is_refused_or_sound)
+Test(hello, damaged_bytes_are_rejected_or_valid)
 {
     struct hello h = executor();
     struct buffer bytes = encode(&h);
@@ -96,7 +96,7 @@ Test(hello, damage_is_refused_or_sound)
     buffer_fini(&bytes);
 }
 
-Test(hello, what_cannot_be_is_refused)
+Test(hello, invalid_fields_are_rejected)
 {
     struct hello bad[10], back;
     for (int i = 0; i < 10; i++) bad[i] = driver();
@@ -119,7 +119,7 @@ Test(hello, what_cannot_be_is_refused)
 }
 
 /* Whatever another version has behind the range, and if it is nothing that this one knows. */
-Test(hello, of_another_protocol_is_refused_with_both_ranges)
+Test(hello, other_protocol_is_rejected_naming_both)
 {
     struct packer p;
     struct hello back;
@@ -140,7 +140,7 @@ Test(hello, of_another_protocol_is_refused_with_both_ranges)
 }
 
 /* A later one that still speaks this protocol may say more. */
-Test(hello, more_fields_are_passed_over)
+Test(hello, extra_fields_are_ignored)
 {
     struct hello h = driver(), back;
     struct buffer bytes = encode(&h);
@@ -156,16 +156,16 @@ static void expect_mismatch(const struct hello *self, const struct hello *peer, 
                             const char *other)
 {
     memset(&error, 0, sizeof error);
-    cr_expect_eq(hello_check(self, peer, &error), GLINT_E_PEER_MISMATCH);
+    cr_expect_eq(hello_check_compatible(self, peer, &error), GLINT_E_PEER_MISMATCH);
     cr_expect_not_null(strstr(error.cause, one), "\"%s\" has no \"%s\"", error.cause, one);
     cr_expect_not_null(strstr(error.cause, other), "\"%s\" has no \"%s\"", error.cause, other);
     cr_expect(error.hint[0] != '\0');
 }
 
-Test(hello, mismatches_have_both_values)
+Test(hello, mismatches_name_both_values)
 {
     struct hello self = executor(), peer = driver();
-    cr_assert_eq(hello_check(&self, &peer, &error), 0);
+    cr_assert_eq(hello_check_compatible(&self, &peer, &error), 0);
     peer.protocol_min = 8;
     peer.protocol_max = 9;
     expect_mismatch(&self, &peer, "1 to 1", "8 to 9");
@@ -179,20 +179,20 @@ Test(hello, mismatches_have_both_values)
     memcpy(peer.incarnation, self.incarnation, INCARNATION_BYTES);
     expect_mismatch(&self, &peer, "itself", "driver");
     peer = driver();
-    peer.wanted[0] = 0xab;
+    peer.expected_incarnation[0] = 0xab;
     expect_mismatch(&self, &peer, "0707070707070707", "ab00000000000000");
-    memcpy(peer.wanted, self.incarnation, INCARNATION_BYTES);
-    cr_expect_eq(hello_check(&self, &peer, &(struct glint_error){.code = 0}), 0);
+    memcpy(peer.expected_incarnation, self.incarnation, INCARNATION_BYTES);
+    cr_expect_eq(hello_check_compatible(&self, &peer, &(struct glint_error){.code = 0}), 0);
     /* The side that dialled: it is not answered by whom it wanted. */
     peer = driver();
-    memcpy(peer.wanted, "somebody else", 13);
+    memcpy(peer.expected_incarnation, "somebody else", 13);
     struct hello answer = executor();
     expect_mismatch(&peer, &answer, "0707070707070707", "736f6d65626f6479");
-    memcpy(peer.wanted, answer.incarnation, INCARNATION_BYTES);
-    cr_expect_eq(hello_check(&peer, &answer, &(struct glint_error){.code = 0}), 0);
+    memcpy(peer.expected_incarnation, answer.incarnation, INCARNATION_BYTES);
+    cr_expect_eq(hello_check_compatible(&peer, &answer, &(struct glint_error){.code = 0}), 0);
 }
 
-Test(hello, builds_without_an_id_fit_no_other)
+Test(hello, unmarked_builds_never_match)
 {
     struct hello self = executor(), peer = driver();
     memcpy(self.build, "1" BUILD_UNMARKED, sizeof "1" BUILD_UNMARKED);
@@ -200,7 +200,7 @@ Test(hello, builds_without_an_id_fit_no_other)
     expect_mismatch(&self, &peer, "e1", "1-unmarked");
 }
 
-Test(hello, roles_and_channels)
+Test(hello, only_allowed_roles_and_channels_match)
 {
     static const struct {
         enum role a, b;
@@ -224,7 +224,7 @@ Test(hello, roles_and_channels)
                                 ((allowed[i].a == self.role && allowed[i].b == peer.role) ||
                                  (allowed[i].b == self.role && allowed[i].a == peer.role));
                 memset(&error, 0, sizeof error);
-                int r = hello_check(&self, &peer, &error);
+                int r = hello_check_compatible(&self, &peer, &error);
                 cr_expect_eq(r, expected ? 0 : GLINT_E_PEER_MISMATCH, "%d %d %d", a, b, channel);
                 fits += r == 0;
             }
@@ -232,7 +232,7 @@ Test(hello, roles_and_channels)
 }
 
 /* The table of docs/protocol.md: type by type, who sends it to whom and where. */
-Test(hello, each_role_takes_the_frames_that_are_for_it)
+Test(hello, each_role_accepts_only_its_frames)
 {
     static const struct {
         enum frame_type type;
@@ -246,27 +246,27 @@ Test(hello, each_role_takes_the_frames_that_are_for_it)
                  {FRAME_PING, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
                  {FRAME_MESSAGE, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
                  {FRAME_MESSAGE, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
-                 {FRAME_READY, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
-                 {FRAME_PEER, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
-                 {FRAME_ADMIT, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_REGISTER, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_EXECUTOR_ADDED, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
+                 {FRAME_REQUEST_EXECUTOR, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
                  {FRAME_PROGRESS, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
                  {FRAME_QUEUED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
-                 {FRAME_ADMITTED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
-                 {FRAME_ENDED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_EXECUTOR_STARTED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_EXECUTOR_EXITED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_STATUS, ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
-                 {FRAME_STATUS_IS, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
+                 {FRAME_STATUS_REPLY, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
                  {FRAME_CANCEL, ROLE_CLIENT, ROLE_DAEMON, CHANNEL_CONTROL},
                  {FRAME_CANCEL, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
-                 {FRAME_CANCELED, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
+                 {FRAME_CANCELLED, ROLE_DAEMON, ROLE_CLIENT, CHANNEL_CONTROL},
                  {FRAME_DRAIN, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_GET, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
                  {FRAME_GET, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
                  {FRAME_DATA, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
                  {FRAME_DATA, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
-                 {FRAME_GONE, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
-                 {FRAME_GONE, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
-                 {FRAME_TRACK, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
-                 {FRAME_TRACKED, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA}};
+                 {FRAME_FETCH_ERROR, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA},
+                 {FRAME_FETCH_ERROR, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_BLOCK_REQUEST, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_DATA},
+                 {FRAME_BLOCK_ASSIGN, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_DATA}};
     static const enum role pairs[][2] = {{ROLE_DRIVER, ROLE_EXECUTOR}, {ROLE_EXECUTOR, ROLE_DRIVER},
                                          {ROLE_DRIVER, ROLE_DAEMON},   {ROLE_DAEMON, ROLE_DRIVER},
                                          {ROLE_CLIENT, ROLE_DAEMON},   {ROLE_DAEMON, ROLE_CLIENT}};
@@ -283,45 +283,46 @@ Test(hello, each_role_takes_the_frames_that_are_for_it)
                 if (table[k].from == from.role && table[k].to == to.role &&
                     table[k].channel == from.channel)
                     expected |= FRAME_BIT(table[k].type);
-            uint32_t refuse = channel == CHANNEL_CONTROL ? FRAME_BIT(FRAME_REFUSE) : 0;
-            cr_expect_eq(hello_frames(&to, &from, false).types, expected, "pair %zu", i);
-            cr_expect_eq(hello_frames(&to, &from, true).types, expected | refuse, "pair %zu", i);
+            uint32_t refuse = channel == CHANNEL_CONTROL ? FRAME_BIT(FRAME_REJECT) : 0;
+            cr_expect_eq(hello_allowed_frames(&to, &from, false).types, expected, "pair %zu", i);
+            cr_expect_eq(hello_allowed_frames(&to, &from, true).types, expected | refuse,
+                         "pair %zu", i);
         }
     }
     to.role = from.role = ROLE_EXECUTOR; /* who has dialled asks */
     to.channel = from.channel = CHANNEL_DATA;
-    cr_expect_eq(hello_frames(&to, &from, false).types, FRAME_BIT(FRAME_GET));
-    cr_expect_eq(hello_frames(&to, &from, true).types,
-                 FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_GONE));
+    cr_expect_eq(hello_allowed_frames(&to, &from, false).types, FRAME_BIT(FRAME_GET));
+    cr_expect_eq(hello_allowed_frames(&to, &from, true).types,
+                 FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_FETCH_ERROR));
 }
 
-Test(hello, refusals_come_back)
+Test(hello, reject_round_trips)
 {
     struct glint_error why = {.code = GLINT_OK}, back = {.code = GLINT_OK};
     struct buffer bytes = {NULL, 0, 0};
     error_set(&why, GLINT_E_PEER_MISMATCH, "the hint", "build %s, not %s", "a", "b");
-    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
-    cr_expect_eq(refuse_decode(whole(&bytes), &back), GLINT_E_PEER_MISMATCH);
+    cr_assert_eq(reject_encode(&why, &bytes, &error), 0);
+    cr_expect_eq(reject_decode(whole(&bytes), &back), GLINT_E_PEER_MISMATCH);
     cr_expect_str_eq(back.cause, "build a, not b");
     cr_expect_str_eq(back.hint, "the hint");
     buffer_fini(&bytes);
 }
 
-Test(hello, a_long_refusal_is_cut_to_fit)
+Test(hello, long_reject_is_truncated)
 {
     struct glint_error why = {.code = GLINT_E_AUTH}, back = {.code = GLINT_OK};
     struct buffer bytes = {NULL, 0, 0};
     memset(why.cause, 'c', sizeof why.cause - 1);
     memset(why.hint, 'h', sizeof why.hint - 1);
-    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
+    cr_assert_eq(reject_encode(&why, &bytes, &error), 0);
     cr_expect_leq(bytes.size, HELLO_BYTES_MAX);
-    cr_expect_eq(refuse_decode(whole(&bytes), &back), GLINT_E_AUTH);
+    cr_expect_eq(reject_decode(whole(&bytes), &back), GLINT_E_AUTH);
     cr_expect(strlen(back.cause) > 400 && strlen(back.hint) > 200);
     buffer_fini(&bytes);
 }
 
 /* Of another version: a code this one does not have; of an enemy: terminal commands. */
-Test(hello, refusals_of_strangers_can_be_read)
+Test(hello, unknown_or_unsafe_reject_is_sanitized)
 {
     static const struct {
         int64_t code;
@@ -343,7 +344,7 @@ Test(hello, refusals_of_strangers_can_be_read)
         pack_text(&p, "");
         pack_text(&p, "a field of the future");
         memset(&error, 0, sizeof error);
-        cr_expect_eq(refuse_decode(whole(&p.out), &error), rows[i].expected);
+        cr_expect_eq(reject_decode(whole(&p.out), &error), rows[i].expected);
         cr_expect_eq(error.code, rows[i].expected);
         cr_expect_str_eq(error.cause, rows[i].shown);
         packer_fini(&p);
@@ -354,22 +355,22 @@ static void look_at_refusal(struct glint_slice bad, bool cut, void *arg)
 {
     (void)arg;
     memset(&error, 0, sizeof error);
-    int r = refuse_decode(bad, &error);
+    int r = reject_decode(bad, &error);
     cr_assert(r < 0 && r == error.code);
     if (cut) cr_assert_eq(r, GLINT_E_PROTOCOL);
 }
 
-Test(hello, damaged_refusals_are_errors_all_the_same)
+Test(hello, damaged_reject_is_still_an_error)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct buffer bytes = {NULL, 0, 0};
     error_set(&why, GLINT_E_AUTH, "hint", "cause");
-    cr_assert_eq(refuse_encode(&why, &bytes, &error), 0);
+    cr_assert_eq(reject_encode(&why, &bytes, &error), 0);
     damage(whole(&bytes), look_at_refusal, NULL);
     buffer_fini(&bytes);
 }
 
-Test(hello, without_memory_nothing_is_appended)
+Test(hello, out_of_memory_appends_nothing)
 {
     struct hello h = driver();
     struct glint_error why = {.code = GLINT_E_AUTH};
@@ -377,13 +378,13 @@ Test(hello, without_memory_nothing_is_appended)
     mem_fail_at(1, true);
     cr_expect_eq(hello_encode(&h, &bytes, &error), GLINT_E_NO_MEMORY);
     cr_expect_eq(bytes.size, 0);
-    cr_expect_eq(refuse_encode(&why, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(reject_encode(&why, &bytes, &error), GLINT_E_NO_MEMORY);
     cr_expect_eq(bytes.size, 0);
     mem_fail_at(0, false);
     buffer_fini(&bytes);
 }
 
-Test(hello, this_program_has_a_build_id)
+Test(hello, build_id_is_version_and_hash)
 {
     const char *dash = strchr(build_id(), '-');
     cr_assert_not_null(dash);

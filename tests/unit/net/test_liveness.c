@@ -11,7 +11,7 @@ struct step {
     uint64_t at_ms;
     bool heard; /* before the look */
     enum life life;
-    bool beat;
+    bool heartbeat_due;
     uint64_t next_ms; /* 0: never */
 };
 
@@ -23,17 +23,18 @@ static void play(const struct step *steps, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct step *s = &steps[i];
         uint64_t now = start + s->at_ms * MS, next = 0;
-        bool beat = false;
-        if (s->heard) liveness_heard(&l, now);
-        cr_expect_eq(liveness_look(&l, now, &beat, &next), s->life, "at %lu ms", s->at_ms);
-        cr_expect_eq(beat, s->beat, "at %lu ms", s->at_ms);
+        bool heartbeat_due = false;
+        if (s->heard) liveness_on_heartbeat(&l, now);
+        cr_expect_eq(liveness_on_timer(&l, now, &heartbeat_due, &next), s->life, "at %lu ms",
+                     s->at_ms);
+        cr_expect_eq(heartbeat_due, s->heartbeat_due, "at %lu ms", s->at_ms);
         cr_expect_eq(next, s->next_ms > 0 ? start + s->next_ms * MS : UINT64_MAX, "at %lu ms: %lu",
                      s->at_ms, (next - start) / MS);
     }
 }
 #define PLAY(steps) play(steps, sizeof steps / sizeof steps[0])
 
-Test(liveness, beats_are_due_once_each)
+Test(liveness, heartbeat_is_due_once_per_interval)
 {
     static const struct step steps[] = {
         {0, false, LIFE_ALIVE, false, 1000},   {999, false, LIFE_ALIVE, false, 1000},
@@ -44,7 +45,7 @@ Test(liveness, beats_are_due_once_each)
     PLAY(steps);
 }
 
-Test(liveness, silence_is_suspected_then_dead)
+Test(liveness, silence_means_suspect_then_dead)
 {
     static const struct step steps[] = {
         {4000, false, LIFE_ALIVE, true, 5000},     {4999, false, LIFE_ALIVE, false, 5000},
@@ -55,7 +56,7 @@ Test(liveness, silence_is_suspected_then_dead)
     PLAY(steps);
 }
 
-Test(liveness, a_sign_clears_a_suspicion)
+Test(liveness, heartbeat_clears_suspicion)
 {
     static const struct step steps[] = {
         {4500, false, LIFE_ALIVE, true, 5000},     {5000, false, LIFE_SUSPECT, false, 5500},
@@ -67,7 +68,7 @@ Test(liveness, a_sign_clears_a_suspicion)
 }
 
 /* 20 s without a look: nobody read what they sent meanwhile, so they get a new beginning. */
-Test(liveness, our_own_sleep_is_not_their_silence)
+Test(liveness, process_pause_restarts_the_timeouts)
 {
     static const struct step steps[] = {
         {1000, true, LIFE_ALIVE, true, 2000},      {21000, false, LIFE_ALIVE, true, 22000},
@@ -78,7 +79,7 @@ Test(liveness, our_own_sleep_is_not_their_silence)
 }
 
 /* Exactly suspect_ns between two looks is no sleep: the timer was merely late. */
-Test(liveness, a_late_look_is_not_a_sleep)
+Test(liveness, late_timer_is_not_a_process_pause)
 {
     static const struct step steps[] = {
         {1000, true, LIFE_ALIVE, true, 2000},
@@ -88,7 +89,7 @@ Test(liveness, a_late_look_is_not_a_sleep)
     PLAY(steps);
 }
 
-Test(liveness, a_sleep_ends_a_suspicion_too)
+Test(liveness, process_pause_clears_suspicion)
 {
     static const struct step steps[] = {
         {5000, false, LIFE_SUSPECT, true, 6000},
@@ -98,37 +99,37 @@ Test(liveness, a_sleep_ends_a_suspicion_too)
 }
 
 /* What was read late is heard late: no step back. */
-Test(liveness, an_older_sign_changes_nothing)
+Test(liveness, older_heartbeat_changes_nothing)
 {
     struct liveness l;
-    bool beat;
+    bool heartbeat_due;
     uint64_t next;
     liveness_init(&l, &limits, 0);
-    liveness_heard(&l, 4000 * MS);
-    liveness_heard(&l, 3000 * MS);
-    cr_expect_eq(liveness_look(&l, 4500 * MS, &beat, &next), LIFE_ALIVE);
-    cr_expect_eq(l.heard_ns, 4000 * MS);
-    cr_expect_eq(liveness_look(&l, 8999 * MS, &beat, &next), LIFE_ALIVE);
-    cr_expect_eq(liveness_look(&l, 9000 * MS, &beat, &next), LIFE_SUSPECT);
+    liveness_on_heartbeat(&l, 4000 * MS);
+    liveness_on_heartbeat(&l, 3000 * MS);
+    cr_expect_eq(liveness_on_timer(&l, 4500 * MS, &heartbeat_due, &next), LIFE_ALIVE);
+    cr_expect_eq(l.last_seen_ns, 4000 * MS);
+    cr_expect_eq(liveness_on_timer(&l, 8999 * MS, &heartbeat_due, &next), LIFE_ALIVE);
+    cr_expect_eq(liveness_on_timer(&l, 9000 * MS, &heartbeat_due, &next), LIFE_SUSPECT);
 }
 
 /* Whoever looks when told to, and beats when told to, never loses one who does the same. */
-Test(liveness, two_who_follow_it_stay_alive)
+Test(liveness, two_heartbeating_peers_stay_alive)
 {
     struct liveness a, b;
     uint64_t now = 0, next_a = 0, next_b = 0;
-    bool beat;
+    bool heartbeat_due;
     liveness_init(&a, &limits, 0);
     liveness_init(&b, &limits, 0);
     for (int i = 0; i < 1000; i++) {
         now = next_a < next_b ? next_a : next_b;
         if (now == next_a) {
-            cr_assert_eq(liveness_look(&a, now, &beat, &next_a), LIFE_ALIVE);
-            if (beat) liveness_heard(&b, now + 3 * MS);
+            cr_assert_eq(liveness_on_timer(&a, now, &heartbeat_due, &next_a), LIFE_ALIVE);
+            if (heartbeat_due) liveness_on_heartbeat(&b, now + 3 * MS);
         }
         if (now == next_b) {
-            cr_assert_eq(liveness_look(&b, now, &beat, &next_b), LIFE_ALIVE);
-            if (beat) liveness_heard(&a, now + 3 * MS);
+            cr_assert_eq(liveness_on_timer(&b, now, &heartbeat_due, &next_b), LIFE_ALIVE);
+            if (heartbeat_due) liveness_on_heartbeat(&a, now + 3 * MS);
         }
     }
     cr_expect_gt(now, 100 * 1000 * MS);

@@ -35,7 +35,7 @@ static struct buffer encode(const struct message *m)
     return bytes;
 }
 
-Test(message, every_type_comes_back)
+Test(message, every_type_round_trips)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
@@ -63,11 +63,11 @@ static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
     cr_assert_eq(error.code, back == NULL ? GLINT_E_PROTOCOL : GLINT_OK);
     cr_assert(back == NULL || (!cut && back->type > 0 && back->type < MSG_TYPES_END));
     if (back != NULL) cr_assert_eq(back->error != NULL, back->type == MSG_FAILED);
-    if (back != NULL && back->error != NULL) cr_assert(error_known(back->error->code));
+    if (back != NULL && back->error != NULL) cr_assert(error_is_known(back->error->code));
     message_destroy(back);
 }
 
-Test(message, damaged_bytes_are_refused_or_sound)
+Test(message, damaged_bytes_are_rejected_or_valid)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
@@ -79,7 +79,7 @@ Test(message, damaged_bytes_are_refused_or_sound)
 }
 
 /* A FAILED without an error, and an error in any other message. */
-Test(message, an_error_is_in_a_failed_and_nowhere_else)
+Test(message, only_failed_messages_carry_an_error)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
@@ -94,7 +94,7 @@ Test(message, an_error_is_in_a_failed_and_nowhere_else)
     }
 }
 
-Test(message, codes_are_codes)
+Test(message, unknown_error_codes_are_rejected)
 {
     static const int codes[] = {0, 1, INT32_MIN, -100000, -9999, -5};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
@@ -109,7 +109,7 @@ Test(message, codes_are_codes)
     }
 }
 
-Test(message, no_memory_anywhere)
+Test(message, out_of_memory_is_reported)
 {
     struct message *m = make(MSG_FAILED);
     for (int64_t n = 1; n < 10; n++) {
@@ -128,16 +128,16 @@ Test(message, no_memory_anywhere)
 
 /* ---- Bodies */
 
-static const struct output_place places[] = {
+static const struct map_output_location locations[] = {
     {0, 0}, {1, 127}, {EXECUTORS_MAX - 1, 128}, {3, UINT32_MAX}, {65535, 1}};
 
 static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
 {
-    struct output_place *back;
+    struct map_output_location *back;
     uint32_t count;
     (void)arg;
     memset(&error, 0, sizeof error);
-    int r = outputs_decode(bad, &back, &count, &error);
+    int r = map_outputs_decode(bad, &back, &count, &error);
     cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     cr_assert((r == 0) == (back != NULL) && (r == 0 || count == 0));
     if (cut) cr_assert_neq(r, 0);
@@ -145,16 +145,16 @@ static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
     mem_free(back);
 }
 
-Test(message, map_outputs_come_back)
+Test(message, map_outputs_round_trip)
 {
     for (uint32_t count = 0; count <= 5; count++) {
         struct buffer bytes = {NULL, 0, 0};
-        struct output_place *back;
+        struct map_output_location *back;
         uint32_t back_count;
-        cr_assert_eq(outputs_encode(places, count, &bytes, &error), 0);
-        cr_assert_eq(outputs_decode(whole(&bytes), &back, &back_count, &error), 0);
+        cr_assert_eq(map_outputs_encode(locations, count, &bytes, &error), 0);
+        cr_assert_eq(map_outputs_decode(whole(&bytes), &back, &back_count, &error), 0);
         cr_assert_eq(back_count, count);
-        cr_expect_eq(memcmp(back, places, count * sizeof *back), 0);
+        cr_expect_eq(memcmp(back, locations, count * sizeof *back), 0);
         mem_free(back);
         damage(whole(&bytes), look_at_outputs, NULL);
         memset(&error, 0, sizeof error);
@@ -162,7 +162,7 @@ Test(message, map_outputs_come_back)
     }
 }
 
-Test(message, map_outputs_that_cannot_be)
+Test(message, invalid_map_outputs_are_rejected)
 {
     static const struct {
         const char *bytes;
@@ -176,11 +176,11 @@ Test(message, map_outputs_that_cannot_be)
         {"\x01", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct output_place *back;
+        struct map_output_location *back;
         uint32_t count;
         memset(&error, 0, sizeof error);
         struct glint_slice bytes = {(const uint8_t *)rows[i].bytes, rows[i].size};
-        cr_expect_eq(outputs_decode(bytes, &back, &count, &error), GLINT_E_PROTOCOL, "%zu", i);
+        cr_expect_eq(map_outputs_decode(bytes, &back, &count, &error), GLINT_E_PROTOCOL, "%zu", i);
         cr_expect(back == NULL && count == 0);
     }
 }
@@ -190,34 +190,34 @@ static void look_at_job(struct glint_slice bad, bool cut, void *arg)
     struct task_options o = {0};
     (void)arg;
     memset(&error, 0, sizeof error);
-    int r = job_decode(bad, &o, &error);
+    int r = job_options_decode(bad, &o, &error);
     cr_assert(r == error.code && (r == 0 || (r == GLINT_E_PROTOCOL)));
     if (cut) cr_assert_neq(r, 0);
     cr_assert(o.line_bytes_max <= VALUE_BYTES_MAX && o.result_bytes_max <= RESULT_BYTES_MAX);
-    cr_assert_lt(strlen(o.folder), sizeof o.folder);
+    cr_assert_lt(strlen(o.dir), sizeof o.dir);
 }
 
-Test(message, options_of_a_job_come_back)
+Test(message, job_options_round_trip)
 {
     static const struct task_options rows[] = {
-        {.line_bytes_max = 1, .result_bytes_max = 1, .bad_rows_max = -1, .folder = ""},
+        {.line_bytes_max = 1, .result_bytes_max = 1, .bad_rows_max = -1, .dir = ""},
         {.line_bytes_max = VALUE_BYTES_MAX,
          .result_bytes_max = RESULT_BYTES_MAX,
          .skip_bad_rows = true,
          .bad_rows_max = INT64_MAX,
          .no_sync = true,
-         .folder = "/home/a b/\xff"},
+         .dir = "/home/a b/\xff"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct task_options back = {.memory_bytes = 12345};
         struct buffer bytes = {NULL, 0, 0};
-        cr_assert_eq(job_encode(&rows[i], &bytes, &error), 0);
-        cr_assert_eq(job_decode(whole(&bytes), &back, &error), 0, "%s", error.cause);
+        cr_assert_eq(job_options_encode(&rows[i], &bytes, &error), 0);
+        cr_assert_eq(job_options_decode(whole(&bytes), &back, &error), 0, "%s", error.cause);
         cr_expect(back.line_bytes_max == rows[i].line_bytes_max &&
                   back.result_bytes_max == rows[i].result_bytes_max &&
                   back.skip_bad_rows == rows[i].skip_bad_rows &&
                   back.bad_rows_max == rows[i].bad_rows_max && back.no_sync == rows[i].no_sync);
-        cr_expect_str_eq(back.folder, rows[i].folder);
+        cr_expect_str_eq(back.dir, rows[i].dir);
         cr_expect_eq(back.memory_bytes, 12345, "what is the executor's own stays");
         damage(whole(&bytes), look_at_job, NULL);
         memset(&error, 0, sizeof error);
@@ -227,24 +227,24 @@ Test(message, options_of_a_job_come_back)
 
 static void look_at_fault(struct glint_slice bad, bool cut, void *arg)
 {
-    struct fetch_fault f;
+    struct fetch_failure f;
     (void)arg;
     memset(&error, 0, sizeof error);
-    int r = fault_decode(bad, &f, &error);
+    int r = fetch_failure_decode(bad, &f, &error);
     cr_assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     if (cut) cr_assert_neq(r, 0);
     cr_assert(f.map < PARTITIONS_MAX && f.executor < EXECUTORS_MAX);
 }
 
-Test(message, faults_come_back)
+Test(message, fetch_failures_round_trip)
 {
-    static const struct fetch_fault rows[] = {
+    static const struct fetch_failure rows[] = {
         {0, 0, 0, 0, false}, {UINT64_MAX, PARTITIONS_MAX - 1, EXECUTORS_MAX - 1, UINT32_MAX, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct fetch_fault back;
+        struct fetch_failure back;
         struct buffer bytes = {NULL, 0, 0};
-        cr_assert_eq(fault_encode(&rows[i], &bytes, &error), 0);
-        cr_assert_eq(fault_decode(whole(&bytes), &back, &error), 0);
+        cr_assert_eq(fetch_failure_encode(&rows[i], &bytes, &error), 0);
+        cr_assert_eq(fetch_failure_decode(whole(&bytes), &back, &error), 0);
         cr_expect(back.shuffle == rows[i].shuffle && back.map == rows[i].map &&
                   back.executor == rows[i].executor && back.attempt == rows[i].attempt &&
                   back.unreachable == rows[i].unreachable);
@@ -254,40 +254,40 @@ Test(message, faults_come_back)
     }
 }
 
-Test(message, bodies_without_memory)
+Test(message, out_of_memory_in_bodies_is_reported)
 {
-    struct fetch_fault fault = {1, 2, 3, 4, false};
-    struct task_options options = {.folder = "/"};
-    struct output_place *back;
+    struct fetch_failure fault = {1, 2, 3, 4, false};
+    struct task_options options = {.dir = "/"};
+    struct map_output_location *back;
     struct buffer bytes = {NULL, 0, 0}, outputs = {NULL, 0, 0};
     uint32_t count;
-    cr_assert_eq(outputs_encode(places, 5, &outputs, &error), 0);
+    cr_assert_eq(map_outputs_encode(locations, 5, &outputs, &error), 0);
     mem_fail_at(1, true);
-    cr_expect_eq(fault_encode(&fault, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(fetch_failure_encode(&fault, &bytes, &error), GLINT_E_NO_MEMORY);
     memset(&error, 0, sizeof error);
-    cr_expect_eq(job_encode(&options, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(job_options_encode(&options, &bytes, &error), GLINT_E_NO_MEMORY);
     memset(&error, 0, sizeof error);
-    cr_expect_eq(outputs_encode(places, 5, &bytes, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(map_outputs_encode(locations, 5, &bytes, &error), GLINT_E_NO_MEMORY);
     memset(&error, 0, sizeof error);
-    cr_expect_eq(outputs_decode(whole(&outputs), &back, &count, &error), GLINT_E_NO_MEMORY);
+    cr_expect_eq(map_outputs_decode(whole(&outputs), &back, &count, &error), GLINT_E_NO_MEMORY);
     mem_fail_at(0, false);
     cr_expect(bytes.data == NULL && back == NULL && count == 0);
     buffer_fini(&outputs);
 }
 
 /* Every code is the floor of what it stands for, and never off by more than an eighth. */
-Test(message, sizes_in_one_byte)
+Test(message, size_codes_round_down_within_an_eighth)
 {
     uint64_t last = 0;
     for (unsigned code = 1; code <= UINT8_MAX; code++) {
-        uint64_t bytes = size_of_code((uint8_t)code);
+        uint64_t bytes = size_code_decode((uint8_t)code);
         cr_expect_gt(bytes, last);
-        cr_expect_eq(size_code(bytes), code, "code %u", code);
-        cr_expect_eq(size_code(bytes - 1), code - 1, "code %u", code);
+        cr_expect_eq(size_code_encode(bytes), code, "code %u", code);
+        cr_expect_eq(size_code_encode(bytes - 1), code - 1, "code %u", code);
         cr_expect_leq(bytes - last, last / 8 + 1);
         last = bytes;
     }
-    cr_expect(size_code(0) == 0 && size_of_code(0) == 0);
+    cr_expect(size_code_encode(0) == 0 && size_code_decode(0) == 0);
     cr_expect_eq(last, 15 * GIB); /* 255: that much or more */
-    cr_expect_eq(size_code(UINT64_MAX), UINT8_MAX);
+    cr_expect_eq(size_code_encode(UINT64_MAX), UINT8_MAX);
 }

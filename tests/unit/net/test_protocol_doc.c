@@ -2,7 +2,7 @@
  * that order. The first field has the value 1 or -1, or begins with the byte 1 or the letter a; the
  * second 2 or b; and so on. Booleans are 1, a kind is what it is. tests/cluster/test_protocol.py
  * compares the page with what tests in Python send. */
-#include "engine/data/scan.h"
+#include "engine/data/msgpack_validate.h"
 #include "engine/limits.h"
 #include "engine/net/frame.h"
 #include "engine/net/message.h"
@@ -32,17 +32,17 @@ static const char *protocol_page(void)
 /* The value must be that of the n-th field. Returns where the next one begins. */
 static uint64_t expect_field(struct glint_slice in, uint64_t at, uint64_t n, const char *list)
 {
-    struct scan_head head;
+    struct msgpack_head head;
     uint64_t size;
-    cr_assert(scan_head(in.data + at, in.size - at, &head));
-    cr_assert(scan_msgpack(in.data + at, in.size - at, &size));
+    cr_assert(msgpack_read_head(in.data + at, in.size - at, &head));
+    cr_assert(msgpack_validate(in.data + at, in.size - at, &size));
     const uint8_t *content = in.data + at + head.head_size;
-    bool right = head.kind == SCAN_ARRAY;
-    if (head.kind == SCAN_UINT)
+    bool right = head.kind == MSGPACK_KIND_ARRAY;
+    if (head.kind == MSGPACK_KIND_UINT)
         right = head.u64 == n || head.u64 == 1 || (n == 1 && strncmp(list, "`[kind", 6) == 0);
-    if (head.kind == SCAN_INT) right = head.i64 == -(int64_t)n;
-    if (head.kind == SCAN_STR) right = content[0] == 'a' + n - 1;
-    if (head.kind == SCAN_BIN) right = content[0] == n;
+    if (head.kind == MSGPACK_KIND_INT) right = head.i64 == -(int64_t)n;
+    if (head.kind == MSGPACK_KIND_STR) right = content[0] == 'a' + n - 1;
+    if (head.kind == MSGPACK_KIND_BIN) right = content[0] == n;
     cr_expect(right, "%s: field %d is another one", list, (int)n);
     return at + size;
 }
@@ -52,11 +52,12 @@ static void expect_fields(const char *list)
 {
     char quoted[512];
     uint64_t count = 1;
-    struct scan_head head;
+    struct msgpack_head head;
     snprintf(quoted, sizeof quoted, "`[%s]`", list);
     cr_expect_not_null(strstr(protocol_page(), quoted), "docs/protocol.md must have %s", quoted);
     for (const char *c = list; *c != '\0'; c++) count += *c == ',';
-    cr_assert(scan_head(encoded.data, encoded.size, &head) && head.kind == SCAN_ARRAY);
+    cr_assert(msgpack_read_head(encoded.data, encoded.size, &head) &&
+              head.kind == MSGPACK_KIND_ARRAY);
     cr_assert_eq(head.count, count, "%d fields are encoded, not %s", (int)head.count, quoted);
     uint64_t at = head.head_size;
     for (uint64_t n = 1; n <= count; n++) at = expect_field(whole(&encoded), at, n, quoted);
@@ -74,26 +75,26 @@ static void expect_fields(const char *list)
 Test(protocol_doc, lists_the_fields_of_payloads)
 {
     EXPECT("sent_ns, memory_bytes, tasks_running", ping, 1, 2, 3);
-    EXPECT("port, slots, memory_bytes", ready, 1, 2, 3);
-    EXPECT("executor, node, host, port, incarnation", peer, .executor = 1, .node = "b", .host = "c",
-           .port = 4, .incarnation = {5});
-    EXPECT("job, name", admit, .job = 1, .name = "b");
-    EXPECT("port, incarnation", admitted, .port = 1, .incarnation = {2});
-    EXPECT("wait_status, out_of_memory, log, crash", ended, .wait_status = -1,
+    EXPECT("port, slots, memory_bytes", executor_registration, 1, 2, 3);
+    EXPECT("executor, node, host, port, incarnation", executor_address, .executor = 1, .node = "b",
+           .host = "c", .port = 4, .incarnation = {5});
+    EXPECT("job, name", job_identity, .job = 1, .name = "b");
+    EXPECT("port, incarnation", executor_started, .port = 1, .incarnation = {2});
+    EXPECT("wait_status, out_of_memory, log, crash", executor_exited, .wait_status = -1,
            .out_of_memory = true, .log = "c", .crash = "d");
 }
 
 Test(protocol_doc, lists_the_fields_of_requests)
 {
     uint32_t maps[1][2] = {{1, 2}};
-    EXPECT("kind, shuffle, partition, along, outputs", get, .kind = 1, .id = 2, .partition = 3,
-           .size = 4, .map_count = 1, .maps = maps);
-    EXPECT("kind, shuffle, map, attempt, offset, size", get, .kind = 2, .id = 2, .map = 3,
+    EXPECT("kind, shuffle, partition, along, outputs", get_request, .kind = 1, .id = 2,
+           .partition = 3, .size = 4, .map_count = 1, .maps = maps);
+    EXPECT("kind, shuffle, map, attempt, offset, size", get_request, .kind = 2, .id = 2, .map = 3,
            .attempt = 4, .offset = 5, .size = 6);
-    EXPECT("kind, broadcast, block", get, .kind = 3, .id = 2, .block = 3);
-    EXPECT("kind, result, offset, size", get, .kind = 4, .id = 2, .offset = 3, .size = 4);
-    EXPECT("broadcast, want, have, failed", track, .id = 1, .want = 2);
-    EXPECT("broadcast, blocks", tracked, .id = 1);
+    EXPECT("kind, broadcast, block", get_request, .kind = 3, .id = 2, .block = 3);
+    EXPECT("kind, result, offset, size", get_request, .kind = 4, .id = 2, .offset = 3, .size = 4);
+    EXPECT("broadcast, want, have, failed", block_request, .id = 1, .blocks_max = 2);
+    EXPECT("broadcast, blocks", block_assignment, .id = 1);
     EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done", job_progress,
            .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5, .stage_tasks = 6,
            .stage_done = 1);
@@ -106,20 +107,21 @@ Test(protocol_doc, lists_the_fields_of_a_status)
                                    .running = true,
                                    .tasks_running = 5,
                                    .age_ns = 6,
-                                   .heard_ns = 7,
+                                   .heartbeat_age_ns = 7,
                                    .memory_bytes = 8};
-    EXPECT("node, build, slots, drivers_max, memory_bytes, uptime_ns, draining, jobs", status,
-           .node = "a", .build = "b", .slots = 3, .drivers_max = 4, .memory_bytes = 5,
-           .uptime_ns = 6, .draining = true);
-    struct status s = {.node = "a", .job_count = 1, .jobs = {job}};
+    EXPECT("node, build, slots, drivers_max, memory_bytes, uptime_ns, draining, jobs",
+           daemon_status, .node = "a", .build = "b", .slots = 3, .drivers_max = 4,
+           .memory_bytes = 5, .uptime_ns = 6, .draining = true);
+    struct daemon_status s = {.node = "a", .job_count = 1, .jobs = {job}};
     struct buffer none = {NULL, 0, 0};
-    cr_assert_eq(status_encode(&s, &encoded, &error), 0);
+    cr_assert_eq(daemon_status_encode(&s, &encoded, &error), 0);
     s.job_count = 0;
-    cr_assert_eq(status_encode(&s, &none, &error), 0);
+    cr_assert_eq(daemon_status_encode(&s, &none, &error), 0);
     encoded.size -= none.size; /* the jobs come last */
     memmove(encoded.data, encoded.data + none.size, encoded.size);
     buffer_fini(&none);
-    expect_fields("job, name, progress, running, tasks_running, age_ns, heard_ns, memory_bytes");
+    expect_fields(
+        "job, name, progress, running, tasks_running, age_ns, heartbeat_age_ns, memory_bytes");
 }
 
 Test(protocol_doc, lists_the_fields_of_a_hello)
@@ -128,7 +130,7 @@ Test(protocol_doc, lists_the_fields_of_a_hello)
                                          "channel",      "cluster",      "node",
                                          "incarnation",  "wanted",       "build"};
     enum { FIELDS = sizeof fields / sizeof fields[0] };
-    struct scan_head head;
+    struct msgpack_head head;
     const struct hello h = {.protocol_min = 1,
                             .protocol_max = 1,
                             .role = ROLE_DRIVER,
@@ -146,23 +148,24 @@ Test(protocol_doc, lists_the_fields_of_a_hello)
     }
     cr_expect_eq(strncmp(strchr(at + 1, '\n'), "\n\n", 2), 0, "a row too many");
     cr_assert_eq(hello_encode(&h, &encoded, &error), 0);
-    cr_assert(scan_head(encoded.data, encoded.size, &head) && head.kind == SCAN_ARRAY);
+    cr_assert(msgpack_read_head(encoded.data, encoded.size, &head) &&
+              head.kind == MSGPACK_KIND_ARRAY);
     cr_expect_eq(head.count, FIELDS);
     buffer_fini(&encoded);
 }
 
 Test(protocol_doc, lists_the_fields_of_messages)
 {
-    const struct fetch_fault fault = {1, 2, 3, 4, true};
-    cr_assert_eq(fault_encode(&fault, &encoded, &error), 0);
+    const struct fetch_failure fault = {1, 2, 3, 4, true};
+    cr_assert_eq(fetch_failure_encode(&fault, &encoded, &error), 0);
     expect_fields("shuffle, map, executor, attempt, unreachable");
     const struct task_options options = {.line_bytes_max = 1,
                                          .result_bytes_max = 2,
                                          .skip_bad_rows = true,
                                          .bad_rows_max = -4,
                                          .no_sync = true,
-                                         .folder = "f"};
-    cr_assert_eq(job_encode(&options, &encoded, &error), 0);
+                                         .dir = "f"};
+    cr_assert_eq(job_options_encode(&options, &encoded, &error), 0);
     expect_fields("line_bytes_max, result_bytes_max, skip_bad_rows, bad_rows_max, "
                   "no_sync, folder");
     struct message *m = message_create(MSG_JOB);
@@ -184,9 +187,9 @@ Test(protocol_doc, lists_the_fields_of_errors)
 {
     const struct glint_error why = {(enum glint_code) - 1, "b", "c", "d"};
     const struct glint_error refusal = {(enum glint_code) - 1, "b", "", "c"};
-    cr_assert_eq(refuse_encode(&refusal, &encoded, &error), 0);
+    cr_assert_eq(reject_encode(&refusal, &encoded, &error), 0);
     expect_fields("code, cause, hint");
-    cr_assert_eq(gone_encode(&why, &encoded, &error), 0);
+    cr_assert_eq(fetch_error_encode(&why, &encoded, &error), 0);
     cr_assert_eq(encoded.data[0], 0x91);
     memmove(encoded.data, encoded.data + 1, --encoded.size);
     expect_fields("code, cause, effect, hint");
@@ -201,12 +204,16 @@ static void expect_row(int number, const char *name)
 
 Test(protocol_doc, lists_the_types)
 {
-    for (int type = 1; type < FRAME_TYPES_END; type++) expect_row(type, frame_name(type));
-    static const char *const messages[MSG_TYPES_END] = {
-        [MSG_JOB] = "JOB",         [MSG_STAGE] = "STAGE",
-        [MSG_OUTPUTS] = "OUTPUTS", [MSG_BROADCAST] = "BROADCAST",
-        [MSG_TASK] = "TASK",       [MSG_KILL] = "KILL",
-        [MSG_CANCEL] = "CANCEL",   [MSG_FORGET] = "FORGET",
-        [MSG_DONE] = "DONE",       [MSG_FAILED] = "FAILED"};
+    for (int type = 1; type < FRAME_TYPES_END; type++) expect_row(type, frame_type_name(type));
+    static const char *const messages[MSG_TYPES_END] = {[MSG_JOB] = "JOB",
+                                                        [MSG_STAGE] = "STAGE",
+                                                        [MSG_MAP_OUTPUTS] = "MAP_OUTPUTS",
+                                                        [MSG_BROADCAST] = "BROADCAST",
+                                                        [MSG_TASK] = "TASK",
+                                                        [MSG_KILL] = "KILL",
+                                                        [MSG_CANCEL] = "CANCEL",
+                                                        [MSG_RELEASE] = "RELEASE",
+                                                        [MSG_DONE] = "DONE",
+                                                        [MSG_FAILED] = "FAILED"};
     for (int type = 1; type < MSG_TYPES_END; type++) expect_row(type, messages[type]);
 }

@@ -18,21 +18,21 @@
 
 static const char good[] = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210\n";
 
-static char folder[64], path[128];
+static char dir[64], path[128];
 static struct glint_error error;
 static struct secrets secret; /* as they were loaded */
 
 static void begin(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/glint-secret-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/secret", folder);
+    snprintf(dir, sizeof dir, "/tmp/glint-secret-XXXXXX");
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/secret", dir);
     memset(&error, 0, sizeof error);
 }
 
 static void end(void)
 {
-    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, folder, 8), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, dir, 8), 0);
 }
 
 static void put(const char *text, size_t size, mode_t mode)
@@ -47,14 +47,14 @@ static void put(const char *text, size_t size, mode_t mode)
 static int load(void)
 {
     memset(&error, 0, sizeof error);
-    return secret_load(env_real(), path, &secret, &error);
+    return secrets_load(env_real(), path, &secret, &error);
 }
 
 static int load_default(struct env *env, struct secrets *out)
 {
     char at[PATH_MAX];
-    int r = secret_default_path(env, at, &error);
-    return r == 0 ? secret_load(env, at, out, &error) : r;
+    int r = default_secret_path(env, at, &error);
+    return r == 0 ? secrets_load(env, at, out, &error) : r;
 }
 
 /* Refused, with the path and something to do about it. */
@@ -87,7 +87,7 @@ static unsigned names(const char *at)
     return count;
 }
 
-Test(secret, a_file_of_its_owner_is_read)
+Test(secret, file_of_its_owner_is_read)
 {
     static const mode_t modes[] = {0600, 0400, 0700};
     begin();
@@ -100,12 +100,12 @@ Test(secret, a_file_of_its_owner_is_read)
     cr_expect_eq(load(), 0);
     put("00112233445566778899AABBCCDDEEFF0123456789ABCDEFFEDCBA9876543210\r\n", 66, 0600);
     cr_expect_eq(load(), 0);
-    secret_clear(&secret);
+    secrets_clear(&secret);
     for (unsigned i = 0; i < SECRET_BYTES; i++) cr_expect_eq(secret.list[0].bytes[i], 0);
     end();
 }
 
-Test(secret, what_others_may_read_is_refused)
+Test(secret, file_accessible_to_others_is_rejected)
 {
     static const mode_t modes[] = {0604, 0644, 0620, 0602, 0601, 0610, 0660, 0666, 0777};
     begin();
@@ -121,7 +121,7 @@ Test(secret, what_others_may_read_is_refused)
     end();
 }
 
-Test(secret, what_belongs_to_another_user_is_refused)
+Test(secret, file_of_another_user_is_rejected)
 {
     begin();
     put(good, sizeof good - 1, 0600);
@@ -129,7 +129,7 @@ Test(secret, what_belongs_to_another_user_is_refused)
     end();
 }
 
-Test(secret, what_is_no_secret_is_refused)
+Test(secret, malformed_secret_is_rejected)
 {
     static const char *const texts[] = {
         "",
@@ -155,7 +155,7 @@ Test(secret, what_is_no_secret_is_refused)
     end();
 }
 
-Test(secret, what_is_not_one_digit_is_a_secret)
+Test(secret, secret_of_two_digits_is_accepted)
 {
     static const char *const texts[] = {
         "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f\n",
@@ -181,9 +181,9 @@ static void put_lines(unsigned count, const char *const lines[])
 
 #define HEX(first) first "0112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 
-Test(secret, a_file_may_list_several)
+Test(secret, file_may_list_several_secrets)
 {
-    static const char *const lines[] = {HEX("0"), "", HEX("1"), HEX("2") "\r", HEX("3"),
+    static const char *const lines[] = {HEX("0"), "",       HEX("1"), HEX("2") "\r", HEX("3"),
                                         HEX("4"), HEX("5"), HEX("6"), HEX("7")};
     begin();
     put_lines(9, lines);
@@ -202,11 +202,12 @@ Test(secret, a_file_may_list_several)
     end();
 }
 
-Test(secret, a_client_secret_is_derived_and_told_apart)
+Test(secret, client_secret_is_derived_and_distinguished)
 {
     static const char *const client[] = {"client " HEX("0"), "client " HEX("1")},
-                      *const mixed[] = {HEX("0"), "client " HEX("1")},
-                      *const wrong[] = {"client" HEX("0")}, *const other[] = {"daemon " HEX("0")};
+                             *const mixed[] = {HEX("0"), "client " HEX("1")},
+                             *const wrong[] = {"client" HEX("0")},
+                             *const other[] = {"daemon " HEX("0")};
     /* HKDF-SHA256, computed by another program (python3: hmac, hashlib). */
     static const uint8_t expected[] = {0xaa, 0x4e, 0x2c, 0x82, 0xcb, 0x5f, 0xb2, 0x66};
     struct secrets from = {.count = 2, .list = {{{1, 2, 3}}, {{9}}}};
@@ -222,22 +223,22 @@ Test(secret, a_client_secret_is_derived_and_told_apart)
     put_lines(1, other);
     expect_refused("64 varied");
     unlink(path);
-    cr_assert_eq(secret_create_client(env_real(), &from, path, &error), 0, "%s", error.cause);
+    cr_assert_eq(client_secret_file_create(env_real(), &from, path, &error), 0, "%s", error.cause);
     cr_assert_eq(stat(path, &s), 0);
     cr_expect_eq(s.st_mode & 07777, 0600);
     cr_assert_eq(load(), 0, "%s", error.cause);
     cr_expect(secret.kind == SECRET_CLIENT && secret.count == 1);
     cr_expect_eq(memcmp(secret.list[0].bytes, expected, sizeof expected), 0);
-    cr_expect_eq(secret_create_client(env_real(), &from, path, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect_eq(client_secret_file_create(env_real(), &from, path, &error), GLINT_E_OUTPUT_EXISTS);
     end();
 }
 
-Test(secret, links_of_ours_lead_to_it)
+Test(secret, own_symlink_is_followed)
 {
     char target[128];
     begin();
     put(good, sizeof good - 1, 0600);
-    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(target, sizeof target, "%s/target", dir);
     cr_assert_eq(rename(path, target), 0);
     cr_assert_eq(symlink(target, path), 0);
     cr_expect_eq(load(), 0, "%s", error.cause);
@@ -248,7 +249,7 @@ Test(secret, links_of_ours_lead_to_it)
     end();
 }
 
-Test(secret, folders_and_pipes_are_refused)
+Test(secret, directory_or_pipe_is_rejected)
 {
     begin();
     expect_refused("No such file");
@@ -261,49 +262,49 @@ Test(secret, folders_and_pipes_are_refused)
     end();
 }
 
-Test(secret, a_new_one_is_random_for_its_owner_alone_and_replaces_nothing)
+Test(secret, new_secret_is_private_and_replaces_nothing)
 {
     struct secrets first;
     struct stat s;
     begin();
     umask(0);
-    cr_assert_eq(secret_create(env_real(), path, &error), 0);
+    cr_assert_eq(secret_file_create(env_real(), path, &error), 0);
     cr_assert_eq(stat(path, &s), 0);
     cr_expect_eq(s.st_mode & 07777, 0600);
     cr_assert_eq(load(), 0, "%s", error.cause);
     first = secret;
-    cr_expect_eq(secret_create(env_real(), path, &error), GLINT_E_OUTPUT_EXISTS);
+    cr_expect_eq(secret_file_create(env_real(), path, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect_eq(load(), 0);
     cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
     unlink(path);
     memset(&error, 0, sizeof error);
-    cr_assert_eq(secret_create(env_real(), path, &error), 0);
+    cr_assert_eq(secret_file_create(env_real(), path, &error), 0);
     cr_assert_eq(load(), 0);
     cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
     end();
 }
 
-Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
+Test(secret, default_is_created_once_in_user_state_dir)
 {
     char at[128];
     struct secrets first;
     struct stat s;
     begin();
     umask(0);
-    snprintf(at, sizeof at, "%s/state", folder);
+    snprintf(at, sizeof at, "%s/state", dir);
     setenv("XDG_STATE_HOME", at, 1);
     cr_assert_eq(load_default(env_real(), &first), 0, "%s", error.cause);
     cr_assert_eq(load_default(env_real(), &secret), 0);
     cr_expect_eq(memcmp(&first, &secret, sizeof first), 0);
-    snprintf(at, sizeof at, "%s/state/glint", folder);
+    snprintf(at, sizeof at, "%s/state/glint", dir);
     cr_assert_eq(stat(at, &s), 0);
     cr_expect_eq(s.st_mode & 07777, 0700);
     cr_expect_eq(names(at), 1);
     setenv("XDG_STATE_HOME", "relative", 1); /* as if it were not set, says its specification */
-    setenv("HOME", folder, 1);
+    setenv("HOME", dir, 1);
     cr_assert_eq(load_default(env_real(), &secret), 0);
     cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
-    snprintf(path, sizeof path, "%s/.local/state/glint/secret", folder);
+    snprintf(path, sizeof path, "%s/.local/state/glint/secret", dir);
     cr_expect_eq(load(), 0);
     setenv("XDG_STATE_HOME", "/proc/none", 1);
     cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);
@@ -314,14 +315,14 @@ Test(secret, the_default_is_made_once_in_the_user_s_own_folder)
     end();
 }
 
-Test(secret, processes_that_start_at_once_agree)
+Test(secret, concurrent_processes_agree_on_one_secret)
 {
     enum { MANY = 16 };
     struct secrets all[MANY];
     for (unsigned round = 0; round < 10; round++) {
         int start[2], results[2], status;
         begin();
-        setenv("XDG_STATE_HOME", folder, 1);
+        setenv("XDG_STATE_HOME", dir, 1);
         cr_assert(pipe(start) == 0 && pipe(results) == 0);
         for (unsigned i = 0; i < MANY; i++) {
             if (fork() != 0) continue;
@@ -340,14 +341,14 @@ Test(secret, processes_that_start_at_once_agree)
         }
         close(results[0]);
         close(results[1]);
-        snprintf(path, sizeof path, "%s/glint", folder);
+        snprintf(path, sizeof path, "%s/glint", dir);
         cr_expect_eq(names(path), 1);
         end();
     }
 }
 
 /* Whatever call fails: a secret, or an error and nothing of it in the folder. */
-Test(secret, every_call_may_fail)
+Test(secret, failed_call_leaves_no_partial_secret)
 {
     static const int errors[] = {-EIO, -ENOSPC, -EMFILE};
     for (unsigned e = 0; e < 3; e++) {
@@ -355,14 +356,14 @@ Test(secret, every_call_may_fail)
         for (int64_t n = 1; reached; n++) {
             char at[128];
             begin();
-            setenv("XDG_STATE_HOME", folder, 1);
+            setenv("XDG_STATE_HOME", dir, 1);
             faults_set(FAULT_ONCE, n, errors[e]);
             int r = load_default(faults_env(), &secret);
             reached = faults_failed() != NULL;
             cr_expect((r == 0) == (error.code == GLINT_OK));
             cr_expect(r == 0 || (error.cause[0] != '\0' && reached));
             cr_expect(reached || r == 0);
-            snprintf(at, sizeof at, "%s/glint", folder);
+            snprintf(at, sizeof at, "%s/glint", dir);
             struct stat s;
             unsigned left = stat(at, &s) == 0 ? names(at) : 0;
             cr_expect_leq(left, 1, "call %d", (int)n);

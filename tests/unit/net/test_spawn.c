@@ -63,13 +63,13 @@ static int run_shell(const char *text)
     return last;
 }
 
-Test(spawn, an_exit_status_is_told)
+Test(spawn, exit_status_is_reported)
 {
     int status = run_shell("exit 42");
     cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
-Test(spawn, a_signal_is_told)
+Test(spawn, death_by_signal_is_reported)
 {
     struct spawn s;
     cr_assert_eq(shell(&s, "while :; do read x </dev/zero; done", 2, NULL), 0);
@@ -79,7 +79,7 @@ Test(spawn, a_signal_is_told)
     spawn_kill(&s, SIGKILL); /* to nobody */
 }
 
-Test(spawn, it_gets_its_files_and_variables)
+Test(spawn, process_gets_its_files_and_variables)
 {
     char text[256] = "", *variables[] = {"COLOUR=red", NULL};
     struct spawn s;
@@ -93,7 +93,7 @@ Test(spawn, it_gets_its_files_and_variables)
     cr_expect_str_eq(text, "red\n");
 }
 
-Test(spawn, signals_are_as_in_a_new_login)
+Test(spawn, process_has_default_signal_handling)
 {
     sigset_t held;
     signal(SIGPIPE, SIG_IGN);
@@ -106,7 +106,7 @@ Test(spawn, signals_are_as_in_a_new_login)
     cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "%x", (unsigned)status);
 }
 
-Test(spawn, what_is_not_there_is_not_started)
+Test(spawn, missing_program_is_not_started)
 {
     char *words[] = {"no such program", NULL};
     const struct spawn_program p = {.path = "/no such program", .words = words};
@@ -116,7 +116,7 @@ Test(spawn, what_is_not_there_is_not_started)
     spawn_kill(&s, SIGKILL);
 }
 
-Test(spawn, without_a_descriptor_nothing_is_left)
+Test(spawn, descriptor_shortage_leaves_nothing)
 {
     struct rlimit limit, low;
     struct spawn s;

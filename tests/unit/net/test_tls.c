@@ -26,8 +26,8 @@ static void open_with(const struct secrets *accepts, const struct secrets *dials
 {
     begin();
     for (unsigned i = 0; i < 2; i++) {
-        contexts[i] =
-            tls_context_create(i == 0 ? accepts : dials, i == 0 ? TLS_CLIENTS : TLS_BULK, &error);
+        contexts[i] = tls_context_create(
+            i == 0 ? accepts : dials, i == 0 ? TLS_ACCEPT_CLIENT_SECRETS : TLS_BULK_CIPHER, &error);
         cr_assert_not_null(contexts[i]);
         sides[i] = tls_open(contexts[i], i == 1, &error);
         cr_assert_not_null(sides[i]);
@@ -54,7 +54,7 @@ static void close_sides(void)
 static void collect(unsigned from)
 {
     struct buffer out = {NULL, 0, 0};
-    tls_output(sides[from], &out);
+    tls_take_output(sides[from], &out);
     cr_assert(buffer_append(&wires[from], out.data, out.size));
     buffer_fini(&out);
 }
@@ -68,7 +68,7 @@ static int deliver(unsigned from, uint64_t step, struct buffer *plain, uint64_t 
     for (uint64_t at = 0, n; at < wire->size && code == 0; at += n) {
         n = step == 0 || step > wire->size - at ? wire->size - at : step;
         code = tls_feed(to, (struct glint_slice){wire->data + at, n}, &error);
-        while (code == 0 && tls_ready(to)) {
+        while (code == 0 && tls_is_handshake_done(to)) {
             cr_assert(buffer_reserve(plain, capacity));
             int64_t got = tls_read(to, plain->data + plain->size, capacity, &error);
             if (got < 0) code = (int)got;
@@ -94,17 +94,17 @@ static int shake_hands(uint64_t step)
     return code;
 }
 
-Test(tls, hands_are_shaken_in_pieces_of_any_size)
+Test(tls, handshake_accepts_any_fragmentation)
 {
     for (uint64_t step = 0; step < 40; step++) {
         open_sides(true);
         cr_expect_eq(shake_hands(step), 0, "%s", error.cause);
-        cr_expect(tls_ready(sides[0]) && tls_ready(sides[1]));
+        cr_expect(tls_is_handshake_done(sides[0]) && tls_is_handshake_done(sides[1]));
         close_sides();
     }
 }
 
-Test(tls, the_first_flights_are_shorter_than_what_strangers_may_send)
+Test(tls, first_flights_fit_the_unauthenticated_limit)
 {
     struct buffer none = {NULL, 0, 0};
     open_sides(true);
@@ -116,23 +116,23 @@ Test(tls, the_first_flights_are_shorter_than_what_strangers_may_send)
     close_sides();
 }
 
-Test(tls, another_secret_is_told_on_both_sides)
+Test(tls, wrong_secret_is_reported_on_both_sides)
 {
     open_sides(false);
     struct buffer none = {NULL, 0, 0};
     collect(1);
     cr_expect_eq(deliver(1, 0, &none, 1), GLINT_E_AUTH);
     cr_expect(error.cause[0] != '\0' && strstr(error.hint, "secret") != NULL);
-    cr_expect_not(tls_ready(sides[0]));
+    cr_expect_not(tls_is_handshake_done(sides[0]));
     memset(&error, 0, sizeof error);
     collect(0);
     cr_expect_gt(wires[0].size, 0, "an alert");
     cr_expect_eq(deliver(0, 0, &none, 1), GLINT_E_AUTH);
-    cr_expect_not(tls_ready(sides[1]));
+    cr_expect_not(tls_is_handshake_done(sides[1]));
     close_sides();
 }
 
-Test(tls, any_of_several_secrets_is_accepted_and_the_first_is_used_to_dial)
+Test(tls, any_secret_is_accepted_and_the_first_one_dials)
 {
     const struct secrets old = secrets_of(1, (uint8_t[]){1}), new = secrets_of(1, (uint8_t[]){2}),
                          both = secrets_of(2, (uint8_t[]){1, 2}),
@@ -140,28 +140,29 @@ Test(tls, any_of_several_secrets_is_accepted_and_the_first_is_used_to_dial)
     const struct {
         const struct secrets *accepts, *dials;
         bool fits;
-    } pairs[] = {{&both, &old, true},     {&both, &new, true},  {&old, &both, true},
+    } pairs[] = {{&both, &old, true},     {&both, &new, true},    {&old, &both, true},
                  {&new, &both, false},    {&new, &swapped, true}, {&old, &swapped, false},
                  {&both, &swapped, true}, {&new, &old, false}};
     for (unsigned i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         open_with(pairs[i].accepts, pairs[i].dials);
         cr_expect_eq(shake_hands(0), pairs[i].fits ? 0 : GLINT_E_AUTH, "pair %u", i);
-        cr_expect_eq(tls_ready(sides[0]) && tls_ready(sides[1]), pairs[i].fits, "pair %u", i);
-        if (pairs[i].fits) cr_expect_eq(tls_kind(sides[0]), SECRET_PEER);
+        cr_expect_eq(tls_is_handshake_done(sides[0]) && tls_is_handshake_done(sides[1]),
+                     pairs[i].fits, "pair %u", i);
+        if (pairs[i].fits) cr_expect_eq(tls_peer_secret_kind(sides[0]), SECRET_PEER);
         close_sides();
     }
 }
 
-Test(tls, a_client_secret_is_told_from_the_one_it_was_derived_from)
+Test(tls, client_secret_is_distinct_from_its_parent)
 {
     const struct secrets peer = secrets_of(2, (uint8_t[]){1, 2}),
                          other = secrets_of(1, (uint8_t[]){3});
     struct secrets client = {.kind = SECRET_CLIENT, .count = 1};
     for (unsigned i = 0; i < 2; i++) {
-        cr_assert(secret_derive_client(&peer.list[i], &client.list[0]));
+        cr_assert(secret_derive_client_secret(&peer.list[i], &client.list[0]));
         open_with(&peer, &client);
         cr_expect_eq(shake_hands(0), 0, "%s", error.cause);
-        cr_expect_eq(tls_kind(sides[0]), SECRET_CLIENT);
+        cr_expect_eq(tls_peer_secret_kind(sides[0]), SECRET_CLIENT);
         close_sides();
         open_with(&other, &client);
         cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
@@ -177,20 +178,20 @@ Test(tls, a_client_secret_is_told_from_the_one_it_was_derived_from)
     open_with(&peer, &client);
     tls_close(sides[0]);
     tls_context_destroy(contexts[0]);
-    contexts[0] = tls_context_create(&peer, TLS_BULK, &error);
+    contexts[0] = tls_context_create(&peer, TLS_BULK_CIPHER, &error);
     sides[0] = tls_open(contexts[0], false, &error);
     cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
     close_sides();
 }
 
-Test(tls, secrets_change_between_handshakes)
+Test(tls, secrets_can_change_between_handshakes)
 {
     const struct secrets old = secrets_of(1, (uint8_t[]){1}), new = secrets_of(1, (uint8_t[]){2});
     static const uint8_t bytes[100] = "still there";
     struct buffer plain = {NULL, 0, 0};
     open_with(&old, &old);
     cr_assert_eq(shake_hands(0), 0);
-    cr_assert(tls_context_set(contexts[0], &new));
+    cr_assert(tls_context_set_secrets(contexts[0], &new));
     cr_assert_eq(tls_write(sides[1], (struct glint_slice){bytes, sizeof bytes}, &error), 0);
     collect(1);
     cr_expect_eq(deliver(1, 0, &plain, 1000), 0, "an open session stays");
@@ -203,13 +204,13 @@ Test(tls, secrets_change_between_handshakes)
             buffer_fini(&wires[k]);
         }
         cr_expect_eq(shake_hands(0), i == 0 ? GLINT_E_AUTH : 0);
-        cr_assert(tls_context_set(contexts[1], &new));
+        cr_assert(tls_context_set_secrets(contexts[1], &new));
         memset(&error, 0, sizeof error);
     }
     close_sides();
 }
 
-Test(tls, bytes_go_both_ways_in_records_and_reads_of_any_size)
+Test(tls, bytes_survive_any_record_and_read_size)
 {
     static const uint64_t sizes[] = {1, 100, 16383, 16384, 16385, 300000, 1 << 20};
     static const uint64_t steps[] = {0, 1000, 70000};
@@ -234,7 +235,7 @@ Test(tls, bytes_go_both_ways_in_records_and_reads_of_any_size)
     free(bytes);
 }
 
-Test(tls, every_flipped_bit_is_found)
+Test(tls, every_changed_byte_is_detected)
 {
     static const uint8_t bytes[100] = "secret";
     open_sides(true);
@@ -260,7 +261,7 @@ Test(tls, every_flipped_bit_is_found)
     }
 }
 
-Test(tls, every_flipped_bit_of_the_handshake_keeps_it_shut)
+Test(tls, changed_handshake_byte_prevents_opening)
 {
     for (uint64_t at = 0; at < 400; at++) {
         struct buffer none = {NULL, 0, 0};
@@ -276,16 +277,16 @@ Test(tls, every_flipped_bit_of_the_handshake_keeps_it_shut)
             collect(0);
             code = deliver(0, 0, &none, 1);
         }
-        cr_expect_not(tls_ready(sides[0]));
+        cr_expect_not(tls_is_handshake_done(sides[0]));
         /* The version of the first record is nobody's business, as RFC 8446 has it (5.1). */
-        cr_expect(!tls_ready(sides[1]) || at == 2, "byte %d", (int)at);
+        cr_expect(!tls_is_handshake_done(sides[1]) || at == 2, "byte %d", (int)at);
         cr_expect_neq(code, GLINT_E_NO_MEMORY);
         buffer_fini(&none);
         close_sides();
     }
 }
 
-Test(tls, an_end_of_tls_is_a_connection_s)
+Test(tls, forged_close_alert_is_rejected)
 {
     /* A close_notify comes as an alert, which none but OpenSSL can make: garbage must not pass. */
     static const uint8_t alert[] = {0x15, 3, 3, 0, 2, 1, 0};
@@ -298,7 +299,7 @@ Test(tls, an_end_of_tls_is_a_connection_s)
     close_sides();
 }
 
-Test(tls, without_memory_it_says_so)
+Test(tls, out_of_memory_in_write_is_reported)
 {
     static uint8_t bytes[100000];
     for (int64_t n = 1; n < 40; n++) {
@@ -314,7 +315,7 @@ Test(tls, without_memory_it_says_so)
     cr_assert(false, "it never succeeded");
 }
 
-Test(tls, opening_without_memory_says_so)
+Test(tls, out_of_memory_in_open_is_reported)
 {
     open_sides(true);
     for (int64_t n = 1; n < 10; n++) {
@@ -327,7 +328,7 @@ Test(tls, opening_without_memory_says_so)
     }
     struct secrets secrets = {.count = 1, .list = {{{1, 2}}}};
     mem_fail_at(1, false);
-    cr_expect_null(tls_context_create(&secrets, TLS_BULK, &error));
+    cr_expect_null(tls_context_create(&secrets, TLS_BULK_CIPHER, &error));
     mem_fail_at(0, false);
     cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
     close_sides();

@@ -25,8 +25,8 @@ static void fill(uint8_t *out, size_t size, unsigned seed)
 
 static void open_ciphers(void)
 {
-    if (tls_gcm_query() == NULL) cr_skip_test("not for this processor");
-    ours = EVP_CIPHER_fetch(NULL, "AES-128-GCM", tls_gcm_query());
+    if (tls_gcm_property_query() == NULL) cr_skip_test("not for this processor");
+    ours = EVP_CIPHER_fetch(NULL, "AES-128-GCM", tls_gcm_property_query());
     theirs = EVP_CIPHER_fetch(NULL, "AES-128-GCM", "provider=default");
     cr_assert(ours != NULL && theirs != NULL);
     cr_assert_str_eq(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(ours)), "glint");
@@ -102,7 +102,7 @@ static void expect_same(int aad_size, int size, int piece)
     cr_assert_eq(memcmp(closed[1], text, (size_t)size), 0);
 }
 
-Test(tls_gcm, texts_of_any_length_are_those_of_openssl)
+Test(tls_gcm, matches_openssl_for_any_length)
 {
     open_ciphers();
     for (int size = 0; size <= 1100; size++) expect_same(5, size, size + 1);
@@ -112,14 +112,14 @@ Test(tls_gcm, texts_of_any_length_are_those_of_openssl)
     close_ciphers();
 }
 
-Test(tls_gcm, a_text_may_come_in_pieces)
+Test(tls_gcm, text_may_come_in_pieces)
 {
     open_ciphers();
     for (int piece = 1; piece <= 300; piece++) expect_same(5, 1000, piece);
     close_ciphers();
 }
 
-Test(tls_gcm, a_key_serves_many_ivs)
+Test(tls_gcm, one_key_works_with_many_ivs)
 {
     uint8_t out[2][100], tags[2][TAG_BYTES];
     int n = 0;
@@ -140,7 +140,7 @@ Test(tls_gcm, a_key_serves_many_ivs)
     close_ciphers();
 }
 
-Test(tls_gcm, every_flipped_bit_is_found)
+Test(tls_gcm, every_flipped_bit_is_detected)
 {
     uint8_t closed[201], bytes[201], tag[TAG_BYTES];
     open_ciphers();
@@ -164,7 +164,7 @@ Test(tls_gcm, every_flipped_bit_is_found)
     close_ciphers();
 }
 
-Test(tls_gcm, what_records_do_not_need_is_refused)
+Test(tls_gcm, unsupported_use_is_rejected)
 {
     uint8_t out[100], tag[TAG_BYTES];
     int n = 0;
@@ -195,7 +195,7 @@ Test(tls_gcm, what_records_do_not_need_is_refused)
     close_ciphers();
 }
 
-Test(tls_gcm, without_memory_it_says_so)
+Test(tls_gcm, out_of_memory_is_reported)
 {
     open_ciphers();
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();

@@ -22,35 +22,38 @@ TestSuite(wire, .init = begin, .fini = end);
 
 #define FILLED(array, letter) memset(array, letter, sizeof(array) - 1)
 
-Test(wire, signs_of_life_come_back)
+Test(wire, ping_and_register_round_trip)
 {
     static const struct ping pings[] = {{0, 0, 0}, {UINT64_MAX, UINT64_MAX, SLOTS_MAX}};
-    static const struct ready readies[] = {{1, 1, 1}, {UINT16_MAX, SLOTS_MAX, UINT64_MAX}};
+    static const struct executor_registration readies[] = {{1, 1, 1},
+                                                           {UINT16_MAX, SLOTS_MAX, UINT64_MAX}};
     for (int i = 0; i < 2; i++) {
         ROUND_TRIP(ping, &pings[i]);
-        ROUND_TRIP(ready, &readies[i]);
+        ROUND_TRIP(executor_registration, &readies[i]);
     }
 }
 
-Test(wire, addresses_and_jobs_come_back)
+Test(wire, addresses_and_jobs_round_trip)
 {
-    static struct peer peer = {.executor = EXECUTORS_MAX - 1, .port = UINT16_MAX};
-    FILLED(peer.node, 'n');
-    FILLED(peer.host, 'h');
-    memset(peer.incarnation, 0xff, INCARNATION_BYTES);
-    ROUND_TRIP(peer, &peer);
-    static const struct admit job = {UINT64_MAX, ""}, name = {0, "count-keys"},
-                              both = {1, "gr\xc3\xb6\xc3\x9f"};
-    ROUND_TRIP(admit, &job);
-    ROUND_TRIP(admit, &name);
-    ROUND_TRIP(admit, &both);
-    static const struct admitted admitted = {.port = 7401, .incarnation = {1, 2, 3}};
-    ROUND_TRIP(admitted, &admitted);
-    static struct ended ends[] = {{0, false, "", ""},
-                                  {INT32_MIN, true, "/var/log/e1.log", ""},
-                                  {11, 0, "", "signal 11 in task 3"}};
+    static struct executor_address executor_address = {.executor = EXECUTORS_MAX - 1,
+                                                       .port = UINT16_MAX};
+    FILLED(executor_address.node, 'n');
+    FILLED(executor_address.host, 'h');
+    memset(executor_address.incarnation, 0xff, INCARNATION_BYTES);
+    ROUND_TRIP(executor_address, &executor_address);
+    static const struct job_identity job = {UINT64_MAX, ""}, name = {0, "count-keys"},
+                                     both = {1, "gr\xc3\xb6\xc3\x9f"};
+    ROUND_TRIP(job_identity, &job);
+    ROUND_TRIP(job_identity, &name);
+    ROUND_TRIP(job_identity, &both);
+    static const struct executor_started executor_started = {.port = 7401,
+                                                             .incarnation = {1, 2, 3}};
+    ROUND_TRIP(executor_started, &executor_started);
+    static struct executor_exited ends[] = {{0, false, "", ""},
+                                            {INT32_MIN, true, "/var/log/e1.log", ""},
+                                            {11, 0, "", "signal 11 in task 3"}};
     FILLED(ends[2].log, '/');
-    for (int i = 0; i < 3; i++) ROUND_TRIP(ended, &ends[i]);
+    for (int i = 0; i < 3; i++) ROUND_TRIP(executor_exited, &ends[i]);
 }
 
 static struct job_progress largest_progress(void)
@@ -65,7 +68,7 @@ static struct job_progress largest_progress(void)
     return p;
 }
 
-Test(wire, progress_comes_back)
+Test(wire, progress_round_trips)
 {
     const struct job_progress largest = largest_progress();
     static const struct job_progress none = {.stages = 0},
@@ -75,24 +78,24 @@ Test(wire, progress_comes_back)
     ROUND_TRIP(job_progress, &half);
 }
 
-Test(wire, cancelled_jobs_come_back)
+Test(wire, cancelled_jobs_round_trip)
 {
-    static struct canceled all = {.job_count = STATUS_JOBS_MAX};
-    static const struct canceled none = {.job_count = 0}, one = {1, {{7, "count-keys"}}};
+    static struct cancelled_jobs all = {.job_count = STATUS_JOBS_MAX};
+    static const struct cancelled_jobs none = {.job_count = 0}, one = {1, {{7, "count-keys"}}};
     for (uint32_t i = 0; i < STATUS_JOBS_MAX; i++) {
         all.jobs[i].job = UINT64_MAX - i;
         FILLED(all.jobs[i].name, 'j');
     }
-    ROUND_TRIP(canceled, &all);
-    ROUND_TRIP(canceled, &none);
-    ROUND_TRIP(canceled, &one);
+    ROUND_TRIP(cancelled_jobs, &all);
+    ROUND_TRIP(cancelled_jobs, &none);
+    ROUND_TRIP(cancelled_jobs, &one);
 }
 
 /* More jobs than there can be, and more tasks done than there are. */
-Test(wire, what_cannot_be_is_refused)
+Test(wire, impossible_counts_are_rejected)
 {
     struct packer p;
-    struct canceled told;
+    struct cancelled_jobs told;
     struct job_progress progress;
     for (uint32_t jobs = STATUS_JOBS_MAX; jobs <= STATUS_JOBS_MAX + 1; jobs++) {
         packer_init(&p);
@@ -103,8 +106,9 @@ Test(wire, what_cannot_be_is_refused)
             pack_text(&p, "j");
         }
         error.code = GLINT_OK;
-        cr_expect_eq(canceled_decode((struct glint_slice){p.out.data, p.out.size}, &told, &error),
-                     jobs <= STATUS_JOBS_MAX ? 0 : GLINT_E_PROTOCOL, "%u jobs", jobs);
+        cr_expect_eq(
+            cancelled_jobs_decode((struct glint_slice){p.out.data, p.out.size}, &told, &error),
+            jobs <= STATUS_JOBS_MAX ? 0 : GLINT_E_PROTOCOL, "%u jobs", jobs);
         packer_fini(&p);
     }
     packer_init(&p);
@@ -117,14 +121,14 @@ Test(wire, what_cannot_be_is_refused)
     packer_fini(&p);
 }
 
-Test(wire, the_largest_status_comes_back)
+Test(wire, largest_status_round_trips)
 {
-    static struct status s = {.slots = UINT32_MAX,
-                              .drivers_max = UINT32_MAX,
-                              .memory_bytes = UINT64_MAX,
-                              .uptime_ns = UINT64_MAX,
-                              .draining = true,
-                              .job_count = STATUS_JOBS_MAX};
+    static struct daemon_status s = {.slots = UINT32_MAX,
+                                     .drivers_max = UINT32_MAX,
+                                     .memory_bytes = UINT64_MAX,
+                                     .uptime_ns = UINT64_MAX,
+                                     .draining = true,
+                                     .job_count = STATUS_JOBS_MAX};
     FILLED(s.node, 'n');
     FILLED(s.build, 'b');
     for (uint32_t i = 0; i < STATUS_JOBS_MAX; i++) {
@@ -134,80 +138,80 @@ Test(wire, the_largest_status_comes_back)
         s.jobs[i].running = i % 2 == 0;
         s.jobs[i].tasks_running = SLOTS_MAX;
         s.jobs[i].job = s.jobs[i].age_ns = UINT64_MAX - i;
-        s.jobs[i].heard_ns = s.jobs[i].memory_bytes = UINT64_MAX;
+        s.jobs[i].heartbeat_age_ns = s.jobs[i].memory_bytes = UINT64_MAX;
     }
-    ROUND_TRIP(status, &s);
-    static const struct status none = {.node = "e1"};
-    ROUND_TRIP(status, &none);
+    ROUND_TRIP(daemon_status, &s);
+    static const struct daemon_status none = {.node = "e1"};
+    ROUND_TRIP(daemon_status, &none);
 }
 
-Test(wire, tracks_come_back)
+Test(wire, block_requests_round_trip)
 {
-    static struct track full = {UINT64_MAX, TRACK_BLOCKS_MAX, TRACK_BLOCKS_MAX,
-                                {0},        TRACK_BLOCKS_MAX, {0}};
-    static struct tracked answer = {.id = UINT64_MAX, .count = TRACK_BLOCKS_MAX};
-    static const struct track first = {.id = 1, .want = 4};
-    static const struct tracked nothing = {.id = 1};
-    for (uint32_t i = 0; i < TRACK_BLOCKS_MAX; i++) {
+    static struct block_request full = {UINT64_MAX, BLOCK_REQUEST_MAX, BLOCK_REQUEST_MAX,
+                                        {0},        BLOCK_REQUEST_MAX, {0}};
+    static struct block_assignment answer = {.id = UINT64_MAX, .count = BLOCK_REQUEST_MAX};
+    static const struct block_request first = {.id = 1, .blocks_max = 4};
+    static const struct block_assignment nothing = {.id = 1};
+    for (uint32_t i = 0; i < BLOCK_REQUEST_MAX; i++) {
         full.have[i] = i;
         full.failed[i] = UINT32_MAX - i;
         answer.blocks[i].block = UINT32_MAX - i;
-        answer.blocks[i].from = i == 0 ? TRACK_DRIVER : EXECUTORS_MAX - i;
-        answer.blocks[i].sum = UINT64_MAX - i;
+        answer.blocks[i].from = i == 0 ? EXECUTOR_ID_DRIVER : EXECUTORS_MAX - i;
+        answer.blocks[i].checksum = UINT64_MAX - i;
     }
-    ROUND_TRIP(track, &full);
-    ROUND_TRIP(track, &first);
-    ROUND_TRIP(tracked, &answer);
-    ROUND_TRIP(tracked, &nothing);
+    ROUND_TRIP(block_request, &full);
+    ROUND_TRIP(block_request, &first);
+    ROUND_TRIP(block_assignment, &answer);
+    ROUND_TRIP(block_assignment, &nothing);
 }
 
-Test(wire, errors_come_back)
+Test(wire, errors_round_trip)
 {
     struct glint_error why = {.code = GLINT_OK}, back;
     struct buffer bytes = {NULL, 0, 0};
     error_set(&why, GLINT_E_FETCH_FAILED, "the hint", "the cause");
     memcpy(why.effect, "the effect", sizeof "the effect");
-    cr_assert_eq(gone_encode(&why, &bytes, &error), 0);
-    cr_assert_eq(gone_decode(whole(&bytes), &back, &error), 0);
+    cr_assert_eq(fetch_error_encode(&why, &bytes, &error), 0);
+    cr_assert_eq(fetch_error_decode(whole(&bytes), &back, &error), 0);
     cr_expect_eq(back.code, why.code);
     cr_expect(strcmp(back.cause, why.cause) == 0 && strcmp(back.effect, why.effect) == 0 &&
               strcmp(back.hint, why.hint) == 0);
     buffer_fini(&bytes);
 }
 
-static void get_comes_back(const struct get *g)
+static void get_comes_back(const struct get_request *g)
 {
     struct buffer bytes = {NULL, 0, 0};
-    struct get back;
-    cr_assert_eq(get_encode(g, &bytes, &error), 0);
+    struct get_request back;
+    cr_assert_eq(get_request_encode(g, &bytes, &error), 0);
     cr_expect_leq(bytes.size, GET_FRAME_BYTES_MAX);
-    cr_assert_eq(get_decode(whole(&bytes), &back, &error), 0, "%s", error.cause);
+    cr_assert_eq(get_request_decode(whole(&bytes), &back, &error), 0, "%s", error.cause);
     cr_expect(back.kind == g->kind && back.id == g->id && back.map == g->map &&
               back.attempt == g->attempt && back.partition == g->partition &&
               back.block == g->block && back.offset == g->offset && back.size == g->size &&
               back.map_count == g->map_count);
     if (g->map_count > 0)
         cr_expect_eq(memcmp(back.maps, g->maps, g->map_count * sizeof *g->maps), 0);
-    get_fini(&back);
+    get_request_fini(&back);
     cr_expect(back.maps == NULL && back.map_count == 0);
     buffer_fini(&bytes);
 }
 
-Test(wire, requests_come_back)
+Test(wire, requests_round_trip)
 {
-    static const struct get gets[] = {
-        {.kind = GET_OUTPUT, .id = 1, .size = 1},
-        {.kind = GET_OUTPUT,
+    static const struct get_request gets[] = {
+        {.kind = GET_MAP_OUTPUT, .id = 1, .size = 1},
+        {.kind = GET_MAP_OUTPUT,
          .id = UINT64_MAX,
          .map = PARTITIONS_MAX - 1,
          .attempt = UINT32_MAX,
          .offset = INT64_MAX - DATA_FRAME_BYTES_MAX,
          .size = DATA_FRAME_BYTES_MAX},
-        {.kind = GET_VALUE, .id = 7, .block = UINT32_MAX},
+        {.kind = GET_BROADCAST_BLOCK, .id = 7, .block = UINT32_MAX},
         {.kind = GET_RESULT, .id = UINT64_MAX, .offset = 5, .size = MIB},
     };
     for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) get_comes_back(&gets[i]);
-    struct get parts = {.kind = GET_PARTS, .id = 3, .partition = PARTITIONS_MAX - 1};
+    struct get_request parts = {.kind = GET_INDEX, .id = 3, .partition = PARTITIONS_MAX - 1};
     parts.size = FETCH_CHUNK_BYTES_MAX;
     parts.maps = mem_alloc(PARTITIONS_MAX * sizeof *parts.maps);
     for (uint32_t i = 0; i < PARTITIONS_MAX; i++) {
@@ -218,7 +222,7 @@ Test(wire, requests_come_back)
     get_comes_back(&parts);
     parts.map_count = PARTITIONS_MAX; /* the largest request that there is fits its frame */
     get_comes_back(&parts);
-    get_fini(&parts);
+    get_request_fini(&parts);
 }
 
 /* ---- Damage: of one sample of each payload, and of each kind of GET */
@@ -234,40 +238,43 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
 {
     static const uint32_t maps[2][2] = {{0, 1}, {7, 70000}};
     static const struct ping ping = {1, 300, 2};
-    static const struct ready ready = {7401, 2, GIB};
-    static const struct peer peer = {3, "e3", "10.0.0.3", 7403, {1, 2, 3}};
-    static const struct admit admit = {UINT64_MAX / 3, "count-keys"};
-    static const struct admitted admitted = {7401, {9, 9}};
-    static const struct ended ended = {9, true, "/var/log/glint/e1.log", "signal 9"};
-    static const struct track track = {1, 4, 2, {5, 6}, 1, {7}};
-    static const struct tracked tracked = {1, 2, {{1, TRACK_DRIVER, UINT64_MAX}, {2, 0, 5}}};
-    static const struct status status = {.node = "e1",
-                                         .build = "0.1.0-ab",
-                                         .slots = 2,
-                                         .drivers_max = 1,
-                                         .memory_bytes = GIB,
-                                         .uptime_ns = 5,
-                                         .job_count = 1,
-                                         .jobs = {{.job = 5,
-                                                   .name = "j",
-                                                   .progress = {1, 2, 3, "s", 4, 6, 5},
-                                                   .running = true,
-                                                   .tasks_running = 2}}};
-    static const struct canceled canceled = {2, {{5, "j"}, {UINT64_MAX, "k"}}};
+    static const struct executor_registration executor_registration = {7401, 2, GIB};
+    static const struct executor_address executor_address = {3, "e3", "10.0.0.3", 7403, {1, 2, 3}};
+    static const struct job_identity job_identity = {UINT64_MAX / 3, "count-keys"};
+    static const struct executor_started executor_started = {7401, {9, 9}};
+    static const struct executor_exited executor_exited = {9, true, "/var/log/glint/e1.log",
+                                                           "signal 9"};
+    static const struct block_request block_request = {1, 4, 2, {5, 6}, 1, {7}};
+    static const struct block_assignment block_assignment = {
+        1, 2, {{1, EXECUTOR_ID_DRIVER, UINT64_MAX}, {2, 0, 5}}};
+    static const struct daemon_status daemon_status = {
+        .node = "e1",
+        .build = "0.1.0-ab",
+        .slots = 2,
+        .drivers_max = 1,
+        .memory_bytes = GIB,
+        .uptime_ns = 5,
+        .job_count = 1,
+        .jobs = {{.job = 5,
+                  .name = "j",
+                  .progress = {1, 2, 3, "s", 4, 6, 5},
+                  .running = true,
+                  .tasks_running = 2}}};
+    static const struct cancelled_jobs cancelled_jobs = {2, {{5, "j"}, {UINT64_MAX, "k"}}};
     static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5};
-    const struct get gets[] = {
-        {.kind = GET_PARTS,
+    const struct get_request gets[] = {
+        {.kind = GET_INDEX,
          .id = 1,
          .partition = 2,
          .size = 70000,
          .map_count = 2,
          .maps = (uint32_t(*)[2])(uintptr_t)maps},
-        {.kind = GET_OUTPUT, .id = 1, .map = 2, .attempt = 300, .offset = 70000, .size = MIB},
-        {.kind = GET_VALUE, .id = 1, .block = 20},
+        {.kind = GET_MAP_OUTPUT, .id = 1, .map = 2, .attempt = 300, .offset = 70000, .size = MIB},
+        {.kind = GET_BROADCAST_BLOCK, .id = 1, .block = 20},
         {.kind = GET_RESULT, .id = 1, .offset = 0, .size = MIB},
     };
     static const uint8_t along[20];
-    static const struct part_answer parts[WIRE_PARTS] = {
+    static const struct index_entry parts[WIRE_PARTS] = {
         {.part = {0, 20, 40, 3}, .bytes = {along, 20}},
         {.part = {0}},
         {.part = {100, 1000, 999, 9}}};
@@ -280,21 +287,21 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
         cr_assert_eq(name##_encode(v, &out[n++].bytes, &error), 0);                                \
     } while (0)
     SAMPLE(ping, &ping);
-    SAMPLE(ready, &ready);
-    SAMPLE(peer, &peer);
-    SAMPLE(admit, &admit);
-    SAMPLE(admitted, &admitted);
-    SAMPLE(ended, &ended);
-    SAMPLE(status, &status);
-    SAMPLE(canceled, &canceled);
+    SAMPLE(executor_registration, &executor_registration);
+    SAMPLE(executor_address, &executor_address);
+    SAMPLE(job_identity, &job_identity);
+    SAMPLE(executor_started, &executor_started);
+    SAMPLE(executor_exited, &executor_exited);
+    SAMPLE(daemon_status, &daemon_status);
+    SAMPLE(cancelled_jobs, &cancelled_jobs);
     SAMPLE(job_progress, &progress);
-    SAMPLE(track, &track);
-    SAMPLE(tracked, &tracked);
-    for (int i = 0; i < 4; i++) SAMPLE(get, &gets[i]);
-    SAMPLE(gone, &why);
+    SAMPLE(block_request, &block_request);
+    SAMPLE(block_assignment, &block_assignment);
+    for (int i = 0; i < 4; i++) SAMPLE(get_request, &gets[i]);
+    SAMPLE(fetch_error, &why);
 #undef SAMPLE
-    out[n] = (struct sample){.codec = "parts"};
-    cr_assert_eq(parts_encode(parts, WIRE_PARTS, &out[n++].bytes, &error), 0);
+    out[n] = (struct sample){.codec = "map_output_index"};
+    cr_assert_eq(map_output_index_encode(parts, WIRE_PARTS, &out[n++].bytes, &error), 0);
     return n;
 }
 
@@ -323,7 +330,7 @@ static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
     buffer_fini(&stable);
 }
 
-Test(wire, damage_is_refused_or_sound)
+Test(wire, damaged_bytes_are_rejected_or_valid)
 {
     struct sample samples[SAMPLES_MAX];
     bool seen[WIRE_CODECS_COUNT] = {false};
@@ -359,7 +366,7 @@ Test(wire, errors_say_what_does_not_parse)
     }
 }
 
-Test(wire, no_memory_anywhere)
+Test(wire, out_of_memory_is_reported)
 {
     struct sample samples[SAMPLES_MAX];
     unsigned count = samples_make(samples);
@@ -389,39 +396,40 @@ struct wrong {
         codec, bytes, sizeof bytes - 1                                                             \
     }
 
-Test(wire, values_out_of_range_are_refused)
+Test(wire, out_of_range_values_are_rejected)
 {
     static const struct wrong rows[] = {
-        WRONG("ping", "\x93\x01\x02\xcd\x01\x01"),          /* 257 tasks */
-        WRONG("ping", "\x93\xff\x02\x01"),                  /* a negative time */
-        WRONG("ping", "\x93\xca\0\0\0\0\x02\x01"),          /* a float */
-        WRONG("ping", "\x94\x01\x02\x03\x04"),              /* a field too many */
-        WRONG("ready", "\x93\x00\x01\x01"),                 /* port 0 */
-        WRONG("ready", "\x93\xce\0\x01\0\0\x01\x01"),       /* port 65536 */
-        WRONG("ready", "\x93\x01\x00\x01"),                 /* no slots */
-        WRONG("ready", "\x93\x01\x01\x00"),                 /* no memory */
-        WRONG("admit", "\x92\x00\xa0"),                     /* no job */
-        WRONG("admit", "\x92\x01\xa1\x07"),                 /* a bell in its name */
-        WRONG("admit", "\x92\x01\xa1\x00"),                 /* a NUL */
-        WRONG("admitted", "\x92\x01\xc4\x02\x01\x02"),      /* a short incarnation */
-        WRONG("ended", "\x93\xce\x80\0\0\0\x01\xa0"),       /* a status over 31 bits */
-        WRONG("ended", "\x93\x00\x02\xa0"),                 /* a boolean of 2 */
-        WRONG("get", "\x93\x00\x01\x01"),                   /* no kind */
-        WRONG("get", "\x93\x05\x01\x01"),                   /* an unknown one */
-        WRONG("get", "\x94\x01\x01\x01\x90"),               /* parts of nothing */
-        WRONG("get", "\x94\x01\x01\x01\x91\x01"),           /* half a pair */
-        WRONG("get", "\x94\x04\x01\x00\x00"),               /* no bytes */
-        WRONG("get", "\x94\x04\x01\x00\xce\x00\x80\0\x01"), /* more than a frame */
-        WRONG("get", "\x94\x04\x01\xcf\x7f\xff\xff\xff\xff\xff\xff\xff\x01"), /* beyond any end */
-        WRONG("track", "\x94\x01\x11\x90\x90"),                               /* wants 17 */
-        WRONG("track", "\x94\x01\x01\xdc\0\x11"
-                       "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\x90"),
-        WRONG("tracked", "\x92\x01\x92\x01\x02"),               /* no sum */
-        WRONG("tracked", "\x92\x01\x93\x01\xce\0\x01\0\0\x05"), /* executor 65536 */
-        WRONG("gone", "\x91\x90"),                              /* no error */
-        WRONG("gone", "\x91\x94\x00\xa0\xa0\xa0"),              /* code 0 */
-        WRONG("gone", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),      /* code -9999 */
-        WRONG("gone", "\x91\x94\xfb\xa0\xa0\xa0"),              /* code -5 */
+        WRONG("ping", "\x93\x01\x02\xcd\x01\x01"),                    /* 257 tasks */
+        WRONG("ping", "\x93\xff\x02\x01"),                            /* a negative time */
+        WRONG("ping", "\x93\xca\0\0\0\0\x02\x01"),                    /* a float */
+        WRONG("ping", "\x94\x01\x02\x03\x04"),                        /* a field too many */
+        WRONG("executor_registration", "\x93\x00\x01\x01"),           /* port 0 */
+        WRONG("executor_registration", "\x93\xce\0\x01\0\0\x01\x01"), /* port 65536 */
+        WRONG("executor_registration", "\x93\x01\x00\x01"),           /* no slots */
+        WRONG("executor_registration", "\x93\x01\x01\x00"),           /* no memory */
+        WRONG("job_identity", "\x92\x00\xa0"),                        /* no job */
+        WRONG("job_identity", "\x92\x01\xa1\x07"),                    /* a bell in its name */
+        WRONG("job_identity", "\x92\x01\xa1\x00"),                    /* a NUL */
+        WRONG("executor_started", "\x92\x01\xc4\x02\x01\x02"),        /* a short incarnation */
+        WRONG("executor_exited", "\x93\xce\x80\0\0\0\x01\xa0"),       /* a status over 31 bits */
+        WRONG("executor_exited", "\x93\x00\x02\xa0"),                 /* a boolean of 2 */
+        WRONG("get_request", "\x93\x00\x01\x01"),                     /* no kind */
+        WRONG("get_request", "\x93\x05\x01\x01"),                     /* an unknown one */
+        WRONG("get_request", "\x94\x01\x01\x01\x90"),                 /* parts of nothing */
+        WRONG("get_request", "\x94\x01\x01\x01\x91\x01"),             /* half a pair */
+        WRONG("get_request", "\x94\x04\x01\x00\x00"),                 /* no bytes */
+        WRONG("get_request", "\x94\x04\x01\x00\xce\x00\x80\0\x01"),   /* more than a frame */
+        WRONG("get_request",
+              "\x94\x04\x01\xcf\x7f\xff\xff\xff\xff\xff\xff\xff\x01"), /* beyond any end */
+        WRONG("block_request", "\x94\x01\x11\x90\x90"),                /* wants 17 */
+        WRONG("block_request", "\x94\x01\x01\xdc\0\x11"
+                               "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\x90"),
+        WRONG("block_assignment", "\x92\x01\x92\x01\x02"),               /* no sum */
+        WRONG("block_assignment", "\x92\x01\x93\x01\xce\0\x01\0\0\x05"), /* executor 65536 */
+        WRONG("fetch_error", "\x91\x90"),                                /* no error */
+        WRONG("fetch_error", "\x91\x94\x00\xa0\xa0\xa0"),                /* code 0 */
+        WRONG("fetch_error", "\x91\x94\xd1\xd8\xf1\xa0\xa0\xa0"),        /* code -9999 */
+        WRONG("fetch_error", "\x91\x94\xfb\xa0\xa0\xa0"),                /* code -5 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sample s = {.codec = rows[i].codec};
@@ -435,27 +443,28 @@ Test(wire, values_out_of_range_are_refused)
 }
 
 /* A path on another machine may hold anything; it is printed, so it must not move the cursor. */
-Test(wire, the_path_of_a_log_is_fit_to_print)
+Test(wire, log_path_is_sanitized_for_printing)
 {
-    struct ended e = {0, false, "/tmp/\033[2J\n\xff\xfe", "\033c"}, back;
+    struct executor_exited e = {0, false, "/tmp/\033[2J\n\xff\xfe", "\033c"}, back;
     struct buffer bytes = {NULL, 0, 0};
-    cr_assert_eq(ended_encode(&e, &bytes, &error), 0);
-    cr_assert_eq(ended_decode(whole(&bytes), &back, &error), 0);
+    cr_assert_eq(executor_exited_encode(&e, &bytes, &error), 0);
+    cr_assert_eq(executor_exited_decode(whole(&bytes), &back, &error), 0);
     cr_expect_str_eq(back.log, "/tmp/?[2J ??");
     cr_expect_str_eq(back.crash, "?c");
     buffer_fini(&bytes);
 }
 
 /* Headers that promise what is not there cost nothing. */
-Test(wire, bombs_are_refused_before_memory_is_asked_for)
+Test(wire, bombs_are_rejected_before_allocating)
 {
     static const struct wrong bombs[] = {
-        WRONG("get", "\xdd\xff\xff\xff\xff"),
-        WRONG("get", "\x94\x01\x01\x01\xdd\xff\xff\xff\xff"),
-        WRONG("status", "\x98\xdb\xff\xff\xff\xff"),
-        WRONG("parts", "\xdd\xff\xff\xff\xff\x01\x01\x01"),
-        WRONG("track", "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"),
-        WRONG("peer", "\xdf\xff\xff\xff\xff"),
+        WRONG("get_request", "\xdd\xff\xff\xff\xff"),
+        WRONG("get_request", "\x94\x01\x01\x01\xdd\xff\xff\xff\xff"),
+        WRONG("daemon_status", "\x98\xdb\xff\xff\xff\xff"),
+        WRONG("map_output_index", "\xdd\xff\xff\xff\xff\x01\x01\x01"),
+        WRONG("block_request",
+              "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"),
+        WRONG("executor_address", "\xdf\xff\xff\xff\xff"),
     };
     mem_fail_at(1, true);
     for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct world tight_worlds[] = {
+const struct fixture tight_worlds[] = {
     {.name = "one tight slot", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN},
     {.name = "eight tight slots",
      .slots = 8,
@@ -17,9 +17,9 @@ const struct world tight_worlds[] = {
      .encode_messages = true},
     {.name = NULL}};
 
-struct world world_like(const struct world *w, const struct world *base)
+struct fixture world_like(const struct fixture *w, const struct fixture *base)
 {
-    struct world both = base != NULL ? *base : *w;
+    struct fixture both = base != NULL ? *base : *w;
     both.name = w->name;
     both.slots = w->slots;
     both.encode_messages = w->encode_messages;
@@ -28,7 +28,7 @@ struct world world_like(const struct world *w, const struct world *base)
 
 static struct table table_of(const struct glint_rows *rows)
 {
-    struct table t = {.shape = rows->shape};
+    struct table t = {.schema = rows->schema};
     for (uint64_t i = 0; i < rows->count; i++) {
         const struct glint_record r = glint_rows_at(rows, i);
         table_add(&t, r.key, r.value);
@@ -36,13 +36,13 @@ static struct table table_of(const struct glint_rows *rows)
     return t;
 }
 
-void action_expect(rows_action run, void *arg, const struct world *base,
+void action_expect(rows_action run, void *arg, const struct fixture *base,
                    const struct table *expected)
 {
-    for (const struct world *w = worlds; w->name != NULL; w++) {
-        const struct world world = world_like(w, base);
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+        const struct fixture fixture = world_like(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&world);
+        struct glint *g = world_open(&fixture);
         const int r = run(g, arg, &rows);
         cr_assert_eq(r, 0, "%s: answered %d: %s", w->name, r, glint_error(g)->cause);
         struct table got = table_of(&rows);
@@ -53,13 +53,13 @@ void action_expect(rows_action run, void *arg, const struct world *base,
     }
 }
 
-void action_expect_error(rows_action run, void *arg, const struct world *base, enum glint_code code,
-                         const char *cause)
+void action_expect_error(rows_action run, void *arg, const struct fixture *base,
+                         enum glint_code code, const char *cause)
 {
-    for (const struct world *w = worlds; w->name != NULL; w++) {
-        const struct world world = world_like(w, base);
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+        const struct fixture fixture = world_like(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&world);
+        struct glint *g = world_open(&fixture);
         const int r = run(g, arg, &rows);
         const struct glint_error *e = glint_error(g);
         cr_assert_lt(r, 0, "%s: answered %d", w->name, r);
@@ -99,9 +99,9 @@ static void sort_table(struct table *t, uint32_t partitions, bool values_too)
         struct place *p = &places[i];
         p->record = t->rows[i];
         p->index = i;
-        p->key = codec_encode(t->shape.key, &p->record.key, p->key_number);
-        if (values_too) p->value = codec_encode(t->shape.value, &p->record.value, p->value_number);
-        p->partition = hash_range(hash_partition(p->key.data, p->key.size), partitions);
+        p->key = codec_encode(t->schema.key, &p->record.key, p->key_number);
+        if (values_too) p->value = codec_encode(t->schema.value, &p->record.value, p->value_number);
+        p->partition = hash_to_range(hash_partition(p->key.data, p->key.size), partitions);
     }
     /* Numbers stand in the places themselves, which the sort moves: they are compared from copies.
      */
@@ -139,7 +139,7 @@ void table_by_record(struct table *t)
 
 struct table table_part(const struct table *all, uint64_t first, uint64_t end)
 {
-    struct table t = {.shape = all->shape};
+    struct table t = {.schema = all->schema};
     for (uint64_t i = first; i < end && i < all->count; i++)
         table_add(&t, all->rows[i].key, all->rows[i].value);
     return t;
@@ -149,12 +149,12 @@ struct table table_part(const struct table *all, uint64_t first, uint64_t end)
 
 struct glint_rdd *input_rdd(struct glint *g, const struct input *in)
 {
-    return glint_parallelize(g, in->table->shape, in->table->rows, in->table->count, in->maps);
+    return glint_parallelize(g, in->table->schema, in->table->rows, in->table->count, in->maps);
 }
 
 struct table make_pairs(uint64_t count, uint64_t keys, uint64_t seed)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_I64}};
     char key[32];
     seed = seed * 2 + 1;
     for (uint64_t i = 0; i < count; i++) {
@@ -168,7 +168,7 @@ struct table make_pairs(uint64_t count, uint64_t keys, uint64_t seed)
 
 struct table make_numbers(uint64_t count, uint64_t seed)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     seed = seed * 2 + 1;
     for (uint64_t i = 0; i < count; i++)
         table_add(&t, none(), number((int64_t)(test_next(&seed) % 100001) - 50000));

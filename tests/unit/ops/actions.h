@@ -9,17 +9,17 @@
 typedef int (*rows_action)(struct glint *g, void *arg, struct glint_rows *out);
 
 /* Runs the action in every world; it must answer these rows, in this order. */
-void action_expect(rows_action run, void *arg, const struct world *base,
+void action_expect(rows_action run, void *arg, const struct fixture *base,
                    const struct table *expected);
 /* It must fail with `code`, also as the job's end; the cause must contain `cause`. */
-void action_expect_error(rows_action run, void *arg, const struct world *base, enum glint_code code,
-                         const char *cause);
+void action_expect_error(rows_action run, void *arg, const struct fixture *base,
+                         enum glint_code code, const char *cause);
 /* The world of the list with the wishes of `base`, which may be NULL. */
-struct world world_like(const struct world *w, const struct world *base);
+struct fixture world_like(const struct fixture *w, const struct fixture *base);
 
 /* One slot, and eight with encoded messages, each with the least memory there is, so that shuffles
  * of any size spill; ends with a NULL name. */
-extern const struct world tight_worlds[];
+extern const struct fixture tight_worlds[];
 
 /* Sorts by (partition by hash of the key, key); rows of one key stay in their order. */
 void table_by_hash(struct table *t, uint32_t partitions);

@@ -9,18 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct world worlds[] = {{.name = "one slot", .slots = 1},
-                               {.name = "two slots", .slots = 2},
-                               {.name = "eight slots", .slots = 8},
-                               {.name = "messages as bytes", .slots = 2, .encode_messages = true},
-                               {.name = NULL}};
+const struct fixture worlds[] = {{.name = "one slot", .slots = 1},
+                                 {.name = "two slots", .slots = 2},
+                                 {.name = "eight slots", .slots = 8},
+                                 {.name = "messages as bytes", .slots = 2, .encode_messages = true},
+                                 {.name = NULL}};
 
 static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
                                                      &test_two, NULL};
 
-static char folder[64];
+static char scratch_dir[64];
 
-struct glint *world_open(const struct world *w)
+struct glint *world_open(const struct fixture *w)
 {
     struct glint_error error = {.code = GLINT_OK};
     const struct glint_config config = {.slots = w->slots,
@@ -31,7 +31,7 @@ struct glint *world_open(const struct world *w)
                                         .encode_messages = w->encode_messages,
                                         .skip_bad_rows = w->skip_bad_rows,
                                         .bad_rows_max = -1,
-                                        .work_dir = folder[0] != '\0' ? folder : NULL,
+                                        .work_dir = scratch_dir[0] != '\0' ? scratch_dir : NULL,
                                         .ops = ops_table,
                                         .modules = modules};
     struct glint *g = glint_create(&config, &error);
@@ -51,21 +51,21 @@ void world_close(struct glint *g, enum glint_code code)
 void scratch_open(void)
 {
     const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/glint-test-XXXXXX",
+    snprintf(scratch_dir, sizeof scratch_dir, "%.40s/glint-test-XXXXXX",
              parent != NULL && strlen(parent) <= 40 ? parent : "/tmp");
-    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_not_null(mkdtemp(scratch_dir));
 }
 
 void scratch_close(void)
 {
-    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, folder, 4), 0);
-    folder[0] = '\0';
-    cr_expect_eq(mem_live(), 0, "%lld blocks were not freed", (long long)mem_live());
+    cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, scratch_dir, 4), 0);
+    scratch_dir[0] = '\0';
+    cr_expect_eq(mem_live_blocks(), 0, "%lld blocks were not freed", (long long)mem_live_blocks());
 }
 
 const char *scratch_path(const char *name, char *out)
 {
-    cr_assert_lt(snprintf(out, PATH_BYTES, "%s/%s", folder, name), PATH_BYTES);
+    cr_assert_lt(snprintf(out, PATH_BYTES, "%s/%s", scratch_dir, name), PATH_BYTES);
     return out;
 }
 
@@ -108,7 +108,7 @@ static bool is_bytes(enum glint_type type)
     return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
 }
 
-static union glint_value copy(struct table *t, enum glint_type type, union glint_value v)
+static union glint_value copy_value(struct table *t, enum glint_type type, union glint_value v)
 {
     if (!is_bytes(type)) return v;
     uint8_t *memory = arena_alloc(&t->arena, v.bytes.size + 1);
@@ -127,8 +127,8 @@ void table_add(struct table *t, union glint_value key, union glint_value value)
         t->rows = rows;
         t->capacity = capacity;
     }
-    t->rows[t->count++] =
-        (struct glint_record){copy(t, t->shape.key, key), copy(t, t->shape.value, value)};
+    t->rows[t->count++] = (struct glint_record){copy_value(t, t->schema.key, key),
+                                                copy_value(t, t->schema.value, value)};
 }
 
 void table_free(struct table *t)
@@ -145,7 +145,7 @@ void table_collect(struct glint_rdd *rdd, struct table *out)
     cr_assert_not_null(rdd, "there is no plan");
     const int r = glint_collect(rdd, &rows);
     cr_assert_eq(r, 0, "collect answered %d: %s", r, glint_error(glint_context(rdd))->cause);
-    out->shape = rows.shape;
+    out->schema = rows.schema;
     for (uint64_t i = 0; i < rows.count; i++) {
         const struct glint_record record = glint_rows_at(&rows, i);
         table_add(out, record.key, record.value);
@@ -153,7 +153,8 @@ void table_collect(struct glint_rdd *rdd, struct table *out)
     glint_rows_free(&rows);
 }
 
-static bool same(enum glint_type type, const union glint_value *a, const union glint_value *b)
+static bool is_same_value(enum glint_type type, const union glint_value *a,
+                          const union glint_value *b)
 {
     if (type == GLINT_NONE) return true;
     if (is_bytes(type))
@@ -164,14 +165,14 @@ static bool same(enum glint_type type, const union glint_value *a, const union g
 
 void table_expect(const struct table *got, const struct table *expected, const char *what)
 {
-    cr_assert_eq(got->shape.key, expected->shape.key, "%s: type of the keys", what);
-    cr_assert_eq(got->shape.value, expected->shape.value, "%s: type of the values", what);
+    cr_assert_eq(got->schema.key, expected->schema.key, "%s: type of the keys", what);
+    cr_assert_eq(got->schema.value, expected->schema.value, "%s: type of the values", what);
     for (uint64_t i = 0; i < got->count && i < expected->count; i++) {
         const struct glint_record *a = &got->rows[i], *b = &expected->rows[i];
-        cr_assert(same(got->shape.key, &a->key, &b->key), "%s: key of row %llu", what,
+        cr_assert(is_same_value(got->schema.key, &a->key, &b->key), "%s: key of row %llu", what,
                   (unsigned long long)i);
-        cr_assert(same(got->shape.value, &a->value, &b->value), "%s: value of row %llu", what,
-                  (unsigned long long)i);
+        cr_assert(is_same_value(got->schema.value, &a->value, &b->value), "%s: value of row %llu",
+                  what, (unsigned long long)i);
     }
     cr_assert_eq(got->count, expected->count, "%s: %llu rows, not %llu", what,
                  (unsigned long long)got->count, (unsigned long long)expected->count);
@@ -180,21 +181,22 @@ void table_expect(const struct table *got, const struct table *expected, const c
 /* ---- Plans */
 
 /* A world of the list, with the wishes of `base`. */
-static struct world world_with(const struct world *w, const struct world *base)
+static struct fixture world_with(const struct fixture *w, const struct fixture *base)
 {
-    struct world both = base != NULL ? *base : *w;
+    struct fixture both = base != NULL ? *base : *w;
     both.name = w->name;
     both.slots = w->slots;
     both.encode_messages = w->encode_messages;
     return both;
 }
 
-void plan_expect(plan_make make, void *arg, const struct world *base, const struct table *expected)
+void plan_expect(plan_make make, void *arg, const struct fixture *base,
+                 const struct table *expected)
 {
-    for (const struct world *w = worlds; w->name != NULL; w++) {
-        const struct world world = world_with(w, base);
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+        const struct fixture fixture = world_with(w, base);
         struct table got;
-        struct glint *g = world_open(&world);
+        struct glint *g = world_open(&fixture);
         struct glint_rdd *rdd = make(g, arg);
         cr_assert_not_null(rdd, "%s: %s", w->name, glint_error(g)->cause);
         table_collect(rdd, &got);
@@ -204,13 +206,13 @@ void plan_expect(plan_make make, void *arg, const struct world *base, const stru
     }
 }
 
-void plan_expect_error(plan_make make, void *arg, const struct world *base, enum glint_code code,
+void plan_expect_error(plan_make make, void *arg, const struct fixture *base, enum glint_code code,
                        const char *cause)
 {
-    for (const struct world *w = worlds; w->name != NULL; w++) {
-        const struct world world = world_with(w, base);
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+        const struct fixture fixture = world_with(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&world);
+        struct glint *g = world_open(&fixture);
         struct glint_rdd *rdd = make(g, arg);
         if (rdd != NULL) glint_collect(rdd, &rows);
         cr_assert_eq(glint_error(g)->code, code, "%s: code %d, not %d: %s", w->name,

@@ -4,27 +4,27 @@
 #ifndef TESTS_UNIT_OPS_HARNESS_H
 #define TESTS_UNIT_OPS_HARNESS_H
 
-#include "engine/plan/config.h"
+#include "engine/plan/progress.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
 /* ---- Worlds */
 
-struct world {
+struct fixture {
     const char *name; /* for messages */
     uint32_t slots, partitions;
     uint64_t memory_bytes, split_bytes, result_bytes_max;
     bool encode_messages, skip_bad_rows;
 };
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
-extern const struct world worlds[];
+extern const struct fixture worlds[];
 
 /* Functions of the tests (functions.c; those that merge, group and count: reducers.c; those over
- * two sides: two_functions.c). */
+ * two sides: join_functions.c). */
 extern const struct glint_module test_functions, test_reducers, test_two;
 
-struct glint *world_open(const struct world *w);
+struct glint *world_open(const struct fixture *w);
 /* Ends the job, which must answer `code`. */
 void world_close(struct glint *g, enum glint_code code);
 
@@ -44,7 +44,7 @@ void scratch_close(void);
 /* ---- Tables */
 
 struct table {
-    struct glint_shape shape;
+    struct glint_schema schema;
     struct glint_record *rows;
     uint64_t count, capacity;
     struct arena arena;
@@ -82,10 +82,11 @@ static inline union glint_value text(const char *s)
 typedef struct glint_rdd *(*plan_make)(struct glint *g, void *arg);
 
 /* Runs the plan in every world, with the split sizes and partitions of `base` (NULL: defaults). */
-void plan_expect(plan_make make, void *arg, const struct world *base, const struct table *expected);
+void plan_expect(plan_make make, void *arg, const struct fixture *base,
+                 const struct table *expected);
 /* The plan, or running it, must fail with `code` in every world, and the cause must contain
  * `cause`. */
-void plan_expect_error(plan_make make, void *arg, const struct world *base, enum glint_code code,
+void plan_expect_error(plan_make make, void *arg, const struct fixture *base, enum glint_code code,
                        const char *cause);
 
 /* A number generator, the same in every run. */

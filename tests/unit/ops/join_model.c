@@ -7,12 +7,12 @@
 
 struct glint_rdd *sides_left(struct glint *g, const struct sides *s)
 {
-    return glint_parallelize(g, s->left.shape, s->left.rows, s->left.count, s->left_maps);
+    return glint_parallelize(g, s->left.schema, s->left.rows, s->left.count, s->left_maps);
 }
 
 struct glint_rdd *sides_right(struct glint *g, const struct sides *s)
 {
-    return glint_parallelize(g, s->right.shape, s->right.rows, s->right.count, s->right_maps);
+    return glint_parallelize(g, s->right.schema, s->right.rows, s->right.count, s->right_maps);
 }
 
 struct glint_rdd *sides_make(struct glint *g, void *arg)
@@ -29,8 +29,8 @@ void sides_free(struct sides *s)
 }
 
 /* Texts of which many begin alike; some are empty. */
-static union glint_value cell(enum glint_type type, uint64_t random, uint64_t different,
-                              uint8_t *memory)
+static union glint_value make_cell(enum glint_type type, uint64_t random, uint64_t different,
+                                   uint8_t *memory)
 {
     const uint64_t n = random % different;
     if (type == GLINT_NONE) return none();
@@ -50,27 +50,27 @@ static union glint_value cell(enum glint_type type, uint64_t random, uint64_t di
     return bytes(memory, size);
 }
 
-static void fill(struct table *t, uint64_t rows, uint64_t first_key, uint64_t *seed)
+static void fill_table(struct table *t, uint64_t rows, uint64_t first_key, uint64_t *seed)
 {
     uint8_t key[64], value[64];
     for (uint64_t i = 0; i < rows; i++) {
         const uint64_t k = first_key + (test_next(seed) >> 7) % 40;
-        const union glint_value a = cell(t->shape.key, k, 120, key);
-        table_add(t, a, cell(t->shape.value, test_next(seed) >> 7, 100, value));
+        const union glint_value a = make_cell(t->schema.key, k, 120, key);
+        table_add(t, a, make_cell(t->schema.value, test_next(seed) >> 7, 100, value));
     }
 }
 
-struct sides sides_random(struct glint_shape left, struct glint_shape right, uint64_t rows,
+struct sides sides_random(struct glint_schema left, struct glint_schema right, uint64_t rows,
                           uint64_t seed)
 {
-    struct sides s = {.left = {.shape = left},
-                      .right = {.shape = right},
+    struct sides s = {.left = {.schema = left},
+                      .right = {.schema = right},
                       .left_maps = 3,
                       .right_maps = 2,
                       .partitions = 4};
     seed = seed * 2 + 1;
-    fill(&s.left, rows, 0, &seed);
-    fill(&s.right, rows, 15, &seed);
+    fill_table(&s.left, rows, 0, &seed);
+    fill_table(&s.right, rows, 15, &seed);
     return s;
 }
 
@@ -83,7 +83,7 @@ bool same_key(enum glint_type type, const union glint_value *a, const union glin
 uint64_t count_key(const struct table *t, const union glint_value *key)
 {
     uint64_t n = 0;
-    for (uint64_t i = 0; i < t->count; i++) n += same_key(t->shape.key, &t->rows[i].key, key);
+    for (uint64_t i = 0; i < t->count; i++) n += same_key(t->schema.key, &t->rows[i].key, key);
     return n;
 }
 
@@ -123,9 +123,9 @@ void add_pair(struct table *t, const union glint_value *key, enum glint_type fir
 
 struct table join_model(const struct sides *s, bool keep_left, bool keep_right)
 {
-    const enum glint_type key = s->left.shape.key;
-    const enum glint_type a = s->left.shape.value, b = s->right.shape.value;
-    struct table t = {.shape = {key, GLINT_MSGPACK}};
+    const enum glint_type key = s->left.schema.key;
+    const enum glint_type a = s->left.schema.value, b = s->right.schema.value;
+    struct table t = {.schema = {key, GLINT_MSGPACK}};
     for (uint64_t i = 0; i < s->left.count; i++) {
         const struct glint_record *l = &s->left.rows[i];
         for (uint64_t j = 0; j < s->right.count; j++) {

@@ -16,7 +16,7 @@ struct glint_rdd *sides_left(struct glint *g, const struct sides *s);
 struct glint_rdd *sides_right(struct glint *g, const struct sides *s);
 void sides_free(struct sides *s);
 /* `rows` rows each, of these types; few different keys, of which some are on one side only. */
-struct sides sides_random(struct glint_shape left, struct glint_shape right, uint64_t rows,
+struct sides sides_random(struct glint_schema left, struct glint_schema right, uint64_t rows,
                           uint64_t seed);
 
 bool same_key(enum glint_type type, const union glint_value *a, const union glint_value *b);

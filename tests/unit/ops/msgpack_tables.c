@@ -77,8 +77,8 @@ static union glint_value awkward_msgpack(uint32_t row, uint64_t *seed, struct bu
     return bytes(memory->data, memory->size);
 }
 
-static union glint_value awkward(enum glint_type type, uint32_t row, uint64_t *seed,
-                                 struct buffer *memory)
+static union glint_value make_edge_value(enum glint_type type, uint32_t row, uint64_t *seed,
+                                         struct buffer *memory)
 {
     static const double reals[] = {0.0, -0.0, 1.5, -1e300, 5e-324, INFINITY, -INFINITY, NAN};
     switch (type) {
@@ -87,21 +87,21 @@ static union glint_value awkward(enum glint_type type, uint32_t row, uint64_t *s
         return number(row < COUNT_OF(numbers) ? numbers[row]
                                               : (int64_t)(test_next(seed) >> test_next(seed) % 64));
     case GLINT_F64: /* -0.0 and all kinds of NaN do not survive the byte form */
-        return real(codec_f64_value(
-            codec_f64_bits(row < COUNT_OF(reals) ? reals[row] : (double)test_next(seed))));
+        return real(codec_decode_f64(
+            codec_encode_f64(row < COUNT_OF(reals) ? reals[row] : (double)test_next(seed))));
     case GLINT_MSGPACK: return awkward_msgpack(row, seed, memory);
     default: return awkward_bytes(row, seed, memory);
     }
 }
 
-struct table awkward_table(struct glint_shape shape, uint32_t count)
+struct table awkward_table(struct glint_schema schema, uint32_t count)
 {
-    struct table t = {.shape = shape};
+    struct table t = {.schema = schema};
     struct buffer key = {NULL, 0, 0}, value = {NULL, 0, 0};
     uint64_t seed = 0x5eed;
     for (uint32_t row = 0; row < count; row++)
-        table_add(&t, awkward(shape.key, row, &seed, &key),
-                  awkward(shape.value, row, &seed, &value));
+        table_add(&t, make_edge_value(schema.key, row, &seed, &key),
+                  make_edge_value(schema.value, row, &seed, &value));
     buffer_fini(&key);
     buffer_fini(&value);
     return t;
@@ -133,11 +133,11 @@ struct buffer table_pack(const struct table *t, uint64_t first, uint64_t end)
     msgpack_packer_init(&pk, &out, append);
     cr_assert(buffer_reserve(&out, 1));
     for (uint64_t i = first; i < end; i++) {
-        if (t->shape.key != GLINT_NONE) {
+        if (t->schema.key != GLINT_NONE) {
             msgpack_pack_array(&pk, 2);
-            pack_cell(&pk, t->shape.key, &t->rows[i].key);
+            pack_cell(&pk, t->schema.key, &t->rows[i].key);
         }
-        pack_cell(&pk, t->shape.value, &t->rows[i].value);
+        pack_cell(&pk, t->schema.value, &t->rows[i].value);
     }
     return out;
 }

@@ -6,7 +6,7 @@
 #include "tests/unit/ops/harness.h"
 
 /* `count` rows; every awkward cell comes early. */
-struct table awkward_table(struct glint_shape shape, uint32_t count);
+struct table awkward_table(struct glint_schema schema, uint32_t count);
 /* Rows [first, end) as saveAsMsgpackFile should write them. The caller's to buffer_fini. */
 struct buffer table_pack(const struct table *t, uint64_t first, uint64_t end);
 

@@ -74,7 +74,7 @@ static int plus_merge(struct glint_task *task, void *state, struct glint_acc *ac
 
 #define REDUCER(name_, type, ...)                                                                  \
     {                                                                                              \
-        .name = name_, .form = GLINT_REDUCE, .in = {GLINT_ANY, type},                              \
+        .name = name_, .kind = GLINT_REDUCE, .in = {GLINT_ANY, type},                              \
         .out = {GLINT_SAME, GLINT_SAME}, __VA_ARGS__                                               \
     }
 
@@ -92,7 +92,7 @@ static const struct glint_function plus =
             .state_size = sizeof(struct plus));
 static const struct glint_function empty = REDUCER("red.empty", GLINT_ANY, .merge = NULL);
 static const struct glint_function pieces =
-    REDUCER("red.pieces", GLINT_ANY, .merge = concat_merge, .piece_bytes = 100);
+    REDUCER("red.pieces", GLINT_ANY, .merge = concat_merge, .chunk_bytes_max = 100);
 
 /* ---- aggregate: numbers to a text that says in which order what was called */
 
@@ -127,7 +127,7 @@ static int list_combine(struct glint_task *task, void *state, struct glint_acc *
 
 #define AGGREGATOR(name_, ...)                                                                     \
     {                                                                                              \
-        .name = name_, .form = GLINT_AGGREGATE, .in = {GLINT_ANY, GLINT_I64},                      \
+        .name = name_, .kind = GLINT_AGGREGATE, .in = {GLINT_ANY, GLINT_I64},                      \
         .out = {GLINT_SAME, GLINT_TEXT}, __VA_ARGS__                                               \
     }
 
@@ -155,7 +155,7 @@ static int bytes_merge(struct glint_task *task, void *state, struct glint_acc *a
 }
 
 static const struct glint_function byte_count = {.name = "red.byte_count",
-                                                 .form = GLINT_AGGREGATE,
+                                                 .kind = GLINT_AGGREGATE,
                                                  .in = {GLINT_ANY, GLINT_TEXT},
                                                  .out = {GLINT_SAME, GLINT_I64},
                                                  .create = bytes_create,
@@ -172,7 +172,7 @@ static int text_list_merge(struct glint_task *task, void *state, struct glint_ac
 }
 
 static const struct glint_function text_list = {.name = "red.text_list",
-                                                .form = GLINT_AGGREGATE,
+                                                .kind = GLINT_AGGREGATE,
                                                 .in = {GLINT_ANY, GLINT_TEXT},
                                                 .out = {GLINT_SAME, GLINT_TEXT},
                                                 .create = concat_merge,
@@ -201,7 +201,7 @@ static int many_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 static const struct glint_function many = {.name = "red.many",
-                                           .form = GLINT_FLAT_MAP,
+                                           .kind = GLINT_FLAT_MAP,
                                            .in = {GLINT_NONE, GLINT_I64},
                                            .out = {GLINT_TEXT, GLINT_TEXT},
                                            .each = many_each};
@@ -242,7 +242,7 @@ static int group_end(struct glint_task *task, void *state, const union glint_val
 }
 
 static const struct glint_function group = {.name = "red.group",
-                                            .form = GLINT_GROUP,
+                                            .kind = GLINT_GROUP,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct group),
@@ -271,12 +271,12 @@ static int negative_each(struct glint_task *task, void *state, const struct glin
 }
 
 static const struct glint_function modulo = {.name = "red.modulo",
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_NONE, GLINT_I64},
                                              .out = {GLINT_I64, GLINT_I64},
                                              .each = modulo_each};
 static const struct glint_function negative = {.name = "red.negative",
-                                               .form = GLINT_MAP,
+                                               .kind = GLINT_MAP,
                                                .in = {GLINT_NONE, GLINT_I64},
                                                .out = {GLINT_I64, GLINT_NONE},
                                                .each = negative_each};
@@ -292,7 +292,7 @@ static int index_each(struct glint_task *task, void *state, const struct glint_r
 }
 
 static const struct glint_function index_of = {.name = "red.index",
-                                               .form = GLINT_FLAT_MAP,
+                                               .kind = GLINT_FLAT_MAP,
                                                .in = {GLINT_NONE, GLINT_ANY},
                                                .out = {GLINT_NONE, GLINT_I64},
                                                .each = index_each};
@@ -315,7 +315,7 @@ static int visit_each(struct glint_task *task, void *state, const struct glint_r
                       struct glint_emitter *out)
 {
     (void)in, (void)out;
-    glint_count_add(task, ((struct visit *)state)->rows, 1);
+    glint_counter_add(task, ((struct visit *)state)->rows, 1);
     return 0;
 }
 
@@ -323,14 +323,14 @@ static int visit_batch(struct glint_task *task, void *state, const struct glint_
                        struct glint_emitter *out)
 {
     (void)out;
-    glint_count_add(task, ((struct visit *)state)->rows, in->rows);
+    glint_counter_add(task, ((struct visit *)state)->rows, in->rows);
     return 0;
 }
 
 static int visit_end(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)out;
-    glint_count_add(task, ((struct visit *)state)->ends, 1);
+    glint_counter_add(task, ((struct visit *)state)->ends, 1);
     return 0;
 }
 
@@ -352,7 +352,7 @@ static int emit_each(struct glint_task *task, void *state, const struct glint_re
 
 #define VISITOR(name_, ...)                                                                        \
     {                                                                                              \
-        .name = name_, .form = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_ANY},                       \
+        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_ANY},                       \
         .out = {GLINT_SAME, GLINT_SAME}, .state_size = sizeof(struct visit), __VA_ARGS__           \
     }
 

@@ -8,17 +8,18 @@ TestSuite(actions, .init = scratch_open, .fini = scratch_close);
 
 static const uint32_t maps_tried[] = {1, 3, 50};
 
-Test(actions, count)
+Test(actions, count_returns_number_of_rows)
 {
     struct table t = make_pairs(5000, 50, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
             struct glint *g = world_open(w);
             int64_t n = -1;
             cr_assert_eq(
-                glint_count(glint_parallelize(g, t.shape, t.rows, 5000, maps_tried[m]), &n), 0);
+                glint_count(glint_parallelize(g, t.schema, t.rows, 5000, maps_tried[m]), &n), 0);
             cr_assert_eq(n, 5000);
-            cr_assert_eq(glint_count(glint_parallelize(g, t.shape, NULL, 0, maps_tried[m]), &n), 0);
+            cr_assert_eq(glint_count(glint_parallelize(g, t.schema, NULL, 0, maps_tried[m]), &n),
+                         0);
             cr_assert_eq(n, 0);
             world_close(g, GLINT_OK);
         }
@@ -27,7 +28,7 @@ Test(actions, count)
 }
 
 /* A file without lines has no partitions, or empty ones: both are fine. */
-Test(actions, of_an_empty_file)
+Test(actions, empty_file_has_no_rows)
 {
     char path[PATH_BYTES];
     scratch_write("empty", "", 0);
@@ -54,20 +55,20 @@ Test(actions, of_an_empty_file)
     world_close(g, GLINT_OK);
 }
 
-Test(actions, sum)
+Test(actions, sum_adds_partitions_in_order)
 {
-    struct table t = make_numbers(5000, 1), doubles = {.shape = {GLINT_I64, GLINT_F64}};
+    struct table t = make_numbers(5000, 1), doubles = {.schema = {GLINT_I64, GLINT_F64}};
     int64_t sum = 0;
     for (uint64_t i = 0; i < t.count; i++) {
         sum += t.rows[i].value.i64;
         table_add(&doubles, number(1), real(1.0 / (double)(i + 1)));
     }
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
             const uint32_t maps = maps_tried[m];
             struct glint *g = world_open(w);
             union glint_value v;
-            cr_assert_eq(glint_sum(glint_parallelize(g, t.shape, t.rows, t.count, maps), &v), 0);
+            cr_assert_eq(glint_sum(glint_parallelize(g, t.schema, t.rows, t.count, maps), &v), 0);
             cr_assert_eq(v.i64, sum);
             double in_order = 0;
             for (uint32_t p = 0; p < maps; p++) {
@@ -77,9 +78,9 @@ Test(actions, sum)
                 in_order += part;
             }
             cr_assert_eq(
-                glint_sum(glint_parallelize(g, doubles.shape, doubles.rows, 5000, maps), &v), 0);
+                glint_sum(glint_parallelize(g, doubles.schema, doubles.rows, 5000, maps), &v), 0);
             cr_assert_eq(v.f64, in_order);
-            cr_assert_eq(glint_sum(glint_parallelize(g, doubles.shape, NULL, 0, maps), &v), 0);
+            cr_assert_eq(glint_sum(glint_parallelize(g, doubles.schema, NULL, 0, maps), &v), 0);
             cr_assert(v.f64 == 0 && !signbit(v.f64));
             world_close(g, GLINT_OK);
         }
@@ -90,12 +91,12 @@ Test(actions, sum)
 
 Test(actions, sum_wraps_around)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     table_add(&t, none(), number(INT64_MAX));
     table_add(&t, none(), number(2));
     struct glint *g = world_open(&worlds[0]);
     union glint_value v;
-    cr_assert_eq(glint_sum(glint_parallelize(g, t.shape, t.rows, 2, 2), &v), 0);
+    cr_assert_eq(glint_sum(glint_parallelize(g, t.schema, t.rows, 2, 2), &v), 0);
     cr_assert_eq(v.i64, INT64_MIN + 1);
     world_close(g, GLINT_OK);
     table_free(&t);
@@ -128,8 +129,8 @@ static int run_map(struct glint *g, void *arg, struct glint_rows *out)
 /* Of sorted rows: one for each key, with the number of its rows, or else with its last value. */
 static struct table per_key(const struct table *sorted, bool counts)
 {
-    struct table t = {.shape = sorted->shape};
-    if (counts) t.shape.value = GLINT_I64;
+    struct table t = {.schema = sorted->schema};
+    if (counts) t.schema.value = GLINT_I64;
     int64_t n = 0;
     for (uint64_t i = 0; i < sorted->count; i++) {
         const struct glint_record *r = &sorted->rows[i];
@@ -144,7 +145,7 @@ static struct table per_key(const struct table *sorted, bool counts)
     return t;
 }
 
-Test(actions, by_key)
+Test(actions, count_by_key_and_collect_as_map_equal_loop)
 {
     struct table t = make_pairs(5000, 300, 1), sorted = table_part(&t, 0, t.count);
     table_by_hash(&sorted, 1);
@@ -152,7 +153,7 @@ Test(actions, by_key)
     cr_assert_gt(counts.count, 250);
     for (int m = 0; m < 3; m++) {
         for (uint32_t partitions = 1; partitions < 10; partitions += 4) {
-            const struct world base = {.partitions = partitions};
+            const struct fixture base = {.partitions = partitions};
             struct input in = {.table = &t, .maps = maps_tried[m]};
             action_expect(run_count_by_key, &in, &base, &counts);
             action_expect(run_map, &in, &base, &map);
@@ -164,10 +165,10 @@ Test(actions, by_key)
     table_free(&map);
 }
 
-Test(actions, by_value)
+Test(actions, count_by_value_merges_zeros_and_nans)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_F64}};
-    struct table counts = {.shape = {GLINT_F64, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_F64}};
+    struct table counts = {.schema = {GLINT_F64, GLINT_I64}};
     for (int i = 0; i < 3000; i++) table_add(&t, none(), real(i % 7 - 3.5));
     for (int i = 0; i < 7; i++) table_add(&counts, real(i - 3.5), number(i < 4 ? 429 : 428));
     table_add(&t, none(), real(-0.0));
@@ -179,17 +180,17 @@ Test(actions, by_value)
     struct input in = {.table = &t, .maps = 4};
     table_add(&counts, real(NAN), number(2));
     action_expect(run_count_by_value, &in, NULL, &counts);
-    struct table nothing = {.shape = t.shape}, no_counts = {.shape = counts.shape};
+    struct table nothing = {.schema = t.schema}, no_counts = {.schema = counts.schema};
     in.table = &nothing;
     action_expect(run_count_by_value, &in, NULL, &no_counts);
     table_free(&t);
     table_free(&counts);
 }
 
-Test(actions, of_the_wrong_shape)
+Test(actions, wrong_schema_is_rejected)
 {
     struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
-    struct table texts = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table texts = {.schema = {GLINT_NONE, GLINT_TEXT}};
     struct input in = {.table = &elements, .maps = 1};
     action_expect_error(run_count_by_key, &in, NULL, GLINT_E_PLAN_TYPE, "countByKey needs keys");
     action_expect_error(run_map, &in, NULL, GLINT_E_PLAN_TYPE, "collectAsMap needs keys");
@@ -217,13 +218,13 @@ static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
     return glint_lookup(rdd, s->key, out);
 }
 
-Test(actions, lookup)
+Test(actions, lookup_returns_values_of_key)
 {
     struct table t = make_pairs(2000, 20, 1);
     for (int k = 0; k <= 20; k += 5) {
         char key[8];
         const int size = snprintf(key, sizeof key, "k%d", k);
-        struct table found = {.shape = {GLINT_NONE, GLINT_I64}};
+        struct table found = {.schema = {GLINT_NONE, GLINT_I64}};
         for (uint64_t i = 0; i < t.count; i++) {
             const struct glint_slice s = t.rows[i].key.bytes;
             if (s.size == (uint64_t)size && memcmp(s.data, key, s.size) == 0)
@@ -253,7 +254,7 @@ Test(actions, lookup_reads_one_partition)
     struct glint *g = world_open(&worlds[1]);
     struct glint_summary before, after;
     struct glint_rows rows;
-    struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, 7);
+    struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 7);
     struct glint_rdd *spread = glint_partition_by(rdd, 9);
     cr_assert_eq(glint_lookup(spread, text("k1"), &rows), 0);
     glint_rows_free(&rows);
@@ -280,13 +281,13 @@ static int run_foreach(struct glint *g, void *arg, struct glint_rows *out)
     return glint_foreach(input_rdd(g, in), in->function, NULL);
 }
 
-Test(actions, foreach)
+Test(actions, foreach_visits_every_row)
 {
     struct table t = make_pairs(5000, 20, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
             struct glint *g = world_open(w);
-            struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, 5000, maps_tried[m]);
+            struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, 5000, maps_tried[m]);
             cr_assert_eq(glint_foreach(rdd, "red.visit", NULL), 0);
             cr_assert_eq(glint_counter_value(g, "visited"), 5000);
             cr_assert_eq(glint_counter_value(g, "ended"), maps_tried[m]);
@@ -324,13 +325,13 @@ static int run_take_many(struct glint *g, void *arg, struct glint_rows *out)
 }
 
 /* One partition alone is too large, or only all of them together. */
-Test(actions, result_over_the_limit)
+Test(actions, result_over_limit_is_rejected)
 {
     struct table t = make_pairs(10000, 50, 1);
-    const struct world small = {.result_bytes_max = 100000}, smaller = {.result_bytes_max = 1000};
+    const struct fixture small = {.result_bytes_max = 100000}, smaller = {.result_bytes_max = 1000};
     struct input in = {.table = &t};
     for (in.maps = 1; in.maps <= 64; in.maps += 63) {
-        const struct world *const bases[] = {&small, &smaller};
+        const struct fixture *const bases[] = {&small, &smaller};
         for (int b = 0; b < 2; b++) {
             action_expect_error(run_collect, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
             action_expect_error(run_map, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
@@ -346,7 +347,7 @@ Test(actions, result_over_the_limit)
 /* Everything that an action does, in turn; `step` says which. False: there is no such step. */
 static bool run_step(struct glint *g, struct table *t, int step)
 {
-    struct glint_rdd *rdd = glint_parallelize(g, t->shape, t->rows, t->count, 3);
+    struct glint_rdd *rdd = glint_parallelize(g, t->schema, t->rows, t->count, 3);
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(rdd, true), 3);
     const union glint_value zero = number(0), empty = text("");
     struct glint_rows rows = {.count = 0};
@@ -379,14 +380,14 @@ static bool run_step(struct glint *g, struct table *t, int step)
 
 /* The n-th allocation fails, for every n that there is: the job ends with NO_MEMORY and leaves
  * nothing behind, or a second attempt of a task has done it. */
-Test(actions, without_memory)
+Test(actions, out_of_memory_fails_cleanly_or_is_retried)
 {
     struct table t = make_pairs(300, 20, 1);
     for (int step = 0;; step++) {
         bool known = true, done = false;
         for (int64_t n = 1; known && !done; n++) {
             struct glint *g = world_open(&worlds[0]);
-            const int64_t live = mem_live();
+            const int64_t live = mem_live_blocks();
             mem_fail_at(n, n % 2 == 0);
             known = run_step(g, &t, step);
             /* What is left of the countdown says whether it went off. */
@@ -394,7 +395,7 @@ Test(actions, without_memory)
             const enum glint_code code = glint_error(g)->code;
             cr_assert(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "step %d, allocation %lld: %s",
                       step, (long long)n, glint_error(g)->cause);
-            cr_assert_geq(mem_live(), live);
+            cr_assert_geq(mem_live_blocks(), live);
             done = n > 40 && code == GLINT_OK && n % 2 == 0;
             glint_finish(g);
             glint_destroy(g);

@@ -11,11 +11,11 @@ static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
 static struct table cogroup_model(const struct sides *s)
 {
     const union glint_value sides[] = {number(0), number(1)};
-    struct table t = {.shape = {s->left.shape.key, GLINT_MSGPACK}};
+    struct table t = {.schema = {s->left.schema.key, GLINT_MSGPACK}};
     for (int side = 0; side < 2; side++) {
         const struct table *from = side == 0 ? &s->left : &s->right;
         for (uint64_t i = 0; i < from->count; i++)
-            add_pair(&t, &from->rows[i].key, GLINT_I64, &sides[side], from->shape.value,
+            add_pair(&t, &from->rows[i].key, GLINT_I64, &sides[side], from->schema.value,
                      &from->rows[i].value);
     }
     table_by_hash(&t, s->partitions);
@@ -24,7 +24,7 @@ static struct table cogroup_model(const struct sides *s)
 
 static struct table subtract_by_key_model(const struct sides *s)
 {
-    struct table t = {.shape = s->left.shape};
+    struct table t = {.schema = s->left.schema};
     for (uint64_t i = 0; i < s->left.count; i++)
         if (count_key(&s->right, &s->left.rows[i].key) == 0)
             table_add(&t, s->left.rows[i].key, s->left.rows[i].value);
@@ -43,29 +43,29 @@ static void expect_both(struct sides *s)
     table_free(&rest);
 }
 
-Test(cogroup, every_type)
+Test(cogroup, every_type_equals_nested_loops)
 {
     for (int k = 1; k < 6; k++)
         for (int v = 0; v < 6; v++) {
-            const struct glint_shape left = {types[k], types[v]},
-                                     right = {types[k], types[(v + k) % 6]};
+            const struct glint_schema left = {types[k], types[v]},
+                                      right = {types[k], types[(v + k) % 6]};
             struct sides s = sides_random(left, right, 300, (uint64_t)(10 * k + v));
             expect_both(&s);
             sides_free(&s);
         }
 }
 
-Test(cogroup, partitions_and_empty_sides)
+Test(cogroup, any_partitioning_equals_nested_loops)
 {
-    const struct glint_shape left = {GLINT_TEXT, GLINT_F64}, right = {GLINT_TEXT, GLINT_NONE};
+    const struct glint_schema left = {GLINT_TEXT, GLINT_F64}, right = {GLINT_TEXT, GLINT_NONE};
     struct sides s = sides_random(left, right, 2000, 5);
     for (s.left_maps = 1; s.left_maps < 150; s.left_maps += 140)
         for (s.right_maps = 1; s.right_maps < 150; s.right_maps += 140)
             for (s.partitions = 1; s.partitions < 12; s.partitions += 10) expect_both(&s);
     const struct table all_left = s.left, all_right = s.right;
-    s.right = (struct table){.shape = right};
+    s.right = (struct table){.schema = right};
     expect_both(&s);
-    s.left = (struct table){.shape = left};
+    s.left = (struct table){.schema = left};
     expect_both(&s);
     s.right = all_right;
     expect_both(&s);
@@ -74,14 +74,14 @@ Test(cogroup, partitions_and_empty_sides)
 }
 
 /* Values larger than an emitter's buffer and than a batch, between small ones. */
-Test(cogroup, large_values)
+Test(cogroup, large_values_are_grouped)
 {
     const uint64_t sizes[] = {10, 300000, 700000, 1300000};
     char *memory = mem_alloc(2 * MIB);
     cr_assert_not_null(memory);
     memset(memory, 'x', 2 * MIB);
-    struct sides s = {.left = {.shape = {GLINT_TEXT, GLINT_TEXT}},
-                      .right = {.shape = {GLINT_TEXT, GLINT_BYTES}},
+    struct sides s = {.left = {.schema = {GLINT_TEXT, GLINT_TEXT}},
+                      .right = {.schema = {GLINT_TEXT, GLINT_BYTES}},
                       .left_maps = 3,
                       .right_maps = 2,
                       .partitions = 2};
@@ -113,7 +113,7 @@ static struct glint_rdd *make_groups(struct glint *g, void *arg)
 /* The function writes "1,2|3" for the left values 1, 2 and the right value 3. */
 static struct table groups_model(const struct sides *s)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     char out[4096];
     for (int side = 0; side < 2; side++) {
         const struct table *keys = side == 0 ? &s->left : &s->right;
@@ -135,10 +135,10 @@ static struct table groups_model(const struct sides *s)
     return t;
 }
 
-Test(cogroup, group_function)
+Test(cogroup, group_function_sees_both_sides)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
-    struct sides s = sides_random(shape, shape, 400, 9);
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
+    struct sides s = sides_random(schema, schema, 400, 9);
     struct table expected = groups_model(&s);
     s.op = glint_cogroup;
     plan_expect(make_groups, &s, NULL, &expected);
@@ -147,10 +147,10 @@ Test(cogroup, group_function)
 }
 
 /* One key with very many values on the left, so that its group spans batches. */
-Test(cogroup, group_over_many_batches)
+Test(cogroup, group_may_span_batches)
 {
-    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_I64}},
-                      .right = {.shape = {GLINT_I64, GLINT_TEXT}},
+    struct sides s = {.left = {.schema = {GLINT_I64, GLINT_I64}},
+                      .right = {.schema = {GLINT_I64, GLINT_TEXT}},
                       .left_maps = 3,
                       .right_maps = 3,
                       .partitions = 2};
@@ -160,17 +160,17 @@ Test(cogroup, group_over_many_batches)
     sides_free(&s);
 }
 
-Test(cogroup, wrong_types)
+Test(cogroup, wrong_key_types_are_rejected)
 {
-    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_I64}},
-                      .right = {.shape = {GLINT_F64, GLINT_I64}},
+    struct sides s = {.left = {.schema = {GLINT_I64, GLINT_I64}},
+                      .right = {.schema = {GLINT_F64, GLINT_I64}},
                       .op = glint_cogroup};
     plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
                       "cogroup of keys of type i64 and keys of type f64");
     s.op = glint_subtract_by_key;
     plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
                       "subtractByKey of keys of type i64 and keys of type f64");
-    s.left.shape.key = GLINT_NONE;
+    s.left.schema.key = GLINT_NONE;
     plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE, "subtractByKey needs keys");
     cr_assert_null(glint_cogroup(NULL, NULL));
     cr_assert_null(glint_subtract_by_key(NULL, NULL));

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-TestSuite(combine, .init = scratch_open, .fini = scratch_close);
+TestSuite(combine_by_key, .init = scratch_open, .fini = scratch_close);
 
 static struct glint_rdd *make_fold(struct glint *g, void *arg)
 {
@@ -29,7 +29,7 @@ static struct glint_rdd *make_combine(struct glint *g, void *arg)
 
 enum kind { FOLD_TEXTS, FOLD_SUMS, AGGREGATE_LISTS, COMBINE_LISTS };
 
-static void append(struct buffer *b, const void *data, uint64_t size)
+static void append_bytes(struct buffer *b, const void *data, uint64_t size)
 {
     cr_assert(buffer_append(b, data, size));
 }
@@ -38,12 +38,13 @@ static void append_value(struct buffer *b, const struct table *t, uint64_t row, 
 {
     char digits[32];
     const struct glint_record *r = &t->rows[row];
-    if (t->shape.value == GLINT_TEXT) {
-        append(b, r->value.bytes.data, r->value.bytes.size);
+    if (t->schema.value == GLINT_TEXT) {
+        append_bytes(b, r->value.bytes.data, r->value.bytes.size);
         return;
     }
-    append(b, digits,
-           (uint64_t)snprintf(digits, sizeof digits, "%c%lld", mark, (long long)r->value.i64));
+    append_bytes(
+        b, digits,
+        (uint64_t)snprintf(digits, sizeof digits, "%c%lld", mark, (long long)r->value.i64));
 }
 
 static bool same_key(const struct glint_record *a, const struct glint_record *b)
@@ -64,10 +65,10 @@ static void combine_key(const struct input *in, enum kind kind, uint64_t first, 
         bool here = false;
         for (uint64_t i = t->count * p / in->maps; i < t->count * (p + 1) / in->maps; i++) {
             if (!same_key(&t->rows[i], &t->rows[first])) continue;
-            if (!here && any && kind != FOLD_TEXTS) append(text, "|", 1);
+            if (!here && any && kind != FOLD_TEXTS) append_bytes(text, "|", 1);
             if (!here && kind == FOLD_SUMS) *sum += in->zero.i64;
             if (!here && (kind == FOLD_TEXTS || kind == AGGREGATE_LISTS))
-                append(text, in->zero.bytes.data, in->zero.bytes.size);
+                append_bytes(text, in->zero.bytes.data, in->zero.bytes.size);
             if (kind == FOLD_SUMS)
                 *sum += t->rows[i].value.i64;
             else
@@ -80,7 +81,7 @@ static void combine_key(const struct input *in, enum kind kind, uint64_t first, 
 static struct table expected_of(const struct input *in, enum kind kind)
 {
     const struct table *t = in->table;
-    struct table out = {.shape = {t->shape.key, kind == FOLD_SUMS ? GLINT_I64 : GLINT_TEXT}};
+    struct table out = {.schema = {t->schema.key, kind == FOLD_SUMS ? GLINT_I64 : GLINT_TEXT}};
     struct table keys = table_part(t, 0, t->count);
     struct buffer b = {NULL, 0, 0};
     bool *seen = mem_zalloc(t->count);
@@ -102,7 +103,7 @@ static struct table expected_of(const struct input *in, enum kind kind)
 
 static struct table make_texts(uint64_t count, uint64_t keys)
 {
-    struct table pairs = make_pairs(count, keys, 7), t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table pairs = make_pairs(count, keys, 7), t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     for (uint64_t i = 0; i < count; i++) {
         char word[32];
         const int size = snprintf(word, sizeof word, "%llu.", (unsigned long long)i);
@@ -112,7 +113,7 @@ static struct table make_texts(uint64_t count, uint64_t keys)
     return t;
 }
 
-static void try_all(struct input *in, plan_make make, enum kind kind, const struct world *base)
+static void try_all(struct input *in, plan_make make, enum kind kind, const struct fixture *base)
 {
     static const uint32_t maps[] = {1, 2, 9}, partitions[] = {1, 5};
     for (int m = 0; m < 3; m++) {
@@ -126,7 +127,7 @@ static void try_all(struct input *in, plan_make make, enum kind kind, const stru
     }
 }
 
-Test(combine, fold)
+Test(combine_by_key, fold_equals_loop)
 {
     struct table numbers = make_pairs(2000, 60, 1), texts = make_texts(2000, 60);
     static const char *const sums[] = {"red.sum", "red.columns", "glint.sum_i64"};
@@ -142,7 +143,7 @@ Test(combine, fold)
     table_free(&texts);
 }
 
-Test(combine, aggregate_and_combine)
+Test(combine_by_key, aggregate_and_combine_equal_loop)
 {
     struct table t = make_pairs(2000, 60, 1);
     struct input in = {.table = &t, .function = "red.list", .zero = text("z")};
@@ -154,7 +155,7 @@ Test(combine, aggregate_and_combine)
 }
 
 /* From text to number; and the zero of numbers. */
-Test(combine, accumulators_of_numbers)
+Test(combine_by_key, accumulator_type_may_differ)
 {
     struct table t = make_texts(900, 10);
     struct input in = {.table = &t,
@@ -165,7 +166,7 @@ Test(combine, accumulators_of_numbers)
     struct input texts = {
         .table = &t, .function = "red.concat", .zero = text(""), .maps = 1, .partitions = 1};
     struct table joined = expected_of(&texts, FOLD_TEXTS);
-    struct table created = {.shape = {GLINT_TEXT, GLINT_I64}}, from_zero = created;
+    struct table created = {.schema = {GLINT_TEXT, GLINT_I64}}, from_zero = created;
     for (uint64_t i = 0; i < joined.count; i++) {
         const int64_t size = (int64_t)joined.rows[i].value.bytes.size;
         table_add(&created, joined.rows[i].key, number(size));
@@ -179,10 +180,10 @@ Test(combine, accumulators_of_numbers)
     table_free(&from_zero);
 }
 
-Test(combine, nothing)
+Test(combine_by_key, empty_input_gives_no_rows)
 {
-    struct table none_at_all = {.shape = {GLINT_TEXT, GLINT_I64}}, no_lists = none_at_all;
-    no_lists.shape.value = GLINT_TEXT;
+    struct table none_at_all = {.schema = {GLINT_TEXT, GLINT_I64}}, no_lists = none_at_all;
+    no_lists.schema.value = GLINT_TEXT;
     struct input in = {.table = &none_at_all,
                        .maps = 3,
                        .partitions = 2,
@@ -200,7 +201,7 @@ static struct glint_rdd *make_many(struct glint *g, void *arg)
 {
     const struct input *in = arg;
     struct glint_rdd *rdd =
-        glint_parallelize(g, in->table->shape, in->table->rows, in->table->count, in->maps);
+        glint_parallelize(g, in->table->schema, in->table->rows, in->table->count, in->maps);
     rdd = glint_map_partitions(rdd, "red.many", NULL);
     rdd = strcmp(in->function, "red.concat") == 0
               ? glint_fold_by_key(rdd, in->zero, in->function, NULL)
@@ -227,13 +228,13 @@ static int run_many(struct glint *g, void *arg, struct glint_rows *out)
     /* The rows of the answer: what the results add up to. */
     struct glint_record sums[4];
     for (int i = 0; i < 4; i++) sums[i] = (struct glint_record){none(), number((int64_t)digest[i])};
-    struct glint_shape shape = {GLINT_NONE, GLINT_I64};
-    return glint_collect(glint_parallelize(g, shape, sums, 4, 1), out);
+    struct glint_schema schema = {GLINT_NONE, GLINT_I64};
+    return glint_collect(glint_parallelize(g, schema, sums, 4, 1), out);
 }
 
-Test(combine, spilled)
+Test(combine_by_key, spilling_gives_the_same_rows)
 {
-    struct table seeds = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table seeds = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     static const char *const functions[] = {"red.concat", "red.text_list"};
     for (int f = 0; f < 2; f++) {
@@ -242,17 +243,17 @@ Test(combine, spilled)
                            .partitions = 3,
                            .function = functions[f],
                            .zero = text(f == 0 ? "<>" : "")};
-        const struct world roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
+        const struct fixture roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
         struct glint *g = world_open(&roomy);
         struct glint_rows rows;
-        struct table expected = {.shape = {GLINT_NONE, GLINT_I64}};
+        struct table expected = {.schema = {GLINT_NONE, GLINT_I64}};
         cr_assert_eq(run_many(g, &in, &rows), 0);
         for (int i = 0; i < 3; i++) table_add(&expected, none(), glint_rows_at(&rows, i).value);
         cr_assert_eq(glint_rows_at(&rows, 3).value.i64, 0, "nothing spills with a gigabyte");
         glint_rows_free(&rows);
         world_close(g, GLINT_OK);
         table_add(&expected, none(), number(1));
-        for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+        for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
             g = world_open(w);
             cr_assert_eq(run_many(g, &in, &rows), 0);
             for (int i = 0; i < 4; i++)
@@ -266,7 +267,7 @@ Test(combine, spilled)
     table_free(&seeds);
 }
 
-Test(combine, misuse)
+Test(combine_by_key, misuse_is_rejected)
 {
     struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
     struct input in = {.table = &elements, .maps = 1, .partitions = 2, .zero = number(0)};
@@ -295,7 +296,7 @@ Test(combine, misuse)
 }
 
 /* In the map half, in the reduce half, on the way through. */
-Test(combine, functions_that_fail)
+Test(combine_by_key, failing_function_fails_the_job)
 {
     struct table t = make_pairs(50, 5, 1), one_each = make_pairs(6, 1, 1);
     struct input in = {.table = &t, .maps = 2, .partitions = 2, .zero = number(0)};

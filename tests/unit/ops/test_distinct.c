@@ -18,18 +18,18 @@ static int run_set(struct glint *g, void *arg, struct glint_rows *out)
     return glint_take_ordered(make_distinct(g, arg), 1000000, out);
 }
 
-static int order(struct glint_shape shape, const struct glint_record *a,
-                 const struct glint_record *b)
+static int compare_records(struct glint_schema schema, const struct glint_record *a,
+                           const struct glint_record *b)
 {
-    return record_compare(shape, a, b);
+    return record_compare(schema, a, b);
 }
 
 static struct table set_of(const struct table *t)
 {
-    struct table sorted = table_part(t, 0, t->count), set = {.shape = t->shape};
+    struct table sorted = table_part(t, 0, t->count), set = {.schema = t->schema};
     table_by_record(&sorted);
     for (uint64_t i = 0; i < sorted.count; i++)
-        if (i == 0 || order(t->shape, &sorted.rows[i - 1], &sorted.rows[i]) != 0)
+        if (i == 0 || compare_records(t->schema, &sorted.rows[i - 1], &sorted.rows[i]) != 0)
             table_add(&set, sorted.rows[i].key, sorted.rows[i].value);
     table_free(&sorted);
     return set;
@@ -58,7 +58,7 @@ static void expect_set(struct table *t)
 }
 
 /* Texts of which many begin or end alike; some are empty. */
-static union glint_value cell(enum glint_type type, uint64_t random, char *memory)
+static union glint_value make_cell(enum glint_type type, uint64_t random, char *memory)
 {
     if (type == GLINT_I64) return number((int64_t)(random % 9) - 4);
     if (type == GLINT_F64) return real(((double)(random % 9) - 4) / 3);
@@ -72,19 +72,19 @@ static union glint_value cell(enum glint_type type, uint64_t random, char *memor
     return bytes(memory, size);
 }
 
-Test(distinct, every_shape)
+Test(distinct, every_schema_gives_the_set)
 {
     static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
                                             GLINT_I64,  GLINT_F64,   GLINT_MSGPACK};
     for (int k = 0; k < 6; k++) {
         for (int v = 0; v < 6; v++) {
             if (k == 0 && v == 0) continue;
-            struct table t = {.shape = {types[k], types[v]}};
+            struct table t = {.schema = {types[k], types[v]}};
             uint64_t seed = 11;
             char key[8], value[8];
             for (int i = 0; i < 600; i++) {
-                const union glint_value a = cell(types[k], test_next(&seed) >> 7, key);
-                table_add(&t, a, cell(types[v], test_next(&seed) >> 7, value));
+                const union glint_value a = make_cell(types[k], test_next(&seed) >> 7, key);
+                table_add(&t, a, make_cell(types[v], test_next(&seed) >> 7, value));
             }
             expect_set(&t);
             table_free(&t);
@@ -93,9 +93,9 @@ Test(distinct, every_shape)
 }
 
 /* The cut between key and value is part of the record. */
-Test(distinct, same_bytes_cut_elsewhere)
+Test(distinct, same_bytes_with_other_key_size_differ)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     table_add(&t, text("ab"), text("c"));
     table_add(&t, text("a"), text("bc"));
     table_add(&t, text(""), text("abc"));
@@ -109,9 +109,9 @@ Test(distinct, same_bytes_cut_elsewhere)
 }
 
 /* -0.0 is 0.0, and one NaN is as good as another. */
-Test(distinct, doubles)
+Test(distinct, zeros_and_nans_are_equal)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_F64}}, set = t;
+    struct table t = {.schema = {GLINT_NONE, GLINT_F64}}, set = t;
     table_add(&t, none(), real(-0.0));
     table_add(&t, none(), real(NAN));
     table_add(&t, none(), real(0.0));
@@ -125,7 +125,7 @@ Test(distinct, doubles)
 }
 
 /* Small and large records in turn: larger than an emitter's buffer, larger than a batch. */
-Test(distinct, large_records)
+Test(distinct, large_records_give_the_set)
 {
     static const enum glint_type keys[] = {GLINT_NONE, GLINT_TEXT, GLINT_I64};
     const uint64_t sizes[] = {10, 300000, 700000, 1300000};
@@ -133,7 +133,7 @@ Test(distinct, large_records)
     cr_assert_not_null(memory);
     memset(memory, 'x', 3 * MIB);
     for (int k = 0; k < 3; k++) {
-        struct table t = {.shape = {keys[k], GLINT_TEXT}};
+        struct table t = {.schema = {keys[k], GLINT_TEXT}};
         for (int i = 0; i < 12; i++) {
             memory[0] = (char)('a' + i % 3);
             table_add(&t, keys[k] == GLINT_I64 ? number(i % 2) : text("key"),
@@ -145,24 +145,24 @@ Test(distinct, large_records)
     mem_free(memory);
 }
 
-Test(distinct, nothing)
+Test(distinct, empty_input_gives_no_rows)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_I64}};
     struct input in = {.table = &t, .maps = 3, .partitions = 2};
     plan_expect(make_distinct, &in, NULL, &t);
 }
 
-Test(distinct, record_over_the_limit)
+Test(distinct, too_large_record_is_rejected)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     char *memory = mem_zalloc(KEY_BYTES_MAX);
     cr_assert_not_null(memory);
     table_add(&t, text("k"), bytes(memory, KEY_BYTES_MAX));
     struct input in = {.table = &t, .maps = 1, .partitions = 1};
     plan_expect_error(make_distinct, &in, NULL, GLINT_E_VALUE_LIMIT, "distinct");
     table_free(&t);
-    t.shape.key = GLINT_NONE;
-    t.shape.value = GLINT_TEXT;
+    t.schema.key = GLINT_NONE;
+    t.schema.value = GLINT_TEXT;
     table_add(&t, none(), bytes(memory, KEY_BYTES_MAX + 1));
     plan_expect_error(make_distinct, &in, NULL, GLINT_E_VALUE_LIMIT, "");
     mem_free(memory);
@@ -176,19 +176,19 @@ static struct glint_rdd *many_distinct(struct glint *g, const struct input *in)
 }
 
 /* The keys of one task alone do not fit; those of all tasks are fewer than they make together. */
-Test(distinct, spilled)
+Test(distinct, spilling_gives_the_same_rows)
 {
-    struct table seeds = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table seeds = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     struct input in = {.table = &seeds, .maps = 2, .partitions = 2};
-    const struct world roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
+    const struct fixture roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
     struct glint *g = world_open(&roomy);
     struct table expected;
     table_collect(many_distinct(g, &in), &expected);
     cr_assert_eq(glint_counter_value(g, "spills"), 0);
     world_close(g, GLINT_OK);
     cr_assert(expected.count > 80000 && expected.count <= 100000);
-    for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
         g = world_open(w);
         struct table got;
         table_collect(many_distinct(g, &in), &got);

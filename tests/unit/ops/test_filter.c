@@ -16,7 +16,7 @@ struct plan {
 /* Numbers in an order of their own; keys are texts of some lengths, or numbers, or none. */
 static struct table make_input(enum glint_type key)
 {
-    struct table t = {.shape = {key, GLINT_I64}};
+    struct table t = {.schema = {key, GLINT_I64}};
     uint64_t state = 11;
     for (int i = 0; i < ROWS; i++) {
         char name[32];
@@ -29,7 +29,7 @@ static struct table make_input(enum glint_type key)
 
 static struct glint_rdd *input(struct glint *g, const struct plan *p)
 {
-    return glint_parallelize(g, p->input->shape, p->input->rows, p->input->count, PARTITIONS);
+    return glint_parallelize(g, p->input->schema, p->input->rows, p->input->count, PARTITIONS);
 }
 
 static struct glint_rdd *make_filter(struct glint *g, void *arg)
@@ -40,11 +40,11 @@ static struct glint_rdd *make_filter(struct glint *g, void *arg)
 
 static const enum glint_type key_types[] = {GLINT_NONE, GLINT_I64, GLINT_TEXT};
 
-Test(filter, by_each_form)
+Test(filter, row_and_batch_functions_filter_alike)
 {
     static const char *const functions[] = {"test.odd", "test.odd_batch"};
     for (int k = 0; k < 3; k++) {
-        struct table t = make_input(key_types[k]), expected = {.shape = t.shape};
+        struct table t = make_input(key_types[k]), expected = {.schema = t.schema};
         for (uint64_t i = 0; i < t.count; i++)
             if (t.rows[i].value.i64 % 2 != 0) table_add(&expected, t.rows[i].key, t.rows[i].value);
         for (int f = 0; f < 2; f++) {
@@ -64,9 +64,9 @@ static struct glint_rdd *make_twice(struct glint *g, void *arg)
 }
 
 /* All rows, and none. */
-Test(filter, all_and_nothing)
+Test(filter, all_or_no_rows_pass)
 {
-    struct table odd = {.shape = {GLINT_TEXT, GLINT_I64}}, even = odd, nothing = odd;
+    struct table odd = {.schema = {GLINT_TEXT, GLINT_I64}}, even = odd, nothing = odd;
     for (int i = 0; i < 3000; i++) {
         table_add(&odd, text("key"), number(2 * i + 1));
         table_add(&even, text("key"), number(2 * i));
@@ -77,7 +77,7 @@ Test(filter, all_and_nothing)
     table_free(&even);
 }
 
-Test(filter, misuse_and_failure)
+Test(filter, misuse_and_failure_are_errors)
 {
     struct table t = make_input(GLINT_I64);
     struct plan p = {&t, "test.length"};
@@ -92,10 +92,10 @@ static struct glint_rdd *make_down(struct glint *g, void *arg)
     return glint_flat_map_values(input(g, arg), "test.down", NULL);
 }
 
-Test(filter, flat_map_values_keeps_the_key)
+Test(filter, flat_map_values_keeps_keys)
 {
     for (int k = 1; k < 3; k++) {
-        struct table t = make_input(key_types[k]), expected = {.shape = t.shape};
+        struct table t = make_input(key_types[k]), expected = {.schema = t.schema};
         for (uint64_t i = 0; i < t.count; i++)
             for (int64_t n = 0, v = t.rows[i].value.i64; n < v % 10; n++)
                 table_add(&expected, t.rows[i].key, number(v - n));

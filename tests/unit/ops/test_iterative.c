@@ -34,7 +34,7 @@ static struct glint_rdd *path_edges(struct glint *g)
     return edges;
 }
 
-Test(iterative, components_keep_their_partitions)
+Test(iterative, connected_components_keep_partition_count)
 {
     struct glint *g = open_loops();
     struct glint_summary summary;
@@ -57,7 +57,7 @@ Test(iterative, components_keep_their_partitions)
     world_close(g, GLINT_OK);
 }
 
-Test(iterative, ranks_keep_their_partitions)
+Test(iterative, page_rank_keeps_partition_count)
 {
     struct glint *g = open_loops();
     struct glint_rdd *edges = path_edges(g), *ranks = loops_ranks_of(edges, ROUNDS);

@@ -28,34 +28,34 @@ static void expect_joins(struct sides *s)
     }
 }
 
-Test(join, every_type)
+Test(join, every_type_equals_nested_loops)
 {
     for (int k = 1; k < 6; k++)
         for (int v = 0; v < 6; v++) {
-            const struct glint_shape left = {types[k], types[v]},
-                                     right = {types[k], types[(v + k) % 6]};
+            const struct glint_schema left = {types[k], types[v]},
+                                      right = {types[k], types[(v + k) % 6]};
             struct sides s = sides_random(left, right, 120, (uint64_t)(10 * k + v));
             expect_joins(&s);
             sides_free(&s);
         }
 }
 
-Test(join, partitions_of_each_side)
+Test(join, any_partitioning_equals_nested_loops)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
-    struct sides s = sides_random(shape, shape, 200, 7);
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
+    struct sides s = sides_random(schema, schema, 200, 7);
     for (s.left_maps = 1; s.left_maps < 150; s.left_maps += 140)
         for (s.right_maps = 1; s.right_maps < 150; s.right_maps += 140)
             for (s.partitions = 1; s.partitions < 12; s.partitions += 10) expect_joins(&s);
     sides_free(&s);
 }
 
-Test(join, empty_sides)
+Test(join, empty_sides_equal_nested_loops)
 {
-    const struct glint_shape shape = {GLINT_I64, GLINT_TEXT};
-    struct sides s = sides_random(shape, shape, 100, 3);
+    const struct glint_schema schema = {GLINT_I64, GLINT_TEXT};
+    struct sides s = sides_random(schema, schema, 100, 3);
     const struct table left = s.left, right = s.right;
-    const struct table empty = {.shape = shape};
+    const struct table empty = {.schema = schema};
     s.right = empty;
     expect_joins(&s);
     s.left = empty;
@@ -67,11 +67,11 @@ Test(join, empty_sides)
 }
 
 /* A join is the part of the full one without nil; the outer ones add exactly their side. */
-Test(join, full_is_the_sum_of_its_parts)
+Test(join, full_join_is_inner_plus_unmatched_rows)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
     for (uint64_t seed = 1; seed < 6; seed++) {
-        struct sides s = sides_random(shape, shape, 150, seed);
+        struct sides s = sides_random(schema, schema, 150, seed);
         int64_t counts[4];
         for (int i = 0; i < 4; i++) {
             struct glint *g = world_open(&worlds[0]);
@@ -87,10 +87,10 @@ Test(join, full_is_the_sum_of_its_parts)
 }
 
 /* -0.0 is 0.0, and one NaN is as good as another. */
-Test(join, doubles_as_keys)
+Test(join, zeros_and_nans_match_as_keys)
 {
-    struct sides s = {.left = {.shape = {GLINT_F64, GLINT_F64}},
-                      .right = {.shape = {GLINT_F64, GLINT_NONE}},
+    struct sides s = {.left = {.schema = {GLINT_F64, GLINT_F64}},
+                      .right = {.schema = {GLINT_F64, GLINT_NONE}},
                       .left_maps = 1,
                       .right_maps = 1,
                       .partitions = 1};
@@ -113,10 +113,10 @@ static struct glint_rdd *make_with_itself(struct glint *g, void *arg)
     return glint_with_partitions(s->op(a, a), s->partitions);
 }
 
-Test(join, with_itself)
+Test(join, self_join_equals_nested_loops)
 {
-    const struct glint_shape shape = {GLINT_I64, GLINT_I64};
-    struct sides s = sides_random(shape, shape, 100, 11);
+    const struct glint_schema schema = {GLINT_I64, GLINT_I64};
+    struct sides s = sides_random(schema, schema, 100, 11);
     table_free(&s.right);
     s.right = s.left;
     for (int i = 0; i < 4; i++) {
@@ -135,14 +135,14 @@ static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
     return glint_lookup(sides_make(g, arg), s->left.rows[5].key, out);
 }
 
-Test(join, lookup)
+Test(join, lookup_finds_a_joined_key)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_TEXT};
-    struct sides s = sides_random(shape, shape, 200, 13);
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_TEXT};
+    struct sides s = sides_random(schema, schema, 200, 13);
     s.op = glint_left_outer_join;
     s.partitions = 7;
     struct table all = join_model(&s, true, false);
-    struct table expected = {.shape = {GLINT_NONE, GLINT_MSGPACK}};
+    struct table expected = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
     for (uint64_t i = 0; i < all.count; i++)
         if (same_key(GLINT_TEXT, &all.rows[i].key, &s.left.rows[5].key))
             table_add(&expected, none(), all.rows[i].value);
@@ -161,10 +161,10 @@ static struct glint_rdd *make_chain(struct glint *g, void *arg)
     return glint_with_partitions(glint_join(glint_join(a, b), a), s->partitions);
 }
 
-Test(join, chain)
+Test(join, join_of_a_join_equals_nested_loops)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
-    struct sides s = sides_random(shape, shape, 60, 17);
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
+    struct sides s = sides_random(schema, schema, 60, 17);
     struct sides outer = {
         .left = join_model(&s, false, false), .right = s.left, .partitions = s.partitions};
     struct table expected = join_model(&outer, false, false);
@@ -180,17 +180,17 @@ static int run_take(struct glint *g, void *arg, struct glint_rows *out)
     return glint_take(sides_make(g, arg), 3, out);
 }
 
-Test(join, early_end)
+Test(join, take_stops_inside_a_group)
 {
-    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_I64}},
+    struct sides s = {.left = {.schema = {GLINT_I64, GLINT_I64}},
                       .left_maps = 1,
                       .right_maps = 1,
                       .partitions = 1,
                       .op = glint_join};
-    s.right.shape = s.left.shape;
+    s.right.schema = s.left.schema;
     for (int i = 0; i < 2000; i++) table_add(&s.left, number(1), number(i));
     for (int i = 0; i < 2000; i++) table_add(&s.right, number(1), number(i));
-    struct table expected = {.shape = {GLINT_I64, GLINT_MSGPACK}};
+    struct table expected = {.schema = {GLINT_I64, GLINT_MSGPACK}};
     for (int i = 0; i < 3; i++)
         add_pair(&expected, &s.left.rows[0].key, GLINT_I64, &s.left.rows[0].value, GLINT_I64,
                  &s.right.rows[i].value);
@@ -199,19 +199,19 @@ Test(join, early_end)
     sides_free(&s);
 }
 
-Test(join, wrong_types)
+Test(join, wrong_key_types_are_rejected)
 {
-    struct sides s = {.left = {.shape = {GLINT_TEXT, GLINT_I64}},
-                      .right = {.shape = {GLINT_BYTES, GLINT_I64}}};
+    struct sides s = {.left = {.schema = {GLINT_TEXT, GLINT_I64}},
+                      .right = {.schema = {GLINT_BYTES, GLINT_I64}}};
     char cause[100];
     for (int i = 0; i < 4; i++) {
         s.op = joins[i].op;
         snprintf(cause, sizeof cause, "%s of keys of type text and keys of type bytes",
                  joins[i].name);
-        s.right.shape.key = GLINT_BYTES;
+        s.right.schema.key = GLINT_BYTES;
         plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE, cause);
         snprintf(cause, sizeof cause, "%s needs keys", joins[i].name);
-        s.right.shape.key = GLINT_NONE;
+        s.right.schema.key = GLINT_NONE;
         plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE, cause);
         struct sides other = {.left = s.right, .right = s.left, .op = s.op};
         plan_expect_error(sides_make, &other, NULL, GLINT_E_PLAN_TYPE, cause);
@@ -220,10 +220,10 @@ Test(join, wrong_types)
 }
 
 /* A cell of type msgpack that is none would make the pair another one. */
-Test(join, value_that_is_no_msgpack)
+Test(join, invalid_msgpack_value_is_rejected)
 {
-    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_MSGPACK}},
-                      .right = {.shape = {GLINT_I64, GLINT_I64}},
+    struct sides s = {.left = {.schema = {GLINT_I64, GLINT_MSGPACK}},
+                      .right = {.schema = {GLINT_I64, GLINT_I64}},
                       .left_maps = 1,
                       .right_maps = 1,
                       .partitions = 1,
@@ -236,15 +236,15 @@ Test(join, value_that_is_no_msgpack)
 
 /* ---- Taking pairs apart */
 
-Test(join, pairs_apart)
+Test(join, joined_pair_is_unpacked)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_MSGPACK}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
     const union glint_value v = text("left"), n = number(-70000), key = none();
     add_pair(&t, &key, GLINT_TEXT, &v, GLINT_I64, &n);
     add_pair(&t, &key, GLINT_TEXT, NULL, GLINT_F64, &n);
     struct glint_slice a, b;
     union glint_value out;
-    cr_assert(glint_pair(t.rows[0].value.bytes, &a, &b));
+    cr_assert(glint_unpack_pair(t.rows[0].value.bytes, &a, &b));
     cr_assert(glint_unpack(a, GLINT_TEXT, &out) && out.bytes.size == 4);
     cr_assert_eq(memcmp(out.bytes.data, "left", 4), 0);
     cr_assert(glint_unpack(b, GLINT_I64, &out) && out.i64 == -70000);
@@ -253,13 +253,14 @@ Test(join, pairs_apart)
                                             GLINT_F64};
     for (int i = 0; i < 5; i++)
         cr_expect(!glint_unpack(a, wrong[i], &out) && !glint_unpack(b, wrong[i], &out));
-    cr_assert(glint_pair(t.rows[1].value.bytes, &a, &b));
+    cr_assert(glint_unpack_pair(t.rows[1].value.bytes, &a, &b));
     cr_assert(glint_unpack(a, GLINT_NONE, &out));
     cr_assert(glint_unpack(b, GLINT_F64, &out) && out.i64 == -70000);
     const struct glint_slice whole = t.rows[0].value.bytes;
     for (uint64_t size = 0; size < 7; size++)
-        cr_expect(!glint_pair((struct glint_slice){whole.data, size}, &a, &b));
-    cr_expect(!glint_pair((struct glint_slice){(const uint8_t *)"\x93\x01\x02\x03", 4}, &a, &b));
+        cr_expect(!glint_unpack_pair((struct glint_slice){whole.data, size}, &a, &b));
+    cr_expect(
+        !glint_unpack_pair((struct glint_slice){(const uint8_t *)"\x93\x01\x02\x03", 4}, &a, &b));
     cr_expect(!glint_unpack((struct glint_slice){whole.data, 0}, GLINT_MSGPACK, &out));
     cr_expect(!glint_unpack((struct glint_slice){(const uint8_t *)"\x01\x02", 2}, GLINT_I64, &out));
     table_free(&t);

@@ -30,10 +30,10 @@ struct large {
 
 static struct glint_rdd *burst_rdd(struct glint *g, const struct burst *b)
 {
-    struct table seeds = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table seeds = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int64_t i = 0; i < b->maps; i++) table_add(&seeds, none(), number(i));
     struct glint_rdd *rdd =
-        glint_parallelize(g, seeds.shape, seeds.rows, seeds.count, (uint32_t)b->maps);
+        glint_parallelize(g, seeds.schema, seeds.rows, seeds.count, (uint32_t)b->maps);
     table_free(&seeds);
     struct glint_args *args = glint_args(g);
     glint_args_i64(args, "count", b->count);
@@ -50,7 +50,7 @@ static struct glint_rdd *large_rdd(struct glint *g, const struct large *l)
 /* "l+r" for each left with each right value, all of one key. */
 static struct table large_model(const struct large *l)
 {
-    struct table t = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_I64, GLINT_TEXT}};
     char line[128];
     for (int64_t a = 0; a < l->left.maps * l->left.count; a++)
         for (int64_t b = 0; b < l->right.maps * l->right.count; b++) {
@@ -64,7 +64,7 @@ static struct table large_model(const struct large *l)
 
 static void expect_digest(const struct large *l, const struct table *expected, bool spills)
 {
-    for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         struct table got;
         table_collect(glint_map_values(large_rdd(g, l), "two.digest", NULL), &got);
@@ -76,7 +76,7 @@ static void expect_digest(const struct large *l, const struct table *expected, b
 }
 
 /* The right values in memory, in part on disk, and each larger than what may be held. */
-Test(join_large, held_values_on_disk)
+Test(join_large, large_right_values_spill_and_join)
 {
     const struct {
         int64_t count, size;
@@ -105,10 +105,10 @@ static struct glint_rdd *make_groups(struct glint *g, void *arg)
     return glint_map_values(joined, "two.digest", NULL);
 }
 
-Test(join_large, groups_after_one_on_disk)
+Test(join_large, groups_after_a_spilled_one_are_joined)
 {
     struct large l = {{1, 3, 100, 9}, {1, 20, 200000, 9}, glint_join};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
     char line[64];
     for (int64_t key = 0; key < 10; key++) {
         const int64_t a = key == 9 ? 3 : key < 4 ? key + 1 : 0, b = key == 9 ? 20 : a;
@@ -117,16 +117,16 @@ Test(join_large, groups_after_one_on_disk)
             table_add(&expected, number(key), text(line));
         }
     }
-    const struct world tight = {.memory_bytes = 8 * SLOT_MEMORY_BYTES_MIN};
+    const struct fixture tight = {.memory_bytes = 8 * SLOT_MEMORY_BYTES_MIN};
     plan_expect(make_groups, &l, &tight, &expected);
     table_free(&expected);
 }
 
 /* Right values that meet none are read back once; left ones are never held. */
-Test(join_large, outer_values_on_disk)
+Test(join_large, unmatched_spilled_values_are_returned)
 {
     const struct large l = {{1, 20, 200000, 1}, {2, 20, 200000, 2}, glint_full_outer_join};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
     char line[64];
     for (int i = 0; i < 20; i++) {
         snprintf(line, sizeof line, "0-%d+nil", i);
@@ -161,7 +161,8 @@ static uint64_t peak_bytes(void)
 
 static void expect_peak(const struct large *l, int64_t rows)
 {
-    const struct world tight = {.name = "tight", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN};
+    const struct fixture tight = {
+        .name = "tight", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN};
     const uint64_t before = peak_bytes();
     struct glint *g = world_open(&tight);
     int64_t n = -1;
@@ -176,37 +177,37 @@ static void expect_peak(const struct large *l, int64_t rows)
 /* 100 MB and more on either side, or on both. */
 #define MANY ((int64_t)1000000 / (SANITIZED ? 10 : 1))
 
-Test(join_large, many_right_values)
+Test(join_large, many_right_values_use_bounded_memory)
 {
     const struct large l = {{1, 3, 20, 7}, {2, MANY, 50, 7}, glint_join};
     expect_peak(&l, 3 * 2 * MANY);
 }
 
-Test(join_large, many_left_values)
+Test(join_large, many_left_values_use_bounded_memory)
 {
     const struct large l = {{2, MANY, 50, 7}, {1, 3, 20, 7}, glint_join};
     expect_peak(&l, 3 * 2 * MANY);
 }
 
-Test(join_large, many_values_on_both_sides)
+Test(join_large, many_values_on_both_sides_use_bounded_memory)
 {
     const struct large l = {{2, 60, 50, 7}, {2, MANY / 50, 1000, 7}, glint_full_outer_join};
     expect_peak(&l, 2 * 60 * 2 * (MANY / 50));
 }
 
-Test(join_large, many_values_that_meet_none)
+Test(join_large, unmatched_values_use_bounded_memory)
 {
     const struct large l = {{2, MANY, 50, 8}, {2, MANY, 50, 7}, glint_full_outer_join};
     expect_peak(&l, 4 * MANY);
 }
 
-Test(join_large, many_values_of_a_cogroup)
+Test(join_large, cogroup_uses_bounded_memory)
 {
     const struct large l = {{2, MANY, 50, 7}, {2, MANY, 50, 7}, glint_cogroup};
     expect_peak(&l, 4 * MANY);
 }
 
-Test(join_large, many_values_subtracted)
+Test(join_large, subtract_by_key_uses_bounded_memory)
 {
     struct large l = {{2, MANY, 50, 7}, {2, MANY, 50, 7}, glint_subtract_by_key};
     expect_peak(&l, 0);
@@ -214,13 +215,13 @@ Test(join_large, many_values_subtracted)
     expect_peak(&l, 2 * MANY);
 }
 
-Test(join_large, large_values)
+Test(join_large, large_values_use_bounded_memory)
 {
     const struct large l = {{2, 20, 1000000, 7}, {1, 60, 1200000, 7}, glint_join};
     expect_peak(&l, 2 * 20 * 60);
 }
 
-Test(join_large, many_records_of_sets)
+Test(join_large, intersection_and_subtract_use_bounded_memory)
 {
     struct large l = {{2, MANY / 2, 50, 7}, {2, MANY, 50, 7}, glint_intersection};
     expect_peak(&l, MANY);

@@ -11,7 +11,7 @@ TestSuite(keys, .init = scratch_open, .fini = scratch_close);
 /* Lines of 0 to 40 bytes, and one that is too long for a batch. */
 static struct table lines_make(const char *name, uint32_t count)
 {
-    struct table lines = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
     struct buffer file = {NULL, 0, 0};
     uint64_t seed = 1;
     char line[64];
@@ -55,7 +55,7 @@ static struct glint_rdd *make_values(struct glint *g, void *arg)
 static void run_all(struct plan *p, const struct table *lines, enum glint_type type,
                     union glint_value (*key)(union glint_value line))
 {
-    struct table pairs = {.shape = {type, GLINT_TEXT}}, keys = {.shape = {GLINT_NONE, type}};
+    struct table pairs = {.schema = {type, GLINT_TEXT}}, keys = {.schema = {GLINT_NONE, type}};
     for (uint64_t i = 0; i < lines->count; i++) {
         const union glint_value line = lines->rows[i].value;
         table_add(&pairs, key(line), line);
@@ -63,7 +63,7 @@ static void run_all(struct plan *p, const struct table *lines, enum glint_type t
     }
     const uint64_t split_bytes[] = {0, 777, 65536};
     for (int i = 0; i < 3; i++) {
-        const struct world base = {.split_bytes = split_bytes[i]};
+        const struct fixture base = {.split_bytes = split_bytes[i]};
         plan_expect(make_key_by, p, &base, &pairs);
         plan_expect(make_keys, p, &base, &keys);
         plan_expect(make_values, p, &base, lines);
@@ -82,7 +82,7 @@ static union glint_value key_prefix(union glint_value line)
     return bytes(line.bytes.data, line.bytes.size < 3 ? line.bytes.size : 3);
 }
 
-Test(keys, by_each_form)
+Test(keys, row_and_batch_functions_give_the_same_keys)
 {
     struct table lines = lines_make("lines", LINES);
     struct plan p = {.function = "test.length"};
@@ -95,9 +95,9 @@ Test(keys, by_each_form)
     table_free(&lines);
 }
 
-Test(keys, of_nothing)
+Test(keys, empty_input_gives_no_keys)
 {
-    struct table none_at_all = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table none_at_all = {.schema = {GLINT_NONE, GLINT_I64}};
     struct plan p = {.function = "test.length"};
     scratch_write("empty", "", 0);
     scratch_path("empty", p.path);
@@ -119,7 +119,7 @@ static struct glint_rdd *make_twice(struct glint *g, void *arg)
     return glint_key_by(make_key_by(g, arg), "test.length", NULL);
 }
 
-Test(keys, misuse)
+Test(keys, misuse_is_rejected)
 {
     struct plan p = {.function = "test.length"};
     scratch_write("one", "line\n", 5);

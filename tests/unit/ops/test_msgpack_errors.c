@@ -14,20 +14,20 @@
 TestSuite(msgpack_errors, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
 struct plan {
-    struct glint_shape shape;
+    struct glint_schema schema;
     char path[PATH_BYTES];
 };
 
 static struct glint_rdd *make_file(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    return glint_msgpack_file(g, p->path, p->shape);
+    return glint_msgpack_file(g, p->path, p->schema);
 }
 
 /* Reads bytes as a file; answers the code, and the cause. */
-static int read_bytes(struct glint_shape shape, const void *data, uint64_t size, char cause[512])
+static int read_bytes(struct glint_schema schema, const void *data, uint64_t size, char cause[512])
 {
-    struct plan p = {.shape = shape};
+    struct plan p = {.schema = schema};
     struct glint_rows rows = {.count = 0};
     scratch_write("file", data, size);
     scratch_path("file", p.path);
@@ -39,19 +39,19 @@ static int read_bytes(struct glint_shape shape, const void *data, uint64_t size,
     return code;
 }
 
-static void expect_corrupt(struct glint_shape shape, const void *data, uint64_t size,
+static void expect_corrupt(struct glint_schema schema, const void *data, uint64_t size,
                            const char *wanted)
 {
     char cause[512];
-    cr_assert_eq(read_bytes(shape, data, size, cause), GLINT_E_MSGPACK_CORRUPT, "%s: %s", wanted,
+    cr_assert_eq(read_bytes(schema, data, size, cause), GLINT_E_MSGPACK_CORRUPT, "%s: %s", wanted,
                  cause);
     cr_assert_not_null(strstr(cause, "/file, byte "), "%s", cause);
     cr_assert_not_null(strstr(cause, wanted), "\"%s\" lacks \"%s\"", cause, wanted);
 }
 
-Test(msgpack_errors, cut_at_every_byte)
+Test(msgpack_errors, truncated_record_is_rejected)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_MSGPACK}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_MSGPACK}};
     char cause[512], wanted[64];
     table_add(&t, text("first"), text("\x93\x01\xa1x\xcb\x01\x02\x03\x04\x05\x06\x07\x08"));
     table_add(&t, text("second"),
@@ -66,7 +66,7 @@ Test(msgpack_errors, cut_at_every_byte)
         buffer_fini(&record);
     }
     for (uint64_t size = 0; size <= file.size; size++) {
-        const int code = read_bytes(t.shape, file.data, size, cause);
+        const int code = read_bytes(t.schema, file.data, size, cause);
         uint64_t start = 0;
         for (int i = 0; i < 4; i++)
             if (starts[i] <= size) start = starts[i];
@@ -84,7 +84,7 @@ Test(msgpack_errors, cut_at_every_byte)
 }
 
 /* Each kind of value where another type is expected, as a value and as a key. */
-Test(msgpack_errors, other_types)
+Test(msgpack_errors, wrong_type_is_rejected)
 {
     static const struct {
         enum glint_type fits, also;
@@ -113,7 +113,7 @@ Test(msgpack_errors, other_types)
             uint8_t pair[32] = {0x92, 0x07};
             const bool fits = type == GLINT_MSGPACK || kinds[k].fits == (enum glint_type)type;
             memcpy(pair + 2, kinds[k].bytes, kinds[k].size);
-            const struct glint_shape value = {GLINT_I64, type}, key = {type, GLINT_I64};
+            const struct glint_schema value = {GLINT_I64, type}, key = {type, GLINT_I64};
             if (fits) {
                 cr_assert_eq(read_bytes(value, pair, 2 + kinds[k].size, cause), 0, "%s", cause);
                 continue;
@@ -130,9 +130,9 @@ Test(msgpack_errors, other_types)
         }
 }
 
-Test(msgpack_errors, no_pairs_and_no_msgpack)
+Test(msgpack_errors, invalid_msgpack_is_rejected)
 {
-    const struct glint_shape pair = {GLINT_I64, GLINT_MSGPACK}, any = {GLINT_NONE, GLINT_MSGPACK};
+    const struct glint_schema pair = {GLINT_I64, GLINT_MSGPACK}, any = {GLINT_NONE, GLINT_MSGPACK};
     uint8_t deep[64];
     memset(deep, 0x91, sizeof deep);
     expect_corrupt(pair, "\x93\x01\x02\x03", 4,
@@ -148,7 +148,7 @@ Test(msgpack_errors, no_pairs_and_no_msgpack)
 }
 
 /* Far into a file, beyond several windows. */
-Test(msgpack_errors, offset_is_that_of_the_file)
+Test(msgpack_errors, error_has_the_file_offset)
 {
     struct buffer file = {NULL, 0, 0};
     char wanted[64];
@@ -160,7 +160,7 @@ Test(msgpack_errors, offset_is_that_of_the_file)
     snprintf(wanted, sizeof wanted, "byte %llu: expected a bin, found a str",
              (unsigned long long)file.size);
     cr_assert(buffer_append(&file, "\xa1x\xc4\x01y", 5));
-    expect_corrupt((struct glint_shape){GLINT_NONE, GLINT_BYTES}, file.data, file.size, wanted);
+    expect_corrupt((struct glint_schema){GLINT_NONE, GLINT_BYTES}, file.data, file.size, wanted);
     buffer_fini(&file);
 }
 
@@ -174,7 +174,7 @@ static void write_gzip(const char *name, const void *data, uint64_t size)
     struct buffer packed = {NULL, 0, 0};
     struct gzip_writer *gzip = gzip_writer_create(gzip_write, &packed);
     cr_assert_not_null(gzip);
-    cr_assert_eq(gzip_writer_add(gzip, data, size), 0);
+    cr_assert_eq(gzip_writer_write(gzip, data, size), 0);
     cr_assert_eq(gzip_writer_finish(gzip), 0);
     gzip_writer_destroy(gzip);
     scratch_write(name, packed.data, packed.size);
@@ -182,9 +182,9 @@ static void write_gzip(const char *name, const void *data, uint64_t size)
 }
 
 /* Nobody knows how long a gzip file is: a claim costs no memory before its bytes are there. */
-Test(msgpack_errors, claims_of_gzip_files)
+Test(msgpack_errors, length_in_gzip_file_allocates_nothing)
 {
-    struct plan p = {.shape = {GLINT_NONE, GLINT_MSGPACK}};
+    struct plan p = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
     scratch_path("file.gz", p.path);
     static uint8_t zeros[1000000] = "\xdf\xff\xff\xff\xff";
     write_gzip("file.gz", zeros, sizeof zeros);
@@ -195,10 +195,10 @@ Test(msgpack_errors, claims_of_gzip_files)
 }
 
 /* Listed, cut, and then written to: by size, and by time alone. */
-Test(msgpack_errors, changed)
+Test(msgpack_errors, changed_file_is_detected)
 {
     for (int grown = 0; grown < 2; grown++) {
-        struct plan p = {.shape = {GLINT_NONE, GLINT_I64}};
+        struct plan p = {.schema = {GLINT_NONE, GLINT_I64}};
         struct glint_rows rows = {.count = 0};
         scratch_write("file", "\x01\x02\x03", 3);
         scratch_path("file", p.path);
@@ -230,14 +230,14 @@ static int run_source(struct memory_env *env, const struct split *split, int64_t
 {
     const struct task_options options = {.memory_bytes = MEMORY_BYTES_DEFAULT};
     struct glint_task task = {.env = &env->env, .options = &options};
-    const struct glint_shape shape = {GLINT_NONE, GLINT_TEXT};
-    const struct op_open open = {.task = &task, .out = shape};
+    const struct glint_schema schema = {GLINT_NONE, GLINT_TEXT};
+    const struct op_open open = {.task = &task, .out = schema};
     struct buffer wire = {NULL, 0, 0};
     struct glint_emitter out;
     void *state = calloc(1, op_msgpack_file.state_size);
     cr_assert(state != NULL && split_encode(split, &wire));
     *rows = 0;
-    emitter_init(&out, &task, shape, count_rows, rows, NULL);
+    emitter_init(&out, &task, schema, count_rows, rows, NULL);
     mem_fail_at(memory_at, true);
     if (op_msgpack_file.open(state, &open) == 0)
         op_msgpack_file.run(state, (struct glint_slice){wire.data, wire.size}, &out);
@@ -251,9 +251,9 @@ static int run_source(struct memory_env *env, const struct split *split, int64_t
 }
 
 /* Every call fails once; the file changes before every call. */
-Test(msgpack_errors, every_call_fails)
+Test(msgpack_errors, every_failed_call_is_reported)
 {
-    struct table t = awkward_table((struct glint_shape){GLINT_NONE, GLINT_TEXT}, 3000);
+    struct table t = awkward_table((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 3000);
     struct buffer file = table_pack(&t, 0, t.count);
     struct memory_env env;
     uint64_t rows, calls = 0;
@@ -276,13 +276,13 @@ Test(msgpack_errors, every_call_fails)
         cr_assert_eq(run_source(&env, &split, 0, &rows), GLINT_E_INPUT_CHANGED, "call %llu",
                      (unsigned long long)n);
     }
-    const int64_t live = mem_live();
+    const int64_t live = mem_live_blocks();
     int code = GLINT_E_NO_MEMORY;
     int64_t n = 0;
     for (; code == GLINT_E_NO_MEMORY; n++) {
         memory_env_init(&env, file.data, file.size);
         code = run_source(&env, &split, n + 1, &rows);
-        cr_assert_eq(mem_live(), live);
+        cr_assert_eq(mem_live_blocks(), live);
     }
     cr_assert_eq(code, 0);
     cr_assert_gt(n, 3, "the split's pieces, the window, a larger one");
@@ -290,21 +290,21 @@ Test(msgpack_errors, every_call_fails)
     table_free(&t);
 }
 
-Test(msgpack_errors, plans)
+Test(msgpack_errors, invalid_plan_is_rejected)
 {
-    struct plan p = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct plan p = {.schema = {GLINT_NONE, GLINT_I64}};
     scratch_path("nobody", p.path);
-    plan_expect_error(make_file, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
-    p.shape.value = GLINT_ANY;
+    plan_expect_error(make_file, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
+    p.schema.value = GLINT_ANY;
     plan_expect_error(make_file, &p, NULL, GLINT_E_PLAN_TYPE, "msgpackFile");
-    p.shape = (struct glint_shape){GLINT_SAME, GLINT_I64};
+    p.schema = (struct glint_schema){GLINT_SAME, GLINT_I64};
     plan_expect_error(make_file, &p, NULL, GLINT_E_PLAN_TYPE, "msgpackFile");
-    p.shape = (struct glint_shape){GLINT_MSGPACK + 1, GLINT_I64};
+    p.schema = (struct glint_schema){GLINT_MSGPACK + 1, GLINT_I64};
     plan_expect_error(make_file, &p, NULL, GLINT_E_PLAN_TYPE, "msgpackFile");
 }
 
 /* Cells of type msgpack that are none; nothing may be left of the output. */
-Test(msgpack_errors, cells_that_are_no_msgpack)
+Test(msgpack_errors, invalid_cell_is_not_saved)
 {
     static const struct {
         const char *bytes;
@@ -316,7 +316,7 @@ Test(msgpack_errors, cells_that_are_no_msgpack)
         struct glint_record r = {.value = bytes(cells[i].bytes, cells[i].size)};
         struct glint *g = world_open(&worlds[i]);
         struct glint_rdd *rdd =
-            glint_parallelize(g, (struct glint_shape){GLINT_NONE, GLINT_MSGPACK}, &r, 1, 1);
+            glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_MSGPACK}, &r, 1, 1);
         cr_assert_eq(glint_save_as_msgpack_file(rdd, scratch_path("out", path)),
                      GLINT_E_FUNCTION_FAILED);
         world_close(g, GLINT_E_FUNCTION_FAILED);

@@ -9,14 +9,14 @@
 TestSuite(msgpack_file, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
 struct plan {
-    struct glint_shape shape;
+    struct glint_schema schema;
     char path[PATH_BYTES];
 };
 
 static struct glint_rdd *make_file(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    return glint_msgpack_file(g, p->path, p->shape);
+    return glint_msgpack_file(g, p->path, p->schema);
 }
 
 static void write_table(const char *name, const struct table *t, uint64_t first, uint64_t end)
@@ -31,7 +31,7 @@ static void save_and_compare(const struct table *t, const char *name)
 {
     char path[PATH_BYTES], part[PATH_BYTES];
     struct glint *g = world_open(&worlds[3]);
-    struct glint_rdd *rdd = glint_parallelize(g, t->shape, t->rows, t->count, 3);
+    struct glint_rdd *rdd = glint_parallelize(g, t->schema, t->rows, t->count, 3);
     cr_assert_eq(glint_save_as_msgpack_file(rdd, scratch_path(name, path)), 0, "%s",
                  glint_error(g)->cause);
     world_close(g, GLINT_OK);
@@ -40,7 +40,7 @@ static void save_and_compare(const struct table *t, const char *name)
         struct buffer got = scratch_read(part);
         struct buffer expected = table_pack(t, t->count * i / 3, t->count * (i + 1) / 3);
         cr_assert_eq(got.size, expected.size, "%s of (%d, %d): %llu bytes, not %llu", part,
-                     t->shape.key, t->shape.value, (unsigned long long)got.size,
+                     t->schema.key, t->schema.value, (unsigned long long)got.size,
                      (unsigned long long)expected.size);
         cr_assert_eq(memcmp(got.data, expected.data, got.size), 0, "%s", part);
         buffer_fini(&got);
@@ -48,14 +48,14 @@ static void save_and_compare(const struct table *t, const char *name)
     }
 }
 
-Test(msgpack_file, round_trip_of_every_shape)
+Test(msgpack_file, every_schema_round_trips)
 {
-    const struct world base = {.split_bytes = 1000};
+    const struct fixture base = {.split_bytes = 1000};
     for (int key = GLINT_NONE; key <= GLINT_MSGPACK; key++)
         for (int value = GLINT_NONE; value <= GLINT_MSGPACK; value++) {
-            struct plan p = {.shape = {key, value}};
+            struct plan p = {.schema = {key, value}};
             if (key == GLINT_NONE && value == GLINT_NONE) continue;
-            struct table t = awkward_table(p.shape, 100);
+            struct table t = awkward_table(p.schema, 100);
             save_and_compare(&t, "out");
             scratch_path("out", p.path);
             plan_expect(make_file, &p, &base, &t);
@@ -66,15 +66,15 @@ Test(msgpack_file, round_trip_of_every_shape)
 
 /* What stands before the awkward cells pushes them over the end of the first block, byte by byte.
  */
-Test(msgpack_file, window_ends_anywhere)
+Test(msgpack_file, record_may_cross_the_read_window)
 {
-    struct plan p = {.shape = {GLINT_TEXT, GLINT_MSGPACK}};
+    struct plan p = {.schema = {GLINT_TEXT, GLINT_MSGPACK}};
     static uint8_t filler[READ_BLOCK_BYTES];
     filler[0] = 0xc6;
     for (uint64_t back = 0; back < 80; back++) {
         const uint64_t size = READ_BLOCK_BYTES - 7 - back, body = size - 5;
         for (int i = 0; i < 4; i++) filler[1 + i] = (uint8_t)(body >> (24 - 8 * i));
-        struct table t = {.shape = p.shape}, got;
+        struct table t = {.schema = p.schema}, got;
         table_add(&t, text("k"), bytes(filler, size));
         for (int i = 0; i < 10; i++)
             table_add(&t, text("key"), bytes("\x93\xc4\x01x\xcd\x01\x02\xc0", 8));
@@ -90,10 +90,10 @@ Test(msgpack_file, window_ends_anywhere)
 }
 
 /* More rows than a batch has, more bytes than a block has, in both kinds of column. */
-Test(msgpack_file, many_rows)
+Test(msgpack_file, many_rows_round_trip)
 {
-    struct plan p = {.shape = {GLINT_I64, GLINT_BYTES}};
-    struct table t = awkward_table(p.shape, 60000);
+    struct plan p = {.schema = {GLINT_I64, GLINT_BYTES}};
+    struct table t = awkward_table(p.schema, 60000);
     save_and_compare(&t, "out");
     scratch_path("out", p.path);
     plan_expect(make_file, &p, NULL, &t);
@@ -101,10 +101,10 @@ Test(msgpack_file, many_rows)
 }
 
 /* Filters: an array with a large bin at its end. */
-Test(msgpack_file, large_values)
+Test(msgpack_file, large_values_round_trip)
 {
-    struct plan p = {.shape = {GLINT_I64, GLINT_MSGPACK}};
-    struct table t = {.shape = p.shape};
+    struct plan p = {.schema = {GLINT_I64, GLINT_MSGPACK}};
+    struct table t = {.schema = p.schema};
     const uint64_t most = 20 * MIB;
     uint8_t *value = mem_zalloc(most);
     cr_assert_not_null(value);
@@ -124,10 +124,10 @@ Test(msgpack_file, large_values)
 
 /* One value of many small parts, none of which tells how many bytes are still to come. It leaves a
  * large window, which then holds more rows than a batch may. */
-Test(msgpack_file, large_value_of_small_parts)
+Test(msgpack_file, large_value_of_small_items_is_read)
 {
-    struct plan p = {.shape = {GLINT_NONE, GLINT_MSGPACK}};
-    struct table t = {.shape = p.shape};
+    struct plan p = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
+    struct table t = {.schema = p.schema};
     struct buffer value = {NULL, 0, 0};
     const uint32_t count = 1000000;
     cr_assert(buffer_append(&value, "\xdd", 1));
@@ -150,14 +150,14 @@ static int gzip_write(void *arg, const void *data, uint64_t size)
     return buffer_append(arg, data, size) ? 0 : -1;
 }
 
-Test(msgpack_file, gzip)
+Test(msgpack_file, gzip_file_is_read)
 {
-    struct plan p = {.shape = {GLINT_TEXT, GLINT_BYTES}};
-    struct table t = awkward_table(p.shape, 3000);
+    struct plan p = {.schema = {GLINT_TEXT, GLINT_BYTES}};
+    struct table t = awkward_table(p.schema, 3000);
     struct buffer plain = table_pack(&t, 0, t.count), packed = {NULL, 0, 0};
     struct gzip_writer *gzip = gzip_writer_create(gzip_write, &packed);
     cr_assert_not_null(gzip);
-    cr_assert_eq(gzip_writer_add(gzip, plain.data, plain.size), 0);
+    cr_assert_eq(gzip_writer_write(gzip, plain.data, plain.size), 0);
     cr_assert_eq(gzip_writer_finish(gzip), 0);
     gzip_writer_destroy(gzip);
     scratch_write("file.gz", packed.data, packed.size);
@@ -169,15 +169,15 @@ Test(msgpack_file, gzip)
 }
 
 /* Files stay whole and in order; small ones share a split, empty ones have none. */
-Test(msgpack_file, files_and_splits)
+Test(msgpack_file, files_stay_whole_in_splits)
 {
-    struct plan p = {.shape = {GLINT_I64, GLINT_TEXT}};
-    struct table t = awkward_table(p.shape, 90);
+    struct plan p = {.schema = {GLINT_I64, GLINT_TEXT}};
+    struct table t = awkward_table(p.schema, 90);
     struct glint_record *rows = t.rows;
     char name[32];
     t.count = 0; /* the short rows only */
     for (uint32_t i = 30; i < 90; i++) t.rows[t.count++] = rows[i];
-    cr_assert_eq(env_real()->make_folder(env_real(), ENV_CWD, scratch_path("in", p.path), true), 0);
+    cr_assert_eq(env_real()->make_dir(env_real(), ENV_CWD, scratch_path("in", p.path), true), 0);
     for (uint32_t i = 0; i < 6; i++) {
         snprintf(name, sizeof name, "in/part-%u", i);
         write_table(name, &t, 10 * i, 10 * i + 10);
@@ -189,8 +189,8 @@ Test(msgpack_file, files_and_splits)
         uint32_t partitions;
     } cases[] = {{1, 6}, {100, 6}, {0, 1}, {1 << 20, 1}};
     for (int i = 0; i < 4; i++) {
-        const struct world base = {.split_bytes = cases[i].split_bytes};
-        struct world w = {.name = "splits", .slots = 1, .split_bytes = cases[i].split_bytes};
+        const struct fixture base = {.split_bytes = cases[i].split_bytes};
+        struct fixture w = {.name = "splits", .slots = 1, .split_bytes = cases[i].split_bytes};
         struct glint *g = world_open(&w);
         cr_assert_eq(glint_partitions(make_file(g, &p)), cases[i].partitions);
         world_close(g, GLINT_OK);
@@ -199,10 +199,10 @@ Test(msgpack_file, files_and_splits)
     table_free(&t);
 }
 
-Test(msgpack_file, nothing)
+Test(msgpack_file, empty_file_gives_no_rows)
 {
-    struct plan p = {.shape = {GLINT_I64, GLINT_TEXT}};
-    struct table t = {.shape = p.shape};
+    struct plan p = {.schema = {GLINT_I64, GLINT_TEXT}};
+    struct table t = {.schema = p.schema};
     scratch_write("empty", "", 0);
     scratch_path("empty", p.path);
     plan_expect(make_file, &p, NULL, &t);

@@ -39,7 +39,7 @@ static struct glint_rdd *make_repartition(struct glint *g, void *arg)
 
 static const uint32_t maps_tried[] = {1, 2, 9}, partitions_tried[] = {1, 2, 11};
 
-Test(partitions, by_key)
+Test(partitions, keys_go_to_their_hash_partition)
 {
     struct table t = make_pairs(3000, 70, 1);
     for (int m = 0; m < 3; m++) {
@@ -57,10 +57,10 @@ Test(partitions, by_key)
 }
 
 /* Where nobody says how many, --partitions does. */
-Test(partitions, default_number)
+Test(partitions, default_count_is_partitions_option)
 {
     struct table t = make_pairs(300, 70, 1), expected = table_part(&t, 0, t.count);
-    const struct world base = {.partitions = 6};
+    const struct fixture base = {.partitions = 6};
     struct input in = {.table = &t, .maps = 3, .partitions = 0};
     table_by_hash(&expected, 6);
     plan_expect(make_partition_by, &in, &base, &expected);
@@ -69,9 +69,9 @@ Test(partitions, default_number)
     table_free(&t);
 }
 
-Test(partitions, groups)
+Test(partitions, group_function_sees_values_in_order)
 {
-    struct table t = make_pairs(3000, 70, 1), expected = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = make_pairs(3000, 70, 1), expected = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     struct buffer b = {NULL, 0, 0};
     struct input in = {.table = &t, .maps = 4, .partitions = 5};
     struct table rows = table_part(&t, 0, t.count);
@@ -94,9 +94,9 @@ Test(partitions, groups)
     table_free(&expected);
 }
 
-Test(partitions, group_by)
+Test(partitions, group_by_uses_function_result_as_key)
 {
-    struct table t = make_numbers(3000, 1), expected = {.shape = {GLINT_I64, GLINT_I64}};
+    struct table t = make_numbers(3000, 1), expected = {.schema = {GLINT_I64, GLINT_I64}};
     for (uint64_t i = 0; i < t.count; i++)
         table_add(&expected, number(t.rows[i].value.i64 % 7), t.rows[i].value);
     struct input in = {.table = &t, .maps = 4, .partitions = 5, .function = "red.modulo"};
@@ -107,21 +107,22 @@ Test(partitions, group_by)
 }
 
 /* By (map partition, index), and in that order within a partition. */
-Test(partitions, repartition)
+Test(partitions, repartition_spreads_rows_evenly)
 {
     struct table t = make_numbers(3000, 1);
     for (int m = 0; m < 3; m++) {
         for (int p = 0; p < 3; p++) {
             struct input in = {
                 .table = &t, .maps = maps_tried[m], .partitions = partitions_tried[p]};
-            struct table expected = {.shape = t.shape};
+            struct table expected = {.schema = t.schema};
             uint64_t least = t.count, most = 0;
             for (uint32_t to = 0; to < in.partitions; to++) {
                 const uint64_t before = expected.count;
                 for (uint32_t map = 0; map < in.maps; map++) {
                     const uint64_t first = t.count * map / in.maps;
                     for (uint64_t i = first; i < t.count * (map + 1) / in.maps; i++)
-                        if (hash_range(hash_mix(hash_mix(map) ^ (i - first)), in.partitions) == to)
+                        if (hash_to_range(hash_mix(hash_mix(map) ^ (i - first)), in.partitions) ==
+                            to)
                             table_add(&expected, none(), t.rows[i].value);
                 }
                 const uint64_t here = expected.count - before;
@@ -137,7 +138,7 @@ Test(partitions, repartition)
     table_free(&t);
 }
 
-Test(partitions, repartition_of_pairs)
+Test(partitions, repartition_orders_pairs_by_key)
 {
     struct table t = make_pairs(500, 20, 1), expected = table_part(&t, 0, t.count);
     struct input in = {.table = &t, .maps = 5, .partitions = 1};
@@ -147,10 +148,10 @@ Test(partitions, repartition_of_pairs)
     table_free(&expected);
 }
 
-Test(partitions, nothing)
+Test(partitions, empty_input_gives_no_rows)
 {
-    struct table pairs = {.shape = {GLINT_TEXT, GLINT_I64}},
-                 texts = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_I64}},
+                 texts = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     struct input in = {.table = &pairs, .maps = 3, .partitions = 4};
     plan_expect(make_group, &in, NULL, &pairs);
     plan_expect(make_group_values, &in, NULL, &texts);
@@ -158,9 +159,9 @@ Test(partitions, nothing)
     plan_expect(make_repartition, &in, NULL, &pairs);
 }
 
-Test(partitions, spilled)
+Test(partitions, spilling_gives_the_same_rows)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_I64}};
     char key[256];
     uint64_t seed = 3;
     for (int i = 0; i < 90000; i++) {
@@ -171,7 +172,7 @@ Test(partitions, spilled)
     struct table expected = table_part(&t, 0, t.count);
     struct input in = {.table = &t, .maps = 1, .partitions = 2};
     table_by_hash(&expected, in.partitions);
-    for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         struct table got;
         table_collect(make_group(g, &in), &got);
@@ -185,9 +186,9 @@ Test(partitions, spilled)
 }
 
 /* A value that is larger than any batch goes through. */
-Test(partitions, large_values)
+Test(partitions, large_values_pass_through)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     const uint64_t size = 5 * MIB;
     char *large = mem_alloc(size);
     cr_assert_not_null(large);
@@ -213,7 +214,7 @@ static struct glint_rdd *make_ungrouped(struct glint *g, void *arg)
     return glint_map_values(make_partition_by(g, arg), "red.group", NULL);
 }
 
-static struct glint_rdd *make_late_wish(struct glint *g, void *arg)
+static struct glint_rdd *request_too_late(struct glint *g, void *arg)
 {
     struct glint_rdd *rdd = make_partition_by(g, arg);
     int64_t n;
@@ -221,7 +222,7 @@ static struct glint_rdd *make_late_wish(struct glint *g, void *arg)
     return glint_with_partitions(rdd, 3);
 }
 
-Test(partitions, misuse)
+Test(partitions, misuse_is_rejected)
 {
     struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
     struct input in = {.table = &elements, .maps = 1, .partitions = 2, .function = "red.nobody"};
@@ -230,7 +231,7 @@ Test(partitions, misuse)
     plan_expect_error(make_group_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
     in.table = &pairs;
     plan_expect_error(make_ungrouped, &in, NULL, GLINT_E_PLAN_TYPE, "wants groups");
-    plan_expect_error(make_late_wish, &in, NULL, GLINT_E_PLAN_LIMIT, "any more");
+    plan_expect_error(request_too_late, &in, NULL, GLINT_E_PLAN_LIMIT, "any more");
     in.partitions = PARTITIONS_MAX + 1;
     plan_expect_error(make_repartition, &in, NULL, GLINT_E_PLAN_LIMIT, "the limit is");
     table_free(&elements);

@@ -12,7 +12,7 @@ TestSuite(random_split, .init = scratch_open, .fini = scratch_close, .timeout = 
 #define CHILDREN_MAX 6u
 
 struct plan {
-    struct glint_shape shape;
+    struct glint_schema schema;
     const struct table *table; /* NULL: lines of the file `path` */
     uint32_t partitions;
     char path[PATH_BYTES];
@@ -24,7 +24,7 @@ struct plan {
 static struct glint_rdd *make_parent(struct glint *g, const struct plan *p)
 {
     if (p->table == NULL) return glint_text_file(g, p->path);
-    return glint_parallelize(g, p->table->shape, p->table->rows, p->table->count, p->partitions);
+    return glint_parallelize(g, p->table->schema, p->table->rows, p->table->count, p->partitions);
 }
 
 static struct glint_rdd *make_child(struct glint *g, void *arg)
@@ -48,7 +48,7 @@ static struct glint_rdd *make_sample(struct glint *g, void *arg)
 }
 
 /* The lot of a row, as a share. */
-static double lot(uint64_t seed, uint32_t partition, uint64_t row)
+static double random_of_row(uint64_t seed, uint32_t partition, uint64_t row)
 {
     const uint64_t base = hash_mix(hash_mix(seed) + partition);
     return ldexp((double)(hash_mix(base + row * 0x9e3779b97f4a7c15u) >> 11), -53);
@@ -58,7 +58,7 @@ static void add_kept(struct table *out, const struct table *from, uint64_t first
                      uint64_t seed, uint32_t partition, double low, double high)
 {
     for (uint64_t i = first; i < end; i++) {
-        const double share = lot(seed, partition, i - first);
+        const double share = random_of_row(seed, partition, i - first);
         if (share >= low && share < high) table_add(out, from->rows[i].key, from->rows[i].value);
     }
 }
@@ -71,7 +71,7 @@ static void expect_children(struct plan *p)
     uint64_t rows = 0;
     for (uint32_t c = 0; c < p->count; c++) sum += p->weights[c];
     for (p->child = 0; p->child < p->count; p->child++) {
-        struct table expected = {.shape = p->table->shape};
+        struct table expected = {.schema = p->table->schema};
         before += p->weights[p->child];
         for (uint32_t part = 0; part < p->partitions; part++)
             add_kept(&expected, p->table, count * part / p->partitions,
@@ -88,15 +88,15 @@ static void expect_children(struct plan *p)
     cr_assert_eq(rows, count);
 }
 
-static struct table table_make(struct glint_shape shape, uint64_t count)
+static struct table table_make(struct glint_schema schema, uint64_t count)
 {
-    struct table t = {.shape = shape};
+    struct table t = {.schema = schema};
     char key[32], value[32];
     for (uint64_t i = 0; i < count; i++) {
         snprintf(key, sizeof key, "key %llu", (unsigned long long)i);
         snprintf(value, sizeof value, "value %llu", (unsigned long long)i);
-        table_add(&t, shape.key == GLINT_I64 ? number((int64_t)i) : text(key),
-                  shape.value == GLINT_F64 ? real((double)i / 4) : text(value));
+        table_add(&t, schema.key == GLINT_I64 ? number((int64_t)i) : text(key),
+                  schema.value == GLINT_F64 ? real((double)i / 4) : text(value));
     }
     return t;
 }
@@ -107,12 +107,12 @@ static const struct plan splits[] = {{.weights = {0.6, 0.4}, .count = 2, .seed =
                                      {.weights = {1, 1, 1}, .count = 3, .seed = UINT64_MAX},
                                      {.weights = {1e-300, 1e300}, .count = 2, .seed = 1}};
 
-Test(random_split, every_row_is_in_one_child)
+Test(random_split, every_row_is_in_exactly_one_split)
 {
-    static const struct glint_shape shapes[] = {
+    static const struct glint_schema schemas[] = {
         {GLINT_I64, GLINT_TEXT}, {GLINT_TEXT, GLINT_F64}, {GLINT_NONE, GLINT_TEXT}};
     for (int s = 0; s < 3; s++) {
-        struct table t = table_make(shapes[s], 20000);
+        struct table t = table_make(schemas[s], 20000);
         for (int i = 0; i < 5; i++)
             for (uint32_t partitions = 1; partitions <= 7; partitions += 3) {
                 struct plan p = splits[i];
@@ -129,12 +129,12 @@ static void expect_numbers(struct plan *p)
 {
     double sum = 0;
     const uint64_t count = p->table->count;
-    struct table expected = {.shape = {GLINT_I64, p->table->shape.value}};
+    struct table expected = {.schema = {GLINT_I64, p->table->schema.value}};
     for (uint32_t c = 0; c < p->count; c++) sum += p->weights[c];
     for (uint32_t part = 0; part < p->partitions; part++) {
         const uint64_t first = count * part / p->partitions;
         for (uint64_t i = first; i < count * (part + 1) / p->partitions; i++) {
-            const double share = lot(p->seed, part, i - first);
+            const double share = random_of_row(p->seed, part, i - first);
             double before = p->weights[0];
             int64_t child = 0;
             while (share >= before / sum) before += p->weights[++child];
@@ -145,11 +145,11 @@ static void expect_numbers(struct plan *p)
     table_free(&expected);
 }
 
-Test(random_split, the_number_of_each_rows_child)
+Test(random_split, key_by_random_split_gives_split_number)
 {
     static const enum glint_type types[] = {GLINT_TEXT, GLINT_F64};
     for (int s = 0; s < 2; s++) {
-        struct table t = table_make((struct glint_shape){GLINT_NONE, types[s]}, 20000);
+        struct table t = table_make((struct glint_schema){GLINT_NONE, types[s]}, 20000);
         for (int i = 0; i < 5; i++) {
             struct plan p = splits[i];
             p.table = &t;
@@ -160,9 +160,9 @@ Test(random_split, the_number_of_each_rows_child)
     }
 }
 
-Test(random_split, seeds_differ)
+Test(random_split, different_seeds_give_different_splits)
 {
-    struct table t = table_make((struct glint_shape){GLINT_NONE, GLINT_TEXT}, 1000), one, two;
+    struct table t = table_make((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 1000), one, two;
     struct plan p = {.table = &t, .partitions = 2, .weights = {1, 1}, .count = 2, .seed = 1};
     struct glint *g = world_open(&worlds[0]);
     table_collect(make_child(g, &p), &one);
@@ -178,13 +178,13 @@ Test(random_split, seeds_differ)
     table_free(&t);
 }
 
-Test(random_split, sample)
+Test(random_split, sample_keeps_the_given_fraction)
 {
     static const double fractions[] = {0, 1e-18, 0.01, 0.5, 0.999, 1};
-    struct table t = table_make((struct glint_shape){GLINT_I64, GLINT_TEXT}, 20000);
+    struct table t = table_make((struct glint_schema){GLINT_I64, GLINT_TEXT}, 20000);
     for (int i = 0; i < 6; i++) {
         struct plan p = {.table = &t, .partitions = 3, .weights = {fractions[i]}, .seed = 9};
-        struct table expected = {.shape = t.shape};
+        struct table expected = {.schema = t.schema};
         for (uint32_t part = 0; part < 3; part++)
             add_kept(&expected, &t, t.count * part / 3, t.count * (part + 1) / 3, 9, part, 0,
                      fractions[i]);
@@ -195,7 +195,7 @@ Test(random_split, sample)
 }
 
 /* Lines of a file in splits of several sizes: rows are counted over all batches of a partition. */
-Test(random_split, lines)
+Test(random_split, row_numbers_count_across_batches)
 {
     struct buffer file = {NULL, 0, 0};
     char line[32];
@@ -210,13 +210,13 @@ Test(random_split, lines)
     for (int s = 0; s < 3; s++) {
         struct plan p = {.weights = {6, 4}, .count = 2, .seed = 3};
         scratch_path("lines", p.path);
-        const struct world base = {.split_bytes = split_bytes[s]};
-        const struct world one = {.name = "rows", .slots = 1, .split_bytes = split_bytes[s]};
+        const struct fixture base = {.split_bytes = split_bytes[s]};
+        const struct fixture one = {.name = "rows", .slots = 1, .split_bytes = split_bytes[s]};
         struct glint *g = world_open(&one);
         struct glint_rdd *parent = make_parent(g, &p);
         struct glint_rdd *marked = glint_map_partitions(parent, "test.with_index", NULL);
-        struct table rows, expected[2] = {{.shape = {GLINT_NONE, GLINT_TEXT}},
-                                          {.shape = {GLINT_NONE, GLINT_TEXT}}};
+        struct table rows, expected[2] = {{.schema = {GLINT_NONE, GLINT_TEXT}},
+                                          {.schema = {GLINT_NONE, GLINT_TEXT}}};
         table_collect(marked, &rows);
         world_close(g, GLINT_OK);
         uint64_t row = 0;
@@ -226,7 +226,7 @@ Test(random_split, lines)
                 row = UINT64_MAX;
                 continue;
             }
-            const double share = lot(p.seed, (uint32_t)rows.rows[i].key.i64, row);
+            const double share = random_of_row(p.seed, (uint32_t)rows.rows[i].key.i64, row);
             table_add(&expected[share >= 0.6], none(), rows.rows[i].value);
         }
         for (p.child = 0; p.child < 2; p.child++) {
@@ -247,10 +247,10 @@ static struct glint_rdd *make_union(struct glint *g, void *arg)
     return glint_coalesce(glint_union(glint_union(parent, out[1]), out[0]), 4);
 }
 
-Test(random_split, under_a_union)
+Test(random_split, splits_are_the_same_in_a_union)
 {
-    struct table t = table_make((struct glint_shape){GLINT_NONE, GLINT_TEXT}, 1000);
-    struct table expected = {.shape = t.shape};
+    struct table t = table_make((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 1000);
+    struct table expected = {.schema = t.schema};
     struct plan p = {.table = &t, .partitions = 3, .weights = {1, 1}, .count = 2, .seed = 5};
     for (uint64_t i = 0; i < t.count; i++) table_add(&expected, none(), t.rows[i].value);
     for (int child = 1; child >= 0; child--)
@@ -263,9 +263,9 @@ Test(random_split, under_a_union)
     table_free(&t);
 }
 
-Test(random_split, misuse)
+Test(random_split, misuse_is_rejected)
 {
-    struct table t = table_make((struct glint_shape){GLINT_NONE, GLINT_TEXT}, 3);
+    struct table t = table_make((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 3);
     const struct plan bad[] = {{.weights = {1, -1}, .count = 2},
                                {.weights = {0, 0}, .count = 2},
                                {.weights = {NAN, 1}, .count = 2},
@@ -278,7 +278,7 @@ Test(random_split, misuse)
         plan_expect_error(make_child, &p, NULL, GLINT_E_BAD_VALUE, "randomSplit");
         plan_expect_error(make_keyed, &p, NULL, GLINT_E_BAD_VALUE, "keyByRandomSplit");
     }
-    struct table pairs = table_make((struct glint_shape){GLINT_I64, GLINT_TEXT}, 3);
+    struct table pairs = table_make((struct glint_schema){GLINT_I64, GLINT_TEXT}, 3);
     struct plan of_pairs = {.table = &pairs, .weights = {1, 1}, .count = 2};
     plan_expect_error(make_keyed, &of_pairs, NULL, GLINT_E_PLAN_TYPE, "no pairs");
     table_free(&pairs);

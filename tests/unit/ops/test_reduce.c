@@ -24,7 +24,7 @@ static int run_aggregate(struct glint *g, void *arg, struct glint_rows *out)
 }
 
 /* Where parallelize begins partition p. */
-static uint64_t cut(const struct input *in, uint32_t p)
+static uint64_t first_row_of(const struct input *in, uint32_t p)
 {
     return in->table->count * p / in->maps;
 }
@@ -32,7 +32,7 @@ static uint64_t cut(const struct input *in, uint32_t p)
 static void expect_value(rows_action run, struct input *in, enum glint_type type,
                          union glint_value value)
 {
-    struct table expected = {.shape = {GLINT_NONE, type}};
+    struct table expected = {.schema = {GLINT_NONE, type}};
     table_add(&expected, none(), value);
     action_expect(run, in, NULL, &expected);
     table_free(&expected);
@@ -40,7 +40,7 @@ static void expect_value(rows_action run, struct input *in, enum glint_type type
 
 static const uint32_t maps_tried[] = {1, 2, 7, 40};
 
-Test(reduce, sums)
+Test(reduce, sums_equal_loop)
 {
     struct table t = make_numbers(5000, 1);
     int64_t sum = 0;
@@ -58,16 +58,16 @@ Test(reduce, sums)
 }
 
 /* Sums of doubles depend on the order, and on nothing but the plan. */
-Test(reduce, doubles)
+Test(reduce, doubles_are_added_in_fixed_order)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_F64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_F64}};
     for (int i = 1; i <= 3000; i++) table_add(&t, none(), real(1.0 / i));
     for (int m = 0; m < 4; m++) {
         struct input in = {.table = &t, .maps = maps_tried[m], .function = "red.sum_f64"};
         double sum = 0;
         for (uint32_t p = 0; p < in.maps; p++) {
-            double part = t.rows[cut(&in, p)].value.f64;
-            for (uint64_t i = cut(&in, p) + 1; i < cut(&in, p + 1); i++)
+            double part = t.rows[first_row_of(&in, p)].value.f64;
+            for (uint64_t i = first_row_of(&in, p) + 1; i < first_row_of(&in, p + 1); i++)
                 part += t.rows[i].value.f64;
             sum = p == 0 ? part : sum + part;
         }
@@ -76,9 +76,9 @@ Test(reduce, doubles)
     table_free(&t);
 }
 
-Test(reduce, texts_in_order)
+Test(reduce, texts_are_concatenated_in_order)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     struct buffer all = {NULL, 0, 0}, folded = {NULL, 0, 0};
     char word[32];
     for (int i = 0; i < 3000; i++) {
@@ -94,7 +94,7 @@ Test(reduce, texts_in_order)
         cr_assert(buffer_append(&folded, "<0>", 3));
         for (uint32_t p = 0; p < in.maps; p++) {
             cr_assert(buffer_append(&folded, "<0>", 3));
-            for (uint64_t i = cut(&in, p); i < cut(&in, p + 1); i++) {
+            for (uint64_t i = first_row_of(&in, p); i < first_row_of(&in, p + 1); i++) {
                 const struct glint_slice s = t.rows[i].value.bytes;
                 cr_assert(buffer_append(&folded, s.data, s.size));
             }
@@ -107,9 +107,9 @@ Test(reduce, texts_in_order)
 }
 
 /* The accumulator's type is the function's. */
-Test(reduce, aggregates)
+Test(reduce, aggregate_type_may_differ)
 {
-    struct table t = make_numbers(500, 3), texts = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table t = make_numbers(500, 3), texts = {.schema = {GLINT_I64, GLINT_TEXT}};
     struct buffer list = {NULL, 0, 0};
     for (int m = 0; m < 4; m++) {
         struct input in = {
@@ -118,7 +118,7 @@ Test(reduce, aggregates)
         cr_assert(buffer_append(&list, "z", 1));
         for (uint32_t p = 0; p < in.maps; p++) {
             cr_assert(buffer_append(&list, "|z", 2));
-            for (uint64_t i = cut(&in, p); i < cut(&in, p + 1); i++) {
+            for (uint64_t i = first_row_of(&in, p); i < first_row_of(&in, p + 1); i++) {
                 char digits[32];
                 const int size =
                     snprintf(digits, sizeof digits, ",%lld", (long long)t.rows[i].value.i64);
@@ -135,9 +135,9 @@ Test(reduce, aggregates)
     table_free(&texts);
 }
 
-Test(reduce, of_nothing)
+Test(reduce, empty_input_fails_reduce_and_folds_to_zero)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int m = 0; m < 3; m++) {
         struct input in = {
             .table = &t, .maps = maps_tried[m], .function = "red.sum", .zero = number(5)};
@@ -167,9 +167,9 @@ static int run_plus(struct glint *g, void *arg, struct glint_rows *out)
 }
 
 /* Both halves see arguments and broadcasts: each of the 9 merges adds 1,100. */
-Test(reduce, arguments_on_the_driver)
+Test(reduce, driver_side_merge_sees_arguments)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 10; i++) table_add(&t, none(), number(1));
     for (int m = 0; m < 3; m++) {
         struct input in = {.table = &t, .maps = maps_tried[m]};
@@ -179,9 +179,9 @@ Test(reduce, arguments_on_the_driver)
 }
 
 /* A value larger than any batch. */
-Test(reduce, large_values)
+Test(reduce, large_value_is_aggregated)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};
     const uint64_t size = 3 * MIB;
     char *large = mem_alloc(size);
     cr_assert_not_null(large);
@@ -195,7 +195,7 @@ Test(reduce, large_values)
     table_free(&t);
 }
 
-Test(reduce, misuse)
+Test(reduce, misuse_is_rejected)
 {
     struct table numbers = make_numbers(10, 5);
     struct input in = {.table = &numbers, .maps = 2, .zero = number(0), .function = "red.nobody"};
@@ -219,7 +219,7 @@ Test(reduce, misuse)
 }
 
 /* On slots, or (where each partition has one record) on the driver alone. */
-Test(reduce, functions_that_fail)
+Test(reduce, failing_function_fails_the_job)
 {
     struct table t = make_numbers(6, 5);
     struct input in = {.table = &t, .zero = number(0)};

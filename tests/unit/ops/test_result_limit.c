@@ -14,17 +14,17 @@ static struct glint_rdd *large(struct glint *g, void *arg)
     uint8_t *memory = mem_zalloc(PART_BYTES);
     cr_assert_not_null(memory);
     struct glint_record record = {.value = bytes(memory, PART_BYTES)};
-    struct glint_shape shape = {GLINT_NONE, GLINT_BYTES};
-    struct glint_rdd *one = glint_parallelize(g, shape, &record, 1, 1), *all = one;
+    struct glint_schema schema = {GLINT_NONE, GLINT_BYTES};
+    struct glint_rdd *one = glint_parallelize(g, schema, &record, 1, 1), *all = one;
     mem_free(memory);
     for (uint64_t have = PART_BYTES; have <= *(uint64_t *)arg; have += PART_BYTES)
         all = glint_union(all, one);
     return all;
 }
 
-Test(result_limit, collect_names_the_limit)
+Test(result_limit, collect_over_limit_names_the_limit)
 {
-    const struct world w = {.name = "one slot", .slots = 1};
+    const struct fixture w = {.name = "one slot", .slots = 1};
     uint64_t limit = RESULT_BYTES_MAX;
     struct glint *g = world_open(&w);
     struct glint_rows rows;
@@ -34,9 +34,9 @@ Test(result_limit, collect_names_the_limit)
     world_close(g, GLINT_E_RESULT_LIMIT);
 }
 
-Test(result_limit, count_of_the_same_rows_is_fine)
+Test(result_limit, count_is_not_limited)
 {
-    const struct world w = {.name = "one slot", .slots = 1};
+    const struct fixture w = {.name = "one slot", .slots = 1};
     uint64_t limit = RESULT_BYTES_MAX;
     struct glint *g = world_open(&w);
     int64_t count = 0;

@@ -7,14 +7,14 @@
 TestSuite(save, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
 /* Saves one row in every world and compares the part. */
-static void expect_line(struct glint_shape shape, union glint_value key, union glint_value value,
+static void expect_line(struct glint_schema schema, union glint_value key, union glint_value value,
                         const char *line)
 {
     const struct glint_record row = {key, value};
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         char path[PATH_BYTES];
         struct glint *g = world_open(w);
-        struct glint_rdd *rdd = glint_parallelize(g, shape, &row, 1, 1);
+        struct glint_rdd *rdd = glint_parallelize(g, schema, &row, 1, 1);
         cr_assert_eq(glint_save_as_text_file(rdd, scratch_path("out", path)), 0);
         world_close(g, GLINT_OK);
         struct buffer got = scratch_read("out/part-00000");
@@ -28,19 +28,19 @@ static void expect_line(struct glint_shape shape, union glint_value key, union g
     }
 }
 
-Test(save, a_line_of_each_type)
+Test(save, every_type_prints_as_a_line)
 {
     const union glint_value array = bytes("\x93\x01\xa1x\xc0", 5);
-    expect_line((struct glint_shape){GLINT_NONE, GLINT_TEXT}, none(), text("a b"), "a b\n");
-    expect_line((struct glint_shape){GLINT_NONE, GLINT_TEXT}, none(), text(""), "\n");
-    expect_line((struct glint_shape){GLINT_TEXT, GLINT_I64}, text("k"), number(-3), "k\t-3\n");
-    expect_line((struct glint_shape){GLINT_I64, GLINT_F64}, number(INT64_MIN), real(0.1),
+    expect_line((struct glint_schema){GLINT_NONE, GLINT_TEXT}, none(), text("a b"), "a b\n");
+    expect_line((struct glint_schema){GLINT_NONE, GLINT_TEXT}, none(), text(""), "\n");
+    expect_line((struct glint_schema){GLINT_TEXT, GLINT_I64}, text("k"), number(-3), "k\t-3\n");
+    expect_line((struct glint_schema){GLINT_I64, GLINT_F64}, number(INT64_MIN), real(0.1),
                 "-9223372036854775808\t0.1\n");
-    expect_line((struct glint_shape){GLINT_F64, GLINT_BYTES}, real(1e16), text("\xff"),
+    expect_line((struct glint_schema){GLINT_F64, GLINT_BYTES}, real(1e16), text("\xff"),
                 "1e+16\t\xff\n");
-    expect_line((struct glint_shape){GLINT_BYTES, GLINT_MSGPACK}, text("k"), array,
+    expect_line((struct glint_schema){GLINT_BYTES, GLINT_MSGPACK}, text("k"), array,
                 "k\t[1, \"x\", null]\n");
-    expect_line((struct glint_shape){GLINT_TEXT, GLINT_NONE}, text("k"), none(), "k\t\n");
+    expect_line((struct glint_schema){GLINT_TEXT, GLINT_NONE}, text("k"), none(), "k\t\n");
 }
 
 struct saved {
@@ -53,9 +53,9 @@ static struct glint_rdd *make_lines(struct glint *g, void *arg)
 }
 
 /* Short lines and long ones, more than a block of them; the parts are .gz and smaller. */
-Test(save, gzip_comes_back)
+Test(save, gzip_output_is_read_back)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};
     static char line[100000];
     struct saved out;
     memset(line, 'x', sizeof line);
@@ -64,9 +64,9 @@ Test(save, gzip_comes_back)
         table_add(&t, none(), bytes(line, size));
     }
     scratch_path("out", out.path);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
-        struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, 3);
+        struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 3);
         cr_assert_eq(glint_save_as_gzip_text_file(rdd, out.path), 0);
         world_close(g, GLINT_OK);
         for (int part = 0; part < 3; part++) {
@@ -84,7 +84,7 @@ Test(save, gzip_comes_back)
 
 /* A part of what a job has saved has no name yet, and the error says what has; of any other file it
  * does not. */
-Test(save, a_job_reads_all_of_its_output_or_nothing)
+Test(save, part_of_own_output_cannot_be_read)
 {
     char out[PATH_BYTES], inside[2 * PATH_BYTES];
     scratch_path("out", out);
@@ -93,13 +93,13 @@ Test(save, a_job_reads_all_of_its_output_or_nothing)
         struct glint *g = world_open(&worlds[0]);
         struct glint_record r = {.value.i64 = 1};
         struct glint_rdd *rdd =
-            glint_parallelize(g, (struct glint_shape){GLINT_NONE, GLINT_I64}, &r, 1, 1);
+            glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, &r, 1, 1);
         cr_assert_eq(glint_save_as_text_file(rdd, out), 0);
         snprintf(inside, sizeof inside, "%s%s", i == 3 ? "/nowhere" : out, behind[i]);
         cr_expect_null(glint_text_file(g, inside));
         cr_expect_eq(strstr(glint_error(g)->hint, "is an output of this job") != NULL, i < 3,
                      "%s: %s", inside, glint_error(g)->hint);
-        world_close(g, GLINT_E_INPUT_MISSING);
+        world_close(g, GLINT_E_INPUT_NOT_FOUND);
     }
 }
 
@@ -115,7 +115,7 @@ static struct glint_rdd *make_empty(struct glint *g, uint64_t value_size, bool r
     for (int i = 0; i < EMPTY_ROWS; i++)
         rows[i] = (struct glint_record){text(""), bytes(large, value_size)};
     struct glint_rdd *rdd =
-        glint_parallelize(g, (struct glint_shape){GLINT_TEXT, GLINT_TEXT}, rows, EMPTY_ROWS, 1);
+        glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_TEXT}, rows, EMPTY_ROWS, 1);
     return reduced ? glint_distinct(glint_keys(rdd)) : glint_partition_by(rdd, 1);
 }
 
@@ -123,7 +123,7 @@ static void expect_empty_saved(uint64_t value_size, bool reduced,
                                int (*save)(struct glint_rdd *rdd, const char *path), uint64_t size)
 {
     char path[PATH_BYTES];
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         cr_expect_eq(save(make_empty(g, value_size, reduced), scratch_path("out", path)), 0);
         world_close(g, GLINT_OK);
@@ -134,7 +134,7 @@ static void expect_empty_saved(uint64_t value_size, bool reduced,
     }
 }
 
-Test(save, empty_cells_behind_a_shuffle)
+Test(save, empty_cells_after_a_shuffle_are_saved)
 {
     expect_empty_saved(0, false, glint_save_as_text_file, 2 * EMPTY_ROWS);
     expect_empty_saved(0, true, glint_save_as_text_file, 1);

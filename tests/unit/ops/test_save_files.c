@@ -17,7 +17,7 @@ static uint64_t long_bytes(uint64_t row)
 static struct table rows_make(void)
 {
     static char line[300000];
-    struct table t = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_I64, GLINT_TEXT}};
     for (uint64_t i = 0; i < sizeof line; i++) line[i] = (char)('a' + i % 26);
     for (uint64_t i = 0; i < ROWS; i++)
         table_add(&t, number((int64_t)(i * i % OUTPUTS)), bytes(line + i % 26, long_bytes(i) / 2));
@@ -45,7 +45,7 @@ static struct buffer part_expected(const struct table *t, int output, uint64_t p
     return b;
 }
 
-static void expect_output(const struct table *t, int output, const char *world)
+static void expect_output(const struct table *t, int output, const char *fixture)
 {
     for (uint64_t part = 0; part < PARTITIONS; part++) {
         char name[64];
@@ -53,22 +53,22 @@ static void expect_output(const struct table *t, int output, const char *world)
         struct buffer got = scratch_read(name), expected = part_expected(t, output, part);
         cr_assert(got.size == expected.size &&
                       (got.size == 0 || memcmp(got.data, expected.data, got.size) == 0),
-                  "%s in %s", name, world);
+                  "%s in %s", name, fixture);
         cr_expect_eq(got.size == 0, output > 1);
         buffer_fini(&got);
         buffer_fini(&expected);
     }
 }
 
-Test(save_files, each_output_has_its_rows_in_order)
+Test(save_files, each_output_gets_its_rows_in_order)
 {
     struct table t = rows_make();
     char out[OUTPUTS][PATH_BYTES];
     const char *paths[OUTPUTS];
     paths_make(out, paths);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
-        struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, PARTITIONS);
+        struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, PARTITIONS);
         cr_assert_eq(glint_save_as_text_files(rdd, paths, OUTPUTS), 0);
         cr_expect_eq(glint_counter_value(g, "rows written"), ROWS);
         world_close(g, GLINT_OK);
@@ -88,8 +88,8 @@ Test(save_files, numbers_are_printed)
     const char *paths[OUTPUTS];
     paths_make(out, paths);
     struct glint *g = world_open(&worlds[0]);
-    struct glint_shape shape = {GLINT_I64, GLINT_F64};
-    cr_assert_eq(glint_save_as_text_files(glint_parallelize(g, shape, rows, 2, 1), paths, 2), 0);
+    struct glint_schema schema = {GLINT_I64, GLINT_F64};
+    cr_assert_eq(glint_save_as_text_files(glint_parallelize(g, schema, rows, 2, 1), paths, 2), 0);
     world_close(g, GLINT_OK);
     struct buffer a = scratch_read("out0/part-00000"), b = scratch_read("out1/part-00000");
     cr_expect(a.size == 6 && memcmp(a.data, "1e+16\n", 6) == 0);
@@ -107,17 +107,17 @@ static void expect_refused(enum glint_type key, int64_t number_of_output, uint32
     char out[OUTPUTS][PATH_BYTES];
     const char *paths[ACTION_OUTPUTS_MAX + 1];
     paths_make(out, paths);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
-        struct glint_shape shape = {key, GLINT_TEXT};
-        struct glint_rdd *rdd = glint_parallelize(g, shape, rows, 2, 2);
+        struct glint_schema schema = {key, GLINT_TEXT};
+        struct glint_rdd *rdd = glint_parallelize(g, schema, rows, 2, 2);
         cr_expect_eq(glint_save_as_text_files(rdd, paths, count), code);
         cr_expect_not_null(strstr(glint_error(g)->cause, cause), "%s", glint_error(g)->cause);
         world_close(g, code);
     }
 }
 
-Test(save_files, misuse)
+Test(save_files, misuse_is_rejected)
 {
     expect_refused(GLINT_I64, 2, 2, GLINT_E_FUNCTION_FAILED, "for output 2, and there are 2");
     expect_refused(GLINT_I64, -1, 4, GLINT_E_FUNCTION_FAILED, "for output -1");
@@ -128,7 +128,7 @@ Test(save_files, misuse)
     expect_refused(GLINT_I64, 0, ACTION_OUTPUTS_MAX + 1, GLINT_E_PLAN_LIMIT, "17 outputs");
 }
 
-Test(save_files, as_many_outputs_as_allowed)
+Test(save_files, max_outputs_are_written)
 {
     struct glint_record rows[ACTION_OUTPUTS_MAX];
     char name[32], out[ACTION_OUTPUTS_MAX][PATH_BYTES];
@@ -139,8 +139,8 @@ Test(save_files, as_many_outputs_as_allowed)
         rows[i] = (struct glint_record){number(ACTION_OUTPUTS_MAX - 1 - i), text("x")};
     }
     struct glint *g = world_open(&worlds[2]);
-    struct glint_shape shape = {GLINT_I64, GLINT_TEXT};
-    struct glint_rdd *rdd = glint_parallelize(g, shape, rows, ACTION_OUTPUTS_MAX, 1);
+    struct glint_schema schema = {GLINT_I64, GLINT_TEXT};
+    struct glint_rdd *rdd = glint_parallelize(g, schema, rows, ACTION_OUTPUTS_MAX, 1);
     cr_assert_eq(glint_save_as_text_files(rdd, paths, ACTION_OUTPUTS_MAX), 0);
     world_close(g, GLINT_OK);
     for (uint32_t i = 0; i < ACTION_OUTPUTS_MAX; i++) {

@@ -12,14 +12,14 @@ static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
 static uint64_t count_record(const struct table *t, const struct glint_record *r)
 {
     uint64_t n = 0;
-    for (uint64_t i = 0; i < t->count; i++) n += record_compare(t->shape, &t->rows[i], r) == 0;
+    for (uint64_t i = 0; i < t->count; i++) n += record_compare(t->schema, &t->rows[i], r) == 0;
     return n;
 }
 
 /* Sorted by record. */
-static struct table model(const struct sides *s, bool intersection)
+static struct table model_set(const struct sides *s, bool intersection)
 {
-    struct table t = {.shape = s->left.shape};
+    struct table t = {.schema = s->left.schema};
     for (uint64_t i = 0; i < s->left.count; i++) {
         const struct glint_record *r = &s->left.rows[i];
         const bool in_right = count_record(&s->right, r) > 0;
@@ -39,7 +39,7 @@ static int run_sorted(struct glint *g, void *arg, struct glint_rows *out)
 static void expect_both(struct sides *s)
 {
     for (int i = 0; i < 2; i++) {
-        struct table expected = model(s, i == 0), first;
+        struct table expected = model_set(s, i == 0), first;
         s->op = i == 0 ? glint_intersection : glint_subtract;
         action_expect(run_sorted, s, NULL, &expected);
         struct glint *g = world_open(&worlds[0]);
@@ -52,10 +52,10 @@ static void expect_both(struct sides *s)
 }
 
 /* Elements, or pairs of few different values: each record stands there several times. */
-static struct sides random_sides(struct glint_shape shape, uint64_t rows, uint64_t seed)
+static struct sides random_sides(struct glint_schema schema, uint64_t rows, uint64_t seed)
 {
-    struct sides s = sides_random(shape, shape, rows, seed);
-    if (shape.key == GLINT_NONE || shape.value == GLINT_NONE) return s;
+    struct sides s = sides_random(schema, schema, rows, seed);
+    if (schema.key == GLINT_NONE || schema.value == GLINT_NONE) return s;
     for (int side = 0; side < 2; side++) { /* a third of the rows of the other side */
         const struct table *from = side == 0 ? &s.left : &s.right;
         for (uint64_t i = 0; i < rows; i += 3)
@@ -66,26 +66,26 @@ static struct sides random_sides(struct glint_shape shape, uint64_t rows, uint64
     return s;
 }
 
-Test(sets, every_shape)
+Test(sets, every_schema_equals_nested_loops)
 {
     for (int k = 0; k < 6; k++)
         for (int v = 0; v < 6; v++) {
             if (k == 0 && v == 0) continue;
-            const struct glint_shape shape = {types[k], types[v]};
-            struct sides s = random_sides(shape, 150, (uint64_t)(10 * k + v));
+            const struct glint_schema schema = {types[k], types[v]};
+            struct sides s = random_sides(schema, 150, (uint64_t)(10 * k + v));
             expect_both(&s);
             sides_free(&s);
         }
 }
 
-Test(sets, partitions_and_empty_sides)
+Test(sets, any_partitioning_equals_nested_loops)
 {
-    const struct glint_shape shape = {GLINT_NONE, GLINT_TEXT};
-    struct sides s = random_sides(shape, 500, 3);
+    const struct glint_schema schema = {GLINT_NONE, GLINT_TEXT};
+    struct sides s = random_sides(schema, 500, 3);
     for (s.left_maps = 1; s.left_maps < 150; s.left_maps += 140)
         for (s.partitions = 1; s.partitions < 12; s.partitions += 10) expect_both(&s);
     const struct table left = s.left;
-    s.left = (struct table){.shape = shape};
+    s.left = (struct table){.schema = schema};
     expect_both(&s);
     table_free(&s.right);
     s.right = s.left;
@@ -96,11 +96,11 @@ Test(sets, partitions_and_empty_sides)
 }
 
 /* What is left, with duplicates, and what is in both are apart and make up the left side. */
-Test(sets, subtract_and_intersection_are_apart)
+Test(sets, subtract_and_intersection_are_disjoint)
 {
-    const struct glint_shape shape = {GLINT_TEXT, GLINT_I64};
+    const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
     for (uint64_t seed = 1; seed < 5; seed++) {
-        struct sides s = random_sides(shape, 200, seed);
+        struct sides s = random_sides(schema, 200, seed);
         struct table parts[2];
         for (int i = 0; i < 2; i++) {
             struct glint *g = world_open(&worlds[0]);
@@ -120,17 +120,17 @@ Test(sets, subtract_and_intersection_are_apart)
 }
 
 /* -0.0 is 0.0, and one NaN is as good as another. */
-Test(sets, doubles)
+Test(sets, zeros_and_nans_are_equal)
 {
-    struct sides s = {.left = {.shape = {GLINT_NONE, GLINT_F64}},
-                      .right = {.shape = {GLINT_NONE, GLINT_F64}},
+    struct sides s = {.left = {.schema = {GLINT_NONE, GLINT_F64}},
+                      .right = {.schema = {GLINT_NONE, GLINT_F64}},
                       .left_maps = 1,
                       .right_maps = 1,
                       .partitions = 1};
     const double left[] = {0.0, NAN, 1.5, INFINITY}, right[] = {-0.0, -NAN, 2.5};
     for (int i = 0; i < 4; i++) table_add(&s.left, none(), real(left[i]));
     for (int i = 0; i < 3; i++) table_add(&s.right, none(), real(right[i]));
-    struct table both = model(&s, true);
+    struct table both = model_set(&s, true);
     cr_assert_eq(both.count, 2);
     expect_both(&s);
     table_free(&both);
@@ -138,7 +138,7 @@ Test(sets, doubles)
 }
 
 /* Records larger than an emitter's buffer and than a batch, several times each. */
-Test(sets, large_records)
+Test(sets, large_records_equal_nested_loops)
 {
     const uint64_t sizes[] = {10, 200000, 700000, 1300000};
     char *memory = mem_alloc(2 * MIB);
@@ -146,8 +146,8 @@ Test(sets, large_records)
     memset(memory, 'x', 2 * MIB);
     for (int k = 0; k < 2; k++) {
         struct sides s = {.left_maps = 2, .right_maps = 2, .partitions = 3};
-        s.left.shape = (struct glint_shape){k == 0 ? GLINT_NONE : GLINT_I64, GLINT_TEXT};
-        s.right.shape = s.left.shape;
+        s.left.schema = (struct glint_schema){k == 0 ? GLINT_NONE : GLINT_I64, GLINT_TEXT};
+        s.right.schema = s.left.schema;
         for (int i = 0; i < 24; i++) {
             memory[0] = (char)('a' + i % 4);
             table_add(i % 7 == 6 ? &s.right : &s.left, number(i % 2), bytes(memory, sizes[i % 4]));
@@ -159,17 +159,17 @@ Test(sets, large_records)
 }
 
 /* One record counted far beyond a batch. */
-Test(sets, many_equal_records)
+Test(sets, equal_records_are_combined_before_the_shuffle)
 {
-    struct sides s = {.left = {.shape = {GLINT_NONE, GLINT_TEXT}},
-                      .right = {.shape = {GLINT_NONE, GLINT_TEXT}},
+    struct sides s = {.left = {.schema = {GLINT_NONE, GLINT_TEXT}},
+                      .right = {.schema = {GLINT_NONE, GLINT_TEXT}},
                       .left_maps = 3,
                       .right_maps = 1,
                       .partitions = 2,
                       .op = glint_subtract};
     for (int i = 0; i < 6000; i++) table_add(&s.left, none(), text(i % 3 == 0 ? "there" : "here"));
     table_add(&s.right, none(), text("there"));
-    struct table expected = {.shape = s.left.shape};
+    struct table expected = {.schema = s.left.schema};
     for (int i = 0; i < 4000; i++) table_add(&expected, none(), text("here"));
     plan_expect(sides_make, &s, NULL, &expected);
     /* Equal records are counted before the shuffle: each of four tasks has at most two. */
@@ -183,25 +183,25 @@ Test(sets, many_equal_records)
     sides_free(&s);
 }
 
-Test(sets, wrong_types)
+Test(sets, different_schemas_are_rejected)
 {
-    struct sides s = {.left = {.shape = {GLINT_I64, GLINT_TEXT}},
-                      .right = {.shape = {GLINT_NONE, GLINT_TEXT}},
+    struct sides s = {.left = {.schema = {GLINT_I64, GLINT_TEXT}},
+                      .right = {.schema = {GLINT_NONE, GLINT_TEXT}},
                       .op = glint_intersection};
     plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
                       "intersection of (i64, text) and (none, text)");
     s.op = glint_subtract;
-    s.right.shape = (struct glint_shape){GLINT_I64, GLINT_BYTES};
+    s.right.schema = (struct glint_schema){GLINT_I64, GLINT_BYTES};
     plan_expect_error(sides_make, &s, NULL, GLINT_E_PLAN_TYPE,
                       "subtract of (i64, text) and (i64, bytes)");
     cr_assert_null(glint_subtract(NULL, NULL));
     cr_assert_null(glint_intersection(NULL, NULL));
 }
 
-Test(sets, record_over_the_limit)
+Test(sets, too_large_record_is_rejected)
 {
-    struct sides s = {.left = {.shape = {GLINT_TEXT, GLINT_TEXT}},
-                      .right = {.shape = {GLINT_TEXT, GLINT_TEXT}},
+    struct sides s = {.left = {.schema = {GLINT_TEXT, GLINT_TEXT}},
+                      .right = {.schema = {GLINT_TEXT, GLINT_TEXT}},
                       .left_maps = 1,
                       .right_maps = 1,
                       .partitions = 1,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-TestSuite(sort, .init = scratch_open, .fini = scratch_close);
+TestSuite(sort_by_key, .init = scratch_open, .fini = scratch_close);
 
 static struct glint_rdd *make_sort(struct glint *g, void *arg)
 {
@@ -24,10 +24,10 @@ static struct glint_rdd *make_sort_by(struct glint *g, void *arg)
 /* Descending: keys the other way round, rows of one key still in their order. */
 static struct table sorted_of(const struct table *t, bool descending)
 {
-    struct table up = table_part(t, 0, t->count), down = {.shape = t->shape};
+    struct table up = table_part(t, 0, t->count), down = {.schema = t->schema};
     table_by_hash(&up, 1);
     if (!descending) return up;
-    const struct glint_shape key = {t->shape.key, GLINT_NONE};
+    const struct glint_schema key = {t->schema.key, GLINT_NONE};
     for (uint64_t end = up.count; end > 0;) {
         uint64_t first = end - 1;
         while (first > 0 && record_compare(key, &up.rows[first - 1], &up.rows[end - 1]) == 0)
@@ -57,16 +57,17 @@ static void try_all(struct table *t)
     }
 }
 
-Test(sort, texts)
+Test(sort_by_key, texts_are_sorted)
 {
     struct table t = make_pairs(3000, 500, 1);
     try_all(&t);
     table_free(&t);
 }
 
-Test(sort, numbers)
+Test(sort_by_key, numbers_are_sorted)
 {
-    struct table t = {.shape = {GLINT_I64, GLINT_I64}}, doubles = {.shape = {GLINT_F64, GLINT_I64}};
+    struct table t = {.schema = {GLINT_I64, GLINT_I64}},
+                 doubles = {.schema = {GLINT_F64, GLINT_I64}};
     static const double special[] = {INFINITY, -INFINITY, NAN, 0.0, -1e-300, 1e300};
     uint64_t seed = 5;
     for (int i = 0; i < 3000; i++) {
@@ -81,10 +82,10 @@ Test(sort, numbers)
 }
 
 /* Few keys, one key, no key: there may be fewer ranges than partitions. */
-Test(sort, few_keys)
+Test(sort_by_key, few_keys_are_sorted)
 {
     struct table t = make_pairs(1000, 3, 1), one = make_pairs(500, 1, 1);
-    struct table nothing = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct table nothing = {.schema = {GLINT_TEXT, GLINT_I64}};
     try_all(&t);
     try_all(&one);
     try_all(&nothing);
@@ -93,9 +94,9 @@ Test(sort, few_keys)
 }
 
 /* Bounds are cut at 1,024 bytes: keys that agree in more of them share a partition, in order. */
-Test(sort, long_keys)
+Test(sort_by_key, long_keys_are_sorted)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_I64}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_I64}};
     char key[3000];
     uint64_t seed = 5;
     for (int i = 0; i < 800; i++) {
@@ -108,13 +109,13 @@ Test(sort, long_keys)
     table_free(&t);
 }
 
-Test(sort, by_function)
+Test(sort_by_key, sort_by_uses_function_result_as_key)
 {
-    struct table t = make_numbers(3000, 1), keyed = {.shape = {GLINT_I64, GLINT_I64}};
+    struct table t = make_numbers(3000, 1), keyed = {.schema = {GLINT_I64, GLINT_I64}};
     for (uint64_t i = 0; i < t.count; i++)
         table_add(&keyed, number(-t.rows[i].value.i64 / 16), t.rows[i].value);
     for (uint64_t descending = 0; descending < 2; descending++) {
-        struct table sorted = sorted_of(&keyed, descending != 0), expected = {.shape = t.shape};
+        struct table sorted = sorted_of(&keyed, descending != 0), expected = {.schema = t.schema};
         for (uint64_t i = 0; i < sorted.count; i++)
             table_add(&expected, none(), sorted.rows[i].value);
         for (uint32_t partitions = 1; partitions < 10; partitions += 4) {
@@ -150,14 +151,14 @@ static void sizes_of(struct glint_rdd *rdd, uint32_t partitions, int64_t *sizes)
 
 /* Map partitions may hold very different ranges and very different numbers of rows: the first has
  * three quarters of them. */
-Test(sort, partitions_of_about_one_size)
+Test(sort_by_key, partitions_have_similar_sizes)
 {
     struct table most = make_pairs(60000, 50000, 1), rest = make_pairs(20000, 3000, 2);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         struct glint_rdd *in =
-            glint_union(glint_parallelize(g, most.shape, most.rows, most.count, 1),
-                        glint_parallelize(g, rest.shape, rest.rows, rest.count, 15));
+            glint_union(glint_parallelize(g, most.schema, most.rows, most.count, 1),
+                        glint_parallelize(g, rest.schema, rest.rows, rest.count, 15));
         int64_t sizes[10];
         sizes_of(glint_with_partitions(glint_sort_by_key(in, true), 10), 10, sizes);
         for (int p = 0; p < 10; p++) {
@@ -171,12 +172,12 @@ Test(sort, partitions_of_about_one_size)
 }
 
 /* The sample is a stage of its own whose rows add nothing; the shuffle it needed is made once. */
-Test(sort, counters)
+Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
 {
     struct table t = make_pairs(4000, 300, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
-        struct glint_rdd *in = glint_parallelize(g, t.shape, t.rows, t.count, 4);
+        struct glint_rdd *in = glint_parallelize(g, t.schema, t.rows, t.count, 4);
         struct glint_rdd *sums = glint_reduce_by_key(in, "red.sum", NULL);
         struct glint_rdd *once = glint_with_partitions(glint_sort_by_key(in, true), 5);
         struct glint_rdd *twice = glint_with_partitions(glint_sort_by_key(sums, true), 5);
@@ -210,7 +211,7 @@ static struct glint_rdd *make_nested(struct glint *g, void *arg)
     return glint_with_partitions(glint_sort_by_key(down, true), in->partitions + 1);
 }
 
-Test(sort, nested)
+Test(sort_by_key, sort_of_a_sort_is_sorted)
 {
     struct table t = make_pairs(2000, 300, 1), expected = sorted_of(&t, false);
     struct input in = {.table = &t, .maps = 3, .partitions = 4};
@@ -226,19 +227,19 @@ static int run_spilled(struct glint *g, void *arg, struct glint_rows *out)
     return glint_collect(glint_with_partitions(glint_sort_by_key(rdd, in->count == 0), 3), out);
 }
 
-Test(sort, spilled)
+Test(sort_by_key, spilled_rows_are_sorted)
 {
-    struct table seeds = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table seeds = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     for (uint64_t descending = 0; descending < 2; descending++) {
         struct input in = {.table = &seeds, .maps = 2, .count = descending};
-        for (const struct world *w = tight_worlds; w->name != NULL; w++) {
+        for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
             struct glint *g = world_open(w);
             struct glint_rows rows;
             cr_assert_eq(run_spilled(g, &in, &rows), 0);
             cr_assert_eq(rows.count, 300000);
             cr_expect_gt(glint_counter_value(g, "spills"), 0);
-            const struct glint_shape key = {rows.shape.key, GLINT_NONE};
+            const struct glint_schema key = {rows.schema.key, GLINT_NONE};
             for (uint64_t i = 1; i < rows.count; i++) {
                 const struct glint_record a = glint_rows_at(&rows, i - 1),
                                           b = glint_rows_at(&rows, i);
@@ -259,7 +260,7 @@ static struct glint_rdd *make_failing(struct glint *g, void *arg)
         glint_sort_by_key(glint_map(input_rdd(g, in), "test.fail", NULL), true), 3);
 }
 
-Test(sort, misuse_and_failure)
+Test(sort_by_key, misuse_and_failure_are_errors)
 {
     struct table t = make_numbers(10, 1), pairs = make_pairs(10, 3, 1);
     struct input in = {.table = &t, .maps = 2, .partitions = 3, .function = "red.nobody"};

@@ -45,7 +45,7 @@ static struct glint_rdd *make_n_line(struct glint *g, void *arg)
 
 static struct table pairs_by_hand(const struct buffer *file, char separator)
 {
-    struct table t = {.shape = {GLINT_TEXT, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
     uint64_t start = 0, cut = UINT64_MAX;
     for (uint64_t i = 0; i < file->size; i++) {
         if (file->data[i] == (uint8_t)separator && cut == UINT64_MAX) cut = i;
@@ -59,7 +59,7 @@ static struct table pairs_by_hand(const struct buffer *file, char separator)
     return t;
 }
 
-Test(sources, key_value)
+Test(sources, key_value_line_is_cut_at_first_separator)
 {
     static const char separators[] = {'\t', ',', '\xff', 'z', '\0'};
     static const uint64_t split_bytes[] = {0, 1000, 100000};
@@ -71,7 +71,7 @@ Test(sources, key_value)
         p.separator = separators[i];
         struct table expected = pairs_by_hand(&file, p.separator);
         for (int s = 0; s < 3; s++) {
-            const struct world base = {.split_bytes = split_bytes[s]};
+            const struct fixture base = {.split_bytes = split_bytes[s]};
             plan_expect(make_key_value, &p, &base, &expected);
         }
         table_free(&expected);
@@ -85,7 +85,7 @@ Test(sources, key_value)
 static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
 {
     struct plan p = {.lines = lines};
-    struct table expected = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table expected = {.schema = {GLINT_NONE, GLINT_TEXT}};
     char second[PATH_BYTES];
     uint64_t partitions = 0;
     static const uint64_t counts[] = {1000, 337};
@@ -104,7 +104,7 @@ static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
     scratch_path("a", p.path);
     const size_t n = strlen(p.path);
     snprintf(p.path + n, sizeof p.path - n, ",%s", scratch_path("b", second));
-    const struct world base = {.split_bytes = split_bytes};
+    const struct fixture base = {.split_bytes = split_bytes};
     plan_expect(make_n_line, &p, &base, &expected);
     struct glint *g = world_open(&worlds[1]);
     cr_assert_eq(glint_partitions(make_n_line(g, &p)), partitions);
@@ -112,7 +112,7 @@ static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
     table_free(&expected);
 }
 
-Test(sources, n_lines)
+Test(sources, n_line_partitions_contain_all_lines)
 {
     static const uint64_t lines[] = {1, 7, 100, 337, 999, 1000, 1001, 5000000};
     for (int i = 0; i < 8; i++) expect_n_lines(lines[i], i % 2 == 0 ? 0 : 10);
@@ -124,10 +124,10 @@ static struct glint_rdd *make_n_line_indexed(struct glint *g, void *arg)
     return glint_map_partitions_with_index(make_n_line(g, arg), "test.with_index", NULL);
 }
 
-Test(sources, n_lines_in_each_partition)
+Test(sources, n_line_partition_has_n_lines)
 {
     struct plan p = {.lines = 2};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
     scratch_write("file", "a\nb\nc\nd\ne", 9);
     scratch_path("file", p.path);
     for (int i = 0; i < 5; i++) {
@@ -139,11 +139,11 @@ Test(sources, n_lines_in_each_partition)
     table_free(&expected);
 }
 
-Test(sources, empty_and_missing)
+Test(sources, empty_file_is_accepted_and_missing_file_fails)
 {
     struct plan p = {.separator = ',', .lines = 3};
-    struct table pairs = {.shape = {GLINT_TEXT, GLINT_TEXT}};
-    struct table lines = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_TEXT}};
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
     scratch_write("empty", "", 0);
     scratch_path("empty", p.path);
     plan_expect(make_key_value, &p, NULL, &pairs);
@@ -152,8 +152,8 @@ Test(sources, empty_and_missing)
     plan_expect_error(make_n_line, &p, NULL, GLINT_E_BAD_VALUE, "nLineTextFile");
     p.lines = 1;
     scratch_path("nobody", p.path);
-    plan_expect_error(make_key_value, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
-    plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_MISSING, "nobody");
+    plan_expect_error(make_key_value, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
+    plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
 }
 
 /* ---- Headers */
@@ -175,14 +175,14 @@ static struct glint_rdd *make_headed_n_line(struct glint *g, void *arg)
 }
 
 /* Three files, one of which is nothing but its header; rows may look like headers. */
-Test(sources, headers)
+Test(sources, headers_of_all_files_are_dropped)
 {
     static const char *const files[] = {"h=v\na=1\nh=v\nb=2\nc=3", "h=v", "h=v\nd=4\n"};
     static const char *const rows[] = {"a=1", "h=v", "b=2", "c=3", "d=4"};
     static const uint64_t split_bytes[] = {0, 1, 2, 3, 5, 8, 13, 100};
-    struct table lines = {.shape = {GLINT_NONE, GLINT_TEXT}};
-    struct table pairs = {.shape = {GLINT_TEXT, GLINT_TEXT}};
-    struct table indexed = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_TEXT}};
+    struct table indexed = {.schema = {GLINT_I64, GLINT_TEXT}};
     static const int64_t where[] = {0, 0, 1, 1, 3};
     char paths[4 * PATH_BYTES] = "", path[PATH_BYTES];
     for (int i = 0; i < 3; i++) {
@@ -200,7 +200,7 @@ Test(sources, headers)
         table_add(&indexed, number(p), text("end"));
     }
     for (size_t i = 0; i < sizeof split_bytes / sizeof *split_bytes; i++) {
-        const struct world base = {.split_bytes = split_bytes[i]};
+        const struct fixture base = {.split_bytes = split_bytes[i]};
         plan_expect(make_headed, paths, &base, &lines);
         plan_expect(make_headed_pairs, paths, &base, &pairs);
         plan_expect(make_headed_n_line, paths, &base, &indexed);
@@ -226,10 +226,10 @@ static struct glint_rdd *make_headed_map(struct glint *g, void *arg)
 static struct glint_rdd *make_headed_msgpack(struct glint *g, void *arg)
 {
     return glint_with_header(
-        glint_msgpack_file(g, arg, (struct glint_shape){GLINT_NONE, GLINT_I64}));
+        glint_msgpack_file(g, arg, (struct glint_schema){GLINT_NONE, GLINT_I64}));
 }
 
-Test(sources, what_has_no_header)
+Test(sources, header_needs_a_text_source)
 {
     char path[PATH_BYTES];
     scratch_write("file", "\x01", 1);
@@ -239,7 +239,7 @@ Test(sources, what_has_no_header)
     plan_expect_error(make_headed_msgpack, path, NULL, GLINT_E_PLAN_ARGUMENT, "msgpackFile");
 }
 
-Test(sources, first_line)
+Test(sources, first_line_is_that_of_the_first_nonempty_file)
 {
     char path[3 * PATH_BYTES], second[PATH_BYTES];
     scratch_write("empty", "", 0);
@@ -273,7 +273,7 @@ struct parallel {
 static struct glint_rdd *make_parallel(struct glint *g, void *arg)
 {
     const struct parallel *p = arg;
-    return glint_parallelize(g, p->table.shape, p->table.rows, p->table.count, p->partitions);
+    return glint_parallelize(g, p->table.schema, p->table.rows, p->table.count, p->partitions);
 }
 
 static struct glint_rdd *make_parallel_indexed(struct glint *g, void *arg)
@@ -281,13 +281,13 @@ static struct glint_rdd *make_parallel_indexed(struct glint *g, void *arg)
     return glint_map_partitions_with_index(make_parallel(g, arg), "test.with_index", NULL);
 }
 
-Test(sources, parallelize)
+Test(sources, parallelize_keeps_rows_and_order)
 {
     static const uint32_t partitions[] = {0, 1, 2, 3, 10, 5000};
     static char large[300000];
     memset(large, 'x', sizeof large);
     for (int i = 0; i < 6; i++) {
-        struct parallel p = {.table = {.shape = {GLINT_F64, GLINT_BYTES}},
+        struct parallel p = {.table = {.schema = {GLINT_F64, GLINT_BYTES}},
                              .partitions = partitions[i]};
         for (int row = 0; row < 3000; row++)
             table_add(&p.table, real(row / 8.0),
@@ -297,10 +297,10 @@ Test(sources, parallelize)
     }
 }
 
-Test(sources, parallelize_cuts_evenly)
+Test(sources, parallelize_splits_rows_evenly)
 {
-    struct parallel p = {.table = {.shape = {GLINT_NONE, GLINT_TEXT}}, .partitions = 4};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
+    struct parallel p = {.table = {.schema = {GLINT_NONE, GLINT_TEXT}}, .partitions = 4};
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
     static const int64_t where[] = {0, 0, 1, 1, 1, 2, 2, 3, 3, 3};
     for (int i = 0; i < 10; i++) {
         const char letter[] = {(char)('a' + i), '\0'};
@@ -313,15 +313,15 @@ Test(sources, parallelize_cuts_evenly)
     table_free(&p.table);
 }
 
-Test(sources, parallelize_nothing)
+Test(sources, parallelize_accepts_no_rows_and_rejects_misuse)
 {
-    struct parallel p = {.table = {.shape = {GLINT_I64, GLINT_NONE}}, .partitions = 3};
+    struct parallel p = {.table = {.schema = {GLINT_I64, GLINT_NONE}}, .partitions = 3};
     plan_expect(make_parallel, &p, NULL, &p.table);
     p.partitions = PARTITIONS_MAX + 1;
     plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_LIMIT, "partitions");
     p.partitions = 1;
-    p.table.shape = (struct glint_shape){GLINT_NONE, GLINT_NONE};
+    p.table.schema = (struct glint_schema){GLINT_NONE, GLINT_NONE};
     plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_TYPE, "parallelize");
-    p.table.shape = (struct glint_shape){GLINT_ANY, GLINT_I64};
+    p.table.schema = (struct glint_schema){GLINT_ANY, GLINT_I64};
     plan_expect_error(make_parallel, &p, NULL, GLINT_E_PLAN_TYPE, "parallelize");
 }

@@ -18,7 +18,7 @@ static int run_first(struct glint *g, void *arg, struct glint_rows *out)
     return glint_first(input_rdd(g, arg), out);
 }
 
-Test(take, of_any_count)
+Test(take, take_returns_the_first_rows)
 {
     struct table t = make_pairs(3000, 50, 1);
     static const uint64_t counts[] = {0, 1, 2, 100, 1024, 1025, 2999, 3000, 100000};
@@ -34,9 +34,10 @@ Test(take, of_any_count)
     table_free(&t);
 }
 
-Test(take, first)
+Test(take, first_returns_one_row)
 {
-    struct table t = make_pairs(10, 5, 1), one = table_part(&t, 0, 1), nothing = {.shape = t.shape};
+    struct table t = make_pairs(10, 5, 1), one = table_part(&t, 0, 1),
+                 nothing = {.schema = t.schema};
     struct input in = {.table = &t, .maps = 3}, empty = {.table = &nothing, .maps = 3};
     action_expect(run_first, &in, NULL, &one);
     action_expect_error(run_first, &empty, NULL, GLINT_E_EMPTY_COLLECTION, "first");
@@ -49,17 +50,17 @@ Test(take, first)
 /* Only the last partition has rows. */
 static struct glint_rdd *late_rdd(struct glint *g, uint32_t empty, struct table *t)
 {
-    struct glint_rdd *none_there = glint_parallelize(g, t->shape, NULL, 0, empty);
-    return glint_union(none_there, glint_parallelize(g, t->shape, t->rows, t->count, 1));
+    struct glint_rdd *none_there = glint_parallelize(g, t->schema, NULL, 0, empty);
+    return glint_union(none_there, glint_parallelize(g, t->schema, t->rows, t->count, 1));
 }
 
-Test(take, is_empty)
+Test(take, is_empty_looks_at_all_partitions)
 {
     struct table t = make_numbers(1, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         bool empty = false;
-        cr_assert_eq(glint_is_empty(glint_parallelize(g, t.shape, NULL, 0, 30), &empty), 0);
+        cr_assert_eq(glint_is_empty(glint_parallelize(g, t.schema, NULL, 0, 30), &empty), 0);
         cr_assert(empty);
         cr_assert_eq(glint_is_empty(late_rdd(g, 30, &t), &empty), 0);
         cr_assert_not(empty);
@@ -72,7 +73,7 @@ static int64_t rows_read(struct glint *g, uint64_t count, uint32_t maps, struct 
 {
     struct glint_rows rows;
     const int64_t before = glint_counter_value(g, "rows read");
-    struct glint_rdd *rdd = glint_parallelize(g, t->shape, t->rows, t->count, maps);
+    struct glint_rdd *rdd = glint_parallelize(g, t->schema, t->rows, t->count, maps);
     cr_assert_eq(glint_take(rdd, count, &rows), 0);
     cr_assert_eq(rows.count, count);
     glint_rows_free(&rows);
@@ -80,10 +81,10 @@ static int64_t rows_read(struct glint *g, uint64_t count, uint32_t maps, struct 
 }
 
 /* Partitions of 10,000 rows, which a source passes on in batches of 1,024. */
-Test(take, reads_no_more_than_it_needs)
+Test(take, take_reads_no_more_than_needed)
 {
     struct table t = make_numbers(100000, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
         cr_expect_leq(rows_read(g, 1, 10, &t), 1025, "one batch of one partition");
         cr_expect_leq(rows_read(g, 10000, 10, &t), 10000, "one partition");
@@ -123,7 +124,7 @@ static int run_max(struct glint *g, void *arg, struct glint_rows *out)
 
 static struct table reversed(const struct table *t)
 {
-    struct table r = {.shape = t->shape};
+    struct table r = {.schema = t->schema};
     for (uint64_t i = t->count; i > 0; i--) table_add(&r, t->rows[i - 1].key, t->rows[i - 1].value);
     return r;
 }
@@ -153,16 +154,16 @@ static void expect_ordered(struct table *t)
     table_free(&down);
 }
 
-Test(take, ordered_pairs)
+Test(take, take_ordered_sorts_pairs)
 {
     struct table t = make_pairs(3000, 40, 1);
     expect_ordered(&t);
     table_free(&t);
 }
 
-Test(take, ordered_numbers)
+Test(take, take_ordered_sorts_numbers)
 {
-    struct table t = make_numbers(3000, 2), doubles = {.shape = {GLINT_NONE, GLINT_F64}};
+    struct table t = make_numbers(3000, 2), doubles = {.schema = {GLINT_NONE, GLINT_F64}};
     expect_ordered(&t);
     for (uint64_t i = 0; i < t.count; i++)
         table_add(&doubles, none(), real((double)t.rows[i].value.i64 / 7));
@@ -175,9 +176,9 @@ Test(take, ordered_numbers)
 
 /* Texts that get longer and shorter, so that what is kept is replaced, moved and squeezed; some are
  * larger than a batch. */
-Test(take, ordered_texts_of_all_sizes)
+Test(take, take_ordered_sorts_texts_of_any_size)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_TEXT}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};
     const uint64_t large = 2 * MIB;
     char *memory = mem_alloc(large);
     uint64_t seed = 9;
@@ -209,9 +210,9 @@ Test(take, ordered_texts_of_all_sizes)
     table_free(&down);
 }
 
-Test(take, nothing_in_order)
+Test(take, empty_input_has_no_min_or_max)
 {
-    struct table nothing = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table nothing = {.schema = {GLINT_NONE, GLINT_I64}};
     struct input in = {.table = &nothing, .maps = 3, .count = 5};
     action_expect(run_ordered, &in, NULL, &nothing);
     action_expect(run_top, &in, NULL, &nothing);
@@ -219,12 +220,12 @@ Test(take, nothing_in_order)
     action_expect_error(run_max, &in, NULL, GLINT_E_EMPTY_COLLECTION, "max");
 }
 
-Test(take, errors_before)
+Test(take, earlier_error_is_returned)
 {
     struct table t = make_numbers(5, 1);
-    for (const struct world *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = worlds; w->name != NULL; w++) {
         struct glint *g = world_open(w);
-        struct glint_rdd *rdd = glint_parallelize(g, t.shape, t.rows, t.count, 1);
+        struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 1);
         struct glint_rows rows;
         bool empty;
         glint_abort(g, GLINT_E_BAD_VALUE, NULL, "as told");

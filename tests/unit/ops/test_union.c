@@ -14,12 +14,12 @@ struct plan {
 
 static struct glint_rdd *make_a(struct glint *g, const struct plan *p)
 {
-    return glint_parallelize(g, p->a.shape, p->a.rows, p->a.count, p->partitions_a);
+    return glint_parallelize(g, p->a.schema, p->a.rows, p->a.count, p->partitions_a);
 }
 
 static struct glint_rdd *make_b(struct glint *g, const struct plan *p)
 {
-    return glint_parallelize(g, p->b.shape, p->b.rows, p->b.count, p->partitions_b);
+    return glint_parallelize(g, p->b.schema, p->b.rows, p->b.count, p->partitions_b);
 }
 
 static struct glint_rdd *make_union(struct glint *g, void *arg)
@@ -35,7 +35,7 @@ static struct glint_rdd *make_coalesce(struct glint *g, void *arg)
 
 static struct table table_of(int64_t first, int64_t count)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int64_t i = first; i < first + count; i++) table_add(&t, none(), number(i));
     return t;
 }
@@ -46,7 +46,7 @@ static void plan_free(struct plan *p)
     table_free(&p->b);
 }
 
-Test(union_coalesce, partitions_one_after_the_other)
+Test(union_coalesce, partitions_are_concatenated)
 {
     struct plan p = {.a = table_of(0, 500), .b = table_of(500, 3000)};
     struct table both = table_of(0, 3500);
@@ -54,13 +54,13 @@ Test(union_coalesce, partitions_one_after_the_other)
         for (p.partitions_b = 1; p.partitions_b < 20; p.partitions_b += 9) {
             const uint32_t all = p.partitions_a + p.partitions_b;
             plan_expect(make_union, &p, NULL, &both);
-            const uint32_t wishes[] = {1, 2, 3, all - 1, all, all + 1, 1000};
+            const uint32_t requests[] = {1, 2, 3, all - 1, all, all + 1, 1000};
             for (int i = 0; i < 7; i++) {
-                p.coalesced = wishes[i];
+                p.coalesced = requests[i];
                 plan_expect(make_coalesce, &p, NULL, &both);
                 struct glint *g = world_open(&worlds[0]);
                 cr_assert_eq(glint_partitions(make_coalesce(g, &p)),
-                             wishes[i] < all ? wishes[i] : all);
+                             requests[i] < all ? requests[i] : all);
                 world_close(g, GLINT_OK);
             }
         }
@@ -74,7 +74,7 @@ static struct glint_rdd *make_with_itself(struct glint *g, void *arg)
     return glint_coalesce(glint_union(a, a), 2);
 }
 
-Test(union_coalesce, of_an_rdd_with_itself)
+Test(union_coalesce, union_with_itself_repeats_the_rows)
 {
     struct plan p = {.a = table_of(0, 100), .partitions_a = 3};
     struct table twice = table_of(0, 100);
@@ -91,13 +91,13 @@ static struct glint_rdd *make_chain(struct glint *g, void *arg)
     struct glint_rdd *all = make_a(g, p);
     for (uint32_t i = 0; i < p->depth; i++) {
         const struct glint_record r = {.value = number(10 + i)};
-        all = glint_union(all, glint_parallelize(g, p->a.shape, &r, 1, 1));
+        all = glint_union(all, glint_parallelize(g, p->a.schema, &r, 1, 1));
         if (i % 7 == 0) all = glint_coalesce(all, 3);
     }
     return all;
 }
 
-Test(union_coalesce, long_chain)
+Test(union_coalesce, long_chain_does_not_recurse)
 {
     struct plan p = {.a = table_of(0, 10), .partitions_a = 2, .depth = 1500};
     struct table all = table_of(0, 1510);
@@ -117,11 +117,11 @@ static struct glint_rdd *make_over_shuffles(struct glint *g, void *arg)
     return glint_with_partitions(glint_reduce_by_key(both, "glint.sum_i64", NULL), 1);
 }
 
-Test(union_coalesce, over_shuffles)
+Test(union_coalesce, shuffles_of_both_parents_are_read)
 {
     struct plan p = {.partitions_a = 4, .partitions_b = 3};
-    struct table expected = {.shape = {GLINT_I64, GLINT_I64}};
-    p.a.shape = p.b.shape = expected.shape;
+    struct table expected = {.schema = {GLINT_I64, GLINT_I64}};
+    p.a.schema = p.b.schema = expected.schema;
     int64_t sums[50] = {0};
     for (int64_t i = 0; i < 3000; i++) {
         table_add(i % 3 == 0 ? &p.a : &p.b, number(i % 50), number(i));
@@ -143,11 +143,11 @@ static struct glint_rdd *make_indexed(struct glint *g, void *arg)
     return glint_coalesce(glint_union(a, b), p->coalesced);
 }
 
-Test(union_coalesce, index_is_the_functions_own)
+Test(union_coalesce, function_sees_its_own_partition_index)
 {
     struct plan p = {.partitions_a = 3, .partitions_b = 2};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
-    p.a.shape = p.b.shape = (struct glint_shape){GLINT_NONE, GLINT_TEXT};
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
+    p.a.schema = p.b.schema = (struct glint_schema){GLINT_NONE, GLINT_TEXT};
     for (int i = 0; i < 5; i++) {
         table_add(i < 3 ? &p.a : &p.b, none(), text("row"));
         table_add(&expected, number(i < 3 ? i : i - 3), text("row"));
@@ -169,11 +169,11 @@ static struct glint_rdd *make_indexed_twice(struct glint *g, void *arg)
                                            NULL);
 }
 
-Test(union_coalesce, index_on_both_sides)
+Test(union_coalesce, index_is_right_before_and_after_coalesce)
 {
     struct plan p = {.partitions_a = 6, .coalesced = 3};
-    struct table expected = {.shape = {GLINT_I64, GLINT_TEXT}};
-    p.a.shape = expected.shape;
+    struct table expected = {.schema = {GLINT_I64, GLINT_TEXT}};
+    p.a.schema = expected.schema;
     for (int i = 0; i < 12000; i++) {
         table_add(&p.a, number(7), text("row"));
         for (int n = 0; n < 4; n++)
@@ -184,16 +184,16 @@ Test(union_coalesce, index_on_both_sides)
     plan_free(&p);
 }
 
-Test(union_coalesce, nothing_and_misuse)
+Test(union_coalesce, empty_input_is_accepted_and_misuse_rejected)
 {
-    struct plan p = {.a = {.shape = {GLINT_NONE, GLINT_I64}},
-                     .b = {.shape = {GLINT_NONE, GLINT_I64}}};
-    struct table empty = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct plan p = {.a = {.schema = {GLINT_NONE, GLINT_I64}},
+                     .b = {.schema = {GLINT_NONE, GLINT_I64}}};
+    struct table empty = {.schema = {GLINT_NONE, GLINT_I64}};
     p.coalesced = 1;
     plan_expect(make_coalesce, &p, NULL, &empty);
     p.coalesced = 0;
     plan_expect_error(make_coalesce, &p, NULL, GLINT_E_PLAN_LIMIT, "no partition");
-    p.b.shape.value = GLINT_F64;
+    p.b.schema.value = GLINT_F64;
     plan_expect_error(make_union, &p, NULL, GLINT_E_PLAN_TYPE,
                       "union of (none, i64) and (none, f64)");
 }

@@ -12,18 +12,18 @@ static struct glint_rdd *make_zip(struct glint *g, void *arg)
 
 static struct table zip_model(const struct table *t)
 {
-    struct table zipped = {.shape = {t->shape.value, GLINT_I64}};
+    struct table zipped = {.schema = {t->schema.value, GLINT_I64}};
     for (uint64_t i = 0; i < t->count; i++)
         table_add(&zipped, t->rows[i].value, number((int64_t)i));
     return zipped;
 }
 
-Test(zip_with_index, every_type)
+Test(zip_with_index, every_type_is_numbered)
 {
     static const enum glint_type types[] = {GLINT_BYTES, GLINT_TEXT, GLINT_I64, GLINT_F64,
                                             GLINT_MSGPACK};
     for (int v = 0; v < 5; v++) {
-        struct table t = {.shape = {GLINT_NONE, types[v]}};
+        struct table t = {.schema = {GLINT_NONE, types[v]}};
         for (int i = 0; i < 3000; i++) {
             const uint8_t byte = (uint8_t)(i % 100);
             const bool is_bytes = types[v] != GLINT_I64 && types[v] != GLINT_F64;
@@ -42,17 +42,17 @@ Test(zip_with_index, every_type)
 static struct glint_rdd *make_with_holes(struct glint *g, void *arg)
 {
     struct input *in = arg, none_at_all = *in;
-    struct table empty = {.shape = in->table->shape};
+    struct table empty = {.schema = in->table->schema};
     none_at_all.table = &empty;
     struct glint_rdd *hole = input_rdd(g, &none_at_all), *rows = input_rdd(g, in);
     return glint_zip_with_index(glint_union(glint_union(hole, rows), glint_union(hole, rows)));
 }
 
-Test(zip_with_index, empty_partitions)
+Test(zip_with_index, empty_partitions_are_skipped)
 {
     struct table t = make_numbers(7, 1), twice = make_numbers(7, 1);
     for (uint64_t i = 0; i < t.count; i++) table_add(&twice, none(), t.rows[i].value);
-    struct table expected = zip_model(&twice), empty = {.shape = {GLINT_I64, GLINT_I64}};
+    struct table expected = zip_model(&twice), empty = {.schema = {GLINT_I64, GLINT_I64}};
     struct input in = {.table = &t, .maps = 20};
     plan_expect(make_with_holes, &in, NULL, &expected);
     t.count = 0;
@@ -75,11 +75,11 @@ static struct glint_rdd *make_deep(struct glint *g, void *arg)
     return glint_zip_with_index(glint_values(sorted));
 }
 
-Test(zip_with_index, prepared_in_order)
+Test(zip_with_index, nested_zips_are_prepared_parents_first)
 {
-    struct table t = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 1000; i++) table_add(&t, none(), number(i));
-    struct table expected = {.shape = {GLINT_I64, GLINT_I64}};
+    struct table expected = {.schema = {GLINT_I64, GLINT_I64}};
     for (int64_t i = 0; i < 2000; i++) /* n stands at n and at 1000 + n; sorted, largest first */
         table_add(&expected, number(999 - i / 2 + i % 2 * 1000), number(i));
     struct input in = {.table = &t, .maps = 6};
@@ -89,7 +89,7 @@ Test(zip_with_index, prepared_in_order)
 }
 
 /* Counting is no part of what the job counts, and is not done where nobody needs it. */
-Test(zip_with_index, counts_once)
+Test(zip_with_index, counting_pass_adds_nothing_to_counters)
 {
     struct table t = make_numbers(1000, 3);
     struct input in = {.table = &t, .maps = 4};
@@ -117,7 +117,7 @@ static struct glint_rdd *make_failing(struct glint *g, void *arg)
     return glint_zip_with_index(glint_flat_map(input_rdd(g, arg), "two.refuses", NULL));
 }
 
-Test(zip_with_index, misuse_and_errors)
+Test(zip_with_index, misuse_and_errors_are_reported)
 {
     struct table t = make_numbers(50, 5);
     struct input in = {.table = &t, .maps = 3};
@@ -144,7 +144,7 @@ static struct glint_rdd *make_sorted(struct glint *g, void *arg)
 /* Partition by partition, each the other way round, rows of one key as they were. */
 static struct table reversed(const struct table *t, uint32_t partitions)
 {
-    struct table out = {.shape = t->shape};
+    struct table out = {.schema = t->schema};
     struct table sorted = table_part(t, 0, t->count);
     table_by_hash(&sorted, 1);
     for (uint64_t end = sorted.count; end > 0;) { /* by key alone, descending */
@@ -161,7 +161,7 @@ static struct table reversed(const struct table *t, uint32_t partitions)
     return out;
 }
 
-Test(zip_with_index, repartition_and_sort)
+Test(zip_with_index, repartition_and_sort_orders_each_partition)
 {
     struct table t = make_pairs(3000, 200, 9), by_hash = table_part(&t, 0, t.count);
     struct table down = reversed(&t, 1);
@@ -190,9 +190,9 @@ static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
     return glint_lookup(make_sorted(g, arg), text("k7"), out);
 }
 
-Test(zip_with_index, lookup_in_the_partition_of_the_key)
+Test(zip_with_index, lookup_finds_key_after_repartition_and_sort)
 {
-    struct table t = make_pairs(1000, 50, 2), expected = {.shape = {GLINT_NONE, GLINT_I64}};
+    struct table t = make_pairs(1000, 50, 2), expected = {.schema = {GLINT_NONE, GLINT_I64}};
     for (uint64_t i = 0; i < t.count; i++)
         if (codec_compare(t.rows[i].key.bytes, text("k7").bytes) == 0)
             table_add(&expected, none(), t.rows[i].value);

@@ -7,8 +7,8 @@
 
 const struct op op_src = {.name = "src", .kind = OP_SOURCE};
 const struct op op_nar = {.name = "nar", .kind = OP_NARROW};
-const struct op op_fun = {.name = "fun", .kind = OP_NARROW, .forms = 1u << GLINT_MAP};
-const struct op op_red = {.name = "red", .kind = OP_NARROW, .forms = 1u << GLINT_REDUCE};
+const struct op op_fun = {.name = "fun", .kind = OP_NARROW, .function_kinds = 1u << GLINT_MAP};
+const struct op op_red = {.name = "red", .kind = OP_NARROW, .function_kinds = 1u << GLINT_REDUCE};
 const struct op op_wid = {.name = "wid", .kind = OP_WIDE};
 const struct op op_uni = {.name = "uni", .kind = OP_UNION};
 const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
@@ -24,22 +24,22 @@ static int each(struct glint_task *task, void *state, const struct glint_record 
 }
 
 static const struct glint_function map_text = {.name = "t.map_text",
-                                               .form = GLINT_MAP,
+                                               .kind = GLINT_MAP,
                                                .in = {GLINT_NONE, GLINT_TEXT},
                                                .out = {GLINT_I64, GLINT_SAME},
                                                .each = each};
 static const struct glint_function map_bytes = {.name = "t.map_bytes",
-                                                .form = GLINT_MAP,
+                                                .kind = GLINT_MAP,
                                                 .in = {GLINT_ANY, GLINT_BYTES},
                                                 .out = {GLINT_SAME, GLINT_F64},
                                                 .each = each};
 static const struct glint_function map_number = {.name = "t.map_number",
-                                                 .form = GLINT_MAP,
+                                                 .kind = GLINT_MAP,
                                                  .in = {GLINT_ANY, GLINT_I64},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .each = each};
 static const struct glint_function hollow = {.name = "t.hollow",
-                                             .form = GLINT_MAP,
+                                             .kind = GLINT_MAP,
                                              .in = {GLINT_ANY, GLINT_ANY},
                                              .out = {GLINT_SAME, GLINT_SAME}};
 
@@ -59,11 +59,11 @@ void plan_open(struct glint *g)
 
 struct glint_rdd *plan_source(struct glint *g, uint32_t splits)
 {
-    struct rdd_spec spec = {.op = &op_src, .shape = {GLINT_NONE, GLINT_TEXT}};
+    struct rdd_spec spec = {.op = &op_src, .schema = {GLINT_NONE, GLINT_TEXT}};
     struct glint_rdd *rdd = rdd_create(g, &spec);
     for (uint32_t i = 0; rdd != NULL && i < splits; i++) {
         char text[TEXT_NUMBER_MAX];
-        size_t size = text_i64(text, i);
+        size_t size = text_format_i64(text, i);
         rdd_add_split(rdd, (struct glint_slice){(const uint8_t *)text, size});
     }
     return rdd;

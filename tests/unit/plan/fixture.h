@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_PLAN_FIXTURE_H
 #define TESTS_UNIT_PLAN_FIXTURE_H
 
-#include "engine/plan/stage.h"
+#include "engine/plan/stage_plan.h"
 
 extern const struct op op_src, op_nar, op_fun, op_red, op_wid, op_uni, op_coa, op_act;
 extern const struct glint_config plan_config;

@@ -13,7 +13,7 @@ static int64_t live;
 
 static void open_plan(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     plan_open(&g);
     task = (struct glint_task){.partition = 0};
 }
@@ -22,7 +22,7 @@ static void close_plan(void)
 {
     arena_fini(&task.arena);
     context_fini(&g);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 TestSuite(args, .init = open_plan, .fini = close_plan);
@@ -35,7 +35,7 @@ static int find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
     return 0;
 }
 
-Test(args, every_type_comes_back)
+Test(args, every_type_round_trips)
 {
     static const int64_t numbers[] = {0, 1, -1, 127, 128, -32, -33, INT64_MAX, INT64_MIN, 1 << 20};
     char name[16];
@@ -81,7 +81,7 @@ static void expect_missing(int answer)
     task.error.code = GLINT_OK;
 }
 
-Test(args, other_types_are_refused)
+Test(args, wrong_type_is_rejected)
 {
     int64_t i64;
     double f64;
@@ -104,7 +104,7 @@ Test(args, other_types_are_refused)
     expect_missing(glint_arg_i64(&task, "i", &i64));
 }
 
-Test(args, damaged_bytes_are_missing_arguments)
+Test(args, damaged_bytes_read_as_missing_arguments)
 {
     struct glint_args *args = glint_args(&g);
     glint_args_i64(args, "number", 1000);
@@ -126,14 +126,14 @@ Test(args, damaged_bytes_are_missing_arguments)
     mem_free(bad);
 }
 
-Test(args, big_values_are_refused_before_they_are_copied)
+Test(args, large_value_is_rejected_before_copying)
 {
     struct glint_args *args = glint_args(&g);
     glint_args_bytes(args, "big", "not read", UINT64_MAX);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
-Test(args, many_values_are_refused_too)
+Test(args, too_many_bytes_are_rejected)
 {
     static const char value[64 * 1024];
     struct glint_args *args = glint_args(&g);
@@ -141,7 +141,7 @@ Test(args, many_values_are_refused_too)
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
-Test(args, a_failed_context_takes_none)
+Test(args, failed_context_accepts_no_arguments)
 {
     glint_abort(&g, GLINT_E_USAGE, NULL, "failed");
     struct glint_args *args = glint_args(&g);
@@ -150,7 +150,7 @@ Test(args, a_failed_context_takes_none)
     cr_expect(args == NULL || args->count == 0);
 }
 
-Test(args, broadcasts_have_a_limit)
+Test(args, broadcast_size_is_limited)
 {
     cr_expect_null(glint_broadcast(&g, glint_alloc(&g, 1), (uint64_t)1 << 33));
     cr_expect_eq(g.error.code, GLINT_E_VALUE_LIMIT);

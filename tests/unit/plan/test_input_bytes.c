@@ -8,14 +8,14 @@ static int64_t live;
 
 static void open_plan(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     plan_open(&g);
 }
 
 static void close_plan(void)
 {
     context_fini(&g);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 TestSuite(input_bytes, .init = open_plan, .fini = close_plan);
@@ -32,7 +32,7 @@ static struct glint_rdd *unite(struct glint_rdd *a, struct glint_rdd *b)
     return plan_node(&op_uni, a, b);
 }
 
-Test(input_bytes, distinct_sources_are_added)
+Test(input_bytes, each_source_counts_once)
 {
     struct glint_rdd *a = source_of(5), *b = source_of(70), *c = source_of(900);
     struct glint_rdd *ab = unite(a, b), *bc = unite(c, b), *ca = unite(c, a);
@@ -44,7 +44,7 @@ Test(input_bytes, distinct_sources_are_added)
     cr_expect_eq(glint_input_bytes(unite(a, unite(a, a))), 5);
 }
 
-Test(input_bytes, sources_without_bytes_change_nothing)
+Test(input_bytes, sources_without_bytes_add_nothing)
 {
     struct glint_rdd *a = source_of(5), *none = plan_source(&g, 3);
     cr_expect_eq(glint_input_bytes(unite(none, none)), 0);
@@ -52,16 +52,16 @@ Test(input_bytes, sources_without_bytes_change_nothing)
     cr_expect_eq(glint_input_bytes(unite(a, plan_node(&op_nar, none, NULL))), 5);
 }
 
-Test(input_bytes, the_sum_does_not_wrap_around)
+Test(input_bytes, sum_saturates)
 {
     struct glint_rdd *a = source_of(UINT64_MAX - 1), *b = source_of(3);
-    struct glint_rdd *wide = plan_node(&op_wid, unite(a, b), NULL);
-    cr_expect_eq(glint_input_bytes(wide), UINT64_MAX);
-    cr_expect_eq(rdd_partitions(wide), PARTITIONS_DEFAULT_MAX);
+    struct glint_rdd *shuffle_rdd = plan_node(&op_wid, unite(a, b), NULL);
+    cr_expect_eq(glint_input_bytes(shuffle_rdd), UINT64_MAX);
+    cr_expect_eq(rdd_partition_count(shuffle_rdd), PARTITIONS_DEFAULT_MAX);
 }
 
 /* As many ways lead to the source as a loop has rounds; what it needs is told once. */
-Test(input_bytes, a_loop_over_its_own_result)
+Test(input_bytes, iterative_plan_counts_its_source_once)
 {
     const uint64_t bytes = 3 * PARTITION_INPUT_BYTES;
     struct glint_rdd *edges = plan_node(&op_nar, source_of(bytes), NULL), *labels = edges;
@@ -73,12 +73,12 @@ Test(input_bytes, a_loop_over_its_own_result)
         if (set == NULL) set = labels->sources;
         cr_assert(labels->sources == set && sent->sources == set); /* shared, not copied */
     }
-    cr_expect_eq(rdd_partitions(labels), 3);
+    cr_expect_eq(rdd_partition_count(labels), 3);
     cr_expect_not(context_failed(&g));
 }
 
 /* 2,000 sources, joined one by one and then with themselves, in both orders. */
-Test(input_bytes, many_sources)
+Test(input_bytes, many_sources_add_up)
 {
     struct glint_rdd *all = source_of(1), *first = all;
     for (uint64_t i = 2; i <= 2000; i++) {
@@ -87,10 +87,10 @@ Test(input_bytes, many_sources)
     }
     cr_expect_eq(unite(first, all)->sources, all->sources);
     cr_expect_eq(unite(all, first)->sources, all->sources);
-    cr_expect_eq(rdd_partitions(all), 2000);
+    cr_expect_eq(rdd_partition_count(all), 2000);
 }
 
-Test(input_bytes, no_memory_anywhere)
+Test(input_bytes, out_of_memory_is_reported)
 {
     for (int64_t n = 1; n < 60; n++) {
         struct glint own;

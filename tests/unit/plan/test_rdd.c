@@ -10,29 +10,28 @@ static int64_t live;
 
 static void open_plan(void)
 {
-    live = mem_live();
+    live = mem_live_blocks();
     plan_open(&g);
 }
 
 static void close_plan(void)
 {
     context_fini(&g);
-    cr_expect_eq(mem_live(), live);
+    cr_expect_eq(mem_live_blocks(), live);
 }
 
 TestSuite(rdd, .init = open_plan, .fini = close_plan);
 
-
-Test(rdd, types_follow_the_functions)
+Test(rdd, types_follow_functions)
 {
     struct glint_rdd *a = plan_call(plan_source(&g, 1), &op_fun, "t.map_text");
     cr_assert_not_null(a);
-    cr_expect(a->shape.key == GLINT_I64 && a->shape.value == GLINT_TEXT);
+    cr_expect(a->schema.key == GLINT_I64 && a->schema.value == GLINT_TEXT);
     struct glint_rdd *b = plan_call(a, &op_fun, "t.map_bytes"); /* text will do for bytes */
     cr_assert_not_null(b);
-    cr_expect(b->shape.key == GLINT_I64 && b->shape.value == GLINT_F64);
+    cr_expect(b->schema.key == GLINT_I64 && b->schema.value == GLINT_F64);
     struct glint_rdd *c = plan_node(&op_nar, b, NULL);
-    cr_expect(c->shape.key == GLINT_I64 && c->shape.value == GLINT_F64);
+    cr_expect(c->schema.key == GLINT_I64 && c->schema.value == GLINT_F64);
     cr_expect_not(context_failed(&g));
 }
 
@@ -43,32 +42,32 @@ static void expect_refused(const struct op *op, const char *function, enum glint
     cr_expect(function == NULL || strstr(g.error.cause, function) != NULL);
 }
 
-Test(rdd, a_wrong_type)
+Test(rdd, wrong_type_is_rejected)
 {
     expect_refused(&op_fun, "t.map_number", GLINT_E_PLAN_TYPE);
 }
 
-Test(rdd, an_unknown_function)
+Test(rdd, unknown_function_is_rejected)
 {
     expect_refused(&op_fun, "t.none", GLINT_E_PLAN_FUNCTION);
 }
 
-Test(rdd, no_function)
+Test(rdd, missing_function_is_rejected)
 {
     expect_refused(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);
 }
 
-Test(rdd, a_wrong_form)
+Test(rdd, wrong_function_kind_is_rejected)
 {
     expect_refused(&op_red, "t.map_text", GLINT_E_PLAN_FUNCTION);
 }
 
-Test(rdd, a_function_without_its_call)
+Test(rdd, function_without_callback_is_rejected)
 {
     expect_refused(&op_fun, "t.hollow", GLINT_E_PLAN_FUNCTION);
 }
 
-Test(rdd, the_first_error_sticks_and_ends_building)
+Test(rdd, first_error_is_kept_and_ends_building)
 {
     struct glint_rdd *source = plan_source(&g, 1);
     cr_expect_null(plan_call(source, &op_fun, "t.none"));
@@ -79,7 +78,7 @@ Test(rdd, the_first_error_sticks_and_ends_building)
     cr_expect_eq(glint_partitions(source), 0);
 }
 
-Test(rdd, plans_have_a_limit)
+Test(rdd, plan_size_is_limited)
 {
     struct glint_rdd *rdd = plan_source(&g, 1);
     uint32_t nodes = 1;
@@ -89,27 +88,27 @@ Test(rdd, plans_have_a_limit)
     cr_expect_not_null(strstr(g.error.hint, "rounds of a loop"));
 }
 
-Test(rdd, partitions_of_each_kind)
+Test(rdd, each_operator_kind_sets_partitions)
 {
     struct glint_rdd *a = plan_source(&g, 5), *b = plan_node(&op_nar, plan_source(&g, 2), NULL);
     struct glint_rdd *both = plan_node(&op_uni, a, b);
     struct glint_rdd *few = plan_node(&op_coa, both, NULL);
-    few->partitions_wish = 3;
+    few->partitions_requested = 3;
     struct glint_rdd *many = plan_node(&op_coa, both, NULL);
-    many->partitions_wish = 30;
-    struct glint_rdd *wide = glint_with_partitions(plan_node(&op_wid, few, NULL), 11);
-    cr_expect_eq(rdd_partitions(both), 7);
-    cr_expect_eq(rdd_partitions(few), 3);
-    cr_expect_eq(rdd_partitions(many), 7);
-    cr_expect_eq(rdd_partitions(wide), 11);
-    cr_expect_eq(rdd_partitions(plan_node(&op_nar, wide, NULL)), 11);
-    cr_expect_eq(rdd_partitions(plan_source(&g, 0)), 0);
+    many->partitions_requested = 30;
+    struct glint_rdd *shuffle_rdd = glint_with_partitions(plan_node(&op_wid, few, NULL), 11);
+    cr_expect_eq(rdd_partition_count(both), 7);
+    cr_expect_eq(rdd_partition_count(few), 3);
+    cr_expect_eq(rdd_partition_count(many), 7);
+    cr_expect_eq(rdd_partition_count(shuffle_rdd), 11);
+    cr_expect_eq(rdd_partition_count(plan_node(&op_nar, shuffle_rdd, NULL)), 11);
+    cr_expect_eq(rdd_partition_count(plan_source(&g, 0)), 0);
     cr_expect_not(context_failed(&g));
-    cr_expect_null(glint_with_partitions(wide, 4)); /* counted by now */
+    cr_expect_null(glint_with_partitions(shuffle_rdd, 4)); /* counted by now */
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
-Test(rdd, partitions_follow_from_the_input)
+Test(rdd, default_partitions_follow_input_size)
 {
     static const struct {
         uint64_t bytes;
@@ -123,23 +122,23 @@ Test(rdd, partitions_follow_from_the_input)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct glint_rdd *source = plan_source(&g, 1);
         source->input_bytes = cases[i].bytes;
-        struct glint_rdd *wide = plan_node(&op_wid, source, NULL);
-        cr_expect_eq(rdd_partitions(wide), cases[i].partitions);
-        cr_expect_eq(glint_input_bytes(wide), cases[i].bytes);
+        struct glint_rdd *shuffle_rdd = plan_node(&op_wid, source, NULL);
+        cr_expect_eq(rdd_partition_count(shuffle_rdd), cases[i].partitions);
+        cr_expect_eq(glint_input_bytes(shuffle_rdd), cases[i].bytes);
     }
     g.config.partitions = 7;
-    cr_expect_eq(rdd_partitions(plan_node(&op_wid, plan_source(&g, 1), NULL)), 7);
+    cr_expect_eq(rdd_partition_count(plan_node(&op_wid, plan_source(&g, 1), NULL)), 7);
 }
 
-Test(rdd, too_many_partitions)
+Test(rdd, too_many_partitions_are_rejected)
 {
     struct glint_rdd *rdd = plan_source(&g, 4);
     for (int i = 0; i < 20; i++) rdd = plan_node(&op_uni, rdd, rdd); /* the same one twice */
-    cr_expect_eq(rdd_partitions(rdd), 0);
+    cr_expect_eq(rdd_partition_count(rdd), 0);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
-Test(rdd, a_long_and_tangled_plan_is_counted_quickly)
+Test(rdd, partitions_of_large_plan_are_counted_quickly)
 {
     struct glint_rdd *a = plan_source(&g, 0), *b = plan_source(&g, 0);
     for (int i = 0; i < 2000; i++) {
@@ -147,11 +146,11 @@ Test(rdd, a_long_and_tangled_plan_is_counted_quickly)
         b = a;
         a = c;
     }
-    cr_expect_eq(rdd_partitions(a), 0);
+    cr_expect_eq(rdd_partition_count(a), 0);
     cr_expect_not(context_failed(&g));
 }
 
-Test(rdd, coalescing_covers_each_partition_once)
+Test(rdd, coalesce_covers_each_partition_once)
 {
     for (uint32_t parents = 1; parents < 40; parents++) {
         for (uint32_t n = 1; n <= parents; n++) {
@@ -165,15 +164,15 @@ Test(rdd, coalescing_covers_each_partition_once)
     }
 }
 
-Test(rdd, no_memory_anywhere)
+Test(rdd, out_of_memory_is_reported)
 {
     for (int64_t n = 1; n < 60; n++) {
         struct glint own;
         mem_fail_at(n, false);
         plan_open(&own);
         struct glint_rdd *a = plan_call(plan_source(&own, 70), &op_fun, "t.map_text");
-        struct glint_rdd *wide = plan_node(&op_wid, plan_node(&op_uni, a, a), NULL);
-        uint32_t count = wide != NULL ? rdd_partitions(wide) : 0;
+        struct glint_rdd *shuffle_rdd = plan_node(&op_wid, plan_node(&op_uni, a, a), NULL);
+        uint32_t count = shuffle_rdd != NULL ? rdd_partition_count(shuffle_rdd) : 0;
         mem_fail_at(0, false);
         cr_expect_eq(count == 0, context_failed(&own));
         cr_expect(count == 1 || own.error.code == GLINT_E_NO_MEMORY);

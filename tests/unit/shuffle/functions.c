@@ -38,7 +38,7 @@ static int list_merge(struct glint_task *task, void *state, struct glint_acc *ac
 {
     (void)state;
     char text[TEXT_NUMBER_MAX];
-    size_t n = text_i64(text, value->i64);
+    size_t n = text_format_i64(text, value->i64);
     text[n] = ',';
     return glint_acc_append(task, acc, text, n + 1);
 }
@@ -52,21 +52,21 @@ static int text_list_merge(struct glint_task *task, void *state, struct glint_ac
 }
 
 const struct glint_function fn_sum_i64 = {
-    .name = "t.sum", .form = GLINT_REDUCE, .merge = add_i64, .merge_i64 = add_i64_columns};
+    .name = "t.sum", .kind = GLINT_REDUCE, .merge = add_i64, .merge_i64 = add_i64_columns};
 const struct glint_function fn_sum_i64_rows = {
-    .name = "t.sum_rows", .form = GLINT_REDUCE, .merge = add_i64};
+    .name = "t.sum_rows", .kind = GLINT_REDUCE, .merge = add_i64};
 const struct glint_function fn_sum_f64 = {
-    .name = "t.sum_f64", .form = GLINT_REDUCE, .merge = add_f64};
-const struct glint_function fn_concat = {.name = "t.concat", .form = GLINT_REDUCE, .merge = concat};
+    .name = "t.sum_f64", .kind = GLINT_REDUCE, .merge = add_f64};
+const struct glint_function fn_concat = {.name = "t.concat", .kind = GLINT_REDUCE, .merge = concat};
 const struct glint_function fn_concat_pieces = {
-    .name = "t.pieces", .form = GLINT_REDUCE, .merge = concat, .piece_bytes = 500};
+    .name = "t.pieces", .kind = GLINT_REDUCE, .merge = concat, .chunk_bytes_max = 500};
 const struct glint_function fn_list = {.name = "t.list",
-                                       .form = GLINT_AGGREGATE,
+                                       .kind = GLINT_AGGREGATE,
                                        .create = list_merge,
                                        .merge = list_merge,
                                        .combine = concat};
 const struct glint_function fn_text_list = {.name = "t.text_list",
-                                            .form = GLINT_AGGREGATE,
+                                            .kind = GLINT_AGGREGATE,
                                             .create = text_list_merge,
                                             .merge = text_list_merge,
                                             .combine = concat};

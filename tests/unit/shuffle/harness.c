@@ -8,7 +8,7 @@
 
 #define CHUNK_BYTES ((uint64_t)1 << 20)
 
-static const uint8_t *keep(struct records *r, struct glint_slice cell)
+static const uint8_t *copy_cell(struct records *r, struct glint_slice cell)
 {
     struct buffer *b = r->chunks > 0 ? &r->bytes[r->chunks - 1] : NULL;
     if (b == NULL || b->capacity - b->size < cell.size) {
@@ -29,7 +29,7 @@ void records_add(struct records *r, struct glint_slice key, struct glint_slice v
         r->capacity = capacity;
         cr_assert_not_null(r->items);
     }
-    const uint8_t *k = keep(r, key), *v = keep(r, value);
+    const uint8_t *k = copy_cell(r, key), *v = copy_cell(r, value);
     r->items[r->count++] = (struct cell_pair){{k, key.size}, {v, value.size}, map, 0, 0};
 }
 
@@ -196,7 +196,7 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
 {
     union glint_value a = {.i64 = 0}, v = {.i64 = 0};
     uint8_t number[8] = {0};
-    if (spec->wide.combine == COMBINE_FIRST) return;
+    if (spec->dependency.combine == COMBINE_FIRST) return;
     if (spec->acc == GLINT_I64 || spec->acc == GLINT_F64) {
         cr_assert(codec_decode(spec->acc, (struct glint_slice){acc->data, acc->size}, &a));
         cr_assert(codec_decode(spec->acc, value, &v));
@@ -210,7 +210,7 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
     if (spec->fn == &fn_list && raw) {
         char text[TEXT_NUMBER_MAX];
         cr_assert(codec_decode(GLINT_I64, value, &v));
-        size_t n = text_i64(text, v.i64);
+        size_t n = text_format_i64(text, v.i64);
         text[n] = ',';
         cr_assert(buffer_append(acc, text, n + 1));
         return;
@@ -228,15 +228,17 @@ static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *it
     for (uint64_t i = 0; i < n;) {
         uint64_t begin = i;
         acc.size = 0;
-        bool zero = spec->wide.combine == COMBINE_FOLD || spec->wide.combine == COMBINE_AGGREGATE;
-        if (zero) cr_assert(buffer_append(&acc, spec->wide.zero.data, spec->wide.zero.size));
-        bool begun = zero || spec->wide.combine == COMBINE_CREATE;
+        bool zero = spec->dependency.combine == COMBINE_FOLD ||
+                    spec->dependency.combine == COMBINE_AGGREGATE;
+        if (zero)
+            cr_assert(buffer_append(&acc, spec->dependency.zero.data, spec->dependency.zero.size));
+        bool started = zero || spec->dependency.combine == COMBINE_CREATE;
         for (; i < n && (!spec->map_side || items[i].map == items[begin].map); i++) {
-            if (begun)
+            if (started)
                 fold_in(spec, &acc, items[i].value, true);
             else
                 cr_assert(buffer_append(&acc, items[i].value.data, items[i].value.size));
-            begun = true;
+            started = true;
         }
         if (begin == 0)
             cr_assert(buffer_append(whole, acc.data, acc.size));
@@ -255,19 +257,19 @@ void expect_shuffle(const struct plan *plan, const struct records *in, struct re
         all[i] = in->items[i];
         index = i > 0 && all[i - 1].map == all[i].map ? index + 1 : 0;
         all[i].index = index;
-        all[i].partition = shuffle_partition(spec, all[i].key, all[i].map, index);
+        all[i].partition = shuffle_partition_of(spec, all[i].key, all[i].map, index);
     }
-    sort_descending = spec->wide.descending;
+    sort_descending = spec->dependency.descending;
     qsort(all, in->count, sizeof *all, compare_pairs);
     struct buffer whole = {NULL, 0, 0};
     for (uint64_t i = 0; i < in->count;) {
         uint64_t n = 1;
-        while (spec->wide.combine != COMBINE_NONE && i + n < in->count &&
+        while (spec->dependency.combine != COMBINE_NONE && i + n < in->count &&
                all[i + n].partition == all[i].partition &&
                codec_compare(all[i + n].key, all[i].key) == 0)
             n++;
         struct glint_slice value = all[i].value;
-        if (spec->wide.combine != COMBINE_NONE) {
+        if (spec->dependency.combine != COMBINE_NONE) {
             fold_key(spec, all + i, n, &whole);
             value = (struct glint_slice){whole.data, whole.size};
         }

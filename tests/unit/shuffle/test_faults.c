@@ -12,7 +12,7 @@ struct fault_case {
 };
 
 static const struct fault_case cases[] = {
-    {{.wide.combine = COMBINE_REDUCE,
+    {{.dependency.combine = COMBINE_REDUCE,
       .map_side = true,
       .fn = &fn_concat,
       .key = GLINT_TEXT,
@@ -22,7 +22,7 @@ static const struct fault_case cases[] = {
      {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000},
      3,
      300},
-    {{.wide.combine = COMBINE_REDUCE,
+    {{.dependency.combine = COMBINE_REDUCE,
       .map_side = true,
       .fn = &fn_concat_pieces,
       .key = GLINT_I64,
@@ -32,7 +32,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_TEXT, 5, 400, 100, 3 * MIB},
      2,
      250},
-    {{.wide.combine = COMBINE_AGGREGATE,
+    {{.dependency.combine = COMBINE_AGGREGATE,
       .sequential = true,
       .map_side = true,
       .fn = &fn_list,
@@ -43,7 +43,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_I64, 5000, 0, 0, 0},
      2,
      600},
-    {{.wide.combine = COMBINE_NONE,
+    {{.dependency.combine = COMBINE_NONE,
       .key = GLINT_TEXT,
       .value = GLINT_I64,
       .acc = GLINT_I64,
@@ -70,7 +70,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
         cr_assert(buffer_reserve(&got.bytes[k], 8 * MIB));
     }
     got.chunks = 1;
-    int64_t live = mem_live();
+    int64_t live = mem_live_blocks();
     t.fail_at = fail_call;
     t.error = error;
     struct plan plan = {&c->spec, c->maps, 50};
@@ -78,7 +78,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
     int r = run_shuffle(&t, &plan, &in, &got);
     mem_fail_at(0, false);
     cr_assert_eq(r, t.task.error.code);
-    cr_assert_eq(mem_live(), live, "a leak");
+    cr_assert_eq(mem_live_blocks(), live, "a leak");
     cr_assert_leq(got.chunks, 4);
     records_fini(&in);
     *out_calls = t.calls;
@@ -86,7 +86,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
     return r;
 }
 
-Test(faults, system)
+Test(shuffle_faults, failed_syscall_is_reported)
 {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         uint64_t calls, total;
@@ -103,7 +103,7 @@ Test(faults, system)
     }
 }
 
-Test(faults, memory)
+Test(shuffle_faults, out_of_memory_is_reported)
 {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         uint64_t calls;
@@ -116,7 +116,7 @@ Test(faults, memory)
 }
 
 /* A cancelled task ends soon, with a code of its own. */
-Test(faults, cancel)
+Test(shuffle_faults, cancelled_task_ends)
 {
     static const _Atomic bool cancelled = true;
     struct test_task t;

@@ -83,7 +83,7 @@ static int fetch_all(uint32_t partition, uint64_t memory_bytes)
                                  &slices, &count, &w.lost);
     if (f == NULL) return w.t.task.error.code;
     int r = fake_read(&w.t.task, slices, count, &seen);
-    if (r != 0) w.lost = fetch_lost(f);
+    if (r != 0) w.lost = fetch_lost_input(f);
     fetch_close(f);
     if (r != 0) return w.t.task.error.code;
     cr_assert_eq(seen.size, w.expected.size);
@@ -91,7 +91,7 @@ static int fetch_all(uint32_t partition, uint64_t memory_bytes)
     return 0;
 }
 
-Test(fetch, the_same_bytes_wherever_they_are)
+Test(fetch, remote_inputs_read_like_local_ones)
 {
     static const uint32_t maps[] = {1, 2, 7, 100, 128, 129, 300};
     static const uint64_t memory[] = {20 * KIB, 300 * KIB, 16 * MIB, 400 * MIB};
@@ -114,7 +114,7 @@ Test(fetch, the_same_bytes_wherever_they_are)
 }
 
 /* Parts of several windows, read by a merge that wants all of them at once. */
-Test(fetch, large_parts_through_a_small_window)
+Test(fetch, large_segments_pass_a_small_window)
 {
     open_world(5, 12, 3 * MIB);
     for (uint32_t k = 0; k < 3; k++) {
@@ -128,7 +128,7 @@ Test(fetch, large_parts_through_a_small_window)
     close_world();
 }
 
-Test(fetch, every_request_fails_once)
+Test(fetch, failed_request_names_its_input)
 {
     open_world(23, 40, 2000);
     expect_local(1);
@@ -152,7 +152,7 @@ Test(fetch, every_request_fails_once)
     close_world();
 }
 
-Test(fetch, what_is_missing_is_named)
+Test(fetch, missing_map_output_is_named)
 {
     open_world(20, 5, 100);
     for (uint32_t missing = 0; missing < 20; missing++) {
@@ -167,7 +167,7 @@ Test(fetch, what_is_missing_is_named)
 }
 
 /* Of one record per input all comes along with the places; of 50 nothing does. */
-static void damage(uint32_t records, int32_t damages, int32_t lists, int expected)
+static void fetch_damaged(uint32_t records, int32_t damages, int32_t lists, int expected)
 {
     open_world(6, records, 5000);
     expect_local(0);
@@ -178,7 +178,7 @@ static void damage(uint32_t records, int32_t damages, int32_t lists, int expecte
     w.fake.damaged_lists = lists;
     cr_expect_eq(fetch_all(0, 300 * KIB), expected, "%s", w.t.task.error.cause);
     if (expected == 0) cr_expect(w.fake.damages == 0 && w.fake.damaged_lists == 0, "all arrived");
-    if (expected == GLINT_E_RUN_CORRUPT) {
+    if (expected == GLINT_E_SHUFFLE_CORRUPT) {
         cr_expect_eq(w.lost, 4);
         cr_expect_not_null(strstr(w.t.task.error.cause, "; read again likewise"));
     }
@@ -186,27 +186,27 @@ static void damage(uint32_t records, int32_t damages, int32_t lists, int expecte
     close_world();
 }
 
-Test(fetch, what_is_damaged_once_is_fetched_again)
+Test(fetch, damaged_block_is_fetched_again)
 {
-    damage(50, 1, 0, 0);
-    damage(1, 1, 0, 0);
+    fetch_damaged(50, 1, 0, 0);
+    fetch_damaged(1, 1, 0, 0);
 }
 
-Test(fetch, what_is_damaged_for_good_is_named)
+Test(fetch, permanently_damaged_map_output_is_named)
 {
-    damage(50, INT32_MAX, 0, GLINT_E_RUN_CORRUPT);
-    damage(1, INT32_MAX, 0, GLINT_E_RUN_CORRUPT);
+    fetch_damaged(50, INT32_MAX, 0, GLINT_E_SHUFFLE_CORRUPT);
+    fetch_damaged(1, INT32_MAX, 0, GLINT_E_SHUFFLE_CORRUPT);
 }
 
-Test(fetch, places_that_are_damaged_once_are_asked_for_again)
+Test(fetch, damaged_index_is_requested_again)
 {
-    damage(50, 0, 1, 0);
-    damage(1, 0, 1, 0);
-    damage(50, 0, INT32_MAX, GLINT_E_FETCH_FAILED);
+    fetch_damaged(50, 0, 1, 0);
+    fetch_damaged(1, 0, 1, 0);
+    fetch_damaged(50, 0, INT32_MAX, GLINT_E_FETCH_FAILED);
 }
 
 /* One request per executor, whatever number of small parts there is. */
-Test(fetch, small_parts_come_with_their_places)
+Test(fetch, small_segments_are_inlined_in_the_index)
 {
     open_world(300, 2, 200);
     for (uint32_t k = 0; k < PARTITIONS; k++) {
@@ -220,7 +220,7 @@ Test(fetch, small_parts_come_with_their_places)
     close_world();
 }
 
-Test(fetch, a_cancelled_task_waits_no_more)
+Test(fetch, cancelled_task_stops_waiting)
 {
     open_world(23, 40, 2000);
     expect_local(1);
@@ -241,7 +241,7 @@ Test(fetch, a_cancelled_task_waits_no_more)
 }
 
 /* A reader that has enough leaves requests behind: closing waits for them. */
-Test(fetch, closed_before_it_was_read)
+Test(fetch, early_close_waits_for_requests)
 {
     open_world(40, 40, 2000);
     for (uint64_t k = 0; k < 20; k++) {
@@ -265,7 +265,7 @@ Test(fetch, closed_before_it_was_read)
     close_world();
 }
 
-Test(fetch, no_memory_anywhere)
+Test(fetch, out_of_memory_is_reported)
 {
     open_world(9, 30, 2000);
     expect_local(2);
@@ -274,14 +274,14 @@ Test(fetch, no_memory_anywhere)
     for (int64_t n = 1; r != 0 && n < 3000; n++) {
         fake_fetcher_start(&w.fake, w.runs, w.maps, (uint64_t)n);
         next_task(64 * KIB);
-        int64_t live = mem_live();
+        int64_t live = mem_live_blocks();
         mem_fail_at(n, false);
         r = fetch_all(2, 64 * KIB);
         mem_fail_at(0, false);
         cr_expect(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
         fake_fetcher_stop(&w.fake);
         arena_reset(&w.t.task.arena, 0);
-        cr_expect_eq(mem_live(), live);
+        cr_expect_eq(mem_live_blocks(), live);
     }
     cr_expect_eq(r, 0);
     close_world();

@@ -1,6 +1,6 @@
 /* Whole shuffles against their oracle: every way to combine, types, orders, budgets so small that
  * everything spills, and so many maps that inputs are merged first. */
-#include "engine/shuffle/fold.h"
+#include "engine/shuffle/aggregator.h"
 #include "tests/unit/shuffle/harness.h"
 
 #include <criterion/criterion.h>
@@ -11,9 +11,9 @@ static const uint64_t budgets[] = {8 * KIB, 200 * KIB, 256 * MIB};
 static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
                             const struct records *in)
 {
-    if (!spec->map_side || spec->wide.combine == COMBINE_NONE) return in->count;
+    if (!spec->map_side || spec->dependency.combine == COMBINE_NONE) return in->count;
     struct shuffle_spec first = *spec;
-    first.wide.combine = COMBINE_FIRST;
+    first.dependency.combine = COMBINE_FIRST;
     uint64_t sum = 0;
     for (uint32_t m = 0; m < maps; m++) {
         struct records one = {.items = NULL}, keys = {.items = NULL};
@@ -42,11 +42,11 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
         struct test_task t;
         test_task_init(&t, budgets[b]);
-        int64_t live = mem_live();
+        int64_t live = mem_live_blocks();
         struct records got = {.items = NULL};
         plan.batch_rows = batch_rows[b];
         cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s: %s", what, t.task.error.cause);
-        bool pieces = spec->fn != NULL && spec->fn->piece_bytes > 0;
+        bool pieces = spec->fn != NULL && spec->fn->chunk_bytes_max > 0;
         compare_records(&got, &expected, pieces, what);
         if (!pieces)
             cr_assert_eq((uint64_t)t.task.counters.values[COUNT_MAP_OUTPUT_RECORDS], records,
@@ -54,7 +54,7 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
         if (budgets[b] > MIB && maps <= MERGE_FAN_IN_MAX && shape->large_bytes <= MIB)
             cr_assert_eq(t.task.counters.values[COUNT_SPILLS], 0);
         records_fini(&got);
-        cr_assert_eq(mem_live(), live, "%s", what);
+        cr_assert_eq(mem_live_blocks(), live, "%s", what);
         cr_assert(test_task_fini(&t), "%s: a file is left", what);
     }
     records_fini(&in);
@@ -69,7 +69,7 @@ static void check_all(struct shuffle_spec spec, const struct shape *shape, const
     if (spec.acc == GLINT_ANY) spec.acc = shape->value;
     for (int descending = 0; descending < 2; descending++) {
         for (size_t p = 0; p < 2; p++) {
-            spec.wide.descending = descending != 0;
+            spec.dependency.descending = descending != 0;
             spec.partitions = partitions[p];
             check_spec(&spec, shape, 1, 3000, what);
             check_spec(&spec, shape, 5, 2000, what);
@@ -82,10 +82,10 @@ static void check_all(struct shuffle_spec spec, const struct shape *shape, const
     check_spec(&spec, shape, 150, 1500, what);
 }
 
-Test(shuffle, sums_of_integers)
+Test(shuffle, integer_sums_equal_oracle)
 {
     struct shuffle_spec spec = {
-        .wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
+        .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
     check_all(spec, &(struct shape){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
@@ -101,26 +101,28 @@ Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
             struct shuffle_spec spec = {.value = type & 1 ? GLINT_TEXT : GLINT_I64,
                                         .acc = type & 2 ? GLINT_F64 : GLINT_I64,
                                         .fn = &fn_sum_i64,
-                                        .wide = {.combine = (enum combine)combine}};
+                                        .dependency = {.combine = (enum combine)combine}};
             bool reduces = combine == COMBINE_REDUCE || combine == COMBINE_FOLD;
-            cr_expect_eq(fold_has_columns(&spec), reduces && type == 0, "%d, %d", combine, type);
+            cr_expect_eq(aggregator_merges_columns(&spec), reduces && type == 0, "%d, %d", combine,
+                         type);
             spec.fn = &fn_sum_i64_rows;
-            cr_expect_not(fold_has_columns(&spec));
+            cr_expect_not(aggregator_merges_columns(&spec));
         }
 }
 
 /* The order of additions shows in the last bits. */
-Test(shuffle, sums_of_doubles)
+Test(shuffle, double_sums_are_added_in_fixed_order)
 {
     struct shuffle_spec spec = {
-        .wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
+        .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
 }
 
-Test(shuffle, concatenations_keep_the_order)
+Test(shuffle, concatenations_keep_order)
 {
-    struct shuffle_spec spec = {.wide.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_concat};
+    struct shuffle_spec spec = {
+        .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_concat};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000}, "larger values");
     check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
@@ -129,27 +131,29 @@ Test(shuffle, concatenations_keep_the_order)
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0}, "pieces of text keys");
 }
 
-Test(shuffle, folds_and_aggregates)
+Test(shuffle, fold_aggregate_and_combine_equal_oracle)
 {
     struct glint_slice zero = {(const uint8_t *)"zero ", 5}, none = {(const uint8_t *)"", 0};
     struct shape list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
-    struct shuffle_spec spec = {
-        .wide.combine = COMBINE_FOLD, .map_side = true, .fn = &fn_concat, .wide.zero = zero};
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_FOLD,
+                                .map_side = true,
+                                .fn = &fn_concat,
+                                .dependency.zero = zero};
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
-    spec = (struct shuffle_spec){.wide.combine = COMBINE_AGGREGATE,
+    spec = (struct shuffle_spec){.dependency.combine = COMBINE_AGGREGATE,
                                  .map_side = true,
                                  .fn = &fn_list,
-                                 .wide.zero = none,
+                                 .dependency.zero = none,
                                  .acc = GLINT_TEXT};
     check_all(spec, &list, "aggregate");
     spec.sequential = true;
-    spec.wide.zero = zero;
+    spec.dependency.zero = zero;
     check_all(spec, &list, "aggregate, one value after the other");
     spec.key = GLINT_TEXT;
     spec.value = GLINT_I64;
     spec.partitions = 2;
     check_spec(&spec, &list, 1, 20000, "aggregate, with more spills than one merge takes");
-    spec.wide.combine = COMBINE_CREATE;
+    spec.dependency.combine = COMBINE_CREATE;
     check_all(spec, &list, "combine, one value after the other");
     spec.sequential = false;
     check_all(spec, &list, "combine");
@@ -161,8 +165,8 @@ Test(shuffle, folds_and_aggregates)
  * was spilled before it are accumulators. */
 Test(shuffle, large_values_do_not_mix_with_accumulators)
 {
-    struct shuffle_spec spec = {.wide.combine = COMBINE_AGGREGATE,
-                                .wide.zero = {(const uint8_t *)"", 0},
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_AGGREGATE,
+                                .dependency.zero = {(const uint8_t *)"", 0},
                                 .map_side = true,
                                 .fn = &fn_text_list,
                                 .key = GLINT_I64,
@@ -171,36 +175,36 @@ Test(shuffle, large_values_do_not_mix_with_accumulators)
                                 .partitions = 1};
     const struct shape list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20};
     check_spec(&spec, &list, 1, 2000, "aggregate");
-    spec.wide.combine = COMBINE_CREATE;
+    spec.dependency.combine = COMBINE_CREATE;
     check_spec(&spec, &list, 1, 2000, "combine");
 }
 
-Test(shuffle, passing_and_first)
+Test(shuffle, pass_through_and_distinct_equal_oracle)
 {
-    struct shuffle_spec spec = {.wide.combine = COMBINE_NONE};
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_NONE};
     check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
     check_all(spec, &(struct shape){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
-    spec.wide.partitioner = PARTITION_SPREAD;
+    spec.dependency.partitioner = PARTITION_SPREAD;
     check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
-    spec = (struct shuffle_spec){.wide.combine = COMBINE_FIRST, .map_side = true};
+    spec = (struct shuffle_spec){.dependency.combine = COMBINE_FIRST, .map_side = true};
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
     check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
 }
 
-Test(shuffle, ranges)
+Test(shuffle, range_partitions_follow_bounds)
 {
     uint64_t numbers[3];
     struct glint_slice bounds[3];
     static const int64_t values[3] = {-2, 100, 101};
     for (int i = 0; i < 3; i++) {
-        numbers[i] = codec_i64_bits(values[i]);
+        numbers[i] = codec_encode_i64(values[i]);
         bounds[i] = (struct glint_slice){(const uint8_t *)&numbers[i], 8};
     }
-    struct shuffle_spec spec = {.wide.combine = COMBINE_NONE,
-                                .wide.partitioner = PARTITION_RANGE,
-                                .wide.bounds = bounds,
-                                .wide.bound_count = 3,
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_NONE,
+                                .dependency.partitioner = PARTITION_RANGE,
+                                .dependency.bounds = bounds,
+                                .dependency.bound_count = 3,
                                 .key = GLINT_I64,
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
@@ -210,36 +214,36 @@ Test(shuffle, ranges)
         uint32_t partition;
     } cases[] = {{INT64_MIN, 0}, {-3, 0}, {-2, 0}, {-1, 1}, {100, 1}, {101, 2}, {102, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t bits = codec_i64_bits(cases[i].key);
+        uint64_t bits = codec_encode_i64(cases[i].key);
         struct glint_slice key = {(const uint8_t *)&bits, 8};
-        spec.wide.descending = false;
-        cr_assert_eq(shuffle_partition(&spec, key, 0, 0), cases[i].partition);
-        spec.wide.descending = true;
-        cr_assert_eq(shuffle_partition(&spec, key, 0, 0), 3 - cases[i].partition);
+        spec.dependency.descending = false;
+        cr_assert_eq(shuffle_partition_of(&spec, key, 0, 0), cases[i].partition);
+        spec.dependency.descending = true;
+        cr_assert_eq(shuffle_partition_of(&spec, key, 0, 0), 3 - cases[i].partition);
     }
     struct shape shape = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
     check_spec(&spec, &shape, 5, 3000, "descending");
-    spec.wide.descending = false;
+    spec.dependency.descending = false;
     check_spec(&spec, &shape, 5, 3000, "ascending");
 }
 
 /* Which partition a key goes to decides the order of outputs: these numbers never change. */
-Test(shuffle, partitions_never_change)
+Test(shuffle, partition_of_a_key_never_changes)
 {
     struct shuffle_spec spec = {.partitions = 1000};
     struct glint_slice key = {(const uint8_t *)"tt0000001", 9};
-    cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 137);
-    cr_expect_eq(shuffle_partition(&spec, (struct glint_slice){key.data, 0}, 0, 0), 175);
-    spec.wide.partitioner = PARTITION_SPREAD;
-    cr_expect_eq(shuffle_partition(&spec, key, 0, 0), 652);
-    cr_expect_eq(shuffle_partition(&spec, key, 3, 5), 806);
+    cr_expect_eq(shuffle_partition_of(&spec, key, 0, 0), 137);
+    cr_expect_eq(shuffle_partition_of(&spec, (struct glint_slice){key.data, 0}, 0, 0), 175);
+    spec.dependency.partitioner = PARTITION_SPREAD;
+    cr_expect_eq(shuffle_partition_of(&spec, key, 0, 0), 652);
+    cr_expect_eq(shuffle_partition_of(&spec, key, 3, 5), 806);
 }
 
 /* Values that are never kept in memory, in order and out of it, with others between. */
-Test(shuffle, large_values)
+Test(shuffle, large_values_equal_oracle)
 {
     struct shape shape = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
-    struct shuffle_spec spec = {.wide.combine = COMBINE_REDUCE,
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_REDUCE,
                                 .map_side = true,
                                 .fn = &fn_concat,
                                 .key = GLINT_I64,
@@ -250,21 +254,21 @@ Test(shuffle, large_values)
     check_spec(&spec, &(struct shape){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
     spec.fn = &fn_concat_pieces;
     check_spec(&spec, &shape, 2, 200, "pieces");
-    spec.wide.combine = COMBINE_FOLD;
+    spec.dependency.combine = COMBINE_FOLD;
     spec.fn = &fn_concat;
-    spec.wide.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
+    spec.dependency.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
     check_spec(&spec, &shape, 2, 200, "fold");
     spec.sequential = true;
     check_spec(&spec, &shape, 2, 200, "sequential");
-    spec.wide.combine = COMBINE_NONE;
+    spec.dependency.combine = COMBINE_NONE;
     check_spec(&spec, &shape, 2, 200, "pass");
 }
 
 /* Small and large values that come in the order of the output are one run, written once. */
-Test(shuffle, output_in_order_is_never_merged)
+Test(shuffle, sorted_output_is_written_as_one_run)
 {
     struct shape shape = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
-    struct shuffle_spec spec = {.wide.combine = COMBINE_FIRST,
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_FIRST,
                                 .map_side = true,
                                 .key = GLINT_I64,
                                 .value = GLINT_TEXT,
@@ -275,7 +279,7 @@ Test(shuffle, output_in_order_is_never_merged)
     make_records(&any, &shape, 1, 120);
     expect_shuffle(&plan, &any, &in);
     cr_assert_gt(in.count, 50);
-    spec.wide.combine = COMBINE_REDUCE;
+    spec.dependency.combine = COMBINE_REDUCE;
     spec.fn = &fn_concat;
     struct test_task t;
     test_task_init(&t, 8 * KIB);

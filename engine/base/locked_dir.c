@@ -1,0 +1,221 @@
+/* See locked_dir.h. Another user may put anything under such a name into a shared folder, and
+ * replace it at any moment: so it is opened once, without following a link, and must be ours; all
+ * else goes through that descriptor. */
+#include "engine/base/locked_dir.h"
+
+#include "engine/base/exit_dirs.h"
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAKE_TRIES      64 /* others may sweep in a loop, and each time just then */
+#define NAME_DIGITS     16
+#define OWNER_BYTES_MAX 256
+
+/* ---- Who holds it: three lines, host, boot id, and seconds since 1970 */
+
+/* On a full disk the folder may still do, so this may fail: the holder is then unknown. */
+static void write_owner(struct env *env, int file)
+{
+    char text[OWNER_BYTES_MAX];
+    struct env_node here;
+    env->node(env, &here);
+    if (text_format(text, sizeof text, "%s\n%s\n%lld\n", here.host, here.boot,
+                    (long long)(env->wall_ns(env) / 1000000000)))
+        env_write_all(env, file, text, strlen(text));
+}
+
+/* Cuts `text` behind its first line, and returns the second; NULL: there is none. */
+static char *split_line(char *text)
+{
+    char *end = text != NULL ? strchr(text, '\n') : NULL;
+    if (end == NULL) return NULL;
+    *end = '\0';
+    return end + 1;
+}
+
+static bool is_recent(struct env *env, int64_t since_s)
+{
+    return since_s > (env->wall_ns(env) - (int64_t)LOCKED_DIR_FOREIGN_NS) / 1000000000;
+}
+
+/* May a process of another node hold it, although no process of this node does? A
+ * host's processes do not outlive a reboot, so either name is enough. */
+static bool is_locked_by_other_node(struct env *env, int file, const struct env_stat *stat)
+{
+    char text[OWNER_BYTES_MAX] = "";
+    struct env_node here;
+    int64_t start_s = 0;
+    env->node(env, &here);
+    if (env_read_full(env, file, text, sizeof text - 1, 0) < 0) return true;
+    char *boot = split_line(text), *start = split_line(boot), *end = split_line(start);
+    if (end != NULL && strcmp(text, here.host) == 0) return false;
+    if (end != NULL && here.boot[0] != '\0' && strcmp(boot, here.boot) == 0) return false;
+    bool dated = end != NULL && text_parse_i64((const uint8_t *)start, strlen(start), &start_s);
+    return is_recent(env, stat->mtime_ns / 1000000000) || (dated && is_recent(env, start_s));
+}
+
+/* ---- Making one */
+
+static int fail_on_entry(void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+    return -EEXIST;
+}
+
+/* The folder that was just made: ours, and empty, or it is another one by now. */
+static int open_new_dir(struct env *env, const char *path)
+{
+    struct env_stat stat;
+    int dir = env->open(env, ENV_CWD, path, ENV_DIR_NOFOLLOW);
+    if (dir < 0) return dir;
+    int r = env->stat_open(env, dir, &stat);
+    if (r == 0 && !stat.mine) r = -EPERM;
+    if (r == 0) r = env->list(env, dir, fail_on_entry, NULL);
+    if (r == 0) return dir;
+    env->close(env, dir);
+    return r;
+}
+
+/* -ESTALE, -ENOENT and -EWOULDBLOCK: another process took it for a leftover. */
+static int lock_new_dir(struct env *env, struct locked_dir *lock)
+{
+    struct env_stat stat;
+    lock->file = env->open(env, lock->dir, LOCKED_DIR_LOCK_NAME, ENV_CREATE);
+    if (lock->file < 0) return lock->file;
+    int r = env->lock(env, lock->file);
+    if (r == 0) r = env->stat_open(env, lock->file, &stat);
+    if (r == 0 && stat.links == 0) r = -ESTALE;
+    if (r == 0) write_owner(env, lock->file);
+    return r;
+}
+
+/* Other digits at the end: whoever sweeps may still be at the folder that has the old ones. */
+static void rename_digits(char *path)
+{
+    size_t size = strlen(path);
+    assert(size > NAME_DIGITS);
+    char *digits = path + size - NAME_DIGITS;
+    uint64_t number = strtoull(digits, NULL, 16) + UINT64_C(0x9e3779b97f4a7c15);
+    text_format(digits, NAME_DIGITS + 1, "%016llx", (unsigned long long)number);
+}
+
+int locked_dir_create(struct env *env, char *path, bool only_owner, struct locked_dir *out)
+{
+    int r = -ESTALE;
+    *out = LOCKED_DIR_NONE;
+    for (int i = 0; i < MAKE_TRIES && (r == -ESTALE || r == -ENOENT || r == -EWOULDBLOCK); i++) {
+        if (i > 0) rename_digits(path);
+        r = env->make_dir(env, ENV_CWD, path, only_owner);
+        if (r != 0) return r;
+        r = out->dir = open_new_dir(env, path);
+        if (r >= 0) r = lock_new_dir(env, out);
+        if (r == 0 && env == env_real()) exit_dirs_register(path);
+        if (r == 0) return 0;
+        if (out->file >= 0) env->remove(env, out->dir, LOCKED_DIR_LOCK_NAME, false);
+        env->remove(env, ENV_CWD, path, true);
+        locked_dir_unlock(env, out);
+    }
+    return r;
+}
+
+void locked_dir_unlock(struct env *env, struct locked_dir *lock)
+{
+    if (lock->dir >= 0) env->close(env, lock->dir);
+    if (lock->file >= 0) env->close(env, lock->file);
+    *lock = LOCKED_DIR_NONE;
+}
+
+/* ---- Removing */
+
+struct contents_removal {
+    struct env *env;
+    int dir;
+    unsigned depth;
+};
+
+static int remove_unless_lock(void *arg, const char *name)
+{
+    const struct contents_removal *c = arg;
+    return strcmp(name, LOCKED_DIR_LOCK_NAME) == 0
+               ? 0
+               : env_remove_tree(c->env, c->dir, name, c->depth - 1);
+}
+
+static int remove_contents(struct env *env, int dir, unsigned depth)
+{
+    assert(depth > 0);
+    struct contents_removal c = {env, dir, depth};
+    int r = env->list(env, dir, remove_unless_lock, &c);
+    return r == 0 ? env->remove(env, dir, LOCKED_DIR_LOCK_NAME, false) : r;
+}
+
+int locked_dir_remove(struct env *env, const char *path, const struct locked_dir *lock,
+                      unsigned depth)
+{
+    assert(lock->dir >= 0 && lock->file >= 0);
+    int r = remove_contents(env, lock->dir, depth);
+    if (r == 0 || r == -ENOENT) r = env->remove(env, ENV_CWD, path, true);
+    exit_dirs_unregister(path);
+    return r == -ENOENT ? 0 : r;
+}
+
+struct stale_search {
+    struct env *env;
+    const char *prefix;
+    int parent;
+    unsigned depth;
+};
+
+/* The lock, locked, if it is a leftover. Creates nothing: the folder's owner may be gone by now. */
+static int lock_stale_dir(struct env *env, int dir)
+{
+    struct env_stat stat;
+    int file = env->open(env, dir, LOCKED_DIR_LOCK_NAME, ENV_LOCK);
+    if (file < 0) return file;
+    int r = env->stat_open(env, file, &stat);
+    if (r == 0 && (stat.kind != ENV_FILE || !stat.mine || stat.links != 1)) r = -EPERM;
+    if (r == 0) r = env->lock(env, file);
+    if (r == 0 && is_locked_by_other_node(env, file, &stat)) r = -EWOULDBLOCK;
+    if (r == 0) return file;
+    env->close(env, file);
+    return r;
+}
+
+static bool is_locked_dir_name(const char *name, const char *prefix)
+{
+    if (strncmp(name, prefix, strlen(prefix)) != 0) return false;
+    const char *digits = name + strlen(prefix);
+    return strlen(digits) == NAME_DIGITS && strspn(digits, "0123456789abcdef") == NAME_DIGITS;
+}
+
+static int remove_stale_entry(void *arg, const char *name)
+{
+    const struct stale_search *s = arg;
+    struct env *env = s->env;
+    struct env_stat stat;
+    struct locked_dir lock = LOCKED_DIR_NONE;
+    if (!is_locked_dir_name(name, s->prefix)) return 0;
+    lock.dir = env->open(env, s->parent, name, ENV_DIR_NOFOLLOW);
+    if (lock.dir >= 0 && env->stat_open(env, lock.dir, &stat) == 0 && stat.mine) {
+        lock.file = lock_stale_dir(env, lock.dir);
+        if (lock.file >= 0) remove_contents(env, lock.dir, s->depth);
+        if (lock.file >= 0 || lock.file == -ENOENT) env->remove(env, s->parent, name, true);
+    }
+    locked_dir_unlock(env, &lock);
+    return 0;
+}
+
+void locked_dir_remove_stale(struct env *env, const char *parent, const char *prefix,
+                             unsigned depth)
+{
+    assert(prefix[0] != '\0' && depth > 0);
+    struct stale_search s = {env, prefix, env->open(env, ENV_CWD, parent, ENV_DIR), depth};
+    if (s.parent < 0) return;
+    env->list(env, s.parent, remove_stale_entry, &s);
+    env->close(env, s.parent);
+}

@@ -1,0 +1,150 @@
+/* A connection and a deadline per executor, in one loop, some hundred at a time: more would be more
+ * open files than a process has by default. */
+#include "engine/cli/cluster_request.h"
+
+#include "engine/base/env.h"
+#include "engine/net/conn.h"
+#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
+
+#include <assert.h>
+
+#define AT_ONCE_MAX 256u
+
+struct executor_request {
+    struct request_state *state;
+    uint32_t executor;
+    struct conn *conn;
+    uv_timer_t timer;
+    bool done;
+};
+
+struct request_state {
+    const struct cluster_request *request;
+    uv_loop_t loop;
+    struct net net;
+    struct executor_request *requests;
+    uint32_t next, open;
+};
+
+static void start_requests(struct request_state *a);
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct executor_request *q = handle->data;
+    struct request_state *a = q->state;
+    assert(a->open > 0);
+    a->open--;
+    start_requests(a);
+}
+
+/* The one place where an executor is done. `why` NULL: it has answered. */
+static void finish_request(struct executor_request *q, const struct glint_error *why)
+{
+    const struct cluster_request *request = q->state->request;
+    if (q->done) return;
+    q->done = true;
+    if (why != NULL) request->failed(request->arg, q->executor, why);
+    if (q->conn != NULL) conn_close(q->conn, false);
+    uv_close((uv_handle_t *)&q->timer, on_timer_closed);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct executor_request *q = timer->data;
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_CONNECTION, NULL, "no answer within %llu ms",
+              (unsigned long long)q->state->net.connect_ms);
+    finish_request(q, &why);
+}
+
+static void on_opened(void *arg, struct conn *c)
+{
+    struct executor_request *q = arg;
+    const struct cluster_request *request = q->state->request;
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    if (request->payload.size > 0 &&
+        !buffer_append(&payload, request->payload.data, request->payload.size)) {
+        error_no_memory(&why);
+        finish_request(q, &why);
+        return;
+    }
+    conn_send(c, request->request_type, 0, &payload);
+    buffer_fini(&payload);
+}
+
+static int on_frame(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
+                    struct glint_error *error)
+{
+    struct executor_request *q = arg;
+    const struct cluster_request *request = q->state->request;
+    (void)c;
+    if (q->done || f->type == FRAME_PING) return 0;
+    if (f->type != request->response_type)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame is no answer",
+                         frame_type_name(f->type));
+    int r = request->responded(request->arg, q->executor, f, payload, error);
+    if (r == 0) finish_request(q, NULL);
+    return r;
+}
+
+static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
+{
+    struct executor_request *q = arg;
+    struct glint_error closed = *why;
+    assert(q->conn == c);
+    q->conn = NULL;
+    if (closed.code == GLINT_OK)
+        error_set(&closed, GLINT_E_CONNECTION, NULL, "it has closed the connection");
+    finish_request(q, &closed);
+}
+
+static const struct conn_events events = {
+    .opened = on_opened, .frame = on_frame, .closed = on_closed};
+
+static void start_request(struct request_state *a, uint32_t executor)
+{
+    const struct cluster_executor *e = &a->request->cluster->executors[executor];
+    struct executor_request *q = &a->requests[executor];
+    struct glint_error why = {.code = GLINT_OK};
+    *q = (struct executor_request){.state = a, .executor = executor};
+    uv_timer_init(&a->loop, &q->timer);
+    q->timer.data = q;
+    a->open++;
+    uv_timer_start(&q->timer, on_timeout, a->net.connect_ms, 0);
+    q->conn = conn_dial(&a->net, e->host, e->port, CHANNEL_CONTROL, NULL, &events, q, &why);
+    if (q->conn == NULL) finish_request(q, &why);
+}
+
+static void start_requests(struct request_state *a)
+{
+    while (a->open < AT_ONCE_MAX && a->next < a->request->cluster->executor_count)
+        start_request(a, a->next++);
+}
+
+int cluster_request_send(const struct cluster_request *request, struct glint_error *error)
+{
+    const struct cluster *c = request->cluster;
+    struct request_state a = {.request = request};
+    const struct net_config config = {.role = ROLE_CLIENT,
+                                      .cluster = c->name,
+                                      .node = "client",
+                                      .secret_file = c->secret_file,
+                                      .insecure_plaintext = c->insecure_plaintext,
+                                      .connect_ms = c->connect_ms};
+    if (event_loop_init(&a.loop, env_real(), error) != 0) return error->code;
+    int r = net_init(&a.net, &a.loop, env_real(), &config, error);
+    if (r == 0) a.requests = mem_zalloc((uint64_t)sizeof *a.requests * (c->executor_count + 1));
+    if (r == 0 && a.requests == NULL) r = error_no_memory(error);
+    if (r == 0) {
+        start_requests(&a);
+        uv_run(&a.loop, UV_RUN_DEFAULT);
+        assert(a.open == 0 && a.next == c->executor_count);
+    }
+    net_fini(&a.net);
+    int failed = uv_loop_close(&a.loop);
+    assert(failed == 0); /* no handle is left */
+    mem_free(a.requests);
+    return r;
+}

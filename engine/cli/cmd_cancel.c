@@ -1,0 +1,160 @@
+/* glint cancel JOB: ends a job from another terminal. Executors know their drivers, so all are
+ * asked, and whoever has the job tells its driver, which ends as it would on an interrupt. */
+#include "engine/base/text.h"
+#include "engine/cli/cluster_args.h"
+#include "engine/cli/cluster_request.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/print.h"
+#include "engine/net/wire.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_DIGITS 16u
+
+/* A job that ends, and who serves it, or has it in its queue. */
+struct cancelled_job {
+    uint64_t job;
+    char name[NAME_BYTES_MAX];
+    bool *serves; /* [executor_count] */
+};
+
+struct cancel {
+    const struct cluster *cluster;
+    uint32_t responses, job_count;
+    struct cancelled_job jobs[STATUS_JOBS_MAX];
+    struct glint_error why; /* of the last executor that gave no answer */
+};
+
+/* NULL: there is no room to note it. */
+static struct cancelled_job *find_or_add_job(struct cancel *c, const struct job_identity *job)
+{
+    uint32_t i = 0;
+    while (i < c->job_count && c->jobs[i].job != job->job) i++;
+    if (i == STATUS_JOBS_MAX) return NULL; /* as many as one daemon names */
+    struct cancelled_job *known = &c->jobs[i];
+    if (i < c->job_count) return known;
+    known->serves = mem_zalloc(c->cluster->executor_count);
+    if (known->serves == NULL) return NULL;
+    known->job = job->job;
+    text_format(known->name, sizeof known->name, "%s", job->name);
+    c->job_count++;
+    return known;
+}
+
+static int on_response(void *arg, uint32_t executor, const struct frame *f,
+                       struct glint_slice payload, struct glint_error *error)
+{
+    struct cancel *c = arg;
+    struct cancelled_jobs reply;
+    (void)f;
+    if (cancelled_jobs_decode(payload, &reply, error) != 0) return error->code;
+    c->responses++;
+    for (uint32_t i = 0; i < reply.job_count; i++) {
+        struct cancelled_job *job = find_or_add_job(c, &reply.jobs[i]);
+        if (job != NULL) job->serves[executor] = true;
+    }
+    return 0;
+}
+
+static void print_cancelled(const struct cancel *c)
+{
+    for (uint32_t i = 0; i < c->job_count; i++) {
+        const struct cancelled_job *job = &c->jobs[i];
+        fputs("cancelled ", stdout);
+        print_escaped(stdout, job->name, "");
+        printf(", job %016llx", (unsigned long long)job->job);
+        const char *before = ", on ";
+        for (uint32_t e = 0; e < c->cluster->executor_count; e++) {
+            if (!job->serves[e]) continue;
+            printf("%s%s", before, c->cluster->executors[e].id);
+            before = ", ";
+        }
+        putchar('\n');
+    }
+}
+
+static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
+{
+    struct cancel *c = arg;
+    (void)executor;
+    c->why = *why;
+}
+
+/* What `glint status` prints as a job's id, else a name. */
+static void read_job(const char *text, struct job_identity *out)
+{
+    bool is_id = strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdefABCDEF") == ID_DIGITS;
+    *out = (struct job_identity){.job = is_id ? strtoull(text, NULL, 16) : 0};
+    if (out->job == 0) text_format(out->name, sizeof out->name, "%s", text);
+}
+
+static void cancel_job(const struct cluster *cluster, const char *job, struct glint_error *error)
+{
+    struct cancel c = {.cluster = cluster};
+    struct job_identity target;
+    struct buffer payload = {NULL, 0, 0};
+    read_job(job, &target);
+    if (strlen(job) >= sizeof target.name || job[0] == '\0' || !text_is_printable(job)) {
+        error_set(error, GLINT_E_BAD_VALUE, "glint status lists jobs", "JOB is no name of a job");
+        return;
+    }
+    if (job_identity_encode(&target, &payload, error) != 0) return;
+    const struct cluster_request request = {.cluster = cluster,
+                                            .request_type = FRAME_CANCEL,
+                                            .response_type = FRAME_CANCELLED,
+                                            .payload = {payload.data, payload.size},
+                                            .responded = on_response,
+                                            .failed = on_failed,
+                                            .arg = &c};
+    int r = cluster_request_send(&request, error);
+    buffer_fini(&payload);
+    if (r != 0) return;
+    assert((c.job_count == 0 || c.responses > 0) && c.responses <= cluster->executor_count);
+    if (c.responses == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
+        *error = c.why;
+    else if (c.responses == 0)
+        error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
+                  "none of %u executors answers: %s", cluster->executor_count, c.why.cause);
+    else if (c.job_count == 0)
+        error_set(error, GLINT_E_JOB_NOT_FOUND, "glint status lists the jobs that run",
+                  "%u of %u executors answer, and none has a job %s", c.responses,
+                  cluster->executor_count, job);
+    print_cancelled(&c);
+    for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
+}
+
+static int cancel_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
+    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
+    cluster_args_options(shown, rows);
+    const struct cli_syntax syntax = {
+        .command = "glint cancel",
+        .summary = "Ends a job of a cluster; it removes what it has written.",
+        .help =
+            "JOB is the name or the id that `glint status` shows, and `glint submit` as the job "
+            "begins; of several jobs of one name all end. Prints which jobs end, and on which "
+            "executors.",
+        .arguments = "JOB",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .common = rows};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cluster_file file;
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    if (cluster_args_read(&line, false, &file, &error))
+        cancel_job(&file.cluster, line.arguments[0], &error);
+    cluster_file_fini(&file);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+}
+
+const struct cli_command cmd_cancel = {.name = "cancel",
+                                       .summary = "end a job of a cluster",
+                                       .usage = "--cluster FILE JOB",
+                                       .run = cancel_run};

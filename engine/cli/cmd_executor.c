@@ -1,0 +1,223 @@
+/* glint executor: a node of a cluster. Three ways in: a daemon that a cluster's file names, an
+ * executor that dials a waiting driver, and the process that a daemon starts for a driver, which no
+ * person calls. */
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/cli/cluster_args.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/print.h"
+#include "engine/cli/settings.h"
+#include "engine/executor/daemon.h"
+#include "engine/executor/executor_process.h"
+#include "engine/net/listener.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const shown[] = {"secret-file", "insecure-plaintext",
+                                    "drivers-max", "heartbeat",
+                                    "suspect",     "dead",
+                                    "connect",     "start",
+                                    "drain",       "fetch",
+                                    NULL};
+
+static const struct glint_job_option own_rows[] = {
+    {"id", "ID", NULL,
+     "which executor of the file to be; with --join: its name (default: made up)"},
+    {"join", "HOST:PORT", NULL, "dial a driver that waits: glint submit --listen HOST:PORT"},
+    {"slots", "N", NULL, "with --join: tasks at a time (default: processors)"},
+    {"memory", "BYTES", "1G", "with --join: memory for tasks, all slots together"},
+    {"work-dir", "DIR", NULL, "with --join: where to spill (default: $TMPDIR or /tmp)"},
+    {"listen", "HOST:PORT", NULL,
+     "with --join: where other executors reach it (default: any port; beyond loopback, of every "
+     "address)"},
+    {"log-format", "FORMAT", "text", "lines on standard error: text or json"},
+    {"launched", NULL, NULL,
+     "end `dead` after the last job, or where none comes within `start`: for launch_command"},
+    {"child", NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL}};
+
+struct executor_args {
+    const struct cli_line *line;
+    const struct glint_config *registry;
+    struct cluster_file file;
+    bool log_json;
+};
+
+static bool usage_error(struct glint_error *error, const char *hint, const char *cause)
+{
+    error_set(error, GLINT_E_USAGE, hint, "%s", cause);
+    return false;
+}
+
+static bool read_log_format(struct executor_args *l, struct glint_error *error)
+{
+    const char *format = cli_line_option(l->line, "log-format");
+    l->log_json = strcmp(format, "json") == 0;
+    if (l->log_json || strcmp(format, "text") == 0) return true;
+    error_set(error, GLINT_E_BAD_VALUE, NULL, "--log-format %s: it must be text or json", format);
+    return false;
+}
+
+/* ---- --cluster FILE --id ID */
+
+static bool run_daemon(struct executor_args *l, struct glint_error *error)
+{
+    static const char *const of_join[] = {"slots", "memory", "work-dir", "listen"};
+    const char *id = cli_line_option(l->line, "id");
+    for (size_t i = 0; i < sizeof of_join / sizeof of_join[0]; i++) {
+        if (!cli_line_has(l->line, of_join[i])) continue;
+        error_set(error, GLINT_E_USAGE, "set it in the cluster's file", "--%s needs --join",
+                  of_join[i]);
+        return false;
+    }
+    if (id == NULL)
+        return usage_error(error, "glint executor --cluster FILE --id ID, or --join HOST:PORT",
+                           "--id is missing: which executor of the cluster is this?");
+    if (!cluster_args_read(l->line, false, &l->file, error)) return false;
+    const struct daemon_config config = {.cluster = &l->file.cluster,
+                                         .id = id,
+                                         .log_json = l->log_json,
+                                         .launched = cli_line_flag(l->line, "launched")};
+    int code = daemon_run(&config, error);
+    if (code == GLINT_E_ADDRESS) cluster_file_add_position(&l->file, id, "port", error);
+    return code == GLINT_OK;
+}
+
+/* ---- --join HOST:PORT */
+
+static bool read_address(struct executor_args *l, const char *option, const char **out_host,
+                         uint16_t *out_port, struct glint_error *error)
+{
+    const char *text = cli_line_option(l->line, option);
+    if (text == NULL || settings_parse_address(text, &l->file.memory, out_host, out_port))
+        return true;
+    error_set(error, GLINT_E_BAD_VALUE, NULL,
+              "--%s %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", option, text);
+    return false;
+}
+
+static bool read_size(struct executor_args *l, struct executor_process_config *c,
+                      struct glint_error *error)
+{
+    const char *slots = cli_line_option(l->line, "slots");
+    const char *memory = cli_line_option(l->line, "memory");
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t count = processors > 0 ? processors : 1;
+    if (slots == NULL && count > SLOTS_MAX) count = SLOTS_MAX;
+    if (slots != NULL && (!text_parse_i64((const uint8_t *)slots, strlen(slots), &count) ||
+                          count < 1 || count > SLOTS_MAX)) {
+        error_set(error, GLINT_E_BAD_VALUE, NULL,
+                  "--slots %s: it must be a whole number from 1 to %u", slots, SLOTS_MAX);
+        return false;
+    }
+    if (!text_parse_bytes(memory, &c->memory_bytes)) {
+        error_set(error, GLINT_E_BAD_VALUE, NULL, "--memory %s: it must be a size, as in 512M",
+                  memory);
+        return false;
+    }
+    c->slots = (uint32_t)count;
+    if (c->memory_bytes / c->slots >= SLOT_MEMORY_BYTES_MIN) return true;
+    error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
+              "%u slots need at least %llu MiB of memory", c->slots,
+              (unsigned long long)(c->slots * SLOT_MEMORY_BYTES_MIN / MIB));
+    return false;
+}
+
+/* Where none is given: as far as the driver is away, so far others may be. */
+static bool read_listen(struct executor_args *l, struct executor_process_config *c,
+                        struct glint_error *error)
+{
+    const struct cluster *cluster = &l->file.cluster;
+    bool v6 = strchr(c->join_host, ':') != NULL;
+    if (!read_address(l, "listen", &c->host, &c->port, error)) return false;
+    if (c->host == NULL && host_is_loopback(c->join_host)) c->host = c->join_host;
+    if (c->host == NULL) c->host = v6 ? "::" : "0.0.0.0";
+    if (cluster_may_listen(cluster, c->host) && cluster_may_listen(cluster, c->join_host))
+        return true;
+    error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
+              "%s is reached by others, but no secret_file is configured",
+              cluster_may_listen(cluster, c->host) ? c->join_host : c->host);
+    return false;
+}
+
+/* HOSTNAME-PID: its own among those that one scheduler starts. */
+static void make_name(char *out, size_t capacity)
+{
+    char host[64];
+    size_t size = sizeof host;
+    if (uv_os_gethostname(host, &size) != 0) text_format(host, sizeof host, "executor");
+    text_format(out, capacity, "%s-%d", host, (int)getpid());
+}
+
+static bool run_join(struct executor_args *l, struct glint_error *error)
+{
+    char name[NAME_BYTES_MAX];
+    const char *id = cli_line_option(l->line, "id");
+    if (!cluster_args_read(l->line, true, &l->file, error)) return false;
+    const struct cluster *cluster = &l->file.cluster;
+    struct executor_process_config config = {.registry = l->registry,
+                                             .env = env_real(),
+                                             .cluster = cluster->name,
+                                             .node = id != NULL ? id : name,
+                                             .secret_file = cluster->secret_file,
+                                             .insecure_plaintext = cluster->insecure_plaintext,
+                                             .ports = cluster->ports,
+                                             .work_dir = cli_line_option(l->line, "work-dir"),
+                                             .heartbeat = cluster->heartbeat,
+                                             .connect_ms = cluster->connect_ms,
+                                             .fetch_ms = cluster->fetch_ms,
+                                             .drain_ms = cluster->drain_ms,
+                                             .start_ms = cluster->start_ms,
+                                             .log_json = l->log_json};
+    make_name(name, sizeof name);
+    if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
+        return usage_error(error, "choose a shorter one", "--id is no name");
+    if (!read_address(l, "join", &config.join_host, &config.join_port, error) ||
+        !read_size(l, &config, error) || !read_listen(l, &config, error))
+        return false;
+    assert(config.join_host != NULL && config.host != NULL);
+    int code = executor_process_run(&config, error);
+    log_flush_repeats();
+    return code == GLINT_OK;
+}
+
+/* ---- All of them */
+
+static int executor_run(const struct cli_program *program, int argc, char **argv)
+{
+    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
+    cluster_args_options(shown, rows);
+    const struct cli_syntax syntax = {
+        .command = "glint executor",
+        .summary = "Runs tasks for jobs: a node of a cluster, in the foreground.",
+        .help =
+            "With --cluster FILE --id ID it serves one job after the other until SIGTERM, which "
+            "lets running jobs end. With --join it serves the one job that it dials, and ends "
+            "with it; options come from the environment, or --cluster, as with that.",
+        .own = own_rows,
+        .common = rows,
+        .common_title = "The cluster:"};
+    struct glint_error error = {.code = GLINT_OK};
+    const struct glint_config registry = {.ops = program->ops, .modules = program->modules};
+    struct cli_line line;
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    if (cli_line_flag(&line, "child")) {
+        cli_line_fini(&line);
+        return executor_process_main(&registry);
+    }
+    struct executor_args l = {.line = &line, .registry = &registry};
+    bool join = cli_line_has(&line, "join");
+    if (read_log_format(&l, &error)) (join ? run_join : run_daemon)(&l, &error);
+    cluster_file_fini(&l.file);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+}
+
+const struct cli_command cmd_executor = {.name = "executor",
+                                         .summary = "run a node of a cluster",
+                                         .usage = "--cluster FILE --id ID | --join HOST:PORT",
+                                         .run = executor_run};

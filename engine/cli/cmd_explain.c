@@ -1,0 +1,13 @@
+/* glint explain JOB: the same words as submit, but only the plan is printed. */
+#include "engine/cli/commands.h"
+#include "engine/cli/job.h"
+
+static int explain_run(const struct cli_program *program, int argc, char **argv)
+{
+    return job_command_run(program, "glint explain", true, argc, argv);
+}
+
+const struct cli_command cmd_explain = {.name = "explain",
+                                        .summary = "print a job's plan and its estimated cost",
+                                        .usage = "JOB ARGUMENTS... [OPTION...]",
+                                        .run = explain_run};

@@ -1,0 +1,80 @@
+/* glint secret new FILE: makes the secret that the processes of a cluster share.
+ * glint secret derive SECRET FILE: makes the client secret that belongs to it. */
+#include "engine/base/error.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/net/secret.h"
+
+static int new_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_syntax syntax = {
+        .command = "glint secret new",
+        .summary = "Makes a new secret in FILE, which only you may read; replaces nothing.",
+        .help = "Copy FILE to every node of the cluster, over a way that nobody else reads, and "
+                "name it in the cluster's file: secret_file = \"FILE\". Whoever has it runs code "
+                "as you.",
+        .arguments = "FILE",
+        .arguments_min = 1,
+        .arguments_max = 1};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    secret_file_create(env_real(), line.arguments[0], &error);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+}
+
+static void derive_secret(const char *from, const char *path, struct glint_error *error)
+{
+    struct secrets secrets;
+    if (secrets_load(env_real(), from, &secrets, error) != 0) return;
+    if (secrets.kind == SECRET_CLIENT)
+        error_set(error, GLINT_E_SECRET, "name the file of the cluster's own secret",
+                  "%s holds a client secret, from which no other is derived", from);
+    else
+        client_secret_file_create(env_real(), &secrets, path, error);
+    secrets_clear(&secrets);
+}
+
+static int derive_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_syntax syntax = {
+        .command = "glint secret derive",
+        .summary = "Makes the client secret of the first secret in SECRET, in a new FILE.",
+        .help = "Whoever has FILE may ask for the status of the cluster, and nothing else: "
+                "glint status --cluster CLUSTER --secret-file FILE. It is valid for as long as the "
+                "executors accept the secret that it was derived from.",
+        .arguments = "SECRET FILE",
+        .arguments_min = 2,
+        .arguments_max = 2};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    derive_secret(line.arguments[0], line.arguments[1], &error);
+    cli_line_fini(&line);
+    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+}
+
+static int secret_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_command secret_new = {
+        .name = "new", .summary = "make a secret", .usage = "FILE", .run = new_run};
+    static const struct cli_command secret_derive = {.name = "derive",
+                                                     .summary =
+                                                         "make one that only asks for status",
+                                                     .usage = "SECRET FILE",
+                                                     .run = derive_run};
+    static const struct cli_command *const commands[] = {&secret_new, &secret_derive, NULL};
+    return cli_dispatch(program, "glint secret", "Makes secrets for clusters.", commands, argc,
+                        argv);
+}
+
+const struct cli_command cmd_secret = {.name = "secret",
+                                       .summary = "make a secret for a cluster",
+                                       .usage = "new FILE | derive SECRET FILE",
+                                       .run = secret_run};

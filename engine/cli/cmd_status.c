@@ -1,0 +1,291 @@
+/* glint status: what the executors of a cluster do. One row for each, and further ones for further
+ * jobs; those that do not answer are listed with the reason, for they are what one looks for. */
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/cli/cluster_args.h"
+#include "engine/cli/cluster_request.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/print.h"
+#include "engine/net/wire.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUILD_SHOWN 18 /* version, dash and 12 digits of the build's id */
+
+struct executor_status {
+    bool responded;
+    struct daemon_status *status; /* answered */
+    struct glint_error why;
+};
+
+struct cluster_status {
+    const struct cluster *cluster;
+    struct executor_status *nodes; /* [executor_count] */
+    uint32_t responses;
+};
+
+/* ---- Asking */
+
+static int on_response(void *arg, uint32_t executor, const struct frame *f,
+                       struct glint_slice payload, struct glint_error *error)
+{
+    struct cluster_status *s = arg;
+    struct executor_status *n = &s->nodes[executor];
+    struct daemon_status *status = mem_alloc(sizeof *status);
+    (void)f;
+    assert(!n->responded);
+    if (status == NULL) return error_no_memory(error);
+    if (daemon_status_decode(payload, status, error) != 0) {
+        mem_free(status);
+        return error->code;
+    }
+    n->status = status;
+    n->responded = true;
+    s->responses++;
+    return 0;
+}
+
+static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
+{
+    struct cluster_status *s = arg;
+    s->nodes[executor].why = *why;
+}
+
+static int request_status(struct cluster_status *s, struct glint_error *error)
+{
+    const struct cluster_request request = {.cluster = s->cluster,
+                                            .request_type = FRAME_STATUS,
+                                            .response_type = FRAME_STATUS_REPLY,
+                                            .responded = on_response,
+                                            .failed = on_failed,
+                                            .arg = s};
+    s->nodes = mem_zalloc(sizeof *s->nodes * (s->cluster->executor_count + 1));
+    if (s->nodes == NULL) return error_no_memory(error);
+    return cluster_request_send(&request, error);
+}
+
+static void cluster_status_fini(struct cluster_status *s)
+{
+    for (uint32_t i = 0; s->nodes != NULL && i < s->cluster->executor_count; i++)
+        mem_free(s->nodes[i].status);
+    mem_free(s->nodes);
+}
+
+static const char *state_name(const struct executor_status *n)
+{
+    if (!n->responded) return "unreachable";
+    if (n->status->draining) return "draining";
+    return n->status->job_count > 0 ? "busy" : "idle";
+}
+
+/* ---- As a table */
+
+static void age_text(uint64_t ns, char *out, size_t capacity)
+{
+    double s = (double)ns / 1e9;
+    if (s < 60)
+        text_format(out, capacity, "%.1fs", s);
+    else if (s < 3600)
+        text_format(out, capacity, "%.0fm", s / 60);
+    else
+        text_format(out, capacity, "%.1fh", s / 3600);
+}
+
+static void print_job(const struct status_job *j)
+{
+    char heartbeat[32], age[32], tasks[48];
+    const struct job_progress *p = &j->progress;
+    age_text(j->heartbeat_age_ns, heartbeat, sizeof heartbeat);
+    age_text(j->age_ns, age, sizeof age);
+    if (j->running)
+        text_format(tasks, sizeof tasks, "%u task%s here", j->tasks_running,
+                    j->tasks_running == 1 ? "" : "s");
+    else
+        text_format(tasks, sizeof tasks, "waits");
+    printf("%016llx %s, %s, for %s, heard %s ago", (unsigned long long)j->job, j->name, tasks, age,
+           heartbeat);
+    if (p->stage_name[0] == '\0') return;
+    printf(", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done, p->stage_tasks);
+    if (p->retries > 0) printf(", %u retried", p->retries);
+}
+
+static void print_rows(const struct cluster_status *s)
+{
+    char address[HOST_BYTES_MAX + 8], memory[TEXT_NUMBER_MAX], slots[16];
+    printf("%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
+           "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
+    for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
+        const struct cluster_executor *e = &s->cluster->executors[i];
+        const struct executor_status *n = &s->nodes[i];
+        text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
+                    e->port);
+        memory[0] = slots[0] = '\0';
+        if (n->responded) text_format_bytes(memory, n->status->memory_bytes);
+        if (n->responded) text_format(slots, sizeof slots, "%u", n->status->slots);
+        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(n), slots, memory,
+               BUILD_SHOWN, BUILD_SHOWN, n->responded ? n->status->build : "");
+        if (!n->responded) print_escaped(stdout, n->why.cause, "");
+        for (uint32_t j = 0; n->responded && j < n->status->job_count; j++) {
+            if (j > 0)
+                printf("\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1, "");
+            print_job(&n->status->jobs[j]);
+        }
+        putchar('\n');
+    }
+}
+
+/* ---- As JSON */
+
+static void json_number(struct json *j, const char *name, uint64_t value)
+{
+    json_key(j, name);
+    json_u64(j, value);
+}
+
+/* Where there was no stage yet, its fields are null, for 0 is a stage. */
+static void json_progress(struct json *j, const struct job_progress *p)
+{
+    bool started = p->stage_name[0] != '\0';
+    json_key(j, "stage");
+    json_cstring(j, started ? p->stage_name : NULL);
+    json_key(j, "stage_number");
+    if (started)
+        json_u64(j, p->stage);
+    else
+        json_cstring(j, NULL);
+    json_number(j, "stage_tasks", p->stage_tasks);
+    json_number(j, "stage_tasks_done", p->stage_done);
+    json_number(j, "stages", p->stages);
+    json_number(j, "tasks", p->tasks);
+    json_number(j, "retries", p->retries);
+}
+
+static void json_job(struct json *j, const struct status_job *job)
+{
+    char id[32];
+    text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
+    json_begin(j, '{');
+    json_key(j, "id");
+    json_cstring(j, id);
+    json_key(j, "name");
+    json_cstring(j, job->name);
+    json_key(j, "running");
+    json_bool(j, job->running);
+    json_progress(j, &job->progress);
+    json_key(j, "tasks_running");
+    json_u64(j, job->tasks_running);
+    json_key(j, "memory_bytes");
+    json_u64(j, job->memory_bytes);
+    json_key(j, "age_ms");
+    json_ms(j, job->age_ns);
+    json_key(j, "heartbeat_age_ms");
+    json_ms(j, job->heartbeat_age_ns);
+    json_end(j, '}');
+}
+
+static void json_status(struct json *j, const struct daemon_status *s)
+{
+    json_key(j, "version");
+    json_cstring(j, s->build);
+    json_key(j, "slots");
+    json_u64(j, s->slots);
+    json_key(j, "memory_bytes");
+    json_u64(j, s->memory_bytes);
+    json_key(j, "drivers_max");
+    json_u64(j, s->drivers_max);
+    json_key(j, "uptime_ms");
+    json_ms(j, s->uptime_ns);
+    json_key(j, "jobs");
+    json_begin(j, '[');
+    for (uint32_t i = 0; i < s->job_count; i++) json_job(j, &s->jobs[i]);
+    json_end(j, ']');
+}
+
+static void print_json(const struct cluster_status *s, struct glint_error *error)
+{
+    struct json j = {.failed = false};
+    json_begin(&j, '{');
+    json_key(&j, "cluster");
+    json_cstring(&j, s->cluster->name);
+    json_key(&j, "executors");
+    json_begin(&j, '[');
+    for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
+        const struct cluster_executor *e = &s->cluster->executors[i];
+        const struct executor_status *n = &s->nodes[i];
+        json_begin(&j, '{');
+        json_key(&j, "id");
+        json_cstring(&j, e->id);
+        json_key(&j, "host");
+        json_cstring(&j, e->host);
+        json_key(&j, "port");
+        json_u64(&j, e->port);
+        json_key(&j, "state");
+        json_cstring(&j, state_name(n));
+        json_key(&j, "error");
+        json_error(&j, n->responded ? NULL : &n->why);
+        if (n->responded) json_status(&j, n->status);
+        json_end(&j, '}');
+    }
+    json_end(&j, ']');
+    json_end(&j, '}');
+    if (j.failed)
+        error_no_memory(error);
+    else
+        printf("%.*s\n", (int)j.out.size, (const char *)j.out.data);
+    json_fini(&j);
+}
+
+/* ---- The verb */
+
+/* A cluster of which nobody answers is an error, with the first reason. */
+static void check_responses(const struct cluster_status *s, struct glint_error *error)
+{
+    if (s->responses > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;
+    const struct glint_error *why = &s->nodes[0].why;
+    error_set(error, GLINT_E_NO_EXECUTORS,
+              why->hint[0] != '\0' ? why->hint
+                                   : "start them: glint executor --cluster FILE --id ID",
+              "none of %u executors answers; %s: %s", s->cluster->executor_count,
+              s->cluster->executors[0].id, why->cause);
+}
+
+static int status_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
+    static const struct glint_job_option own[] = {{"json", NULL, NULL, "print one JSON object"},
+                                                  {NULL, NULL, NULL, NULL}};
+    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
+    cluster_args_options(shown, rows);
+    const struct cli_syntax syntax = {.command = "glint status",
+                                      .summary = "Shows the executors of a cluster and their jobs.",
+                                      .own = own,
+                                      .common = rows,
+                                      .common_title = "The cluster:"};
+    struct glint_error error = {.code = GLINT_OK};
+    struct cluster_file file;
+    struct cli_line line;
+    int status;
+    (void)program;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    struct cluster_status s = {.cluster = &file.cluster};
+    if (cluster_args_read(&line, false, &file, &error) && request_status(&s, &error) == 0) {
+        if (cli_line_flag(&line, "json"))
+            print_json(&s, &error);
+        else
+            print_rows(&s);
+        check_responses(&s, &error);
+    }
+    cluster_status_fini(&s);
+    cluster_file_fini(&file);
+    cli_line_fini(&line);
+    if (error.code == GLINT_OK) return cli_flush_stdout(0);
+    cli_flush_stdout(0);
+    return cli_fail(&error);
+}
+
+const struct cli_command cmd_status = {.name = "status",
+                                       .summary = "show the executors of a cluster",
+                                       .usage = "--cluster FILE [--json]",
+                                       .run = status_run};

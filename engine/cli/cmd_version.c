@@ -1,0 +1,90 @@
+/* glint version: which program this is, and the libraries that it runs with, for advisories. */
+#include "engine/cli/commands.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/toml_shim.h"
+#include "engine/net/hello.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#if defined(__x86_64__)
+#include <intel-ipsec-mb.h>
+#endif
+#include <isa-l.h>
+#include <jansson.h>
+#include <lz4.h>
+#include <msgpack.h>
+#include <openssl/crypto.h>
+#include <uthash.h>
+#include <uv.h>
+#include <xxhash.h>
+
+#define TEXT_OF(macro)  TEXT_OF_(macro)
+#define TEXT_OF_(macro) #macro
+
+/* Versions are those of the code that runs, where a library has a function for it. */
+struct library {
+    const char *name, *version;
+    const char *symbol; /* one of its own; NULL: it consists of headers */
+};
+
+/* A program exports none of its own functions, so what can be found is another file's. */
+static const char *library_linkage(const struct library *l)
+{
+    if (l->symbol == NULL) return "headers";
+    return dlsym(RTLD_DEFAULT, l->symbol) != NULL ? "shared" : "static";
+}
+
+static void print_libraries(void)
+{
+    char xxhash[32];
+    unsigned xxh = XXH_versionNumber();
+    snprintf(xxhash, sizeof xxhash, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
+    const struct library libraries[] = {
+        {"OpenSSL libssl", OpenSSL_version(OPENSSL_VERSION_STRING), "SSL_new"},
+        {"OpenSSL libcrypto", OpenSSL_version(OPENSSL_VERSION_STRING), "OpenSSL_version"},
+#if defined(__x86_64__)
+        {"libipsec-mb", imb_get_version_str(), "imb_get_version_str"},
+#endif
+        {"libuv", uv_version_string(), "uv_version_string"},
+        {"msgpack-c", msgpack_version(), "msgpack_version"},
+        {"jansson", jansson_version_str(), "jansson_version_str"},
+        {"lz4", LZ4_versionString(), "LZ4_versionString"},
+        {"isa-l",
+         TEXT_OF(ISAL_MAJOR_VERSION) "." TEXT_OF(ISAL_MINOR_VERSION) "." TEXT_OF(
+             ISAL_PATCH_VERSION),
+         "isal_inflate"},
+        {"xxHash", xxhash, "XXH_versionNumber"},
+        {"libmurmurhash", GLINT_MURMURHASH_VERSION, "lmmh_x86_32"},
+        {"toml++", toml_version(), NULL},
+        {"uthash", TEXT_OF(UTHASH_VERSION), NULL},
+        {"glibc", gnu_get_libc_version(), "gnu_get_libc_version"},
+    };
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        assert(libraries[i].version != NULL);
+        printf("%-17s  %-8s  %s\n", libraries[i].name, libraries[i].version,
+               library_linkage(&libraries[i]));
+    }
+}
+
+static int version_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct glint_job_option options[] = {
+        {"libraries", NULL, NULL, "the libraries it runs with: version, and how it is linked"},
+        {.name = NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint version", .summary = "Prints the version and the build.", .own = options};
+    struct cli_line line;
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    printf("%s %s\nbuild %s\n", program->name, GLINT_VERSION, build_id());
+    if (cli_line_flag(&line, "libraries")) print_libraries();
+    cli_line_fini(&line);
+    return cli_flush_stdout(0);
+}
+
+const struct cli_command cmd_version = {.name = "version",
+                                        .summary = "print the version and the build",
+                                        .usage = "[--libraries]",
+                                        .run = version_run};

@@ -1,0 +1,245 @@
+/* See hash_table.h. A group of keys goes through in steps - hash all, touch all buckets, touch all
+ * stored keys, then compare - so that the misses of one key hide behind those of the others. */
+#include "engine/data/hash_table.h"
+
+#include "engine/base/hash.h"
+#include "engine/data/bytes.h"
+#include "engine/data/codec.h"
+
+#include <assert.h>
+
+#define GROUP_ROWS       64u
+#define BUCKETS_MIN      256u
+#define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables are in the cache anyway */
+
+struct key_group {
+    const uint8_t *data[GROUP_ROWS];
+    uint64_t size[GROUP_ROWS];
+    uint32_t hash[GROUP_ROWS];
+    uint64_t numbers[GROUP_ROWS]; /* byte forms */
+};
+
+void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
+{
+    *t = (struct hash_table){.pool = pool, .seed = seed, .direct_lookup = direct_lookup_for_cpu()};
+}
+
+static bool grow_keys(struct hash_table *t)
+{
+    uint32_t capacity = t->keys_capacity < 64 ? 64 : t->keys_capacity * 2;
+    if (capacity <= t->keys_capacity) return false;
+    struct hash_table_key *keys =
+        mem_grow(t->keys, t->keys_capacity * sizeof *keys, capacity * sizeof *keys);
+    if (keys == NULL) return false;
+    t->keys = keys;
+    t->keys_capacity = capacity;
+    return true;
+}
+
+/* A new slot for the key: its number, or UINT32_MAX without memory. */
+static uint32_t insert_key(struct hash_table *t, const uint8_t *data, uint64_t size)
+{
+    if (t->slots == t->keys_capacity && !grow_keys(t)) return UINT32_MAX;
+    uint8_t *copy = acc_pool_alloc(t->pool, size);
+    if (copy == NULL) return UINT32_MAX;
+    bytes_copy(copy, data, size);
+    t->keys[t->slots] = (struct hash_table_key){copy, size};
+    return t->slots++;
+}
+
+static inline uint64_t home_bucket(const struct hash_table *t, uint32_t hash)
+{
+    return hash >> t->shift;
+}
+
+static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
+{
+    uint64_t count = t->bucket_count < BUCKETS_MIN ? BUCKETS_MIN : t->bucket_count;
+    while (count < 2 * slots) count *= 2;
+    return count;
+}
+
+/* At most half full after `extra` more keys. */
+static bool reserve_buckets(struct hash_table *t, uint32_t extra)
+{
+    uint64_t count = buckets_for(t, (uint64_t)t->slots + extra);
+    if (count == t->bucket_count) return true;
+    if (count > (uint64_t)1 << 32) return false;
+    struct hash_table_bucket *old = t->buckets, *fresh = mem_zalloc(count * sizeof *fresh);
+    if (fresh == NULL) return false;
+    uint64_t old_count = t->bucket_count;
+    t->buckets = fresh;
+    t->bucket_count = count;
+    t->shift = 32u - (unsigned)__builtin_ctzll(count);
+    for (uint64_t i = 0; i < old_count; i++) {
+        if (old[i].slot == 0) continue;
+        uint64_t at = home_bucket(t, old[i].hash);
+        while (fresh[at].slot != 0) at = (at + 1) & (count - 1);
+        fresh[at] = old[i];
+    }
+    mem_free(old);
+    return true;
+}
+
+static inline bool same_key(const struct hash_table_key *k, const uint8_t *data, uint64_t size)
+{
+    return k->size == size && bytes_equal(k->data, data, size);
+}
+
+static uint32_t find_or_insert_key(struct hash_table *t, const uint8_t *data, uint64_t size,
+                                   uint32_t hash)
+{
+    uint64_t mask = t->bucket_count - 1;
+    for (uint64_t at = home_bucket(t, hash);; at = (at + 1) & mask) {
+        struct hash_table_bucket *b = &t->buckets[at];
+        if (b->slot == 0) {
+            uint32_t slot = insert_key(t, data, size);
+            if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
+            return slot;
+        }
+        if (b->hash == hash && same_key(&t->keys[b->slot - 1], data, size)) return b->slot - 1;
+    }
+}
+
+/* Touches, without deciding anything, what find_or_insert_key will need. */
+static void prefetch_group(const struct hash_table *t, const struct key_group *g, uint32_t rows)
+{
+    uint32_t candidate[GROUP_ROWS];
+    uint64_t mask = t->bucket_count - 1;
+    for (uint32_t i = 0; i < rows; i++) __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t at = home_bucket(t, g->hash[i]);
+        while (t->buckets[at].slot != 0 && t->buckets[at].hash != g->hash[i]) at = (at + 1) & mask;
+        candidate[i] = t->buckets[at].slot;
+        if (candidate[i] != 0) __builtin_prefetch(&t->keys[candidate[i] - 1]);
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        if (candidate[i] != 0) __builtin_prefetch(t->keys[candidate[i] - 1].data);
+}
+
+static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint32_t rows,
+                                 uint32_t *out_slots)
+{
+    assert(rows <= GROUP_ROWS);
+    if (!reserve_buckets(t, rows)) return false;
+    for (uint32_t i = 0; i < rows; i++)
+        g->hash[i] = (uint32_t)(hash_seeded(g->data[i], g->size[i], t->seed) >> 32);
+    if (t->bucket_count > PREFETCH_BUCKETS) prefetch_group(t, g, rows);
+    for (uint32_t i = 0; i < rows; i++) {
+        out_slots[i] = find_or_insert_key(t, g->data[i], g->size[i], g->hash[i]);
+        if (out_slots[i] == UINT32_MAX) return false;
+    }
+    return true;
+}
+
+/* One small number: its slot or UINT32_MAX. */
+static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
+{
+    assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
+    if (t->direct[key] == 0) {
+        uint64_t bits = codec_encode_i64(key);
+        uint32_t slot = insert_key(t, (const uint8_t *)&bits, sizeof bits);
+        if (slot == UINT32_MAX) return slot;
+        t->direct[key] = slot + 1;
+    }
+    return t->direct[key] - 1;
+}
+
+/* True: all keys are small and known. One pass without a branch: whether one was not shows in the
+ * bits of all keys and of all slots together. */
+static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint32_t rows,
+                           uint32_t *out_slots)
+{
+    static_assert((HASH_TABLE_DIRECT_KEYS & (HASH_TABLE_DIRECT_KEYS - 1)) == 0,
+                  "one OR finds the largest");
+    assert(t->slots <= INT32_MAX);
+    uint64_t any_key = 0;
+    uint32_t any_slot = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t key = (uint64_t)keys[i];
+        uint32_t slot = t->direct[key & (HASH_TABLE_DIRECT_KEYS - 1)] - 1;
+        any_key |= key;
+        any_slot |= slot;
+        out_slots[i] = slot;
+    }
+    return any_key < HASH_TABLE_DIRECT_KEYS && any_slot <= INT32_MAX;
+}
+
+/* Large numbers by hash, small ones through the array. */
+static bool find_or_insert_mixed(struct hash_table *t, const int64_t *keys, uint32_t rows,
+                                 uint32_t *out_slots)
+{
+    struct key_group g;
+    for (uint32_t i = 0; i < rows;) {
+        if ((uint64_t)keys[i] < HASH_TABLE_DIRECT_KEYS) {
+            out_slots[i] = find_or_insert_direct(t, keys[i]);
+            if (out_slots[i++] == UINT32_MAX) return false;
+            continue;
+        }
+        uint32_t n = 0;
+        for (; n < GROUP_ROWS && i + n < rows && (uint64_t)keys[i + n] >= HASH_TABLE_DIRECT_KEYS;
+             n++) {
+            g.numbers[n] = codec_encode_i64(keys[i + n]);
+            g.data[n] = (const uint8_t *)&g.numbers[n];
+            g.size[n] = sizeof g.numbers[n];
+        }
+        if (!find_or_insert_group(t, &g, n, out_slots + i)) return false;
+        i += n;
+    }
+    return true;
+}
+
+bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *keys, uint32_t rows,
+                               uint32_t *out_slots)
+{
+    if (keys->type == GLINT_I64) {
+        if (t->direct == NULL) t->direct = mem_zalloc(HASH_TABLE_DIRECT_KEYS * sizeof *t->direct);
+        if (t->direct == NULL) return false;
+        if (t->direct_lookup != NULL && t->direct_lookup(keys->i64, rows, t->direct, out_slots))
+            return true;
+        if (find_all_known(t, keys->i64, rows, out_slots)) {
+            t->direct_lookup = NULL; /* all are known, so some were too large */
+            return true;
+        }
+        return find_or_insert_mixed(t, keys->i64, rows, out_slots);
+    }
+    struct key_group g;
+    for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
+        uint32_t n = rows - first < GROUP_ROWS ? rows - first : GROUP_ROWS;
+        for (uint32_t i = 0; i < n; i++) {
+            union glint_value v = glint_column_value(keys, first + i);
+            struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)&g.numbers[i]);
+            g.data[i] = key.data;
+            g.size[i] = key.size;
+        }
+        if (!find_or_insert_group(t, &g, n, out_slots + first)) return false;
+    }
+    return true;
+}
+
+uint64_t hash_table_memory_bytes(const struct hash_table *t, uint32_t extra)
+{
+    uint64_t slots = (uint64_t)t->slots + extra;
+    return buckets_for(t, slots) * sizeof *t->buckets + slots * sizeof *t->keys;
+}
+
+void *hash_table_reuse_buckets(struct hash_table *t, uint64_t *out_bytes)
+{
+    *out_bytes = t->bucket_count * sizeof *t->buckets;
+    return t->buckets;
+}
+
+void hash_table_reset(struct hash_table *t)
+{
+    if (t->buckets != NULL) memset(t->buckets, 0, t->bucket_count * sizeof *t->buckets);
+    if (t->direct != NULL) memset(t->direct, 0, HASH_TABLE_DIRECT_KEYS * sizeof *t->direct);
+    t->slots = 0;
+}
+
+void hash_table_fini(struct hash_table *t)
+{
+    mem_free(t->keys);
+    mem_free(t->buckets);
+    mem_free(t->direct);
+    *t = (struct hash_table){.keys = NULL};
+}

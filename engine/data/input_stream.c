@@ -1,0 +1,107 @@
+/* One file's bytes. The size and the time of the last change are compared when the file is opened
+ * and again when it has been read: what was written meanwhile is noticed, though perhaps only then.
+ */
+#include "engine/data/input_stream.h"
+
+#include "engine/data/gunzip.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SKIP_BYTES (64 * KIB)
+
+static int set_input_changed(struct input_stream *s, const char *what)
+{
+    return error_set(s->error, GLINT_E_INPUT_CHANGED,
+                     "run the job again when nothing writes to its input", "%s: %s", s->piece->path,
+                     what);
+}
+
+int input_stream_check_unchanged(struct input_stream *s)
+{
+    assert(s->open);
+    struct env_stat now;
+    int r = s->env->stat_open(s->env, s->file, &now);
+    if (r < 0) return error_set_system(s->error, input_error_code(r), r, "stat", s->piece->path);
+    if (now.kind != ENV_FILE)
+        return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
+                         s->piece->path);
+    if (now.size != s->piece->file_size) return set_input_changed(s, "its size is another one now");
+    if (now.mtime_ns != s->piece->mtime_ns)
+        return set_input_changed(s, "it was written to meanwhile");
+    return 0;
+}
+
+/* A compressed stream has no seek: what stands before `offset` is decompressed and dropped. */
+static int skip_to_offset(struct input_stream *s, uint64_t offset)
+{
+    if (offset == 0) return 0;
+    uint8_t *dropped = mem_alloc(SKIP_BYTES);
+    if (dropped == NULL) return error_no_memory(s->error);
+    int64_t n = 1;
+    while (n > 0 && s->at < offset) {
+        const uint64_t left = offset - s->at;
+        n = input_stream_read(s, dropped, left < SKIP_BYTES ? left : SKIP_BYTES);
+    }
+    mem_free(dropped);
+    return n < 0 ? (int)n : 0;
+}
+
+int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
+                      uint64_t offset, struct glint_error *error)
+{
+    *s = (struct input_stream){
+        .env = env, .piece = piece, .error = error, .at = piece->gzip ? 0 : offset};
+    s->file =
+        env->open(env, ENV_CWD, piece->stored != NULL ? piece->stored : piece->path, ENV_READ);
+    if (s->file < 0)
+        return error_set_shared_path(error, input_error_code(s->file), s->file, "open",
+                                     piece->path);
+    s->open = true;
+    int r = input_stream_check_unchanged(s);
+    if (r < 0) return r;
+    if (!piece->gzip) {
+        s->ended = s->at >= piece->file_size;
+        return 0;
+    }
+    s->gunzip = gunzip_create(env, s->file, piece->path);
+    if (s->gunzip == NULL) return error_no_memory(error);
+    return skip_to_offset(s, offset);
+}
+
+int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
+{
+    assert(s->open && size > 0 && size <= INT64_MAX);
+    if (s->ended) return 0;
+    if (s->gunzip != NULL) {
+        int64_t n = gunzip_read(s->gunzip, out, size, s->error);
+        if (n < 0) return n;
+        s->at += (uint64_t)n;
+        s->ended = (uint64_t)n < size;
+        return n;
+    }
+    const uint64_t left = s->piece->file_size - s->at;
+    if (size > left) size = left;
+    int64_t n = env_read_full(s->env, s->file, out, size, s->at);
+    if (n < 0)
+        return error_set_system(s->error, input_error_code((int)n), (int)n, "read", s->piece->path);
+    if ((uint64_t)n < size) return set_input_changed(s, "it is shorter now");
+    s->at += size;
+    s->ended = s->at == s->piece->file_size;
+    return n;
+}
+
+uint64_t input_stream_disk_offset(const struct input_stream *s)
+{
+    return s->gunzip != NULL ? gunzip_offset(s->gunzip) : s->at;
+}
+
+void input_stream_close(struct input_stream *s)
+{
+    gunzip_destroy(s->gunzip);
+    s->gunzip = NULL;
+    if (s->open) s->env->close(s->env, s->file); /* nothing was written: no error can matter */
+    s->open = false;
+}

@@ -1,0 +1,326 @@
+/* Blocks in, batches out. A piece has three parts, each read in its own way:
+ *
+ *     offset - 1         first line               end - 1       line end
+ *         |   skipped        |          body          |    tail    |
+ *
+ * Every LF in the body, which stops before the piece's last byte, is followed by a line of this
+ * piece; so the body goes through the index without a look at where lines begin, and the tail is
+ * exactly one line. One that a block cuts moves to the front of the buffer before the next read: at
+ * most one line per block is copied. */
+#include "engine/data/line_reader.h"
+
+#include "engine/data/format.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define TAIL_BYTES  (4 * KIB) /* read behind a piece, for the end of its last line */
+#define FRONT_BYTES (64 * KIB)
+#define ALIGN       64u
+#define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
+
+static uint64_t align_up(uint64_t n)
+{
+    return (n + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+}
+
+static const struct split_piece *current_piece(const struct line_reader *l)
+{
+    return &l->split->pieces[l->piece];
+}
+
+/* The offset in the file of a place in the buffer. */
+static uint64_t file_offset(const struct line_reader *l, uint64_t at)
+{
+    assert(at <= l->fill && l->source.at >= l->fill - at);
+    return l->source.at - (l->fill - at);
+}
+
+/* Where the body stops within the buffer: at the piece's last byte, or at what is read. */
+static uint64_t body_end(const struct line_reader *l)
+{
+    const uint64_t last = l->end - 1;
+    if (l->source.at <= last) return l->fill;
+    const uint64_t behind = l->source.at - last;
+    return behind < l->fill ? l->fill - behind : 0;
+}
+
+int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split)
+{
+    *l = (struct line_reader){.task = task, .split = split, .index = newlines_index_for_cpu()};
+    l->capacity = FRONT_BYTES + READ_BLOCK_BYTES;
+    l->buffer = mem_alloc(l->capacity);
+    l->row_start = mem_alloc(INDEX_WORDS * sizeof *l->row_start);
+    l->row_end = mem_alloc(INDEX_WORDS * sizeof *l->row_end);
+    if (l->buffer != NULL && l->row_start != NULL && l->row_end != NULL) return 0;
+    line_reader_close(l);
+    return error_no_memory(&task->error);
+}
+
+static int set_line_too_long(struct line_reader *l, uint64_t at)
+{
+    return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
+                     "raise the limit with --max-line, if the input is a text file at all",
+                     "%s, byte %" PRIu64 ": a line of more than %" PRIu64 " bytes begins here",
+                     current_piece(l)->path, file_offset(l, at), l->task->options->line_bytes_max);
+}
+
+/* Moves the line at hand to the front so that the next block starts at `to`; grows where needed. */
+static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
+{
+    const uint64_t rest = l->fill - l->line;
+    assert(to >= rest && to % ALIGN == 0);
+    uint8_t *target = l->buffer;
+    if (to + want > l->capacity) {
+        uint64_t capacity = 2 * l->capacity;
+        if (capacity < to + want) capacity = to + want;
+        target = mem_alloc(capacity);
+        if (target == NULL) return error_no_memory(&l->task->error);
+        l->capacity = capacity;
+    }
+    if (rest > 0) memmove(target + to - rest, l->buffer + l->line, rest);
+    if (target != l->buffer) mem_free(l->buffer);
+    l->buffer = target;
+    l->line = to - rest;
+    l->scanned = l->fill = to;
+    return 0;
+}
+
+/* Reads the next block behind the line at hand, all of which has been scanned. 0 or a code. */
+static int fill_buffer(struct line_reader *l)
+{
+    assert(l->scanned == l->fill && !l->source.ended);
+    if (task_is_cancelled(l->task))
+        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
+    const uint64_t rest = l->fill - l->line;
+    if (rest > l->task->options->line_bytes_max + 1)
+        return set_line_too_long(l, l->line); /* + 1: a CR */
+    uint64_t want = READ_BLOCK_BYTES;
+    const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
+    if (left < want - TAIL_BYTES) want = left + TAIL_BYTES;
+    int r = make_buffer_room(l, align_up(rest), want);
+    if (r < 0) return r;
+    const int64_t n = input_stream_read(&l->source, l->buffer + l->fill, want);
+    if (n < 0) return (int)n;
+    l->fill += (uint64_t)n;
+    return 0;
+}
+
+/* Bytes of the piece on disk, as far as it was read. */
+static void count_bytes(struct line_reader *l)
+{
+    const struct split_piece *piece = current_piece(l);
+    uint64_t bytes;
+    if (piece->gzip) {
+        bytes = input_stream_disk_offset(&l->source) - l->disk_start;
+    } else {
+        const uint64_t at = file_offset(l, l->line);
+        bytes = at <= piece->offset ? 0 : (at < l->end ? at : l->end) - piece->offset;
+    }
+    l->task->counters.values[COUNT_BYTES_READ] += (int64_t)bytes;
+}
+
+static int finish_piece(struct line_reader *l)
+{
+    int r = input_stream_check_unchanged(&l->source);
+    if (r < 0) return r;
+    count_bytes(l);
+    input_stream_close(&l->source);
+    l->piece++;
+    return 0;
+}
+
+/* Finds the piece's first line behind the byte before it, or behind the header; none may begin in
+ * this piece. */
+static int skip_to_first_line(struct line_reader *l)
+{
+    for (;;) {
+        const uint64_t body = body_end(l);
+        const uint8_t *from = l->buffer + l->scanned;
+        const uint8_t *lf = body > l->scanned ? memchr(from, '\n', body - l->scanned) : NULL;
+        if (lf != NULL) {
+            l->line = l->scanned = (uint64_t)(lf - l->buffer) + 1;
+            return 0;
+        }
+        l->line = l->scanned = l->fill;
+        if (l->source.at >= l->end || l->source.ended) return finish_piece(l);
+        int r = fill_buffer(l);
+        if (r < 0) return r;
+    }
+}
+
+/* The driver has looked at the first bytes of all files, but not at what gzip makes of them. */
+static int check_decompressed_format(struct line_reader *l)
+{
+    char reason[FORMAT_REASON_BYTES];
+    const char *hint = format_detect_unsupported(l->buffer, l->fill, false, reason);
+    if (hint == NULL) return 0;
+    return error_set(&l->task->error, GLINT_E_INPUT_FORMAT, hint, "%s, decompressed: %s",
+                     current_piece(l)->path, reason);
+}
+
+static int begin_piece(struct line_reader *l)
+{
+    const struct split_piece *piece = current_piece(l);
+    assert(piece->length > 0);
+    const bool to_end = piece->length > UINT64_MAX - piece->offset;
+    const uint64_t from = piece->offset > 0 ? piece->offset - 1 : 0;
+    l->end = to_end ? SPLIT_TO_END : piece->offset + piece->length;
+    l->line = l->scanned = l->fill = 0;
+    int r = input_stream_open(&l->source, l->task->env, piece, from, &l->task->error);
+    if (r < 0) return r;
+    l->disk_start = input_stream_disk_offset(&l->source);
+    if (piece->offset > 0) return skip_to_first_line(l);
+    if (l->source.ended) return 0;
+    r = fill_buffer(l);
+    if (r == 0 && piece->gzip) r = check_decompressed_format(l);
+    if (r != 0) return r;
+    if (piece->header) return skip_to_first_line(l);
+    const uint64_t mark = BYTE_ORDER_MARK_SIZE;
+    if (l->fill >= mark && memcmp(l->buffer, BYTE_ORDER_MARK, mark) == 0) l->line = mark;
+    return 0;
+}
+
+/* A batch whose value column stands in buffer[at, at + size), with its rows from l->line on. */
+static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows, uint64_t at,
+                     uint64_t size)
+{
+    assert(rows > 0 && rows <= BATCH_ROWS_MAX);
+    assert(at <= l->line && l->line <= at + size && at + size <= l->fill);
+    l->origin = (struct glint_origin){.path = current_piece(l)->path,
+                                      .base = l->buffer + l->line,
+                                      .size = at + size - l->line,
+                                      .offset = file_offset(l, l->line),
+                                      .compressed = current_piece(l)->gzip};
+    *out = (struct glint_batch){.rows = rows,
+                                .key = {.type = GLINT_NONE},
+                                .value = {.type = GLINT_TEXT, .base = l->buffer + at, .size = size},
+                                .origin = &l->origin};
+    l->task->counters.values[COUNT_ROWS_READ] += rows;
+    return 1;
+}
+
+/* One line, buffer[line, line_end), as a batch of its own. */
+static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
+{
+    const uint64_t size = line_end - l->line;
+    if (size > l->task->options->line_bytes_max) return set_line_too_long(l, l->line);
+    emit_rows(l, out, 1, l->line, size);
+    if (size > BATCH_BYTES_MAX) return 1;
+    l->row_start[0] = 0;
+    l->row_end[0] = (uint32_t)size;
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    return 1;
+}
+
+/* A line that ends with the LF at `lf`. */
+static int emit_terminated_line(struct line_reader *l, uint64_t lf, struct glint_batch *out)
+{
+    const bool cr = lf > l->line && l->buffer[lf - 1] == '\r';
+    int r = emit_line(l, cr ? lf - 1 : lf, out);
+    l->line = l->scanned = lf + 1;
+    return r;
+}
+
+/* Takes a CR from the end of each row. */
+static void strip_cr(const uint8_t *base, const uint32_t *start, uint32_t *end, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) end[i] -= end[i] > start[i] && base[end[i] - 1] == '\r';
+}
+
+/* For limits below a batch's size only: other lines are measured while they are read. */
+static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
+{
+    const uint64_t max = l->task->options->line_bytes_max;
+    for (uint32_t i = 0; max < BATCH_BYTES_MAX && i < rows; i++)
+        if (l->row_end[i] - l->row_start[i] > max)
+            return set_line_too_long(l, base_at + l->row_start[i]);
+    return 0;
+}
+
+/* A batch of the lines that end in the body: 1, or 0 where none ends in what was scanned. */
+static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *out)
+{
+    const uint64_t base_at = l->line & ~(uint64_t)(ALIGN - 1);
+    const uint8_t *base = l->buffer + base_at;
+    if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* no batch can hold this line */
+        const uint8_t *lf = memchr(l->buffer + l->scanned, '\n', body - l->scanned);
+        l->scanned = body;
+        return lf != NULL ? emit_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
+    }
+    const uint64_t room = base_at + BATCH_BYTES_MAX;
+    const struct newlines found =
+        l->index(base, (uint32_t)(l->scanned - base_at),
+                 (uint32_t)((body < room ? body : room) - base_at), l->row_start, l->row_end);
+    l->scanned = base_at + found.scanned;
+    if (found.count == 0) return 0;
+    const uint64_t next = base_at + l->row_start[found.count];
+    l->row_start[0] = (uint32_t)(l->line - base_at);
+    /* The first row's CR may stand in what was scanned before. */
+    strip_cr(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
+    const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
+    int r = check_lengths(l, base_at, found.count);
+    if (r < 0) return r;
+    emit_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    out->value.lines = lines ? l->row_start : NULL;
+    l->line = next;
+    return 1;
+}
+
+/* The piece's last line, and with it the piece. */
+static int tail_batch(struct line_reader *l, struct glint_batch *out)
+{
+    const uint64_t left = l->fill - l->scanned;
+    const uint8_t *lf = left > 0 ? memchr(l->buffer + l->scanned, '\n', left) : NULL;
+    if (lf == NULL && !l->source.ended) {
+        l->scanned = l->fill;
+        return fill_buffer(l);
+    }
+    int rows = 0;
+    if (lf != NULL)
+        rows = emit_terminated_line(l, (uint64_t)(lf - l->buffer), out);
+    else if (l->line < l->fill)
+        rows = emit_line(l, l->fill, out);
+    if (rows < 0) return rows;
+    if (lf == NULL) l->line = l->fill;
+    int r = finish_piece(l);
+    return r < 0 ? r : rows;
+}
+
+int line_reader_next(struct line_reader *l, struct glint_batch *out)
+{
+    int r = 0;
+    while (r == 0) {
+        if (!l->source.open) {
+            if (l->piece == l->split->count) return 0;
+            r = begin_piece(l);
+            continue;
+        }
+        const uint64_t body = body_end(l);
+        if (l->scanned < body)
+            r = body_batch(l, body, out);
+        else if (l->source.at >= l->end || l->source.ended)
+            r = tail_batch(l, out);
+        else
+            r = fill_buffer(l);
+    }
+    return r;
+}
+
+void line_reader_close(struct line_reader *l)
+{
+    if (l->source.open) {
+        if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller had enough */
+        input_stream_close(&l->source);
+    }
+    /* The emitter told the task of it; what comes after the last line has no place in a file. */
+    if (l->task != NULL && l->task->origin == &l->origin) l->task->origin = NULL;
+    mem_free(l->buffer);
+    mem_free(l->row_start);
+    mem_free(l->row_end);
+    *l = (struct line_reader){.buffer = NULL};
+}

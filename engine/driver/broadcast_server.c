@@ -1,0 +1,212 @@
+/* Broadcasts that are too large to go with their announcement. The bytes stay where the job has
+ * them, and go to the sockets from there; an executor is told of a value and its size, asks which
+ * blocks to fetch from whom (BLOCK_REQUEST), and gets from here those that nobody else has. What is
+ * packed is kept as long as the job lives, so that packing is paid for once. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/net/broadcast_block.h"
+
+#include <assert.h>
+
+#define SENDING_BYTES_MAX (32 * MIB) /* to one executor: more than it may have asked for */
+
+/* One send. */
+struct block_send {
+    struct executor_conn *executor_conn;
+    uint64_t size;
+};
+
+static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
+{
+    pthread_mutex_lock(&r->lock);
+    struct served_broadcast *v = r->broadcasts;
+    while (v != NULL && v->id != id) v = v->next;
+    pthread_mutex_unlock(&r->lock);
+    return v;
+}
+
+int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
+                         struct glint_error *error)
+{
+    if (find_broadcast(r, id) != NULL) return 0;
+    uint32_t blocks = broadcast_block_count(size);
+    struct served_broadcast *v = mem_zalloc(sizeof *v);
+    if (v != NULL) {
+        v->id = id;
+        v->size = size;
+        v->data = data;
+        v->tracker = tracker_create(blocks);
+        v->blocks = mem_zalloc(sizeof *v->blocks * ((uint64_t)blocks + 1));
+    }
+    if (v == NULL || v->tracker == NULL || v->blocks == NULL) {
+        if (v != NULL) {
+            tracker_destroy(v->tracker);
+            mem_free(v->blocks);
+        }
+        mem_free(v);
+        return error_no_memory(error);
+    }
+    pthread_mutex_lock(&r->lock);
+    v->next = r->broadcasts;
+    r->broadcasts = v;
+    pthread_mutex_unlock(&r->lock);
+    return 0;
+}
+
+/* ---- Blocks */
+
+static struct glint_slice broadcast_slice(const struct served_broadcast *v)
+{
+    return (struct glint_slice){v->data, v->size};
+}
+
+static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
+{
+    struct sent_block *b = &v->blocks[block];
+    if (!b->has_checksum) b->checksum = broadcast_block_checksum(v->id, block, broadcast_slice(v));
+    b->has_checksum = true;
+    return b->checksum;
+}
+
+/* As it travels; without memory to pack it, as it is. */
+static struct glint_slice encoded_block(struct served_broadcast *v, uint32_t block)
+{
+    struct sent_block *b = &v->blocks[block];
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (b->packed.size == 0 && !b->incompressible)
+        b->incompressible =
+            broadcast_block_compress(block, broadcast_slice(v), &b->packed, &ignored) == 0 &&
+            b->packed.size == 0;
+    if (b->packed.size == 0) return broadcast_block_slice(broadcast_slice(v), block);
+    return (struct glint_slice){b->packed.data, b->packed.size};
+}
+
+static void on_block_sent(void *arg, bool ok)
+{
+    struct block_send *sending = arg;
+    struct executor_conn *l = sending->executor_conn;
+    assert(l->sending_bytes >= sending->size);
+    l->sending_bytes -= sending->size;
+    if (ok) atomic_fetch_add(&l->r->broadcast_bytes, sending->size);
+    mem_free(sending);
+}
+
+static void send_fetch_error(struct executor_conn *l, uint64_t request, enum glint_code code,
+                             const char *cause)
+{
+    struct glint_error why = {.code = GLINT_OK}, error = {.code = GLINT_OK};
+    struct buffer payload = {NULL, 0, 0};
+    error_set(&why, code, NULL, "%s", cause);
+    if (fetch_error_encode(&why, &payload, &error) != 0)
+        executor_conn_fail(l, &error);
+    else
+        send_frame(l->data, FRAME_FETCH_ERROR, request, &payload);
+    buffer_fini(&payload);
+}
+
+static void send_block(struct executor_conn *l, struct served_broadcast *v, uint32_t block,
+                       uint64_t request)
+{
+    struct block_send *sending = mem_alloc(sizeof *sending);
+    if (sending == NULL) {
+        send_fetch_error(l, request, GLINT_E_NO_MEMORY, "the driver has no memory to send a block");
+        return;
+    }
+    struct glint_slice bytes = encoded_block(v, block);
+    *sending = (struct block_send){l, bytes.size};
+    l->sending_bytes += bytes.size;
+    if (!conn_send_data(l->data, request, bytes, on_block_sent, sending))
+        on_block_sent(sending, false);
+}
+
+int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
+                            struct glint_slice payload, struct glint_error *error)
+{
+    struct get_request get;
+    int r = get_request_decode(payload, &get, error);
+    if (r != 0) return r;
+    enum get_kind kind = get.kind;
+    uint32_t block = get.block;
+    struct served_broadcast *v = find_broadcast(l->r, get.id);
+    get_request_fini(&get);
+    if (kind != GET_BROADCAST_BLOCK)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver has only broadcasts to give");
+    if (v == NULL || block >= broadcast_block_count(v->size))
+        send_fetch_error(l, f->request, GLINT_E_PROTOCOL, "there is no such broadcast block");
+    else if (l->sending_bytes > SENDING_BYTES_MAX)
+        send_fetch_error(l, f->request, GLINT_E_CONNECTION, "asked for more than was taken");
+    else
+        send_block(l, v, block, f->request);
+    return 0;
+}
+
+/* ---- Who fetches what from whom */
+
+static void send_block_assignment(struct executor_conn *l, struct served_broadcast *v,
+                                  struct block_assignment *assignment)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct buffer payload = {NULL, 0, 0};
+    assert(assignment->count <= BLOCK_REQUEST_MAX);
+    assignment->id = v->id;
+    if (l->data == NULL || l->state != EXECUTOR_CONN_JOINED) return;
+    for (uint32_t i = 0; i < assignment->count; i++)
+        assignment->blocks[i].checksum = block_checksum(v, assignment->blocks[i].block);
+    if (block_assignment_encode(assignment, &payload, &error) != 0)
+        executor_conn_fail(l, &error);
+    else
+        send_frame(l->data, FRAME_BLOCK_ASSIGN, 0, &payload);
+    buffer_fini(&payload);
+}
+
+static void assign_to_waiting(struct cluster_transport *r, struct served_broadcast *v)
+{
+    uint32_t number = 0;
+    struct block_assignment assignment = {.id = 0};
+    while (tracker_next_assignment(v->tracker, &number, &assignment)) {
+        struct executor_conn *l = executor_conn_find(r, number);
+        if (l != NULL) send_block_assignment(l, v, &assignment);
+    }
+}
+
+int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slice payload,
+                                      struct glint_error *error)
+{
+    struct block_request request;
+    struct block_assignment assignment = {.id = 0};
+    int r = block_request_decode(payload, &request, error);
+    if (r != 0) return r;
+    struct served_broadcast *v = find_broadcast(l->r, request.id);
+    if (v == NULL || !l->joined)
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "BLOCK_REQUEST of a broadcast that is not there");
+    if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
+        return error_no_memory(error);
+    send_block_assignment(l, v, &assignment);
+    assign_to_waiting(l->r, v);
+    return 0;
+}
+
+void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t number)
+{
+    pthread_mutex_lock(&r->lock);
+    struct served_broadcast *first = r->broadcasts;
+    pthread_mutex_unlock(&r->lock);
+    for (struct served_broadcast *v = first; v != NULL; v = v->next) {
+        tracker_on_executor_lost(v->tracker, number);
+        assign_to_waiting(r, v);
+    }
+}
+
+void broadcast_server_fini(struct cluster_transport *r)
+{
+    for (struct served_broadcast *v = r->broadcasts, *next; v != NULL; v = next) {
+        next = v->next;
+        for (uint32_t i = 0; i < broadcast_block_count(v->size); i++)
+            buffer_fini(&v->blocks[i].packed);
+        tracker_destroy(v->tracker);
+        mem_free(v->blocks);
+        mem_free(v);
+    }
+    r->broadcasts = NULL;
+}

@@ -1,0 +1,357 @@
+/* An executor of the cluster's file: its daemon is dialled, asked for a process of our own, and
+ * listened to for as long as that process lives, for it knows how processes end.
+ *
+ * A daemon that does not answer is started, where the file says how, and dialled again and again,
+ * with growing pauses, until the job ends: executors that come later join later. What cannot change
+ * by trying is not tried twice (another build), or not more than three times (another secret).
+ * After a loss the connection is made again, which also tells the daemon to end the old process. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define BACKOFF_NS_MIN  (10 * MS_NS)
+#define BACKOFF_NS_MAX  (1000 * MS_NS)
+#define QUEUE_NOTE_NS   UINT64_C(500000000)
+#define LAUNCHES_MAX    3u
+#define LAUNCH_GRACE_MS 5000u
+
+static void daemon_conn_dial(struct daemon_conn *p);
+
+/* Half of it to all of it: those who fail together shall not come back together. */
+static uint64_t with_jitter(struct cluster_transport *r, uint64_t backoff_ns)
+{
+    uint32_t random = 0;
+    if (r->env->random(r->env, &random, sizeof random) != 0) random = UINT32_MAX / 2;
+    return backoff_ns / 2 + backoff_ns / 2 * random / UINT32_MAX;
+}
+
+static uint64_t backoff_ns(const struct daemon_conn *p)
+{
+    uint32_t doublings = p->tries < 8 ? p->tries : 8;
+    uint64_t backoff = BACKOFF_NS_MIN << doublings;
+    return backoff < BACKOFF_NS_MAX && p->auth_failures == 0 ? backoff : BACKOFF_NS_MAX;
+}
+
+static void daemon_conn_back_off(struct daemon_conn *p)
+{
+    if (p->conn != NULL) conn_close(p->conn, true);
+    if (p->state == DAEMON_CONN_REJECTED) return;
+    p->state = DAEMON_CONN_BACKOFF;
+    p->queue_position = p->queue_position_reported = 0;
+    p->next_dial_ns = cluster_transport_now(p->r) + with_jitter(p->r, backoff_ns(p));
+    p->tries++;
+    cluster_transport_arm_timer(p->r, p->next_dial_ns);
+}
+
+/* The daemon is there, and refuses us. */
+static bool is_rejection(enum glint_code code)
+{
+    return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
+}
+
+/* Another try would end the same way. A refusal comes through TLS and is the daemon's own; that TLS
+ * fails may be caused by any process that is on the path, or has the port for a moment, and is
+ * final the third time in a row. */
+static bool rejection_is_permanent(const struct daemon_conn *p, enum glint_code code)
+{
+    return is_rejection(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);
+}
+
+static void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
+{
+    struct cluster_transport *r = p->r;
+    p->why = *why;
+    p->reached = false;
+    p->auth_failures = why->code == GLINT_E_AUTH ? p->auth_failures + 1 : 0;
+    if (rejection_is_permanent(p, why->code)) p->state = DAEMON_CONN_REJECTED;
+    if (rejection_is_permanent(p, why->code) && !p->missing_reported &&
+        r->cluster->executor_count > 1) {
+        p->missing_reported = true;
+        inbox_push_note(r, "executor %s (%s:%u) is not used: %s", p->at->id, p->at->host,
+                        p->at->port, why->cause);
+    }
+    daemon_conn_back_off(p);
+    registration_join_if_enough(r);
+}
+
+void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
+                                  bool had_joined)
+{
+    p->executor_conn = NULL;
+    if (had_joined) p->tries = p->launches = 0;
+    p->why = *why;
+    daemon_conn_back_off(p);
+    registration_join_if_enough(p->r);
+}
+
+/* Its process is nobody's from here on. */
+void daemon_conn_release_executor(struct daemon_conn *p)
+{
+    struct executor_conn *l = p->executor_conn;
+    assert(!p->r->started && p->state != DAEMON_CONN_REJECTED);
+    p->executor_conn = NULL;
+    if (l != NULL) l->daemon_conn = NULL;
+    if (l != NULL) executor_conn_fail_with(l, GLINT_E_INTERRUPTED, "it was given back");
+    if (p->conn != NULL) conn_close(p->conn, true);
+    p->state = DAEMON_CONN_BACKOFF;
+    p->queue_position = p->queue_position_reported = 0;
+    p->next_dial_ns = cluster_transport_now(p->r);
+}
+
+/* ---- Starting a daemon */
+
+static void on_launched_daemon_exit(void *arg, int wait_status)
+{
+    int status = WEXITSTATUS(wait_status),
+        signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    struct daemon_conn *p = arg;
+    struct cluster_transport *r = p->r;
+    struct glint_error why = {.code = GLINT_OK};
+    const char *log = launched_daemon_log_path(p->process);
+    if (signal != 0)
+        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process was killed by signal %d; log %s",
+                  signal, log);
+    else
+        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process ended with status %d; log %s",
+                  status, log);
+    p->process = NULL;
+    if (r->stopping) return;
+    /* One more dial: another job may have been faster, and then its daemon has the port. */
+    p->launch_failed = p->launches >= LAUNCHES_MAX || (signal == 0 && status != 0);
+    if (p->state == DAEMON_CONN_BACKOFF || p->state == DAEMON_CONN_DIALLING) p->why = why;
+    if (p->state == DAEMON_CONN_BACKOFF) p->next_dial_ns = cluster_transport_now(r);
+    cluster_transport_arm_timer(r, cluster_transport_now(r));
+}
+
+static void daemon_conn_launch(struct daemon_conn *p)
+{
+    struct cluster_transport *r = p->r;
+    if (r->cluster->launch == LAUNCH_NONE || p->process != NULL || p->launch_failed || p->drained)
+        return;
+    if (p->launches >= LAUNCHES_MAX || r->no_executors_reported) return;
+    struct glint_error why = {.code = GLINT_OK};
+    p->process = launched_daemon_start(r->net.loop, r->env, r->cluster, p->index,
+                                       on_launched_daemon_exit, p, &why);
+    p->launches++;
+    p->tries = 0;
+    if (p->process != NULL) return;
+    assert(why.code != GLINT_OK);
+    p->why = why;
+    p->launch_failed = true;
+}
+
+/* ---- Its daemon speaks */
+
+static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_slice payload,
+                                           struct glint_error *error)
+{
+    struct executor_started a;
+    if (p->state != DAEMON_CONN_REQUESTED)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a daemon admitted whom it had admitted");
+    int r = executor_started_decode(payload, &a, error);
+    if (r != 0) return r;
+    p->state = DAEMON_CONN_EXECUTOR_STARTED;
+    p->queue_position = p->queue_position_reported = 0;
+    p->why.code = GLINT_OK;
+    r = executor_conn_dial(p, &a, error);
+    if (r == 0) registration_join_if_enough(p->r); /* others may be asked now */
+    return r;
+}
+
+static int daemon_conn_on_executor_exited(struct daemon_conn *p, struct glint_slice payload,
+                                          struct glint_error *error)
+{
+    struct executor_exited exited;
+    int r = executor_exited_decode(payload, &exited, error);
+    if (r != 0) return r;
+    if (p->executor_conn != NULL) {
+        executor_conn_on_executor_exited(p->executor_conn, &exited);
+        return 0;
+    }
+    if (p->state != DAEMON_CONN_REQUESTED) return 0;
+    return error_set(error, GLINT_E_CONNECTION, NULL, "its process ended before it was there");
+}
+
+static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position)
+{
+    if (p->state != DAEMON_CONN_REQUESTED) return;
+    if (p->queue_position == 0) p->queued_ns = cluster_transport_now(p->r);
+    p->queue_position = queue_position;
+    cluster_transport_arm_timer(p->r, p->queued_ns + QUEUE_NOTE_NS);
+    registration_join_if_enough(p->r);
+}
+
+static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f,
+                                struct glint_slice payload, struct glint_error *error)
+{
+    struct daemon_conn *p = arg;
+    struct ping ping;
+    (void)c;
+    if (p->r->stopping) return 0;
+    liveness_on_heartbeat(&p->liveness, cluster_transport_now(p->r));
+    switch (f->type) {
+    case FRAME_PING: return ping_decode(payload, &ping, error);
+    case FRAME_QUEUED: daemon_conn_on_queued(p, f->request); return 0;
+    case FRAME_EXECUTOR_STARTED: return daemon_conn_on_executor_started(p, payload, error);
+    case FRAME_EXECUTOR_EXITED: return daemon_conn_on_executor_exited(p, payload, error);
+    case FRAME_CANCEL: {
+        struct inbox_event *e = inbox_event_create(INBOX_CANCEL_REQUESTED, 0);
+        if (e == NULL) return error_no_memory(error);
+        inbox_push(p->r, e);
+        return 0;
+    }
+    default:
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a daemon sent a frame of type %d",
+                         (int)f->type);
+    }
+}
+
+static void daemon_conn_on_opened(void *arg, struct conn *c)
+{
+    struct daemon_conn *p = arg;
+    struct cluster_transport *r = p->r;
+    const struct hello *peer = conn_peer_hello(c);
+    struct glint_error why = {.code = GLINT_OK};
+    struct job_identity identity = {.job = r->g->job_id};
+    struct buffer payload = {NULL, 0, 0};
+    if (r->stopping || p->state != DAEMON_CONN_DIALLING) return;
+    if (peer->role != ROLE_DAEMON || strcmp(peer->node, p->at->id) != 0)
+        error_set(&why, GLINT_E_PEER_MISMATCH, "look at host and port in the cluster's file",
+                  "executor %s is wanted, and %s answers", p->at->id, peer->node);
+    text_format(identity.name, sizeof identity.name, "%s",
+                r->g->config.job_name != NULL ? r->g->config.job_name : "job");
+    p->launch_failed = p->permanently_unreachable = false;
+    p->auth_failures = 0;
+    p->reached = why.code == GLINT_OK;
+    acquisition_order_enforce(r); /* one more can be had */
+    if (p->reached && !acquisition_order_may_request(p)) {
+        daemon_conn_release_executor(p);
+        return;
+    }
+    if (why.code == GLINT_OK && job_identity_encode(&identity, &payload, &why) == 0) {
+        p->state = DAEMON_CONN_REQUESTED;
+        liveness_init(&p->liveness, &r->cluster->heartbeat, cluster_transport_now(r));
+        send_frame(c, FRAME_REQUEST_EXECUTOR, 0, &payload);
+        cluster_transport_arm_timer(r,
+                                    cluster_transport_now(r) + r->cluster->heartbeat.heartbeat_ns);
+        return;
+    }
+    buffer_fini(&payload);
+    daemon_conn_fail(p, &why);
+}
+
+static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_error *why)
+{
+    struct daemon_conn *p = arg;
+    assert(p->conn == c);
+    p->conn = NULL;
+    if (p->r->stopping) return;
+    if (p->executor_conn != NULL) { /* the process will end too; its own connections say when */
+        if (p->executor_conn->state == EXECUTOR_CONN_CLOSING)
+            executor_conn_finalize(p->executor_conn);
+        return;
+    }
+    if (p->state == DAEMON_CONN_BACKOFF) {
+        cluster_transport_arm_timer(p->r, p->next_dial_ns);
+        return;
+    }
+    if (p->state == DAEMON_CONN_REJECTED) return;
+    bool unreachable = p->state == DAEMON_CONN_DIALLING && !is_rejection(why->code);
+    if (unreachable) p->permanently_unreachable = p->launch_failed;
+    if (unreachable) daemon_conn_launch(p);
+    /* Of a process that ended and a port where nobody is, the first says more. */
+    struct glint_error cause = p->launch_failed ? p->why : *why;
+    if (cause.code == GLINT_OK)
+        error_set(&cause, GLINT_E_CONNECTION, NULL, "the connection was closed");
+    daemon_conn_fail(p, &cause);
+}
+
+static const struct conn_events daemon_conn_events = {.opened = daemon_conn_on_opened,
+                                                      .frame = daemon_conn_on_frame,
+                                                      .closed = daemon_conn_on_closed};
+
+/* ---- What is due */
+
+static void daemon_conn_dial(struct daemon_conn *p)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(p->conn == NULL && p->executor_conn == NULL && p->state == DAEMON_CONN_BACKOFF);
+    p->state = DAEMON_CONN_DIALLING;
+    p->conn = conn_dial(&p->r->net, p->at->host, p->at->port, CHANNEL_CONTROL, NULL,
+                        &daemon_conn_events, p, &why);
+    if (p->conn == NULL) daemon_conn_fail(p, &why);
+}
+
+static void send_progress(struct daemon_conn *p)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK}; /* the next one says more */
+    pthread_mutex_lock(&p->r->lock);
+    struct job_progress progress = p->r->progress;
+    pthread_mutex_unlock(&p->r->lock);
+    if (progress.stages == 0 || job_progress_encode(&progress, &payload, &ignored) != 0) return;
+    send_frame(p->conn, FRAME_PROGRESS, 0, &payload);
+}
+
+static uint64_t daemon_conn_heartbeat(struct daemon_conn *p, uint64_t now)
+{
+    bool heartbeat_due = false;
+    uint64_t next = UINT64_MAX;
+    struct ping ping = {.sent_ns = now};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    if (liveness_on_timer(&p->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
+        error_set(&why, GLINT_E_CONNECTION, NULL, "the daemon gave no sign of life for %llu ms",
+                  (unsigned long long)(p->r->cluster->heartbeat.dead_ns / MS_NS));
+        if (p->executor_conn != NULL)
+            conn_close(p->conn, false); /* its process may be well, and then it goes on */
+        else
+            daemon_conn_fail(p, &why);
+        return UINT64_MAX;
+    }
+    if (heartbeat_due && ping_encode(&ping, &payload, &why) == 0)
+        send_frame(p->conn, FRAME_PING, 0, &payload);
+    buffer_fini(&payload);
+    if (heartbeat_due && p->state == DAEMON_CONN_EXECUTOR_STARTED) send_progress(p);
+    return next;
+}
+
+/* The process of the job before may just be ending: that is nothing to tell. */
+static uint64_t daemon_conn_report_queue_position(struct daemon_conn *p, uint64_t now)
+{
+    if (p->queue_position == p->queue_position_reported) return UINT64_MAX;
+    if (now < p->queued_ns + QUEUE_NOTE_NS) return p->queued_ns + QUEUE_NOTE_NS;
+    p->queue_position_reported = p->queue_position;
+    inbox_push_note(p->r, "executor %s (%s:%u) is busy; place %llu in its queue", p->at->id,
+                    p->at->host, p->at->port, (unsigned long long)p->queue_position);
+    return UINT64_MAX;
+}
+
+uint64_t daemon_conn_on_timer(struct daemon_conn *p, uint64_t now)
+{
+    struct cluster_transport *r = p->r;
+    if (p->conn != NULL &&
+        (p->state == DAEMON_CONN_REQUESTED || p->state == DAEMON_CONN_EXECUTOR_STARTED)) {
+        uint64_t note = daemon_conn_report_queue_position(p, now),
+                 heartbeat_due = daemon_conn_heartbeat(p, now);
+        return note < heartbeat_due ? note : heartbeat_due;
+    }
+    if (p->state != DAEMON_CONN_BACKOFF || p->conn != NULL || p->executor_conn != NULL ||
+        r->no_executors_reported)
+        return UINT64_MAX;
+    if (now < p->next_dial_ns) return p->next_dial_ns;
+    if (p->reached && !acquisition_order_allows(p))
+        return UINT64_MAX; /* registration_join_if_enough says when */
+    daemon_conn_dial(p);
+    return p->state == DAEMON_CONN_BACKOFF ? p->next_dial_ns : UINT64_MAX;
+}
+
+void daemon_conn_close(struct daemon_conn *p)
+{
+    if (p->conn != NULL) conn_close(p->conn, true);
+    if (p->process != NULL) launched_daemon_stop(p->process, LAUNCH_GRACE_MS);
+}

@@ -1,0 +1,219 @@
+/* What the driver's calls mean in terms of the log. */
+#include "engine/driver/event_log_listener.h"
+
+#include "engine/base/text.h"
+#include "engine/net/cluster.h"
+#include "engine/net/hello.h"
+
+#include <assert.h>
+
+static void note_and_log(void *arg, const char *line)
+{
+    struct driver *d = arg;
+    event_log_note(d->log, line);
+    if (d->note != NULL) d->note(d->note_arg, line);
+}
+
+static uint32_t stage_number(const struct action_run *a, uint32_t stage)
+{
+    assert(stage < a->stage_count);
+    return a->stages[stage].number;
+}
+
+/* The options as they are in force, whatever named them. */
+static void log_job(struct driver *d)
+{
+    const struct glint_config *c = &d->g->config;
+    char master[NAME_BYTES_MAX], memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
+    char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
+    text_format(master, sizeof master, "local[%u]", c->slots);
+    if (c->cluster != NULL) text_format(master, sizeof master, "%s", c->cluster->name);
+    text_format(memory, sizeof memory, "%llu", (unsigned long long)c->memory_bytes);
+    text_format(split, sizeof split, "%llu", (unsigned long long)c->split_bytes);
+    text_format(partitions, sizeof partitions, "%u", c->partitions);
+    text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / 1000000));
+    const struct event_option options[] = {
+        {"memory", c->cluster == NULL ? memory : NULL},
+        {"split-size", c->split_bytes > 0 ? split : NULL},
+        {"partitions", c->partitions > 0 ? partitions : NULL},
+        {"timeout", c->timeout_ns > 0 ? timeout : NULL},
+        {"bad-rows", c->skip_bad_rows ? "skip" : "fail"},
+        {"overwrite", c->overwrite ? "true" : "false"},
+        {"no-sync", c->no_sync ? "true" : "false"},
+        {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
+    event_log_job_start(d->log,
+                        &(struct event_job){.id = d->g->job_id,
+                                            .name = c->job_name != NULL ? c->job_name : "job",
+                                            .version = GLINT_VERSION,
+                                            .build = build_id(),
+                                            .master = master,
+                                            .arguments = c->arguments,
+                                            .argument_count = c->argument_count,
+                                            .options = options,
+                                            .option_count = sizeof options / sizeof options[0]});
+}
+
+int event_log_listener_open(struct driver *d)
+{
+    struct glint_config *c = &d->g->config;
+    if (c->event_log == NULL || c->explain) return 0;
+    const struct event_log_config config = {
+        .env = d->env, .path = c->event_log, .note = c->note, .note_arg = c->note_arg};
+    d->log = event_log_open(&config, driver_error(d));
+    if (d->log == NULL) return driver_error(d)->code;
+    d->note = c->note;
+    d->note_arg = c->note_arg;
+    c->note = note_and_log;
+    c->note_arg = d;
+    log_job(d);
+    return 0;
+}
+
+void event_log_listener_on_job_end(struct driver *d)
+{
+    struct glint_summary summary;
+    if (d->log == NULL) return;
+    d->runner.summarize(&d->runner, &summary);
+    for (uint32_t i = 0; i < summary.output_count; i++)
+        event_log_output_published(d->log, summary.outputs[i]);
+    event_log_job_end(d->log, driver_error(d), &summary);
+}
+
+void event_log_listener_close(struct driver *d)
+{
+    if (d->log == NULL) return;
+    event_log_close(d->log);
+    d->g->config.note = d->note;
+    d->g->config.note_arg = d->note_arg;
+    d->log = NULL;
+}
+
+void event_log_listener_on_timer(struct driver *d)
+{
+    event_log_on_timer(d->log);
+}
+
+void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
+                                          enum event_executor_state state,
+                                          const struct glint_error *why)
+{
+    const struct executor_state *m = &d->executors[executor];
+    assert(executor < d->executor_count);
+    event_log_executor_state(d->log, &(struct event_executor){.executor = executor,
+                                                              .state = state,
+                                                              .name = m->name,
+                                                              .host = m->host,
+                                                              .slots = m->slots,
+                                                              .why = why});
+}
+
+void event_log_listener_on_action_start(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    uint32_t skipped[PLAN_NODES_MAX], count = 0;
+    if (d->log == NULL) return;
+    for (uint32_t i = 0; i < a->stage_count; i++)
+        if (a->stages[i].skipped) skipped[count++] = a->stages[i].number;
+    event_log_action_start(d->log, &(struct event_action){.action = a->number,
+                                                          .name = a->action->op->name,
+                                                          .outputs = a->action->outputs,
+                                                          .output_count = a->action->output_count,
+                                                          .skipped = skipped,
+                                                          .skipped_count = count});
+}
+
+void event_log_listener_on_action_end(struct driver *d)
+{
+    event_log_action_end(d->log, d->action_run->number, driver_error(d));
+}
+
+void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
+{
+    const struct action_run *a = d->action_run;
+    const struct stage_run *stage = &a->stages[number];
+    uint32_t parents[PLAN_NODES_MAX];
+    if (d->log == NULL) return;
+    assert(stage->parent_count <= PLAN_NODES_MAX);
+    for (uint32_t i = 0; i < stage->parent_count; i++)
+        parents[i] = stage_number(a, stage->parents[i]);
+    event_log_stage_start(d->log, &(struct event_stage){.stage = stage_number(a, number),
+                                                        .action = a->number,
+                                                        .name = stage->name,
+                                                        .tasks = stage->tasks,
+                                                        .parents = parents,
+                                                        .parent_count = stage->parent_count});
+}
+
+void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
+{
+    const struct action_run *a = d->action_run;
+    if (!a->stages[number].started) return; /* all its tasks were done before */
+    event_log_stage_end(d->log, stage_number(a, number), NULL);
+}
+
+/* ---- Attempts */
+
+/* `m`: what its executor says of it, or NULL. */
+static void log_attempt(struct driver *d, const struct task_attempt *run,
+                        enum event_outcome outcome, const struct glint_error *why,
+                        const struct message *m)
+{
+    const struct action_run *a = d->action_run;
+    uint64_t now = d->env->now_ns(d->env);
+    struct glint_slice counters = {NULL, 0};
+    if (m != NULL) counters = (struct glint_slice){m->counters.data, m->counters.size};
+    assert(run->start_ns <= now);
+    event_log_task_end(
+        d->log, &(struct event_task){.stage = stage_number(a, run->stage),
+                                     .task = run->task,
+                                     .partition = stage_run_partition(a, run->stage, run->task),
+                                     .attempt = run->attempt,
+                                     .executor = run->executor,
+                                     .speculative = run->speculative,
+                                     .start_ns = run->start_ns,
+                                     .end_ns = now,
+                                     .run_ns = m != NULL ? m->run_ns : 0,
+                                     .outcome = outcome,
+                                     .why = why,
+                                     .counters = counters});
+}
+
+void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint32_t stage,
+                                       const struct message *m)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt run;
+    if (d->log == NULL) return;
+    for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);) {
+        if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
+        bool interrupted =
+            m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED;
+        if (interrupted && m->run_ns == 0) continue; /* it was queued there, and never began */
+        bool ended = run.superseded || a->over || interrupted;
+        enum event_outcome outcome = ended                 ? OUTCOME_KILLED
+                                     : m->type == MSG_DONE ? OUTCOME_DONE
+                                                           : OUTCOME_FAILED;
+        log_attempt(d, &run, outcome, m->error, m);
+    }
+}
+
+void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                                 uint32_t executor, const struct glint_error *why)
+{
+    event_log_retry(d->log, &(struct event_retry){.stage = stage_number(d->action_run, stage),
+                                                  .task = task,
+                                                  .attempt = attempt,
+                                                  .executor = executor,
+                                                  .why = why});
+}
+
+void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
+                                         const struct glint_error *why)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt run;
+    if (d->log == NULL || a == NULL || a->sched == NULL) return;
+    for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);) {
+        if (!run.queued) log_attempt(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
+    }
+}

@@ -1,0 +1,387 @@
+/* An executor process, as its two connections show it: messages and signs of life on one, blocks on
+ * the other. One without the other is of no use, so the end of either is the process's end for us.
+ *
+ * How it ended is known to its daemon only, who says so a moment later; until then the loss is not
+ * reported, at most EXIT_REPORT_MS. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define EXIT_REPORT_MS 1000u
+
+void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
+{
+    conn_send(c, type, request, payload); /* where it fails the connection ends by itself */
+    if (payload != NULL) buffer_fini(payload);
+}
+
+struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
+                                           struct glint_error *error)
+{
+    if (r->executor_conn_count >= CLUSTER_EXECUTORS_MAX || r->number_count >= EXECUTORS_MAX) {
+        error_set(error, GLINT_E_NO_EXECUTORS, NULL, "the job has as many executors as it may");
+        return NULL;
+    }
+    struct executor_conn *l = mem_zalloc(sizeof *l);
+    if (l == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    l->r = r;
+    memcpy(l->incarnation, incarnation, sizeof l->incarnation);
+    l->deadline_ns = cluster_transport_now(r) + 2 * r->net.connect_ms * MS_NS;
+    liveness_init(&l->liveness, &r->cluster->heartbeat, cluster_transport_now(r));
+    *r->executor_conns_end = l;
+    r->executor_conns_end = &l->next;
+    r->executor_conn_count++;
+    cluster_transport_arm_timer(r, l->deadline_ns);
+    return l;
+}
+
+/* Frees it when nobody speaks of it any more. */
+static void executor_conn_free_if_unused(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    if (l->control != NULL || l->data != NULL) return;
+    if (l->state != EXECUTOR_CONN_CLOSED && !r->stopping) return;
+    struct executor_conn **at = &r->executor_conns;
+    while (*at != l) at = &(*at)->next;
+    *at = l->next;
+    if (r->executor_conns_end == &l->next) r->executor_conns_end = at;
+    assert(r->executor_conn_count > 0 && l->sending_bytes == 0);
+    r->executor_conn_count--;
+    task_result_fetch_fini(l);
+    inbox_event_destroy(l->lost_event);
+    mem_free(l);
+}
+
+/* ---- The end */
+
+static void close_both_conns(struct executor_conn *l, bool flush)
+{
+    if (l->control != NULL) conn_close(l->control, flush);
+    if (l->data != NULL) conn_close(l->data, flush);
+}
+
+void executor_conn_finalize(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    assert(l->state == EXECUTOR_CONN_CLOSING);
+    l->state = EXECUTOR_CONN_CLOSED;
+    struct glint_error why = l->why;
+    enum executor_loss_reason loss = LOSS_CONNECTION;
+    if (l->joined || l->has_exited) loss = executor_loss_describe(l, &why);
+    if (l->joined) {
+        l->lost_event->loss = loss;
+        l->lost_event->why = why;
+        inbox_push(r, l->lost_event);
+        l->lost_event = NULL;
+    }
+    if (l->daemon_conn != NULL) {
+        if (l->draining) l->daemon_conn->drained = true;
+        daemon_conn_on_executor_gone(l->daemon_conn, &why, l->joined);
+    }
+    l->daemon_conn = NULL;
+    registration_on_executor_gone(l);
+    executor_conn_free_if_unused(l);
+}
+
+void executor_conn_fail(struct executor_conn *l, const struct glint_error *why)
+{
+    struct cluster_transport *r = l->r;
+    if (l->state >= EXECUTOR_CONN_CLOSING || r->stopping) return;
+    l->state = EXECUTOR_CONN_CLOSING;
+    l->why = *why;
+    if (l->why.code == GLINT_OK)
+        error_set(&l->why, GLINT_E_CONNECTION, NULL, "the connection was closed");
+    close_both_conns(l, false);
+    l->deadline_ns = cluster_transport_now(r);
+    cluster_transport_arm_timer(r, l->deadline_ns);
+}
+
+/* The other side has ended it: perhaps its process died. */
+static void executor_conn_fail_by_peer(struct executor_conn *l, const struct glint_error *why)
+{
+    struct cluster_transport *r = l->r;
+    if (l->state >= EXECUTOR_CONN_CLOSING || r->stopping) return;
+    executor_conn_fail(l, why);
+    bool may_hear = l->daemon_conn != NULL && l->daemon_conn->conn != NULL && !l->has_exited;
+    if (may_hear && l->why.code == GLINT_E_CONNECTION) l->deadline_ns += EXIT_REPORT_MS * MS_NS;
+}
+
+void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    va_list args;
+    va_start(args, cause);
+    error_set_va(&why, code, NULL, cause, args);
+    va_end(args);
+    executor_conn_fail(l, &why);
+}
+
+void executor_conn_on_executor_exited(struct executor_conn *l, const struct executor_exited *exited)
+{
+    if (l->has_exited || l->state == EXECUTOR_CONN_CLOSED) return;
+    l->has_exited = true;
+    l->exited = *exited;
+    /* What it sent before may still be on its way; the connections end behind it. */
+    l->deadline_ns = cluster_transport_now(l->r) +
+                     (l->state == EXECUTOR_CONN_CLOSING ? 0 : EXIT_REPORT_MS * MS_NS);
+    cluster_transport_arm_timer(l->r, l->deadline_ns);
+}
+
+/* ---- It speaks */
+
+static void executor_conn_check_registered(struct executor_conn *l)
+{
+    if (l->state != EXECUTOR_CONN_OPENING || !l->is_registered || l->control == NULL ||
+        l->data == NULL)
+        return;
+    if (!conn_is_open(l->control) || !conn_is_open(l->data)) return;
+    l->state = EXECUTOR_CONN_REGISTERED;
+    registration_join_if_enough(l->r);
+}
+
+static int on_register(struct executor_conn *l, struct glint_slice payload,
+                       struct glint_error *error)
+{
+    struct executor_registration ready;
+    int r = executor_registration_decode(payload, &ready, error);
+    if (r != 0) return r;
+    if (l->is_registered || ready.slots == 0 || ready.slots > SLOTS_MAX || ready.port == 0)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "REGISTER twice, or of %u slots at port %u",
+                         ready.slots, ready.port);
+    l->is_registered = true;
+    l->slots = ready.slots;
+    l->port = ready.port;
+    executor_conn_check_registered(l);
+    return 0;
+}
+
+static int on_task_message(struct executor_conn *l, struct glint_slice payload,
+                           struct glint_error *error)
+{
+    struct message *m = message_decode(payload, error);
+    if (m == NULL) return error->code;
+    bool known = l->joined && (m->type == MSG_DONE || (m->type == MSG_FAILED && m->error != NULL));
+    if (!known) {
+        message_destroy(m);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "an unexpected message of an executor");
+    }
+    if (m->type == MSG_DONE && m->id != 0) {
+        task_result_fetch_add(l, m);
+        return 0;
+    }
+    struct inbox_event *e = inbox_event_create(INBOX_MESSAGE, l->number);
+    if (e == NULL) {
+        message_destroy(m);
+        return error_no_memory(error);
+    }
+    e->message = m;
+    inbox_push(l->r, e);
+    return 0;
+}
+
+static int on_drain_request(struct executor_conn *l, struct glint_error *error)
+{
+    if (l->draining || !l->joined) {
+        l->draining = true;
+        return 0;
+    }
+    struct inbox_event *e = inbox_event_create(INBOX_EXECUTOR_DRAINING, l->number);
+    if (e == NULL) return error_no_memory(error);
+    l->draining = true;
+    inbox_push(l->r, e);
+    return 0;
+}
+
+static int on_control_frame(struct executor_conn *l, const struct frame *f,
+                            struct glint_slice payload, struct glint_error *error)
+{
+    struct ping ping;
+    switch (f->type) {
+    case FRAME_PING: return ping_decode(payload, &ping, error);
+    case FRAME_REGISTER: return on_register(l, payload, error);
+    case FRAME_MESSAGE: return on_task_message(l, payload, error);
+    case FRAME_DRAIN: return on_drain_request(l, error);
+    default:
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "an executor sent a frame of type %d",
+                         (int)f->type);
+    }
+}
+
+static int on_data_frame(struct executor_conn *l, const struct frame *f, struct glint_slice payload,
+                         struct glint_error *error)
+{
+    switch (f->type) {
+    case FRAME_GET: return broadcast_server_on_get(l, f, payload, error);
+    case FRAME_BLOCK_REQUEST: return broadcast_server_on_block_request(l, payload, error);
+    case FRAME_FETCH_ERROR: return task_result_fetch_on_error(l, f, payload, error);
+    default:
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "an executor sent a frame of type %d for data", (int)f->type);
+    }
+}
+
+/* Without memory for the event it stays what it was, and is looked at again. */
+static void set_suspect(struct executor_conn *l, bool suspect)
+{
+    struct inbox_event *e =
+        l->joined && l->suspect != suspect
+            ? inbox_event_create(suspect ? INBOX_EXECUTOR_SUSPECT : INBOX_EXECUTOR_ALIVE, l->number)
+            : NULL;
+    if (e == NULL) return;
+    l->suspect = suspect;
+    inbox_push(l->r, e);
+}
+
+static void record_last_seen(struct executor_conn *l)
+{
+    liveness_on_heartbeat(&l->liveness, cluster_transport_now(l->r));
+    set_suspect(l, false);
+}
+
+static int executor_conn_on_frame(void *arg, struct conn *c, const struct frame *f,
+                                  struct glint_slice payload, struct glint_error *error)
+{
+    struct executor_conn *l = arg;
+    if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return 0;
+    record_last_seen(l);
+    return c == l->control ? on_control_frame(l, f, payload, error)
+                           : on_data_frame(l, f, payload, error);
+}
+
+static uint8_t *executor_conn_buffer_for(void *arg, struct conn *c, const struct frame *f)
+{
+    struct executor_conn *l = arg;
+    if (c != l->data || l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return NULL;
+    record_last_seen(l);
+    return task_result_fetch_buffer_for(l, f);
+}
+
+static void executor_conn_on_data(void *arg, struct conn *c, const struct frame *f)
+{
+    struct executor_conn *l = arg;
+    if (c != l->data || l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
+    record_last_seen(l);
+    task_result_fetch_on_data(l, f);
+}
+
+static void executor_conn_on_closed(void *arg, struct conn *c, const struct glint_error *why)
+{
+    struct executor_conn *l = arg;
+    assert(c == l->control || c == l->data);
+    if (c == l->control)
+        l->control = NULL;
+    else
+        l->data = NULL;
+    executor_conn_fail_by_peer(l, why);
+    executor_conn_free_if_unused(l);
+}
+
+/* ---- The beginning */
+
+static void executor_conn_on_opened(void *arg, struct conn *c)
+{
+    struct executor_conn *l = arg;
+    const struct hello *peer = conn_peer_hello(c);
+    if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
+    if (peer->role != ROLE_EXECUTOR ||
+        memcmp(peer->incarnation, l->incarnation, sizeof l->incarnation) != 0)
+        executor_conn_fail_with(l, GLINT_E_CONNECTION,
+                                "at %s another process answers than was started",
+                                conn_peer_address(c));
+    else
+        executor_conn_check_registered(l);
+}
+
+static const struct conn_events executor_conn_events = {.opened = executor_conn_on_opened,
+                                                        .frame = executor_conn_on_frame,
+                                                        .buffer_for = executor_conn_buffer_for,
+                                                        .data = executor_conn_on_data,
+                                                        .closed = executor_conn_on_closed};
+
+int executor_conn_dial(struct daemon_conn *p, const struct executor_started *a,
+                       struct glint_error *error)
+{
+    struct cluster_transport *r = p->r;
+    struct executor_conn *l = executor_conn_create(r, a->incarnation, error);
+    if (l == NULL) return error->code;
+    assert(p->executor_conn == NULL);
+    p->executor_conn = l;
+    l->daemon_conn = p;
+    text_format(l->name, sizeof l->name, "%s", p->at->id);
+    text_format(l->host, sizeof l->host, "%s", p->at->host);
+    struct glint_error why = {.code = GLINT_OK};
+    l->control = conn_dial(&r->net, l->host, a->port, CHANNEL_CONTROL, a->incarnation,
+                           &executor_conn_events, l, &why);
+    if (l->control != NULL)
+        l->data = conn_dial(&r->net, l->host, a->port, CHANNEL_DATA, a->incarnation,
+                            &executor_conn_events, l, &why);
+    if (l->data == NULL) executor_conn_fail(l, &why);
+    return 0;
+}
+
+void executor_conn_attach(struct executor_conn *l, struct conn *c)
+{
+    bool control = conn_peer_hello(c)->channel == CHANNEL_CONTROL;
+    assert(conn_is_open(c) && (control ? l->control : l->data) == NULL);
+    if (control)
+        l->control = c;
+    else
+        l->data = c;
+    conn_set_events(c, &executor_conn_events, l);
+    executor_conn_check_registered(l);
+}
+
+/* ---- What is due */
+
+static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
+{
+    bool heartbeat_due = false;
+    uint64_t next = UINT64_MAX;
+    struct ping ping = {.sent_ns = now};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    enum life life = liveness_on_timer(&l->liveness, now, &heartbeat_due, &next);
+    if (life != LIFE_DEAD) set_suspect(l, life == LIFE_SUSPECT);
+    if (life == LIFE_DEAD) {
+        executor_conn_fail_with(l, GLINT_E_CONNECTION, "no sign of life for %llu ms",
+                                (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
+        return now;
+    }
+    if (heartbeat_due && ping_encode(&ping, &payload, &ignored) == 0)
+        send_frame(l->control, FRAME_PING, 0, &payload);
+    buffer_fini(&payload);
+    return next;
+}
+
+uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now)
+{
+    bool exited = l->has_exited && l->state < EXECUTOR_CONN_CLOSING;
+    if ((l->state == EXECUTOR_CONN_OPENING || exited) && now >= l->deadline_ns)
+        executor_conn_fail_with(l, GLINT_E_CONNECTION,
+                                exited ? "its process has ended"
+                                       : "its process did not become ready");
+    if (l->state == EXECUTOR_CONN_CLOSING) {
+        if (now < l->deadline_ns) return l->deadline_ns;
+        executor_conn_finalize(l);
+        return UINT64_MAX;
+    }
+    if (l->state == EXECUTOR_CONN_CLOSED) return UINT64_MAX;
+    uint64_t next = l->state == EXECUTOR_CONN_OPENING || exited ? l->deadline_ns : UINT64_MAX;
+    uint64_t due = l->control != NULL && conn_is_open(l->control) ? executor_conn_heartbeat(l, now)
+                                                                  : UINT64_MAX;
+    if (due < next) next = due;
+    due = task_result_fetch_on_timer(l, now);
+    return due < next ? due : next;
+}
+
+void executor_conn_close(struct executor_conn *l)
+{
+    close_both_conns(l, true);
+    executor_conn_free_if_unused(l);
+}

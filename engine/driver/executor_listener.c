@@ -1,0 +1,66 @@
+/* Executors that dial us: each comes with two connections of one incarnation, in any order. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct executor_conn *find_by_incarnation(const struct cluster_transport *r,
+                                                 const uint8_t *incarnation)
+{
+    for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        if (l->state < EXECUTOR_CONN_CLOSING &&
+            memcmp(l->incarnation, incarnation, sizeof l->incarnation) == 0)
+            return l;
+    return NULL;
+}
+
+static bool name_is_free(const struct cluster_transport *r, const char *name,
+                         struct glint_error *error)
+{
+    for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next) {
+        if (l->state >= EXECUTOR_CONN_CLOSING || strcmp(l->name, name) != 0) continue;
+        error_set(error, GLINT_E_PEER_MISMATCH, "give each executor an --id of its own",
+                  "an executor %s is here already, from %s", name, l->host);
+        return false;
+    }
+    return true;
+}
+
+static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
+{
+    struct cluster_transport *r = arg;
+    const struct hello *peer = conn_peer_hello(c);
+    bool control = peer->channel == CHANNEL_CONTROL;
+    if (peer->role != ROLE_EXECUTOR || r->stopping || r->no_executors_reported) {
+        error_set(error, GLINT_E_PEER_MISMATCH, NULL, "only executors are waited for here");
+        return false;
+    }
+    struct executor_conn *l = find_by_incarnation(r, peer->incarnation);
+    if (l != NULL && (control ? l->control : l->data) != NULL) {
+        error_set(error, GLINT_E_PROTOCOL, NULL, "the same connection for the second time");
+        return false;
+    }
+    if (l == NULL) {
+        if (!name_is_free(r, peer->node, error)) return false;
+        l = executor_conn_create(r, peer->incarnation, error);
+        if (l == NULL) return false;
+        text_format(l->name, sizeof l->name, "%s", peer->node);
+        conn_peer_host(c, l->host, sizeof l->host);
+    }
+    executor_conn_attach(l, c);
+    return true;
+}
+
+int executor_listener_open(struct cluster_transport *r, struct glint_error *error)
+{
+    const struct cluster *c = r->cluster;
+    r->listener = listener_open(&r->net, c->listen_host, c->listen_port, on_accepted, r, error);
+    if (r->listener == NULL) return error->code;
+    assert(listener_port(r->listener) != 0);
+    const uint32_t wanted = c->executors_min > 0 ? c->executors_min : 1;
+    inbox_push_note(r, "waiting for %u executor%s on %s:%u", wanted, wanted == 1 ? "" : "s",
+                    c->listen_host, listener_port(r->listener));
+    return 0;
+}

@@ -1,0 +1,260 @@
+/* Executors as the driver knows them: who joined, who left, and what each has been told. */
+#include "engine/base/text.h"
+#include "engine/driver/driver_internal.h"
+#include "engine/driver/event_log_listener.h"
+
+#include <assert.h>
+#include <string.h>
+
+void executors_finish_action(struct driver *d)
+{
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        mem_free(d->executors[e].plan_sent);
+        mem_free(d->executors[e].map_outputs_epoch_sent);
+        d->executors[e].plan_sent = NULL;
+        d->executors[e].map_outputs_epoch_sent = NULL;
+    }
+}
+
+void executors_fini(struct driver *d)
+{
+    executors_finish_action(d);
+    mem_free(d->executors);
+}
+
+static bool executor_start_action(struct executor_state *m, uint32_t stage_count)
+{
+    assert(m->plan_sent == NULL && m->map_outputs_epoch_sent == NULL);
+    if (m->lost) return true;
+    m->excluded_for_failures = m->has_lost_outputs = m->excluded_unreachable =
+        false; /* each action begins anew */
+    m->plan_sent = mem_zalloc(sizeof *m->plan_sent * stage_count);
+    m->map_outputs_epoch_sent = mem_zalloc(sizeof *m->map_outputs_epoch_sent * stage_count);
+    return m->plan_sent != NULL && m->map_outputs_epoch_sent != NULL;
+}
+
+bool executors_start_action(struct driver *d, uint32_t stage_count)
+{
+    assert(stage_count > 0);
+    for (uint32_t e = 0; e < d->executor_count; e++)
+        if (!executor_start_action(&d->executors[e], stage_count)) return false;
+    return true;
+}
+
+void executor_describe(const struct driver *d, uint32_t executor, char *out, size_t capacity)
+{
+    assert(executor < d->executor_count && capacity > 0);
+    out[0] = '\0';
+    if (d->g->config.cluster != NULL)
+        text_format(out, capacity, " on %s (%s)", d->executors[executor].name,
+                    d->executors[executor].host);
+}
+
+/* ---- Events */
+
+static struct executor_state *executor_state_add(struct driver *d, const struct executor_info *info)
+{
+    assert(info->slots > 0 && d->executor_count < EXECUTORS_MAX);
+    uint64_t size = sizeof *d->executors * d->executor_count;
+    struct executor_state *grown = mem_grow(d->executors, size, size + sizeof *grown);
+    if (grown == NULL) return NULL;
+    d->executors = grown;
+    struct executor_state *m = &grown[d->executor_count];
+    *m = (struct executor_state){.slots = info->slots, .node = d->executor_count};
+    text_format(m->name, sizeof m->name, "%s", info->name);
+    text_format(m->host, sizeof m->host, "%s", info->host);
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        if (strcmp(grown[e].host, m->host) != 0 || strcmp(grown[e].name, m->name) != 0) continue;
+        m->node = grown[e].node;
+        break;
+    }
+    d->executor_count++;
+    return m;
+}
+
+int driver_on_executor_added(struct driver *d, const struct executor_info *info)
+{
+    struct action_run *a = d->action_run;
+    struct executor_state *m = executor_state_add(d, info);
+    bool ok = m != NULL;
+    if (ok && a != NULL && a->sched != NULL)
+        ok = executor_start_action(m, a->stage_count) &&
+             sched_add_executor(a->sched, m->node, m->slots, sched_prefetch_limit(m->slots));
+    if (ok)
+        event_log_listener_on_executor_state(d, d->executor_count - 1, EXECUTOR_STATE_JOINED, NULL);
+    return ok ? 0 : error_no_memory(driver_error(d));
+}
+
+void driver_on_executor_draining(struct driver *d, uint32_t executor)
+{
+    assert(executor < d->executor_count);
+    d->executors[executor].draining = true;
+    event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_DRAINING, NULL);
+    if (d->action_run != NULL && d->action_run->sched != NULL)
+        sched_on_executor_draining(d->action_run->sched, executor);
+}
+
+void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspect)
+{
+    struct executor_state *m = &d->executors[executor];
+    assert(executor < d->executor_count && !m->lost);
+    if (m->suspect == suspect) return;
+    m->suspect = suspect;
+    glint_note(d->g, "executor %s (%s) is %s", m->name, m->host,
+               suspect ? "silent: it gets no more tasks until it is heard" : "heard again");
+    if (d->action_run != NULL && d->action_run->sched != NULL)
+        sched_on_executor_suspect(d->action_run->sched, executor, suspect);
+}
+
+void executors_update_excluded(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct executor_state *m = &d->executors[executor];
+    bool *reported = &d->executors[m->node].excluded_for_failures,
+         now = sched_is_excluded_for_failures(d->action_run->sched, executor);
+    if (now && !*reported) {
+        glint_note(
+            d->g,
+            "executor %s (%s) gets no more tasks while others do better: the last %u that it "
+            "ran failed there, the last one with: %s",
+            m->name, m->host, SCHED_NODE_FAILURES_MAX, why->cause);
+        event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_EXCLUDED, why);
+    }
+    *reported = now;
+}
+
+/* The cause, with what ran there as far as the driver knows: what waited behind may have begun. */
+static struct glint_error describe_lost_executor(const struct driver *d, uint32_t executor,
+                                                 const struct glint_error *why)
+{
+    const struct action_run *a = d->action_run;
+    const struct executor_state *m = &d->executors[executor];
+    struct glint_error described = *why;
+    struct task_attempt run;
+    uint32_t at = 0;
+    bool ran = false;
+    while (!ran && a != NULL && a->sched != NULL &&
+           sched_each_attempt_on(a->sched, executor, &at, &run))
+        ran = !run.queued;
+    if (ran)
+        text_format(described.cause, sizeof described.cause, "%s; it ran task %u (attempt %u)",
+                    why->cause, stage_run_partition(a, run.stage, run.task), run.attempt);
+    else if (m->has_done)
+        text_format(described.cause, sizeof described.cause,
+                    "%s; the last task it did was %u (attempt %u)", why->cause, m->done_partition,
+                    m->done_attempt);
+    return described;
+}
+
+/* What becomes of the tasks is the scheduler's; a person reads the cause, and how much of a loss it
+ * is. */
+static void note_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    const struct action_run *a = d->action_run;
+    const struct executor_state *m = &d->executors[executor];
+    uint32_t running = a != NULL && a->sched != NULL ? sched_busy_slots_on(a->sched, executor) : 0;
+    uint32_t map_outputs = 0;
+    for (const struct map_outputs *o = d->map_outputs; o != NULL; o = o->next)
+        for (uint32_t i = 0; i < o->maps; i++)
+            map_outputs += o->available[i] && o->locations[i].executor == executor;
+    glint_note(d->g,
+               "executor %s (%s) lost: %s; %u running task%s and %u map output%s to be made again",
+               m->name, m->host, why->cause[0] != '\0' ? why->cause : "no cause is known", running,
+               running == 1 ? "" : "s", map_outputs, map_outputs == 1 ? "" : "s");
+}
+
+/* It may turn out to be what ends the job. */
+static void remember_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    struct glint_error *last = &d->action_run->last_error;
+    char where[2 * NAME_BYTES_MAX];
+    *last = *why;
+    executor_describe(d, executor, where, sizeof where);
+    text_format(last->effect, sizeof last->effect, "the last attempt of a task was lost%s", where);
+}
+
+static bool stage_reads_from(const struct action_run *a, uint32_t stage, uint32_t executor)
+{
+    for (uint32_t i = 0; i < a->stages[stage].parent_count; i++) {
+        const struct map_outputs *o = a->stages[a->stages[stage].parents[i]].map_outputs;
+        for (uint32_t m = 0; o != NULL && m < o->maps; m++)
+            if (o->locations[m].executor == executor) return true;
+    }
+    return false;
+}
+
+/* Whoever reads from a process that has ended knows it by the closed connection; of one that is
+ * silent it would learn only when the transfer had stood still for long. Such tasks end, and begin
+ * anew when what they read was made again: nobody's failure. */
+int kill_readers_of_executor(struct driver *d, uint32_t executor)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt run;
+    int r = 0;
+    for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
+        for (uint32_t at = 0; r == 0 && sched_each_attempt_on(a->sched, e, &at, &run);)
+            if (!run.superseded && stage_reads_from(a, run.stage, executor))
+                r = send_kill(d, &run, KILL_ALWAYS);
+    return r;
+}
+
+/* What the scheduler makes of it. What ran there is known before, and what of it runs again, after.
+ */
+static void update_sched_on_loss(struct driver *d, uint32_t executor,
+                                 enum executor_loss_reason loss, const struct glint_error *why)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt runs[SLOTS_MAX], run;
+    uint32_t count = 0;
+    for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);)
+        if (!run.queued && !run.superseded && count < SLOTS_MAX) runs[count++] = run;
+    sched_on_executor_lost(a->sched, executor, loss == LOSS_SIGNALED, loss != LOSS_DRAINED);
+    for (uint32_t i = 0; i < count; i++) results_retry_task(d, &runs[i], why);
+    results_retry_lost_map_outputs(d, why);
+}
+
+void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_loss_reason loss,
+                             const struct glint_error *why)
+{
+    struct action_run *a = d->action_run;
+    assert(executor < d->executor_count && !d->executors[executor].lost);
+    const struct glint_error described = describe_lost_executor(d, executor, why);
+    why = &described;
+    if (loss != LOSS_DRAINED) note_loss(d, executor, why);
+    event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_LOST, why);
+    event_log_listener_on_executor_lost(d, executor, why);
+    d->executors[executor].lost = true;
+    if (loss != LOSS_DRAINED) d->losses++;
+    map_outputs_remove_executor(d->map_outputs, executor);
+    if (a != NULL && a->sched != NULL) {
+        if (loss != LOSS_DRAINED) remember_loss(d, executor, why);
+        update_sched_on_loss(d, executor, loss, why);
+        executors_update_excluded(d, executor, why);
+        if (!a->over && results_check_sched_status(d) != 0) {
+            a->over = true;
+            sched_stop(a->sched);
+        }
+        fetch_failures_on_executor_lost(d, executor);
+        if (!a->over && loss == LOSS_CONNECTION) kill_readers_of_executor(d, executor);
+    }
+    if (d->losses > EXECUTOR_FAILURES_MAX)
+        error_set(driver_error(d), GLINT_E_TOO_MANY_EXECUTOR_FAILURES,
+                  "look at the executors' logs", "%u executors were lost; the last one, %s: %s",
+                  d->losses, d->executors[executor].name, why->cause);
+}
+
+void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)
+{
+    assert(by >= 0);
+    job_metrics_add_counter(&d->metrics, name, by, driver_error(d));
+}
+
+void driver_on_no_executors(struct driver *d, const struct glint_error *why)
+{
+    assert(why->code != GLINT_OK);
+    if (driver_error(d)->code == GLINT_OK) *driver_error(d) = *why;
+}
+
+void driver_on_cancel_requested(struct driver *d)
+{
+    d->runner.interrupt(&d->runner, GLINT_E_CANCELLED);
+}

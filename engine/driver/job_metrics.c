@@ -1,0 +1,121 @@
+/* Counters are few and met by name once per task, so a list serves. */
+#include "engine/driver/job_metrics.h"
+
+#include "engine/base/error.h"
+#include "engine/data/pack.h"
+#include "engine/data/task.h"
+
+#include <assert.h>
+#include <string.h>
+
+void job_metrics_fini(struct job_metrics *t)
+{
+    for (uint32_t i = 0; i < t->counter_count; i++) mem_free(t->names[i]);
+    for (uint32_t i = 0; i < t->stage_count; i++) mem_free((char *)t->stages[i].name);
+    mem_free(t->stages);
+    memset(t, 0, sizeof *t);
+}
+
+static uint32_t find_counter(const struct job_metrics *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->counter_count; i++)
+        if (strcmp(t->names[i], name) == 0) return i;
+    return t->counter_count;
+}
+
+int job_metrics_add_counter(struct job_metrics *t, const char *name, int64_t by,
+                            struct glint_error *error)
+{
+    uint32_t i = find_counter(t, name);
+    assert(t->counter_count <= COUNTERS_MAX);
+    if (i == COUNTERS_MAX)
+        return error_set(error, GLINT_E_PLAN_LIMIT, NULL, "a job has more than %u counters",
+                         COUNTERS_MAX);
+    assert(i <= t->counter_count);
+    if (i == t->counter_count) {
+        t->names[i] = mem_strdup(name);
+        if (t->names[i] == NULL) return error_no_memory(error);
+        t->values[i] = 0;
+        t->counter_count++;
+    }
+    t->values[i] = (int64_t)((uint64_t)t->values[i] + (uint64_t)by); /* wraps, as in Spark */
+    return 0;
+}
+
+int job_metrics_add_task_counters(struct job_metrics *t, struct glint_slice counters,
+                                  struct glint_error *error)
+{
+    struct unpacker u;
+    int r = 0;
+    bool ok = unpacker_init(&u, counters);
+    while (ok && r == 0 && u.next < u.count) {
+        struct unpacker pair = unpack_array(&u);
+        char name[NAME_BYTES_MAX];
+        unpack_text(&pair, name, sizeof name);
+        int64_t value = unpack_i64(&pair);
+        ok = unpack_is_complete(&pair);
+        if (ok) r = job_metrics_add_counter(t, name, value, error);
+    }
+    unpacker_fini(&u);
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a task's counters do not parse");
+    return r;
+}
+
+int64_t job_metrics_counter_value(const struct job_metrics *t, const char *name)
+{
+    const size_t size = strlen(name);
+    uint64_t sum = 0; /* wraps, as in job_metrics_add_counter */
+    for (uint32_t i = 0; i < t->counter_count; i++)
+        if (strncmp(t->names[i], name, size) == 0 &&
+            (t->names[i][size] == '\0' || t->names[i][size] == ':'))
+            sum += (uint64_t)t->values[i];
+    return (int64_t)sum;
+}
+
+/* Stages begin nearly in the order of their numbers. */
+bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *name, uint32_t tasks)
+{
+    uint64_t size = sizeof *t->stages * t->stage_count;
+    struct stage_time *grown = mem_grow(t->stages, size, size + sizeof *grown);
+    if (grown == NULL) return false;
+    t->stages = grown;
+    char *copy = mem_strdup(name);
+    if (copy == NULL) return false;
+    uint32_t at = t->stage_count++;
+    for (; at > 0 && t->stages[at - 1].number > number; at--) t->stages[at] = t->stages[at - 1];
+    assert(name[0] != '\0' && (at == 0 || t->stages[at - 1].number < number));
+    t->stages[at] = (struct stage_time){.number = number, .name = copy, .tasks = tasks};
+    t->tasks += tasks;
+    return true;
+}
+
+void job_metrics_finish_stage(struct job_metrics *t, uint32_t number, uint64_t elapsed_ns)
+{
+    for (uint32_t i = t->stage_count; i-- > 0;)
+        if (t->stages[i].number == number) t->stages[i].elapsed_ns = elapsed_ns;
+}
+
+/* Built-in counters have their own order, before all others. */
+static uint32_t counter_rank(const char *name)
+{
+    uint32_t i = 0;
+    while (i < COUNT_BUILT_IN && strcmp(task_counter_names[i], name) != 0) i++;
+    return i;
+}
+
+void job_metrics_sort_counters(struct job_metrics *t)
+{
+    for (uint32_t i = 1; i < t->counter_count; i++) {
+        char *name = t->names[i];
+        int64_t value = t->values[i];
+        uint32_t j = i;
+        for (; j > 0; j--) {
+            uint32_t a = counter_rank(t->names[j - 1]), b = counter_rank(name);
+            if (a < b || (a == b && strcmp(t->names[j - 1], name) <= 0)) break;
+            t->names[j] = t->names[j - 1];
+            t->values[j] = t->values[j - 1];
+        }
+        t->names[j] = name;
+        t->values[j] = value;
+    }
+}

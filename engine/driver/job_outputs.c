@@ -1,0 +1,111 @@
+/* The outputs of a job: each is opened before anything runs that it depends on, and checked against
+ * the others and against the inputs; all are published together when the job ends, or removed. */
+#include "engine/base/path.h"
+#include "engine/base/text.h"
+#include "engine/data/input.h"
+#include "engine/driver/driver_internal.h"
+#include "engine/driver/output_overlap.h"
+
+#include <assert.h>
+
+static struct commit *find_reserved(const struct driver *d, const char *path)
+{
+    for (uint32_t i = 0; i < d->commit_count; i++)
+        if (d->commits[i]->reserved && commit_has_path(d->commits[i], path)) return d->commits[i];
+    return NULL;
+}
+
+static struct commit *add_commit(struct driver *d)
+{
+    uint64_t size = sizeof *d->commits * d->commit_count;
+    struct commit **grown = mem_grow(d->commits, size, size + sizeof *grown);
+    if (grown != NULL) d->commits = grown;
+    struct commit *c = grown != NULL ? mem_zalloc(sizeof *c) : NULL;
+    if (c == NULL)
+        error_no_memory(driver_error(d));
+    else
+        d->commits[d->commit_count++] = c;
+    return c;
+}
+
+int job_outputs_open(struct driver *d, const char *path, struct commit **out)
+{
+    const struct glint_config *config = &d->g->config;
+    struct commit_options options = {config->overwrite, config->no_sync};
+    struct commit *c = *out = find_reserved(d, path_from_file_url(path));
+    if (c != NULL) {
+        c->reserved = false;
+        return 0;
+    }
+    c = *out = add_commit(d);
+    if (c == NULL) return driver_error(d)->code;
+    int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count,
+                               driver_error(d));
+    for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
+        r = commit_check_disjoint(d->commits[i], c, driver_error(d));
+    return r;
+}
+
+int job_outputs_reserve(struct driver *d, const char *path)
+{
+    struct commit *c = NULL;
+    int r = job_outputs_open(d, path, &c);
+    if (r == 0) c->reserved = true;
+    return r;
+}
+
+/* RDDs are listed newest first, by number. */
+int job_outputs_check_inputs(struct driver *d)
+{
+    struct glint *g = d->g;
+    int r = 0;
+    for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
+        struct commit *c = d->commits[i];
+        const struct glint_rdd *rdd = g->rdds;
+        uint32_t newest = rdd != NULL ? rdd->id : 0;
+        for (; rdd != NULL && rdd->id > c->rdds_checked && r == 0; rdd = rdd->next)
+            if (rdd->inputs != NULL) r = output_overlap_check(c, rdd->inputs, &g->error);
+        c->rdds_checked = newest;
+    }
+    return r;
+}
+
+int commit_job(struct driver *d)
+{
+    d->published = mem_zalloc(sizeof *d->published * (d->commit_count + 1));
+    if (d->published == NULL) return error_no_memory(driver_error(d));
+    int r = commit_publish_all_or_none(d->commits, d->commit_count, driver_error(d));
+    for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
+        struct commit *c = d->commits[i];
+        if (c->state == COMMIT_PUBLISHED) d->published[d->published_count++] = c->out;
+        if (!commit_cleanup(c))
+            context_warn(d->g, "what %s replaced could not be removed, and is left in %s", c->out,
+                         c->hidden);
+    }
+    return r;
+}
+
+const char *abort_job(struct driver *d)
+{
+    bool clean = true, rolled_back = true, used = false;
+    for (uint32_t i = 0; i < d->commit_count; i++) {
+        struct commit *c = d->commits[i];
+        used = used || !c->reserved;
+        rolled_back = rolled_back && c->state != COMMIT_PUBLISHED;
+        clean = commit_cleanup(c) && clean;
+    }
+    if (clean && !used) return "no output was written";
+    if (!rolled_back) return "an output was published and could not be taken back";
+    return clean ? "no output was published; what was there before is as it was"
+                 : "no output was published; a hidden folder beside it is left";
+}
+
+void job_outputs_fini(struct driver *d)
+{
+    for (uint32_t i = 0; i < d->commit_count; i++) {
+        commit_cleanup(d->commits[i]);
+        mem_free(d->commits[i]);
+    }
+    mem_free(d->commits);
+    mem_free(d->published);
+}

@@ -1,0 +1,98 @@
+/* What is replaced has no directory in it (old_output.h), so an input is lost with it only if it is
+ * one of its files. */
+#include "engine/driver/output_overlap.h"
+
+#include "engine/base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct file_id {
+    uint64_t device, inode;
+};
+
+/* The files of an existing output. */
+struct file_ids {
+    struct env *env;
+    int dir;
+    struct file_id *items;
+    uint64_t count, capacity;
+};
+
+static int compare_file_ids(const void *a, const void *b)
+{
+    const struct file_id *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* A file that has other names stays when this one goes. */
+static int add_id(void *arg, const char *name)
+{
+    struct file_ids *ids = arg;
+    struct env_stat stat;
+    int r = ids->env->stat_name(ids->env, ids->dir, name, &stat);
+    if (r != 0 || stat.links > 1) return r == -ENOENT ? 0 : r;
+    if (ids->count == ids->capacity) {
+        const uint64_t capacity = ids->capacity > 0 ? 2 * ids->capacity : 64;
+        struct file_id *grown =
+            mem_grow(ids->items, ids->count * sizeof *ids->items, capacity * sizeof *ids->items);
+        if (grown == NULL) return -ENOMEM;
+        ids->items = grown;
+        ids->capacity = capacity;
+    }
+    ids->items[ids->count++] = (struct file_id){stat.device, stat.inode};
+    return 0;
+}
+
+/* 0 or a negative errno; an output that does not exist has no files. */
+static int list_ids(struct file_ids *ids, const struct commit *c)
+{
+    *ids = (struct file_ids){.env = c->env};
+    int r = ids->dir = c->env->open(c->env, ENV_CWD, c->out, ENV_DIR_NOFOLLOW);
+    if (r < 0) return r == -ENOENT ? 0 : r;
+    r = c->env->list(c->env, ids->dir, add_id, ids);
+    c->env->close(c->env, ids->dir);
+    if (ids->count > 1) qsort(ids->items, ids->count, sizeof *ids->items, compare_file_ids);
+    return r;
+}
+
+static int refuse_inputs_inside(const struct commit *c, const struct input_list *inputs,
+                                struct glint_error *error)
+{
+    struct file_ids ids;
+    int r = list_ids(&ids, c);
+    if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look into", c->out);
+    for (uint64_t i = 0; i < inputs->count && r == 0 && ids.count > 0; i++) {
+        const struct input_file *file = &inputs->files[i];
+        struct file_id id = {file->device, file->inode};
+        if (bsearch(&id, ids.items, ids.count, sizeof id, compare_file_ids) != NULL)
+            r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
+                          "the input %s is in %s, which --overwrite would replace", file->path,
+                          c->out);
+    }
+    mem_free(ids.items);
+    return r;
+}
+
+/* The hidden directory stands where OUT is to stand. */
+static int refuse_inside_input(const struct commit *c, const struct input_list *inputs,
+                               struct glint_error *error)
+{
+    for (uint64_t i = 0; i < inputs->dir_count; i++) {
+        const struct input_dir *directory = &inputs->dirs[i];
+        struct env_stat id = {.device = directory->device, .inode = directory->inode};
+        if (env_path_is_within(c->env, c->hidden, &id))
+            return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output outside of it",
+                             "%s is inside the input %s, which could not be read again", c->out,
+                             directory->path);
+    }
+    return 0;
+}
+
+int output_overlap_check(const struct commit *c, const struct input_list *inputs,
+                         struct glint_error *error)
+{
+    int r = refuse_inside_input(c, inputs, error);
+    return r == 0 && c->overwrite ? refuse_inputs_inside(c, inputs, error) : r;
+}

@@ -1,0 +1,132 @@
+/* The pairs are the edges of a graph, and those at fault cover it: first the executor in most pairs
+ * that are not explained yet, again and again, then the holders of pairs that stand alone. A job
+ * has few such pairs, so all is counted anew after each change. */
+#include "engine/driver/reachability.h"
+
+#include "engine/base/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+void reachability_fini(struct reachability *r)
+{
+    mem_free(r->executors);
+    memset(r, 0, sizeof *r);
+}
+
+static bool pair_connects(const struct unreachable_pair *p, uint32_t a, uint32_t b)
+{
+    return (p->one == a && p->other == b) || (p->one == b && p->other == a);
+}
+
+static void mark_explained(struct reachability *r, struct unreachable_pair *p)
+{
+    p->explained = true;
+    r->executors[p->one].unexplained--;
+    r->executors[p->other].unexplained--;
+}
+
+static void mark_at_fault(struct reachability *r, uint32_t executor)
+{
+    r->executors[executor].at_fault = true;
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct unreachable_pair *p = &r->pairs[i];
+        if (!p->explained && (p->one == executor || p->other == executor)) mark_explained(r, p);
+    }
+    assert(r->executors[executor].unexplained == 0);
+}
+
+/* The executor in most unexplained pairs, the lowest number among equals. */
+static uint32_t most_unexplained(const struct reachability *r)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const uint32_t both[] = {r->pairs[i].one, r->pairs[i].other};
+        for (uint32_t k = 0; k < 2; k++) {
+            uint32_t count = r->executors[both[k]].unexplained,
+                     best = r->executors[most].unexplained;
+            if (count > best || (count == best && both[k] < most)) most = both[k];
+        }
+    }
+    return most;
+}
+
+static void update_faults(struct reachability *r)
+{
+    if (r->executor_count == 0) return;
+    memset(r->executors, 0, sizeof *r->executors * r->executor_count);
+    for (uint32_t i = 0; i < r->count; i++) {
+        r->pairs[i].explained = false;
+        r->executors[r->pairs[i].one].unexplained++;
+        r->executors[r->pairs[i].other].unexplained++;
+    }
+    for (;;) {
+        uint32_t executor = most_unexplained(r);
+        if (r->executors[executor].unexplained < 2) break;
+        mark_at_fault(r, executor);
+    }
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->pairs[i].explained && r->pairs[i].again) mark_at_fault(r, r->pairs[i].holder);
+}
+
+static bool reserve_reachability(struct reachability *r, uint32_t count)
+{
+    if (count <= r->executor_count) return true;
+    struct reachability_executor *grown =
+        mem_grow(r->executors, sizeof *grown * r->executor_count, sizeof *grown * count);
+    if (grown == NULL) return false;
+    r->executors = grown;
+    r->executor_count = count;
+    return true;
+}
+
+static struct unreachable_pair *find_or_add_pair(struct reachability *r, uint32_t reader,
+                                                 uint32_t holder, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (pair_connects(&r->pairs[i], reader, holder)) return &r->pairs[i];
+    if (r->count == UNREACHABLE_PAIRS_MAX) return NULL;
+    r->pairs[r->count] =
+        (struct unreachable_pair){.one = reader, .other = holder, .first_ns = now_ns};
+    return &r->pairs[r->count++];
+}
+
+enum reachability_update reachability_record_failure(struct reachability *r, uint32_t executors,
+                                                     uint32_t reader, uint32_t holder,
+                                                     uint64_t start_ns, uint64_t now_ns)
+{
+    assert(reader < executors && holder < executors && reader != holder);
+    struct unreachable_pair *p =
+        reserve_reachability(r, executors) ? find_or_add_pair(r, reader, holder, now_ns) : NULL;
+    if (p == NULL) return REACHABILITY_FULL;
+    if (!p->again && start_ns > p->first_ns) {
+        p->again = true;
+        p->holder = holder; /* from here on, whatever the other one says that now ends */
+    }
+    update_faults(r);
+    return p->again ? REACHABILITY_REPEATED_FAILURE : REACHABILITY_FIRST_FAILURE;
+}
+
+void reachability_remove_executor(struct reachability *r, uint32_t executor)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->pairs[i].one != executor && r->pairs[i].other != executor)
+            r->pairs[kept++] = r->pairs[i];
+    r->count = kept;
+    update_faults(r);
+}
+
+void reachability_expire_before(struct reachability *r, uint64_t ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->pairs[i].first_ns >= ns) r->pairs[kept++] = r->pairs[i];
+    r->count = kept;
+    update_faults(r);
+}
+
+bool reachability_is_at_fault(const struct reachability *r, uint32_t executor)
+{
+    return executor < r->executor_count && r->executors[executor].at_fault;
+}

@@ -1,0 +1,298 @@
+/* When executor processes become executors of the job: none before executors_min are there, then
+ * each at once. Whoever joins is told who else is there, and the others of it; and if none is there
+ * for start_ms, or none can come any more, the driver is told why. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/base/text.h"
+#include "engine/plan/context.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+struct executor_conn *executor_conn_find(const struct cluster_transport *r, uint32_t number)
+{
+    return number < r->number_count ? r->executors_by_id[number] : NULL;
+}
+
+static bool grow_executors_by_id(struct cluster_transport *r)
+{
+    if (r->number_count < r->number_capacity) return true;
+    uint32_t capacity = r->number_capacity > 0 ? 2 * r->number_capacity : 16;
+    struct executor_conn **grown =
+        mem_grow(r->executors_by_id, r->number_capacity * sizeof(struct executor_conn *),
+                 capacity * sizeof(struct executor_conn *));
+    if (grown == NULL) return false;
+    r->executors_by_id = grown;
+    r->number_capacity = capacity;
+    return true;
+}
+
+/* The job's options and its number, always the first that an executor hears. */
+static bool send_job_options(struct executor_conn *l, struct glint_error *error)
+{
+    const struct glint_config *c = &l->r->g->config;
+    struct task_options options = {.line_bytes_max = c->line_bytes_max,
+                                   .result_bytes_max = c->result_bytes_max,
+                                   .skip_bad_rows = c->skip_bad_rows,
+                                   .bad_rows_max = c->bad_rows_max,
+                                   .no_sync = c->no_sync};
+    struct message m = {.type = MSG_JOB, .id = l->number};
+    struct buffer payload = {NULL, 0, 0};
+    if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
+    int r = job_options_encode(&options, &m.body, error);
+    if (r == 0) r = message_encode(&m, &payload, error);
+    if (r == 0) send_frame(l->control, FRAME_MESSAGE, 0, &payload);
+    buffer_fini(&m.body);
+    buffer_fini(&payload);
+    return r == 0;
+}
+
+static bool send_executor_added(const struct executor_conn *to, const struct executor_conn *about,
+                                struct glint_error *error)
+{
+    struct executor_address peer = {.executor = about->number, .port = about->port};
+    struct buffer payload = {NULL, 0, 0};
+    memcpy(peer.incarnation, about->incarnation, sizeof peer.incarnation);
+    text_format(peer.node, sizeof peer.node, "%s", about->name);
+    text_format(peer.host, sizeof peer.host, "%s", about->host);
+    bool ok = executor_address_encode(&peer, &payload, error) == 0;
+    if (ok) send_frame(to->control, FRAME_EXECUTOR_ADDED, 0, &payload);
+    buffer_fini(&payload);
+    return ok;
+}
+
+static bool send_peer_addresses(struct executor_conn *l, struct glint_error *error)
+{
+    for (struct executor_conn *other = l->r->executor_conns; other != NULL; other = other->next) {
+        if (other == l || other->state != EXECUTOR_CONN_JOINED) continue;
+        if (!send_executor_added(l, other, error) || !send_executor_added(other, l, error))
+            return false;
+    }
+    return true;
+}
+
+/* From here on the driver knows it, so whatever fails later is a loss. */
+static bool join_job(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    struct inbox_event *joined = inbox_event_create(INBOX_EXECUTOR_ADDED, r->number_count);
+    l->lost_event = inbox_event_create(INBOX_EXECUTOR_LOST, r->number_count);
+    if (joined == NULL || l->lost_event == NULL || !grow_executors_by_id(r) ||
+        r->number_count == EXECUTORS_MAX) {
+        inbox_event_destroy(joined);
+        return false;
+    }
+    l->number = r->number_count++;
+    r->executors_by_id[l->number] = l;
+    r->joined_count++;
+    l->joined = true;
+    l->state = EXECUTOR_CONN_JOINED;
+    joined->slots = l->slots;
+    text_format(joined->name, sizeof joined->name, "%s", l->name);
+    text_format(joined->host, sizeof joined->host, "%s", l->host);
+    inbox_push(r, joined);
+    return true;
+}
+
+static void join_job_and_notify(struct executor_conn *l)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    bool ok = join_job(l) && send_job_options(l, &error) && send_peer_addresses(l, &error);
+    struct inbox_event *draining =
+        ok && l->draining ? inbox_event_create(INBOX_EXECUTOR_DRAINING, l->number) : NULL;
+    if (draining != NULL) inbox_push(l->r, draining);
+    if (ok && (draining != NULL || !l->draining)) return;
+    error_no_memory(&error);
+    executor_conn_fail(l, &error);
+}
+
+uint32_t registration_executors_min(const struct cluster_transport *r)
+{
+    return r->cluster->executors_min > 0 ? r->cluster->executors_min : 1;
+}
+
+static uint32_t registered_count(const struct cluster_transport *r)
+{
+    uint32_t ready = 0;
+    for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        ready += l->state == EXECUTOR_CONN_REGISTERED;
+    return ready;
+}
+
+void registration_join_if_enough(struct cluster_transport *r)
+{
+    if (r->stopping || r->no_executors_reported) return;
+    if (!r->started && registered_count(r) < registration_executors_min(r)) {
+        acquisition_order_enforce(r);
+        cluster_transport_arm_timer(
+            r, cluster_transport_now(r)); /* perhaps nobody can come any more */
+        return;
+    }
+    r->started = true;
+    for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        if (l->state == EXECUTOR_CONN_REGISTERED) join_job_and_notify(l);
+    cluster_transport_arm_timer(r, cluster_transport_now(r));
+}
+
+void registration_on_executor_gone(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    if (!l->joined) return;
+    assert(r->executors_by_id[l->number] == l && r->joined_count > 0);
+    r->executors_by_id[l->number] = NULL;
+    if (--r->joined_count == 0) r->no_executor_since_ns = cluster_transport_now(r);
+    broadcast_server_on_executor_lost(r, l->number);
+    cluster_transport_arm_timer(r, cluster_transport_now(r));
+}
+
+/* ---- Nobody is there */
+
+/* Executors that are there, or may still come. */
+static uint32_t possible_executor_count(const struct cluster_transport *r)
+{
+    uint32_t possible = 0;
+    if (r->listener != NULL) return UINT32_MAX;
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        const struct daemon_conn *p = &r->daemon_conns[i];
+        bool never = p->state == DAEMON_CONN_REJECTED ||
+                     (p->permanently_unreachable && p->state == DAEMON_CONN_BACKOFF);
+        possible += p->executor_conn != NULL || !never;
+    }
+    return possible;
+}
+
+static bool any_queued(const struct cluster_transport *r)
+{
+    bool queued = false;
+    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+        queued = queued || r->daemon_conns[i].queue_position > 0;
+    return queued;
+}
+
+static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t capacity)
+{
+    char address[HOST_BYTES_MAX + 16]; /* is named once */
+    const char *what = p->why.code != GLINT_OK ? p->why.cause : "no answer";
+    bool ready = p->executor_conn != NULL && p->executor_conn->state == EXECUTOR_CONN_REGISTERED;
+    text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
+    if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
+    if (p->state == DAEMON_CONN_EXECUTOR_STARTED)
+        what = ready ? "connected" : "its process does not answer";
+    if (p->state == DAEMON_CONN_REQUESTED) what = "its process does not start";
+    if (p->state == DAEMON_CONN_BACKOFF && p->reached && !acquisition_order_allows(p))
+        what = "not asked, since another one is waited for";
+    if (p->queue_position > 0)
+        text_format(out, capacity, "queued at place %llu", (unsigned long long)p->queue_position);
+    else
+        text_format(out, capacity, "%s", what);
+}
+
+/* Each executor of the file; those that do not fit are counted. */
+static void describe_daemon_conns(const struct cluster_transport *r, char *out, size_t capacity)
+{
+    size_t used = 0;
+    uint32_t count = r->daemon_conns != NULL ? r->cluster->executor_count : 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        const struct daemon_conn *p = &r->daemon_conns[i];
+        char what[sizeof p->why.cause];
+        describe_daemon_conn(p, what, sizeof what);
+        if (text_format(out + used, capacity - used, "%s%s (%s:%u): %s", i > 0 ? "; " : "",
+                        p->at->id, p->at->host, p->at->port, what)) {
+            used += strlen(out + used);
+            continue;
+        }
+        text_format(out + used, capacity - used, "; and %u more", count - i);
+        return;
+    }
+}
+
+/* Somebody who was reached and did not answer is there: then to start it is no advice. */
+static const char *no_executors_hint(const struct cluster_transport *r)
+{
+    if (r->cluster->listen_host != NULL)
+        return "start executors: glint executor --join HOST:PORT; or raise --start";
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].why.hint[0] != '\0') return r->daemon_conns[i].why.hint;
+    if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
+    if (r->cluster->launch == LAUNCH_NONE)
+        return "start them: glint executor --cluster FILE --id ID; or set launch in the file";
+    return "look at their logs";
+}
+
+/* Who refuses us will go on to, while who is not there may have been late. */
+static const struct glint_error *find_rejection(const struct cluster_transport *r)
+{
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
+            r->daemon_conns[i].auth_failures > 0)
+            return &r->daemon_conns[i].why;
+    return NULL;
+}
+
+static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
+{
+    struct inbox_event *e = r->no_executors_event;
+    char tried[700];
+    assert(!r->no_executors_reported && e != NULL && r->joined_count == 0);
+    r->no_executors_reported = true;
+    r->no_executors_event = NULL;
+    describe_daemon_conns(r, tried, sizeof tried);
+    uint32_t wanted = registration_executors_min(r), possible = possible_executor_count(r);
+    const struct glint_error *refused = find_rejection(r);
+    enum glint_code code = refused != NULL ? refused->code : GLINT_E_NO_EXECUTORS;
+    const char *hint =
+        refused != NULL && refused->hint[0] != '\0' ? refused->hint : no_executors_hint(r);
+    if (r->cluster->listen_host != NULL)
+        error_set(&e->why, code, hint, "%u of %u executors came to %s:%u within %llu ms",
+                  registered_count(r), wanted, r->cluster->listen_host, listener_port(r->listener),
+                  (unsigned long long)waited_ms);
+    else if (!r->started && possible > 0 && possible < wanted)
+        error_set(&e->why, code, hint, "no more than %u of %u executors can be had: %s", possible,
+                  wanted, tried);
+    else if (registered_count(r) > 0)
+        error_set(&e->why, code, hint, "%u of %u executors were there within %llu ms: %s",
+                  registered_count(r), wanted, (unsigned long long)waited_ms, tried);
+    else
+        error_set(&e->why, code, hint, "%s", tried);
+    inbox_push(r, e);
+}
+
+/* Who is not there when the others have begun. */
+static void report_missing_executors(struct cluster_transport *r, uint64_t now)
+{
+    if (r->daemon_conns == NULL || now < r->no_executor_since_ns + r->cluster->start_ms * MS_NS)
+        return;
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        struct daemon_conn *p = &r->daemon_conns[i];
+        if (p->missing_reported || p->executor_conn != NULL || p->queue_position > 0 ||
+            p->why.code == GLINT_OK)
+            continue;
+        p->missing_reported = true;
+        inbox_push_note(r, "executor %s (%s:%u) is not there: %s", p->at->id, p->at->host,
+                        p->at->port, p->why.cause);
+    }
+}
+
+uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
+{
+    if (r->no_executors_reported) return UINT64_MAX;
+    uint64_t wait_ns = r->cluster->start_ms * MS_NS;
+    if (r->joined_count > 0) {
+        report_missing_executors(r, now);
+        return UINT64_MAX;
+    }
+    /* It is another job's turn, not a failure, as long as nobody has to wait for this one. */
+    if (any_queued(r) && !acquisition_order_keeps_any(r)) r->no_executor_since_ns = now;
+    uint32_t wanted = r->started ? 1 : registration_executors_min(r);
+    if (now - r->no_executor_since_ns < wait_ns && possible_executor_count(r) >= wanted) {
+        /* Not just at the end: our own sleep shows as a look that comes late. */
+        uint64_t end = r->no_executor_since_ns + wait_ns,
+                 next_check = now + r->cluster->heartbeat.heartbeat_ns;
+        return next_check < end ? next_check : end;
+    }
+    report_no_executors(r, (now - r->no_executor_since_ns) / MS_NS);
+    return UINT64_MAX;
+}

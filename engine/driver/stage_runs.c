@@ -1,0 +1,253 @@
+/* The stages of the running action: every shuffle above it, those that are complete too, because an
+ * executor that is lost takes its map outputs along; then the action itself. */
+#include "engine/driver/driver_internal.h"
+#include "engine/driver/event_log_listener.h"
+#include "engine/net/cluster.h"
+
+#include <assert.h>
+
+uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_t task)
+{
+    assert(stage < a->stage_count && task < a->stages[stage].tasks);
+    bool chosen = a->stages[stage].shuffle == NULL && a->action->partitions != NULL;
+    return chosen ? a->action->partitions[task] : task;
+}
+
+static struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t number)
+{
+    struct glint_rdd *shuffle = a->stages[number].shuffle;
+    return shuffle != NULL ? shuffle->parents[0] : a->action->rdd;
+}
+
+static int add_parent(void *arg, struct glint_rdd *shuffle)
+{
+    struct action_run *a = ((void **)arg)[0];
+    struct stage_run *stage = ((void **)arg)[1];
+    for (uint32_t i = 0; i + 1 < a->stage_count; i++)
+        if (a->stages[i].shuffle == shuffle) stage->parents[stage->parent_count++] = i;
+    return 0;
+}
+
+/* A shuffle's stage: its table of outputs, without those on executors that are lost. */
+static int init_shuffle_stage(struct driver *d, struct stage_run *stage, struct glint_rdd *shuffle)
+{
+    stage->shuffle = shuffle;
+    stage->number = plan_assign_stage_number(d, shuffle);
+    stage->tasks = shuffle->parents[0]->partitions;
+    stage->map_outputs =
+        map_outputs_get_or_create(&d->map_outputs, shuffle->id, stage->tasks, shuffle->partitions);
+    if (stage->map_outputs == NULL) return error_no_memory(driver_error(d));
+    for (uint32_t t = 0; t < stage->tasks; t++)
+        stage->tasks_to_run += !stage->map_outputs->available[t];
+    stage->is_first_run = !shuffle->shuffled;
+    return 0;
+}
+
+static int init_result_stage(struct driver *d, struct stage_run *stage)
+{
+    struct action_run *a = d->action_run;
+    uint32_t all = a->action->rdd->partitions;
+    stage->tasks = stage->tasks_to_run =
+        a->action->partitions != NULL ? a->action->partition_count : all;
+    stage->number = plan_assign_stage_number(d, NULL);
+    stage->is_first_run = true;
+    a->results = mem_zalloc(sizeof *a->results * stage->tasks);
+    return a->results != NULL ? 0 : error_no_memory(driver_error(d));
+}
+
+static int find_stage_parents(struct driver *d, uint32_t number)
+{
+    struct action_run *a = d->action_run;
+    struct stage_run *stage = &a->stages[number];
+    stage->parents = mem_alloc(sizeof *stage->parents * a->stage_count);
+    if (stage->parents == NULL) return error_no_memory(driver_error(d));
+    void *arg[] = {a, stage};
+    return rdd_visit_shuffle_inputs(stage_top_rdd(a, number), add_parent, arg);
+}
+
+int stage_runs_build(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    struct glint_rdd **shuffles = NULL;
+    uint32_t count = 0;
+    int r = plan_needed_shuffles(a->action->rdd, true, &shuffles, &count);
+    if (r == 0) a->stages = mem_zalloc(sizeof *a->stages * (count + 1));
+    if (r == 0 && a->stages == NULL) r = error_no_memory(driver_error(d));
+    if (r == 0) a->stage_count = count + 1;
+    for (uint32_t i = 0; i < count && r == 0; i++)
+        r = init_shuffle_stage(d, &a->stages[i], shuffles[i]);
+    mem_free(shuffles);
+    if (r == 0) r = init_result_stage(d, &a->stages[count]);
+    for (uint32_t i = 0; i <= count && r == 0; i++) r = find_stage_parents(d, i);
+    if (r != 0) return r;
+    assert(a->stages[count].shuffle == NULL); /* the action's own stage is the last */
+    a->first_stage = d->next_stage;
+    d->next_stage += a->stage_count;
+    return 0;
+}
+
+void stage_runs_fini(struct action_run *a)
+{
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        mem_free(a->stages[i].parents);
+        buffer_fini(&a->stages[i].plan);
+    }
+    for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++) {
+        buffer_fini(&a->results[i].body);
+        buffer_fini(&a->results[i].counters);
+    }
+    mem_free(a->results);
+    mem_free(a->stages);
+}
+
+/* Encoded once; executors that need it are sent copies of the bytes. */
+static int encode_stage_plan(struct driver *d, uint32_t number)
+{
+    struct action_run *a = d->action_run;
+    struct stage_run *stage = &a->stages[number];
+    struct stage_plan plan;
+    int r = stage_plan_create(&plan, stage->shuffle != NULL ? NULL : a->action, stage->shuffle);
+    for (uint32_t i = 0; i < a->commit_count && stage->shuffle == NULL && r == 0; i++)
+        r = stage_plan_add_output(&plan, a->commits[i]->attempts, driver_error(d));
+    if (r == 0) {
+        plan_format_stage_name(&plan, stage->name, sizeof stage->name);
+        plan_format_stage_functions(&plan, stage->functions, sizeof stage->functions);
+        r = stage_plan_encode(&plan, &stage->plan, driver_error(d));
+    }
+    stage_plan_fini(&plan);
+    return r;
+}
+
+static bool add_executors(struct driver *d)
+{
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        const struct executor_state *m = &d->executors[e];
+        if (!sched_add_executor(d->action_run->sched, m->node, m->slots,
+                                sched_prefetch_limit(m->slots)))
+            return false;
+        if (m->lost) sched_on_executor_lost(d->action_run->sched, e, false, false);
+        if (!m->lost && m->draining) sched_on_executor_draining(d->action_run->sched, e);
+        if (!m->lost && m->suspect) sched_on_executor_suspect(d->action_run->sched, e, true);
+    }
+    return executors_start_action(d, d->action_run->stage_count);
+}
+
+/* Stages that have nothing to do, and whose outputs one reads that has. */
+static void count_skipped_stages(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        const struct stage_run *stage = &a->stages[i];
+        for (uint32_t p = 0; stage->tasks_to_run > 0 && p < stage->parent_count; p++) {
+            struct stage_run *parent = &a->stages[stage->parents[p]];
+            if (parent->is_first_run || parent->tasks_to_run > 0 ||
+                !sched_stage_is_needed(a->sched, i))
+                continue;
+            d->metrics.stages_skipped += !parent->skipped;
+            parent->skipped = true;
+        }
+    }
+}
+
+int stage_runs_schedule(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    int r = 0;
+    const struct cluster *cluster = d->g->config.cluster;
+    for (uint32_t i = 0; i < a->stage_count && r == 0; i++) r = encode_stage_plan(d, i);
+    if (r != 0) return r;
+    a->sched = sched_create(cluster != NULL && cluster->speculate);
+    bool ok = a->sched != NULL && add_executors(d);
+    for (uint32_t i = 0; ok && i < a->stage_count; i++) {
+        struct stage_run *stage = &a->stages[i];
+        ok = sched_add_stage(a->sched, stage->tasks, stage->parents, stage->parent_count);
+        for (uint32_t t = 0; ok && stage->map_outputs != NULL && t < stage->tasks; t++) {
+            struct map_output_location location = stage->map_outputs->locations[t];
+            if (stage->map_outputs->available[t])
+                sched_add_available_output(a->sched, i, t, location.executor, location.attempt);
+        }
+        stage->finished =
+            ok && !stage->is_first_run && stage->tasks_to_run == 0 && stage->shuffle != NULL;
+    }
+    if (!ok) return error_no_memory(driver_error(d));
+    count_skipped_stages(d);
+    return fetch_failures_on_action_start(d);
+}
+
+/* Tasks of stages that read one shuffle, partition by partition, like to be where most of it is. */
+static int prefer_output_locations(struct driver *d, uint32_t parent)
+{
+    struct action_run *a = d->action_run;
+    const struct map_outputs *o = a->stages[parent].map_outputs;
+    uint64_t *scratch = mem_zalloc(sizeof *scratch * d->executor_count);
+    if (scratch == NULL) return error_no_memory(driver_error(d));
+    for (uint32_t i = parent + 1; i < a->stage_count; i++) {
+        struct stage_run *stage = &a->stages[i];
+        if (stage->parent_count != 1 || stage->parents[0] != parent) continue;
+        for (uint32_t t = 0; t < stage->tasks; t++) {
+            uint32_t partition = stage_run_partition(a, i, t), by, attempt;
+            if (partition >= o->partitions || sched_output_location(a->sched, i, t, &by, &attempt))
+                continue;
+            uint32_t best =
+                map_outputs_preferred_executor(o, partition, d->executor_count, scratch);
+            if (best != UINT32_MAX) sched_set_preferred_executor(a->sched, i, t, best);
+        }
+    }
+    mem_free(scratch);
+    return 0;
+}
+
+int stage_run_start(struct driver *d, uint32_t number)
+{
+    struct stage_run *stage = &d->action_run->stages[number];
+    assert(!stage->started); /* it may have ended: what it had made was lost since */
+    stage->started = true;
+    stage->start_ns = d->env->now_ns(d->env);
+    stage->bytes_before = (uint64_t)job_metrics_counter_value(&d->metrics, "bytes read");
+    event_log_listener_on_stage_start(d, number);
+    if (!stage->is_first_run ||
+        job_metrics_add_stage(&d->metrics, stage->number, stage->name, stage->tasks))
+        return 0;
+    return error_no_memory(driver_error(d));
+}
+
+static int finish_stage(struct driver *d, uint32_t number)
+{
+    struct action_run *a = d->action_run;
+    struct stage_run *stage = &a->stages[number];
+    assert(!stage->finished && sched_stage_is_done(a->sched, number));
+    int r =
+        !stage->started && stage->is_first_run ? stage_run_start(d, number) : 0; /* without tasks */
+    if (r != 0) return r;
+    stage->finished = true;
+    event_log_listener_on_stage_end(d, number);
+    if (stage->is_first_run)
+        job_metrics_finish_stage(&d->metrics, stage->number,
+                                 d->env->now_ns(d->env) - stage->start_ns);
+    if (stage->shuffle == NULL) return 0;
+    stage->shuffle->shuffled = true;
+    return d->executor_count > 1 ? prefer_output_locations(d, number) : 0;
+}
+
+void stage_runs_record_unfinished(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        const struct stage_run *stage = &a->stages[i];
+        if (!stage->started || stage->finished || !stage->is_first_run) continue;
+        job_metrics_finish_stage(&d->metrics, stage->number,
+                                 d->env->now_ns(d->env) - stage->start_ns);
+    }
+}
+
+int stage_runs_finish_done_stages(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    for (uint32_t i = 0; i < a->stage_count; i++) {
+        if (a->stages[i].finished || !sched_stage_is_done(a->sched, i)) continue;
+        int r = finish_stage(d, i);
+        if (r != 0) return r;
+        results_report_progress(d, i);
+    }
+    return 0;
+}

@@ -1,0 +1,286 @@
+/* Results that stayed with their executor, since they are too large for a message. Each is fetched
+ * in chunks, several of them asked for ahead, and handed on as if its message had brought it.
+ *
+ *   WAITING -> FETCHING [task_result_fetch_start_pending: there is room]     FETCHING -> handed on
+ * [finish] FETCHING -> broken  [task_result_fetch_on_error]: a FAILED is handed on in its place
+ *
+ * What is fetched, and not yet taken by the driver, is at most result_bytes_max, the limit on what
+ * an action may answer: a driver that is busy is not run over. The upper half of a request's id is
+ * the result's, the lower one the chunk's. */
+#include "engine/base/endian.h"
+#include "engine/driver/cluster_transport_internal.h"
+
+#include <assert.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define WINDOW_CHUNKS 8u
+
+struct result_fetch {
+    struct result_fetch *next;
+    struct message *m;
+    uint32_t id; /* 0: waits */
+    uint32_t chunks, requested, received;
+    uint32_t in_flight[WINDOW_CHUNKS], in_flight_count;
+    uint64_t last_progress_ns, checksum; /* XXH3-64 of the bytes */
+    struct glint_error broken;           /* asks no more, and ends when nothing flies */
+};
+
+static uint64_t chunk_bytes(const struct result_fetch *s, uint32_t chunk)
+{
+    uint64_t begin = (uint64_t)chunk * FETCH_CHUNK_BYTES_MAX, left = s->m->size - begin;
+    assert(chunk < s->chunks);
+    return left < FETCH_CHUNK_BYTES_MAX ? left : FETCH_CHUNK_BYTES_MAX;
+}
+
+static void unlink_result(struct executor_conn *l, struct result_fetch *s)
+{
+    struct result_fetch **at = &l->result_fetches;
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+}
+
+static void push_message(struct executor_conn *l, struct message *m, uint64_t fetched_bytes)
+{
+    struct inbox_event *e = inbox_event_create(INBOX_MESSAGE, l->number);
+    if (e == NULL) {
+        atomic_fetch_sub(&l->r->fetched_results_bytes, fetched_bytes);
+        message_destroy(m);
+        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a message of it");
+        return;
+    }
+    e->message = m;
+    e->fetched_bytes = fetched_bytes;
+    inbox_push(l->r, e);
+}
+
+/* Takes the DONE; the driver hears of a failed attempt instead. */
+static void push_failed_task(struct executor_conn *l, struct message *m,
+                             const struct glint_error *why)
+{
+    struct message *failed = message_create(MSG_FAILED);
+    if (failed != NULL) failed->error = mem_alloc(sizeof *failed->error);
+    if (failed == NULL || failed->error == NULL) {
+        message_destroy(failed);
+        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a message of it");
+    } else {
+        failed->stage = m->stage;
+        failed->task = m->task;
+        failed->attempt = m->attempt;
+        failed->partition = m->partition;
+        failed->run_ns = m->run_ns;
+        *failed->error = *why;
+        push_message(l, failed, 0);
+    }
+    message_destroy(m);
+}
+
+/* ---- Asking */
+
+static void request_chunks(struct executor_conn *l, struct result_fetch *s)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    while (s->requested < s->chunks && s->in_flight_count < WINDOW_CHUNKS) {
+        struct get_request get = {.kind = GET_RESULT,
+                                  .id = s->m->id,
+                                  .offset = (uint64_t)s->requested * FETCH_CHUNK_BYTES_MAX,
+                                  .size = chunk_bytes(s, s->requested)};
+        struct buffer payload = {NULL, 0, 0};
+        if (get_request_encode(&get, &payload, &error) != 0) {
+            buffer_fini(&payload);
+            executor_conn_fail(l, &error);
+            return;
+        }
+        send_frame(l->data, FRAME_GET, (uint64_t)s->id << 32 | s->requested, &payload);
+        s->in_flight[s->in_flight_count++] = s->requested++;
+    }
+}
+
+/* The bytes, and an id that no other result has now. */
+static bool start_fetch(struct executor_conn *l, struct result_fetch *s)
+{
+    struct cluster_transport *r = l->r;
+    struct message *m = s->m;
+    assert(m->body.data == NULL && s->id == 0 && m->size > 0);
+    m->body.data = mem_alloc(m->size);
+    if (m->body.data == NULL) {
+        struct glint_error why = {.code = GLINT_OK};
+        error_no_memory(&why);
+        unlink_result(l, s);
+        push_failed_task(l, m, &why);
+        mem_free(s);
+        return false;
+    }
+    m->body.capacity = m->size;
+    atomic_fetch_add(&r->fetched_results_bytes, m->size);
+    if (++r->next_fetch_id == 0) r->next_fetch_id = 1;
+    s->id = r->next_fetch_id;
+    s->last_progress_ns = cluster_transport_now(r);
+    request_chunks(l, s);
+    cluster_transport_arm_timer(r, s->last_progress_ns + r->cluster->fetch_ms * MS_NS);
+    return true;
+}
+
+void task_result_fetch_start_pending(struct cluster_transport *r)
+{
+    uint64_t max = r->g->config.result_bytes_max;
+    for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        for (struct result_fetch *s = l->result_fetches, *next;
+             s != NULL && l->state == EXECUTOR_CONN_JOINED; s = next) {
+            next = s->next;
+            uint64_t held = atomic_load(&r->fetched_results_bytes);
+            if (s->id == 0 && (held == 0 || held + s->m->size <= max)) start_fetch(l, s);
+        }
+}
+
+void task_result_fetch_add(struct executor_conn *l, struct message *m)
+{
+    struct cluster_transport *r = l->r;
+    struct glint_error why = {.code = GLINT_OK};
+    uint64_t max = r->g->config.result_bytes_max;
+    assert(l->joined && m->type == MSG_DONE);
+    if (m->size == 0 || m->body.size != RESULT_CHECKSUM_BYTES) {
+        message_destroy(m);
+        executor_conn_fail_with(l, GLINT_E_PROTOCOL, "a result that is there and not there");
+        return;
+    }
+    if (m->size > max) {
+        error_set(&why, GLINT_E_RESULT_LIMIT, "save the result as files instead of collecting it",
+                  "a task's result takes %llu bytes, at most %llu", (unsigned long long)m->size,
+                  (unsigned long long)max);
+        push_failed_task(l, m, &why);
+        return;
+    }
+    struct result_fetch *s = mem_zalloc(sizeof *s);
+    if (s == NULL) {
+        message_destroy(m);
+        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a result of it");
+        return;
+    }
+    s->m = m;
+    s->checksum = get_le64(m->body.data);
+    buffer_fini(&m->body);
+    s->chunks = (uint32_t)((m->size + FETCH_CHUNK_BYTES_MAX - 1) / FETCH_CHUNK_BYTES_MAX);
+    struct result_fetch **at = &l->result_fetches;
+    while (*at != NULL) at = &(*at)->next;
+    *at = s;
+    task_result_fetch_start_pending(r);
+}
+
+/* ---- Answers */
+
+static void send_release(struct executor_conn *l, uint64_t id)
+{
+    struct message m = {.type = MSG_RELEASE, .id = id};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK}; /* it stays there until the job ends */
+    if (message_encode(&m, &payload, &ignored) == 0)
+        send_frame(l->control, FRAME_MESSAGE, 0, &payload);
+    buffer_fini(&payload);
+}
+
+static void finish_fetch(struct executor_conn *l, struct result_fetch *s)
+{
+    struct message *m = s->m;
+    uint64_t size = m->size;
+    assert(s->in_flight_count == 0);
+    unlink_result(l, s);
+    send_release(l, m->id);
+    if (s->broken.code == GLINT_OK && XXH3_64bits(m->body.data, size) != s->checksum)
+        error_set(&s->broken, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                  "a task's result was damaged on the way, or by its executor");
+    if (s->broken.code != GLINT_OK) {
+        atomic_fetch_sub(&l->r->fetched_results_bytes, size);
+        push_failed_task(l, m, &s->broken);
+    } else {
+        assert(s->received == s->chunks && m->body.capacity == size);
+        m->body.size = size;
+        m->id = m->size = 0;
+        push_message(l, m, size);
+    }
+    mem_free(s);
+    task_result_fetch_start_pending(l->r);
+}
+
+/* The result and the chunk's place among what flies; NULL: nobody asked for it. */
+static struct result_fetch *find_request(struct executor_conn *l, uint64_t request,
+                                         uint32_t *out_at)
+{
+    struct result_fetch *s = l->result_fetches;
+    while (s != NULL && (s->id != request >> 32 || s->id == 0)) s = s->next;
+    for (uint32_t i = 0; s != NULL && i < s->in_flight_count; i++)
+        if (s->in_flight[i] == (uint32_t)request) {
+            *out_at = i;
+            return s;
+        }
+    return NULL;
+}
+
+uint8_t *task_result_fetch_buffer_for(struct executor_conn *l, const struct frame *f)
+{
+    uint32_t at = 0, chunk = (uint32_t)f->request;
+    struct result_fetch *s = find_request(l, f->request, &at);
+    if (s != NULL && f->length == chunk_bytes(s, chunk))
+        return s->m->body.data + (uint64_t)chunk * FETCH_CHUNK_BYTES_MAX;
+    executor_conn_fail_with(l, GLINT_E_PROTOCOL, "%u bytes that nobody asked for", f->length);
+    return NULL;
+}
+
+static void on_chunk_response(struct executor_conn *l, struct result_fetch *s, uint32_t at)
+{
+    s->in_flight[at] = s->in_flight[--s->in_flight_count];
+    s->last_progress_ns = cluster_transport_now(l->r);
+    if (s->broken.code == GLINT_OK) request_chunks(l, s);
+    if (l->state == EXECUTOR_CONN_JOINED && s->in_flight_count == 0) finish_fetch(l, s);
+}
+
+void task_result_fetch_on_data(struct executor_conn *l, const struct frame *f)
+{
+    uint32_t at = 0;
+    struct result_fetch *s = find_request(l, f->request, &at);
+    assert(s != NULL); /* as task_result_fetch_buffer_for has found */
+    s->received++;
+    on_chunk_response(l, s, at);
+}
+
+int task_result_fetch_on_error(struct executor_conn *l, const struct frame *f,
+                               struct glint_slice payload, struct glint_error *error)
+{
+    uint32_t at = 0;
+    struct glint_error why = {.code = GLINT_OK};
+    struct result_fetch *s = find_request(l, f->request, &at);
+    if (s == NULL)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "an answer to a question nobody asked");
+    int r = fetch_error_decode(payload, &why, error);
+    if (r != 0) return r;
+    error_set(&s->broken, GLINT_E_CONNECTION, NULL, "a task's result could not be fetched: %s",
+              why.cause);
+    on_chunk_response(l, s, at);
+    return 0;
+}
+
+uint64_t task_result_fetch_on_timer(struct executor_conn *l, uint64_t now)
+{
+    uint64_t next = UINT64_MAX, wait_ns = l->r->cluster->fetch_ms * MS_NS;
+    for (const struct result_fetch *s = l->result_fetches; s != NULL; s = s->next) {
+        if (s->id == 0) continue;
+        if (now >= s->last_progress_ns + wait_ns) {
+            executor_conn_fail_with(l, GLINT_E_CONNECTION, "a result stood still for %llu ms",
+                                    (unsigned long long)l->r->cluster->fetch_ms);
+            return now;
+        }
+        if (s->last_progress_ns + wait_ns < next) next = s->last_progress_ns + wait_ns;
+    }
+    return next;
+}
+
+void task_result_fetch_fini(struct executor_conn *l)
+{
+    for (struct result_fetch *s = l->result_fetches, *next; s != NULL; s = next) {
+        next = s->next;
+        if (s->id != 0) atomic_fetch_sub(&l->r->fetched_results_bytes, s->m->size);
+        message_destroy(s->m);
+        mem_free(s);
+    }
+    l->result_fetches = NULL;
+}

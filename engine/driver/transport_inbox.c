@@ -1,0 +1,127 @@
+/* What has happened, in order, until the driver's thread waits for it.
+ *
+ * The loop's thread alone fills it. A signal handler may want the driver to wake, and may not touch
+ * a lock: it leaves a wish, and the loop passes it on (inbox_wake_driver). */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct inbox_event *inbox_event_create(enum inbox_event_kind kind, uint32_t executor)
+{
+    struct inbox_event *e = mem_alloc(sizeof *e);
+    if (e == NULL) return NULL;
+    e->next = NULL;
+    e->kind = kind;
+    e->executor = executor;
+    e->message = NULL;
+    e->fetched_bytes = 0;
+    return e;
+}
+
+void inbox_event_destroy(struct inbox_event *e)
+{
+    if (e == NULL) return;
+    if (e->kind == INBOX_MESSAGE) message_destroy(e->message);
+    mem_free(e);
+}
+
+void inbox_push(struct cluster_transport *r, struct inbox_event *e)
+{
+    assert(e->next == NULL && (e->kind != INBOX_MESSAGE || e->message != NULL));
+    pthread_mutex_lock(&r->lock);
+    *r->events_end = e;
+    r->events_end = &e->next;
+    pthread_cond_signal(&r->arrived);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void inbox_push_note(struct cluster_transport *r, const char *format, ...)
+{
+    struct inbox_event *e = inbox_event_create(INBOX_NOTE, 0);
+    if (e == NULL) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->line, sizeof e->line, format, args);
+    va_end(args);
+    inbox_push(r, e);
+}
+
+void inbox_wake_driver(struct cluster_transport *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->woken = true;
+    pthread_cond_signal(&r->arrived);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- The driver's thread */
+
+static void handle_event(struct cluster_transport *r, struct driver *driver, struct inbox_event *e)
+{
+    switch (e->kind) {
+    case INBOX_EXECUTOR_ADDED:
+        driver_on_executor_added(driver, &(struct executor_info){e->name, e->host, e->slots});
+        break;
+    case INBOX_MESSAGE:
+        if (e->fetched_bytes > 0) {
+            atomic_fetch_sub(&r->fetched_results_bytes, e->fetched_bytes);
+            uv_async_send(&r->wakeup); /* there is room for the next one */
+        }
+        driver_on_message(driver, e->executor, e->message);
+        e->message = NULL;
+        break;
+    case INBOX_EXECUTOR_DRAINING: driver_on_executor_draining(driver, e->executor); break;
+    case INBOX_EXECUTOR_SUSPECT: driver_on_executor_suspect(driver, e->executor, true); break;
+    case INBOX_EXECUTOR_ALIVE: driver_on_executor_suspect(driver, e->executor, false); break;
+    case INBOX_EXECUTOR_LOST: driver_on_executor_lost(driver, e->executor, e->loss, &e->why); break;
+    case INBOX_NO_EXECUTORS: driver_on_no_executors(driver, &e->why); break;
+    case INBOX_CANCEL_REQUESTED: driver_on_cancel_requested(driver); break;
+    case INBOX_NOTE: glint_note(r->g, "%s", e->line); break;
+    }
+    inbox_event_destroy(e);
+}
+
+/* The deadline is of the context's clock, a condition's of the system's. */
+static struct timespec to_system_deadline(const struct cluster_transport *r, uint64_t deadline_ns)
+{
+    struct env *system = env_real();
+    uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
+    uint64_t at = system->now_ns(system) + left;
+    if (at < left) at = INT64_MAX;
+    return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
+}
+
+static void report_broadcast_bytes(struct cluster_transport *r, struct driver *driver)
+{
+    uint64_t sent = atomic_load(&r->broadcast_bytes);
+    assert(sent >= r->broadcast_counted);
+    if (sent == r->broadcast_counted) return;
+    driver_on_counter_increment(driver, "broadcast bytes sent",
+                                (int64_t)(sent - r->broadcast_counted));
+    r->broadcast_counted = sent;
+}
+
+void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t deadline_ns)
+{
+    struct timespec end = to_system_deadline(r, deadline_ns);
+    int waited = 0;
+    pthread_mutex_lock(&r->lock);
+    if (r->outgoing != NULL) uv_async_send(&r->wakeup);
+    while (r->events == NULL && !r->woken && waited == 0)
+        waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);
+    struct inbox_event *e = r->events;
+    r->events = NULL;
+    r->events_end = &r->events;
+    r->woken = false;
+    pthread_mutex_unlock(&r->lock);
+    while (e != NULL) {
+        struct inbox_event *next = e->next;
+        e->next = NULL;
+        handle_event(r, driver, e);
+        e = next;
+    }
+    report_broadcast_bytes(r, driver);
+}

@@ -1,0 +1,102 @@
+/* Messages from the driver's thread to the loop's. They are encoded before they cross, so that the
+ * loop has little to do, and that what cannot be sent is an error of whoever sends it. They cross
+ * when the driver waits (inbox_wait), so that what it has to say at a time is few writes to each
+ * executor; but for what is much, and what should not wait for a callback of the job's. */
+#include "engine/driver/cluster_transport_internal.h"
+
+#include <assert.h>
+
+#define OUTGOING_BYTES_MAX MIB
+
+static bool is_sent_by_reference(const struct message *m)
+{
+    return m->type == MSG_BROADCAST && m->body.size > BROADCAST_INLINE_BYTES_MAX;
+}
+
+static int outgoing_message_encode(struct outgoing_message *p, const struct message *m,
+                                   struct glint_error *error)
+{
+    struct message wire = *m;
+    if (is_sent_by_reference(m)) {
+        wire.body = (struct buffer){NULL, 0, 0};
+        wire.size = m->body.size;
+    }
+    int r = message_encode(&wire, &p->bytes, error);
+    if (r == 0 && p->bytes.size > CONTROL_FRAME_BYTES_MAX)
+        r = error_set(error, GLINT_E_PLAN_LIMIT, "broadcast large values; pack fewer files",
+                      "a message of %llu bytes to an executor, at most %llu",
+                      (unsigned long long)p->bytes.size,
+                      (unsigned long long)CONTROL_FRAME_BYTES_MAX);
+    return r;
+}
+
+static void outgoing_message_destroy(struct outgoing_message *p)
+{
+    buffer_fini(&p->bytes);
+    mem_free(p);
+}
+
+int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *m,
+                struct glint_error *error)
+{
+    struct outgoing_message *p = mem_zalloc(sizeof *p);
+    int code = p != NULL ? 0 : error_no_memory(error);
+    if (code == 0 && is_sent_by_reference(m))
+        code = broadcast_server_add(r, m->id, m->body.data, m->body.size, error);
+    if (code == 0) code = outgoing_message_encode(p, m, error);
+    if (code == 0) {
+        p->executor = executor;
+        if (m->type == MSG_BROADCAST && !is_sent_by_reference(m))
+            p->inline_broadcast_bytes = m->body.size;
+        pthread_mutex_lock(&r->lock);
+        *r->outgoing_end = p;
+        r->outgoing_end = &p->next;
+        r->outgoing_bytes += p->bytes.size;
+        bool now = m->type == MSG_KILL || is_sent_by_reference(m) ||
+                   r->outgoing_bytes >= OUTGOING_BYTES_MAX;
+        pthread_mutex_unlock(&r->lock);
+        if (now) uv_async_send(&r->wakeup);
+    } else if (p != NULL) {
+        outgoing_message_destroy(p);
+    }
+    message_destroy(m);
+    return code;
+}
+
+static void send_outgoing(struct cluster_transport *r, struct outgoing_message *p)
+{
+    struct executor_conn *l = executor_conn_find(r, p->executor);
+    if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return;
+    if (p->inline_broadcast_bytes > 0)
+        atomic_fetch_add(&r->broadcast_bytes, p->inline_broadcast_bytes);
+    send_frame(l->control, FRAME_MESSAGE, 0, &p->bytes);
+}
+
+static struct outgoing_message *take_outgoing(struct cluster_transport *r)
+{
+    pthread_mutex_lock(&r->lock);
+    struct outgoing_message *p = r->outgoing;
+    r->outgoing = NULL;
+    r->outgoing_end = &r->outgoing;
+    r->outgoing_bytes = 0;
+    pthread_mutex_unlock(&r->lock);
+    return p;
+}
+
+void outbox_deliver(struct cluster_transport *r)
+{
+    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+        next = p->next;
+        assert(p->executor < r->number_count);
+        send_outgoing(r, p);
+        outgoing_message_destroy(p);
+    }
+}
+
+void outbox_fini(struct cluster_transport *r)
+{
+    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+        next = p->next;
+        outgoing_message_destroy(p);
+    }
+}

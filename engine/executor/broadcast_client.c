@@ -1,0 +1,362 @@
+/* The loop thread fetches, checks and serves; slots only wait. What both look at (is it whole, has
+ * it failed, when did the last block come) changes under one lock; the blocks' own states are the
+ * loop's alone, and a value's bytes are read by slots only once it is whole.
+ *
+ * At most REQUESTS_TARGET blocks of a value are asked for at a time: each BLOCK_REQUEST wants what
+ * is missing to that, and reports what came or failed, so every request that ends asks for the
+ * next.
+ *
+ *   block: MISSING -> REQUESTED   [broadcast_client_on_assign]
+ *          REQUESTED   -> PRESENT    [block_arrived]
+ *          REQUESTED   -> MISSING [block_failed; at BLOCK_TRIES_MAX the value fails] */
+#include "engine/executor/broadcast_client.h"
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/net/broadcast_block.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define REQUESTS_TARGET 4u
+#define BLOCK_TRIES_MAX 8u
+/* A block may take the time of a request that hangs, and then that of another one, from the driver.
+ */
+#define WAIT_REQUESTS 3u
+static_assert(REQUESTS_TARGET <= BLOCK_REQUEST_MAX, "a BLOCK_REQUEST can ask for them");
+
+enum block_state { BLOCK_MISSING, BLOCK_REQUESTED, BLOCK_PRESENT };
+
+struct broadcast_block {
+    uint8_t state, failures;
+    struct buffer packed; /* as it came, if it came so: others will ask for it */
+};
+
+struct block_fetch {
+    struct fetch_request fetch;
+    struct broadcast *broadcast; /* NULL: free */
+    uint64_t checksum;
+};
+
+struct broadcast {
+    struct broadcast *next; /* changes under the lock */
+    struct broadcast_client *owner;
+    uint64_t id, size;
+    uint8_t *data;
+    uint32_t block_count, requests_in_flight;
+    struct block_fetch requests[BLOCK_REQUEST_MAX];
+    /* These four change under the lock. */
+    bool complete;
+    uint32_t present_count;
+    uint64_t progress_ns;
+    struct glint_error error; /* it cannot be had */
+    struct broadcast_block blocks[];
+};
+
+struct broadcast_client {
+    struct env *env;
+    const struct fetcher *fetcher;
+    uint64_t fetch_ms;
+    bool (*request_blocks)(void *arg, const struct block_request *t);
+    void *arg;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something that waiting slots look at */
+    struct broadcast *first;
+};
+
+struct broadcast_client *
+broadcast_client_create(struct env *env, const struct fetcher *fetcher, uint64_t fetch_ms,
+                        bool (*request_blocks)(void *arg, const struct block_request *t), void *arg)
+{
+    struct broadcast_client *v = mem_zalloc(sizeof *v);
+    if (v == NULL) return NULL;
+    v->env = env;
+    v->fetcher = fetcher;
+    v->fetch_ms = fetch_ms;
+    v->request_blocks = request_blocks;
+    v->arg = arg;
+    pthread_mutex_init(&v->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&v->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    return v;
+}
+
+static void broadcast_free(struct broadcast *broadcast)
+{
+    assert(broadcast->requests_in_flight == 0);
+    for (uint32_t b = 0; b < broadcast->block_count; b++) buffer_fini(&broadcast->blocks[b].packed);
+    mem_free(broadcast->data);
+    mem_free(broadcast);
+}
+
+void broadcast_client_destroy(struct broadcast_client *v)
+{
+    if (v == NULL) return;
+    for (struct broadcast *broadcast = v->first, *next; broadcast != NULL; broadcast = next) {
+        next = broadcast->next;
+        broadcast_free(broadcast);
+    }
+    pthread_cond_destroy(&v->changed);
+    pthread_mutex_destroy(&v->lock);
+    mem_free(v);
+}
+
+/* The loop's thread needs no lock for the list, which only it changes. */
+static struct broadcast *find_announced(const struct broadcast_client *v, uint64_t id)
+{
+    struct broadcast *broadcast = v->first;
+    while (broadcast != NULL && broadcast->id != id) broadcast = broadcast->next;
+    return broadcast;
+}
+
+/* ---- Fetching: the loop's thread */
+
+/* Only the first failure counts. */
+static void broadcast_fail(struct broadcast *broadcast, const struct glint_error *why)
+{
+    struct broadcast_client *v = broadcast->owner;
+    assert(why->code != GLINT_OK && !broadcast->complete);
+    pthread_mutex_lock(&v->lock);
+    if (broadcast->error.code == GLINT_OK) broadcast->error = *why;
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+static void send_block_request(struct broadcast *broadcast, struct block_request *t)
+{
+    t->id = broadcast->id;
+    bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
+    if (!ended && broadcast->requests_in_flight < REQUESTS_TARGET)
+        t->blocks_max = REQUESTS_TARGET - broadcast->requests_in_flight;
+    if (broadcast->owner->request_blocks(broadcast->owner->arg, t) || ended) return;
+    struct glint_error driver_gone = {.code = GLINT_OK};
+    error_set(&driver_gone, GLINT_E_CONNECTION, NULL,
+              "the driver is gone, broadcast %llu is not complete",
+              (unsigned long long)broadcast->id);
+    broadcast_fail(broadcast, &driver_gone);
+}
+
+int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
+                         struct glint_error *error)
+{
+    if (find_announced(v, id) != NULL) return 0;
+    if (size > UINT32_MAX * (BROADCAST_BLOCK_BYTES_MAX / 2))
+        return error_set(error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes",
+                         (unsigned long long)size);
+    uint32_t blocks = broadcast_block_count(size);
+    struct broadcast *broadcast =
+        mem_zalloc(sizeof *broadcast + sizeof broadcast->blocks[0] * blocks);
+    uint8_t *data = mem_alloc(size > 0 ? size : 1);
+    if (broadcast == NULL || data == NULL) {
+        mem_free(broadcast);
+        mem_free(data);
+        return error_no_memory(error);
+    }
+    broadcast->owner = v;
+    broadcast->id = id;
+    broadcast->size = size;
+    broadcast->data = data;
+    broadcast->block_count = blocks;
+    broadcast->complete = blocks == 0;
+    broadcast->progress_ns = v->env->now_ns(v->env);
+    pthread_mutex_lock(&v->lock);
+    broadcast->next = v->first;
+    v->first = broadcast;
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+    struct block_request t = {.id = id};
+    if (!broadcast->complete) send_block_request(broadcast, &t);
+    return 0;
+}
+
+/* Takes what is packed. */
+static void block_arrived(struct broadcast *broadcast, uint32_t block, struct buffer *packed)
+{
+    struct broadcast_client *v = broadcast->owner;
+    assert(broadcast->blocks[block].packed.data == NULL);
+    broadcast->blocks[block].packed = *packed;
+    broadcast->blocks[block].state = BLOCK_PRESENT;
+    pthread_mutex_lock(&v->lock);
+    broadcast->present_count++;
+    assert(broadcast->present_count <= broadcast->block_count);
+    broadcast->progress_ns = v->env->now_ns(v->env);
+    broadcast->complete =
+        broadcast->present_count == broadcast->block_count && broadcast->error.code == GLINT_OK;
+    if (broadcast->complete) pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+    struct block_request t = {.have_count = 1, .have = {block}};
+    send_block_request(broadcast, &t);
+}
+
+static void block_failed(struct broadcast *broadcast, uint32_t block, struct buffer *packed,
+                         const struct glint_error *why)
+{
+    struct broadcast_block *b = &broadcast->blocks[block];
+    buffer_fini(packed);
+    b->state = BLOCK_MISSING;
+    if (++b->failures >= BLOCK_TRIES_MAX) broadcast_fail(broadcast, why);
+    struct block_request t = {.failed_count = 1, .failed = {block}};
+    send_block_request(broadcast, &t);
+}
+
+static void on_done(struct fetch_request *fetch)
+{
+    struct block_fetch *r = fetch->arg;
+    struct broadcast *broadcast = r->broadcast;
+    uint32_t block = fetch->get.block;
+    assert(broadcast != NULL && broadcast->requests_in_flight > 0);
+    assert(broadcast->blocks[block].state == BLOCK_REQUESTED);
+    struct buffer packed = fetch->response;
+    struct glint_error why = fetch->error;
+    uint64_t checksum = r->checksum;
+    broadcast->requests_in_flight--;
+    memset(r, 0, sizeof *r);
+    const struct glint_slice bytes = {packed.data, packed.size};
+    int code = why.code;
+    if (code == GLINT_OK)
+        code = broadcast_block_decode(broadcast->id, block, checksum, bytes, broadcast->data,
+                                      broadcast->size, &why);
+    if (code == GLINT_OK)
+        block_arrived(broadcast, block, &packed);
+    else
+        block_failed(broadcast, block, &packed, &why);
+}
+
+/* Nothing has changed on PROTOCOL: all of it is looked at first. */
+static int check_assignment(const struct broadcast *broadcast, const struct block_assignment *t,
+                            struct glint_error *error)
+{
+    if (broadcast == NULL)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "no broadcast %llu was announced",
+                         (unsigned long long)t->id);
+    if (t->count > BLOCK_REQUEST_MAX - broadcast->requests_in_flight)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "%u blocks to fetch at once", t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t block = t->blocks[i].block;
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++) again = again || t->blocks[k].block == block;
+        if (!again && block < broadcast->block_count &&
+            broadcast->blocks[block].state == BLOCK_MISSING)
+            continue;
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "block %u of broadcast %llu is not missing",
+                         block, (unsigned long long)t->id);
+    }
+    return 0;
+}
+
+static struct block_fetch *free_block_fetch(struct broadcast *broadcast)
+{
+    uint32_t i = 0;
+    while (broadcast->requests[i].broadcast != NULL) i++;
+    assert(i < BLOCK_REQUEST_MAX);
+    return &broadcast->requests[i];
+}
+
+int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
+                               struct glint_error *error)
+{
+    struct broadcast *broadcast = find_announced(v, t->id);
+    int r = check_assignment(broadcast, t, error);
+    if (r != 0 || t->count == 0) return r;
+    struct fetch_request *first = NULL, **last = &first;
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct block_fetch *request = free_block_fetch(broadcast);
+        uint32_t block = t->blocks[i].block;
+        uint64_t size = broadcast_block_bytes_at(broadcast->size, block);
+        *request = (struct block_fetch){
+            .broadcast = broadcast,
+            .checksum = t->blocks[i].checksum,
+            .fetch = {.executor = t->blocks[i].from,
+                      .get = {.kind = GET_BROADCAST_BLOCK,
+                              .id = broadcast->id,
+                              .block = block,
+                              .size = size},
+                      .into = broadcast->data + block * broadcast_block_bytes(broadcast->size),
+                      .done = on_done,
+                      .arg = request}};
+        broadcast->blocks[block].state = BLOCK_REQUESTED;
+        broadcast->requests_in_flight++;
+        *last = &request->fetch;
+        last = &request->fetch.next;
+    }
+    v->fetcher->submit(v->fetcher->arg, first);
+    return 0;
+}
+
+/* ---- Serving: the loop's thread */
+
+bool broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
+                                 struct glint_slice *out)
+{
+    struct broadcast *broadcast = find_announced(v, id);
+    if (broadcast == NULL || block >= broadcast->block_count) return false;
+    const struct broadcast_block *b = &broadcast->blocks[block];
+    if (b->state != BLOCK_PRESENT) return false;
+    *out = (struct glint_slice){b->packed.data, b->packed.size};
+    if (b->packed.size == 0)
+        *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
+    return true;
+}
+
+/* ---- Waiting: slots' threads */
+
+void broadcast_client_wake_waiters(struct broadcast_client *v)
+{
+    pthread_mutex_lock(&v->lock);
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* Until something changed, or the clock has reached the deadline. */
+static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    pthread_cond_timedwait(&v->changed, &v->lock, &until);
+}
+
+/* With the lock. 0: whole; a code: it will not be; 1: wait until *out_deadline_ns. */
+static int check_broadcast(const struct broadcast_client *v, const struct broadcast *broadcast,
+                           const atomic_bool *cancel_flag, uint64_t start_ns,
+                           uint64_t *out_deadline_ns, struct glint_error *error)
+{
+    if (broadcast->complete) return 0;
+    if (broadcast->error.code != GLINT_OK) {
+        *error = broadcast->error;
+        return error->code;
+    }
+    if (cancel_flag != NULL && atomic_load(cancel_flag))
+        return error_set(error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    uint64_t since = broadcast->progress_ns > start_ns ? broadcast->progress_ns : start_ns;
+    uint64_t limit_ms = WAIT_REQUESTS * v->fetch_ms;
+    *out_deadline_ns = since + limit_ms * 1000000u;
+    if (v->env->now_ns(v->env) < *out_deadline_ns) return 1;
+    return error_set(error, GLINT_E_CONNECTION, NULL,
+                     "broadcast %llu: %u of %u blocks are here, and none came for %llu ms",
+                     (unsigned long long)broadcast->id, broadcast->present_count,
+                     broadcast->block_count, (unsigned long long)limit_ms);
+}
+
+int broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_bool *cancel_flag,
+                          struct glint_slice *out, struct glint_error *error)
+{
+    uint64_t start_ns = v->env->now_ns(v->env), deadline_ns = 0;
+    pthread_mutex_lock(&v->lock);
+    const struct broadcast *broadcast = find_announced(v, id);
+    int r = broadcast != NULL
+                ? 1
+                : error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
+                            (unsigned long long)id);
+    while (r == 1) {
+        r = check_broadcast(v, broadcast, cancel_flag, start_ns, &deadline_ns, error);
+        if (r == 1) wait_changed(v, deadline_ns);
+    }
+    if (r == 0) *out = (struct glint_slice){broadcast->data, broadcast->size};
+    pthread_mutex_unlock(&v->lock);
+    return r;
+}

@@ -1,0 +1,332 @@
+/* What the driver says to an executor, and what it is told. Two connections: messages and signs of
+ * life on one, blocks on the other; each is of no use without the other, so the end of either is
+ * the driver's end for us. Everything that a job needs is made when its JOB comes. */
+#include "engine/executor/executor_process_internal.h"
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/executor/store.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- To the driver */
+
+static void send_control(struct executor_process *c, enum frame_type type, struct buffer *payload)
+{
+    if (c->control != NULL) conn_send(c->control, type, 0, payload);
+    if (payload != NULL) buffer_fini(payload);
+}
+
+void driver_conn_send_drain(struct executor_process *c)
+{
+    send_control(c, FRAME_DRAIN, NULL);
+}
+
+static void send_registration(struct executor_process *c)
+{
+    const struct executor_registration ready = {listener_port(c->listener), c->config.slots,
+                                                c->config.memory_bytes};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    if (executor_registration_encode(&ready, &payload, &why) == 0)
+        send_control(c, FRAME_REGISTER, &payload);
+    else
+        executor_process_end(c, &why);
+}
+
+/* broadcast_client.h: track. */
+static bool send_block_request(void *arg, const struct block_request *t)
+{
+    struct executor_process *c = arg;
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (c->data == NULL || !conn_is_open(c->data)) return false;
+    if (block_request_encode(t, &payload, &ignored) != 0) return false;
+    bool sent = conn_send(c->data, FRAME_BLOCK_REQUEST, 0, &payload);
+    buffer_fini(&payload);
+    return sent;
+}
+
+/* ---- The job */
+
+/* Relative paths of the job begin where the driver stands. Where this node has no such folder they
+ * must not mean something else: in the work directory there is nothing to be found. */
+static void enter_driver_directory(struct executor_process *c, const char *dir)
+{
+    if (dir[0] == '\0') return;
+    int r = uv_chdir(dir);
+    if (r == 0) return;
+    log_line(LOG_WARN, NULL,
+             "the driver's folder %s is not on this node (%s): relative paths lead "
+             "nowhere",
+             dir, uv_strerror(r));
+    r = uv_chdir(c->work_dir.path);
+    assert(r == 0); /* it is ours, and locked */
+}
+
+static int create_job_parts(struct executor_process *c, const struct task_options *options,
+                            struct glint_error *error)
+{
+    c->peers = peers_create(&c->net, c->config.fetch_ms, error);
+    if (c->peers == NULL) return error->code;
+    c->fetcher = peers_as_fetcher(c->peers);
+    c->broadcasts =
+        broadcast_client_create(c->env, &c->fetcher, c->config.fetch_ms, send_block_request, c);
+    c->cancel = message_create(MSG_CANCEL);
+    if (c->broadcasts == NULL || c->cancel == NULL) return error_no_memory(error);
+    c->cancel->id = 1;
+    const struct executor_config config = {.slots = c->config.slots,
+                                           .self = c->number,
+                                           .options = *options,
+                                           .registry = c->config.registry,
+                                           .env = c->env,
+                                           .fetcher = &c->fetcher,
+                                           .broadcasts = c->broadcasts,
+                                           .deliver = executor_outbox_add,
+                                           .deliver_arg = c};
+    c->executor = executor_create(&config, error);
+    if (c->executor == NULL) return error->code;
+    c->fetch_server = fetch_server_create(&c->net, executor_store(c->executor), c->broadcasts);
+    return c->fetch_server != NULL ? 0 : error_no_memory(error);
+}
+
+static int start_job(struct executor_process *c, const struct message *m, struct glint_error *error)
+{
+    struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
+                                   .work_dir = c->work_dir.path};
+    if (c->has_job || m->id >= EXECUTORS_MAX)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a second JOB, or one for executor %llu",
+                         (unsigned long long)m->id);
+    c->has_job = true;
+    c->number = (uint32_t)m->id;
+    int r = job_options_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
+    if (r == 0) r = create_job_parts(c, &options, error);
+    if (r != 0) return r;
+    enter_driver_directory(c, options.dir);
+    if (c->data == NULL || !conn_is_open(c->data)) return 0; /* soon */
+    return peers_add_open_conn(c->peers, EXECUTOR_ID_DRIVER, c->data) == 0 ? 0
+                                                                           : error_no_memory(error);
+}
+
+/* A plan that cannot be read here is the job's fault: its tasks fail with that, and nobody else
+ * needs to try. */
+static bool is_plan_error(const struct message *m, enum glint_code code)
+{
+    return m->type == MSG_STAGE && (code == GLINT_E_PLAN_FUNCTION || code == GLINT_E_PLAN_TYPE ||
+                                    code == GLINT_E_PLAN_ARGUMENT || code == GLINT_E_PLAN_LIMIT);
+}
+
+static int on_driver_message(struct executor_process *c, struct glint_slice payload,
+                             struct glint_error *error)
+{
+    struct message *m = message_decode(payload, error);
+    if (m == NULL) return error->code;
+    const struct message like = {.type = m->type, .stage = m->stage};
+    if (m->type == MSG_JOB || c->executor == NULL) {
+        int r = m->type == MSG_JOB
+                    ? start_job(c, m, error)
+                    : error_set(error, GLINT_E_PROTOCOL, NULL, "a message before JOB");
+        message_destroy(m);
+        return r;
+    }
+    int r = executor_handle_message(c->executor, m, error);
+    if (r == 0 || !is_plan_error(&like, (enum glint_code)r)) return r;
+    log_error(LOG_ERROR, NULL, error);
+    error->code = GLINT_OK;
+    return 0;
+}
+
+/* Nearly all jobs shuffle, and a handshake then takes its time between two stages. Of two executors
+ * the one with the lower number connects ahead, since a task that may run anywhere goes to it. */
+static int on_executor_added(struct executor_process *c, struct glint_slice payload,
+                             struct glint_error *error)
+{
+    struct executor_address peer;
+    int r = executor_address_decode(payload, &peer, error);
+    if (r != 0) return r;
+    if (c->peers == NULL || peer.executor >= EXECUTORS_MAX)
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "EXECUTOR_ADDED before JOB, or of number %u", peer.executor);
+    bool ahead = peer.executor > c->number && c->peers_connected_early < PEERS_PRECONNECT_MAX;
+    c->peers_connected_early += ahead;
+    return peers_add_executor(c->peers, &peer, ahead) == 0 ? 0 : error_no_memory(error);
+}
+
+/* ---- Frames */
+
+static int handle_control_frame(struct executor_process *c, const struct frame *f,
+                                struct glint_slice payload, struct glint_error *error)
+{
+    struct ping ping;
+    switch (f->type) {
+    case FRAME_PING: return ping_decode(payload, &ping, error);
+    case FRAME_MESSAGE: return on_driver_message(c, payload, error);
+    case FRAME_EXECUTOR_ADDED: return on_executor_added(c, payload, error);
+    default:
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver sent a %s frame",
+                         frame_type_name(f->type));
+    }
+}
+
+static int on_block_assign(struct executor_process *c, struct glint_slice payload,
+                           struct glint_error *error)
+{
+    struct block_assignment tracked;
+    int r = block_assignment_decode(payload, &tracked, error);
+    return r != 0 ? r : broadcast_client_on_assign(c->broadcasts, &tracked, error);
+}
+
+static int handle_data_frame(struct executor_process *c, const struct frame *f,
+                             struct glint_slice payload, struct glint_error *error)
+{
+    bool ready = c->fetch_server != NULL;
+    if (ready && f->type == FRAME_GET)
+        return fetch_server_on_get(c->fetch_server, c->data, f, payload, error);
+    if (ready && f->type == FRAME_FETCH_ERROR)
+        return peers_on_frame(c->peers, c->data, f, payload, error);
+    if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign(c, payload, error);
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver sent a %s frame for data",
+                     frame_type_name(f->type));
+}
+
+static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
+                           struct glint_slice payload, struct glint_error *error)
+{
+    struct executor_process *c = arg;
+    if (c->phase >= PROCESS_ENDING) return 0;
+    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
+    return conn == c->control ? handle_control_frame(c, f, payload, error)
+                              : handle_data_frame(c, f, payload, error);
+}
+
+static uint8_t *driver_buffer_for(void *arg, struct conn *conn, const struct frame *f)
+{
+    struct executor_process *c = arg;
+    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
+    return c->peers != NULL ? peers_buffer_for(c->peers, conn, f) : NULL;
+}
+
+static void driver_on_data(void *arg, struct conn *conn, const struct frame *f)
+{
+    struct executor_process *c = arg;
+    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
+    if (c->peers != NULL) peers_on_data(c->peers, conn, f);
+}
+
+/* ---- Its coming and going */
+
+void driver_conn_on_opened(struct executor_process *c, struct conn *conn)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(conn_is_open(conn) && (conn == c->control || conn == c->data));
+    if (c->phase >= PROCESS_ENDING) return;
+    if (conn == c->control) send_registration(c);
+    if (conn == c->data && c->peers != NULL &&
+        peers_add_open_conn(c->peers, EXECUTOR_ID_DRIVER, conn) != 0) {
+        error_no_memory(&why);
+        executor_process_end(c, &why);
+    }
+    bool both =
+        c->control != NULL && c->data != NULL && conn_is_open(c->control) && conn_is_open(c->data);
+    if (!both || c->phase != PROCESS_WAITING) return;
+    c->phase = PROCESS_SERVING;
+    c->redial_at_ns = UINT64_MAX;
+    liveness_init(&c->liveness, &c->config.heartbeat, executor_process_now(c));
+    log_line(LOG_INFO, NULL, "serves the driver at %s with %u slots", conn_peer_address(c->control),
+             c->config.slots);
+    executor_process_arm_timer(c, executor_process_now(c));
+}
+
+static void driver_on_opened(void *arg, struct conn *conn)
+{
+    struct executor_process *c = arg;
+    struct glint_error why = {.code = GLINT_OK};
+    bool accepted = c->config.join_host == NULL; /* and known already */
+    if (c->phase >= PROCESS_ENDING || accepted) return;
+    if (conn == c->control) {
+        memcpy(c->driver, conn_peer_hello(conn)->incarnation, sizeof c->driver);
+        c->data = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_DATA,
+                            c->driver, &driver_conn_events, c, &why);
+        if (c->data == NULL) conn_close(conn, false);
+    }
+    driver_conn_on_opened(c, conn);
+}
+
+/* Whether the connection's end is the driver's, and not a fault of what it said. */
+static bool is_normal_close(enum glint_code code)
+{
+    return code == GLINT_OK || code == GLINT_E_CONNECTION;
+}
+
+static void driver_on_closed(void *arg, struct conn *conn, const struct glint_error *why)
+{
+    struct executor_process *c = arg;
+    assert(conn == c->control || conn == c->data);
+    if (conn == c->control) {
+        c->control = NULL;
+    } else {
+        c->data = NULL;
+        if (c->peers != NULL) peers_on_conn_closed(c->peers, conn);
+        if (c->fetch_server != NULL) fetch_server_on_closed(c->fetch_server, conn);
+    }
+    if (c->phase >= PROCESS_ENDING) {
+        executor_process_arm_timer(c, executor_process_now(c));
+        return;
+    }
+    if (c->phase == PROCESS_WAITING && c->config.join_host != NULL) {
+        driver_dial_failed(c, why);
+        return;
+    }
+    if (is_normal_close(why->code))
+        log_line(LOG_INFO, NULL, "the driver is gone: %s",
+                 why->code != GLINT_OK ? why->cause : "it has closed the connection");
+    else
+        log_error(LOG_ERROR, NULL, why);
+    executor_process_end(c, is_normal_close(why->code) ? NULL : why);
+}
+
+const struct conn_events driver_conn_events = {.opened = driver_on_opened,
+                                               .frame = driver_on_frame,
+                                               .buffer_for = driver_buffer_for,
+                                               .data = driver_on_data,
+                                               .closed = driver_on_closed};
+
+/* ---- Signs of life */
+
+static void send_metrics_to_daemon(struct executor_process *c, const struct executor_metrics *s)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (!c->has_control_pipe || executor_metrics_encode(s, &payload, &ignored) != 0) return;
+    control_pipe_send(&c->control_pipe, PIPE_METRICS, &payload);
+}
+
+static void send_heartbeat(struct executor_process *c, uint64_t now)
+{
+    struct executor_metrics s = {.tasks_running = 0};
+    size_t resident = 0;
+    if (c->executor != NULL) s.tasks_running = executor_unfinished_tasks(c->executor);
+    if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots; /* more wait */
+    if (uv_resident_set_memory(&resident) == 0) s.memory_bytes = resident;
+    const struct ping ping = {now, s.memory_bytes, s.tasks_running};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (ping_encode(&ping, &payload, &ignored) == 0) send_control(c, FRAME_PING, &payload);
+    send_metrics_to_daemon(c, &s);
+}
+
+uint64_t driver_conn_on_timer(struct executor_process *c, uint64_t now)
+{
+    bool due = false;
+    uint64_t next = UINT64_MAX;
+    assert(c->phase == PROCESS_SERVING);
+    if (liveness_on_timer(&c->liveness, now, &due, &next) == LIFE_DEAD) {
+        log_line(LOG_WARN, NULL, "the driver gave no sign of life for %llu ms",
+                 (unsigned long long)(c->config.heartbeat.dead_ns / MS_NS));
+        executor_process_end(c, NULL);
+        return now;
+    }
+    if (due) send_heartbeat(c, now);
+    return next;
+}

@@ -1,0 +1,53 @@
+/* --join: the executor dials the driver. Processes that a scheduler starts come up in any order, so
+ * a driver that is not there yet is dialled again, with growing pauses, until start_ms are over. */
+#include "engine/executor/executor_process_internal.h"
+
+#include "engine/base/log.h"
+
+#include <assert.h>
+
+#define BACKOFF_MS_MIN 50u
+#define BACKOFF_MS_MAX 1000u
+
+void driver_dial(struct executor_process *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->phase == PROCESS_WAITING && c->control == NULL && c->data == NULL);
+    c->redial_at_ns = UINT64_MAX;
+    c->last.code = GLINT_OK;
+    c->control = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_CONTROL, NULL,
+                           &driver_conn_events, c, &why);
+    if (c->control == NULL) driver_dial_failed(c, &why);
+}
+
+/* Half of it to all of it: those who fail together shall not come back together. */
+static uint64_t backoff_ns(struct executor_process *c)
+{
+    uint64_t backoff_ms = BACKOFF_MS_MIN << (c->dial_attempts < 8 ? c->dial_attempts : 8);
+    uint8_t random = 0;
+    if (backoff_ms > BACKOFF_MS_MAX || c->auth_failures > 0) backoff_ms = BACKOFF_MS_MAX;
+    if (c->env->random(c->env, &random, sizeof random) != 0) random = 0;
+    return (backoff_ms / 2 + backoff_ms * random / (2 * UINT8_MAX)) * MS_NS;
+}
+
+void driver_dial_failed(struct executor_process *c, const struct glint_error *why)
+{
+    if (c->control != NULL) conn_close(c->control, false);
+    if (c->data != NULL) conn_close(c->data, false);
+    if (c->last.code == GLINT_OK) c->last = *why;
+    if (c->last.code == GLINT_OK)
+        error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver has closed the connection");
+    if (c->control != NULL || c->data != NULL) return; /* of the other connection we hear yet */
+    c->auth_failures = c->last.code == GLINT_E_AUTH ? c->auth_failures + 1 : 0;
+    if (c->last.code == GLINT_E_PEER_MISMATCH || c->auth_failures == AUTH_FAILURES_MAX) {
+        executor_process_end(c, &c->last); /* another try would end the same way */
+        return;
+    }
+    if (!c->waiting_logged)
+        log_line(LOG_INFO, NULL, "waits for a driver at %s:%u: %s", c->config.join_host,
+                 c->config.join_port, c->last.cause);
+    c->waiting_logged = true;
+    c->redial_at_ns = executor_process_now(c) + backoff_ns(c);
+    c->dial_attempts++;
+    executor_process_arm_timer(c, c->redial_at_ns);
+}

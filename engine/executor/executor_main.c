@@ -1,0 +1,132 @@
+/* The process that a daemon spawns for one driver. Its line brings the configuration, takes back
+ * where it listens, or why it cannot, and ends with the daemon. Signals of a terminal are the
+ * daemon's to understand: it passes on what they mean. */
+#include "engine/executor/executor_process_internal.h"
+
+#include "engine/base/crash.h"
+#include "engine/base/log.h"
+#include "engine/base/thread.h"
+#include "engine/executor/hardening.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+struct executor_main {
+    struct executor_process executor_process;
+    struct received_config received;
+    const struct glint_config *registry;
+    bool configured;
+};
+
+static void send_failure(struct executor_process *c, const struct glint_error *why)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    log_error(LOG_ERROR, NULL, why);
+    if (fetch_error_encode(why, &payload, &ignored) == 0)
+        control_pipe_send(&c->control_pipe, PIPE_FAILED, &payload);
+}
+
+static void send_started(struct executor_process *c)
+{
+    struct executor_started ready = {.port = listener_port(c->listener)};
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    memcpy(ready.incarnation, c->net.self.incarnation, sizeof ready.incarnation);
+    if (executor_started_encode(&ready, &payload, &why) != 0 ||
+        !control_pipe_send(&c->control_pipe, PIPE_READY, &payload)) {
+        error_no_memory(&why);
+        executor_process_end(c, &why);
+    }
+}
+
+static bool on_daemon_message(void *arg, enum control_pipe_kind kind, struct glint_slice payload)
+{
+    struct executor_main *p = arg;
+    struct executor_process *c = &p->executor_process;
+    struct glint_error why = {.code = GLINT_OK};
+    if (kind != PIPE_CONFIG || p->configured) return false;
+    p->configured = true;
+    if (c->phase != PROCESS_STARTING) return true;
+    if (executor_process_config_decode(payload, &p->received, &why) == 0) {
+        p->received.config.registry = p->registry;
+        p->received.config.env = c->env;
+        executor_process_start(c, &p->received.config, &why);
+        thread_restore_priority();
+    }
+    if (why.code == GLINT_OK) {
+        send_started(c);
+        return true;
+    }
+    send_failure(c, &why);
+    executor_process_end(c, &why);
+    return true;
+}
+
+static void on_daemon_closed(void *arg)
+{
+    struct executor_main *p = arg;
+    if (p->executor_process.phase < PROCESS_ENDING && p->executor_process.control != NULL)
+        log_line(LOG_INFO, NULL, "its daemon lets it go");
+    executor_process_end(&p->executor_process, NULL);
+}
+
+static const struct control_pipe_events control_pipe_events = {.message = on_daemon_message,
+                                                               .ended = on_daemon_closed};
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    executor_process_on_signal(handle->data);
+}
+
+static void send_crash(const char *text, size_t size)
+{
+    control_pipe_write_from_signal(CONTROL_PIPE_FD, PIPE_CRASHED, text, size);
+}
+
+static int exit_with_error(const struct glint_error *error)
+{
+    log_error(LOG_ERROR, NULL, error);
+    log_flush_repeats();
+    return glint_code_exit_status(error->code);
+}
+
+int executor_process_main(const struct glint_config *registry)
+{
+    static struct executor_main p; /* once per process, and large */
+    struct executor_process *c = &p.executor_process;
+    struct glint_error error = {.code = GLINT_OK};
+    struct env *env = env_real();
+    assert(p.registry == NULL);
+    p.registry = registry;
+    log_configure(env, false, NULL);
+    if (uv_guess_handle(CONTROL_PIPE_FD) != UV_NAMED_PIPE) {
+        error_set(&error, GLINT_E_USAGE, "glint executor --cluster FILE --id ID",
+                  "only a daemon starts an executor's child");
+        return exit_with_error(&error);
+    }
+    crash_handler_install("it", send_crash); /* to the daemon, who knows whose it is */
+    crash_handler_enter_thread(NULL, NULL);
+    thread_lower_priority(); /* beside the driver and daemons, who have to greet each other */
+    prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    set_no_new_privileges();
+    raise_oom_score(env);
+    if (executor_process_init(c, env, &error) != 0) return exit_with_error(&error);
+    uv_signal_start(&c->terminate, on_signal, SIGTERM);
+    control_pipe_init(&c->control_pipe, &c->loop, &control_pipe_events, &p);
+    c->has_control_pipe = true;
+    int r = control_pipe_open(&c->control_pipe, CONTROL_PIPE_FD);
+    if (r == 0) r = control_pipe_read_start(&c->control_pipe);
+    if (r != 0) {
+        error_set_system(&error, GLINT_E_SYSTEM, r, "read", "the daemon's pipe");
+        executor_process_end(c, &error);
+    }
+    int code = executor_process_run_loop(c);
+    log_flush_repeats();
+    return glint_code_exit_status((enum glint_code)code);
+}

@@ -1,0 +1,68 @@
+/* What slots have done, on its way to the driver. Slots' threads put it here and wake the loop; the
+ * loop sends as much as the connection has room for. What is left when the driver is gone is
+ * dropped: nobody waits for it. */
+#include "engine/executor/executor_process_internal.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+
+#define WINDOW_BYTES (CONN_QUEUE_BYTES_MAX / 2)
+#define AGAIN_NS     (10 * MS_NS)
+
+void executor_outbox_add(void *arg, struct message *m)
+{
+    struct executor_process *c = arg;
+    assert(m->next == NULL && (m->type == MSG_DONE || m->type == MSG_FAILED));
+    pthread_mutex_lock(&c->lock);
+    *c->last_outcome = m;
+    c->last_outcome = &m->next;
+    pthread_mutex_unlock(&c->lock);
+    uv_async_send(&c->outcome_added);
+}
+
+static struct message *pop_outcome(struct executor_process *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct message *m = c->first;
+    if (m != NULL) {
+        c->first = m->next;
+        if (c->first == NULL) c->last_outcome = &c->first;
+        m->next = NULL;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
+bool executor_outbox_is_empty(struct executor_process *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool empty = c->first == NULL;
+    pthread_mutex_unlock(&c->lock);
+    return empty;
+}
+
+uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
+                  "what is sent into the window is not too much");
+    while (c->phase == PROCESS_SERVING && c->control != NULL) {
+        if (conn_queued_bytes(c->control) >= WINDOW_BYTES)
+            return executor_outbox_is_empty(c) ? UINT64_MAX : now + AGAIN_NS;
+        struct message *m = pop_outcome(c);
+        if (m == NULL) break;
+        struct buffer payload = {NULL, 0, 0};
+        int r = message_encode(m, &payload, &why);
+        message_destroy(m);
+        if (r == 0) conn_send(c->control, FRAME_MESSAGE, 0, &payload); /* or its end is an event */
+        buffer_fini(&payload);
+        if (r != 0) executor_process_end(c, &why); /* unanswered: the driver must not wait for it */
+    }
+    return UINT64_MAX;
+}
+
+void executor_outbox_fini(struct executor_process *c)
+{
+    for (struct message *m; (m = pop_outcome(c)) != NULL;) message_destroy(m);
+}

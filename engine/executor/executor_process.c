@@ -1,0 +1,375 @@
+/* An executor process: its life from the open loop to the last free. What it does in between comes
+ * from connections (driver_conn.c, inbound_peers.c) and slots (executor_outbox.c).
+ *
+ * The end has an order. Tasks are cancelled and connections closed at once; only when no task runs
+ * and no connection is left does the rest close, for until then tasks may fetch and blocks be sent.
+ * A task that does not look at its flag is not waited for: its process just ends. */
+#include "engine/executor/executor_process_internal.h"
+
+#include "engine/base/crash.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/base/thread.h"
+#include "engine/executor/hardening.h"
+#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRACE_MS 3000u /* for tasks, from the end on */
+#define STUCK_TASK_DEADS                                                                           \
+    6u /* so often `dead`, for a task that was told to end and holds its slot */
+#define GRACE_SHORT_MS  500u /* after a second signal */
+#define END_TIMER_NS    (10 * MS_NS)
+#define DRAIN_TIMER_NS  (50 * MS_NS)
+#define CONFIG_MS       10000u /* until the line has brought a configuration */
+#define DRIVER_CONNECTS 3u     /* connection deadlines that a driver has to come */
+
+/* ---- The end */
+
+/* Its tasks do not end, or a name is being looked up for ever. */
+static void force_exit(struct executor_process *c)
+{
+    uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
+    char what[2 * NAME_BYTES_MAX] = "";
+    if (c->executor != NULL) executor_find_stuck_task(c->executor, what, sizeof what);
+    log_line(LOG_WARN, NULL, "ends with %u tasks that did not stop%s%s", running,
+             what[0] != '\0' ? ": " : "", what);
+    work_dir_close(&c->work_dir);
+    log_flush_repeats();
+    _exit(glint_code_exit_status(c->why.code));
+}
+
+static void on_force_exit_timer(uv_timer_t *timer)
+{
+    force_exit(timer->data);
+}
+
+/* Nothing can use what is closed here any more. The loop ends with the last handle; the timer does
+ * not count. */
+static void close_remaining(struct executor_process *c, uint64_t now)
+{
+    struct glint_error gone = {.code = GLINT_OK};
+    assert(c->phase == PROCESS_ENDING && c->control == NULL && c->data == NULL &&
+           c->inbound_peers == NULL);
+    c->phase = PROCESS_CLOSING;
+    thread_lower_priority(); /* its driver ends, too, and need not wait while memory is given back
+                              */
+    error_set(&gone, GLINT_E_INTERRUPTED, NULL, "the executor ends");
+    if (c->peers != NULL) peers_close(c->peers, &gone, NULL, NULL);
+    c->peers = NULL;
+    uv_close((uv_handle_t *)&c->outcome_added, NULL);
+    signal_close_and_ignore(&c->terminate);
+    signal_close_and_ignore(&c->interrupt);
+    if (c->has_control_pipe) control_pipe_close(&c->control_pipe, NULL);
+    uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
+    uv_timer_start(&c->timer, on_force_exit_timer, CLOSE_MS + left / MS_NS, 0);
+    uv_unref((uv_handle_t *)&c->timer);
+}
+
+void executor_process_end(struct executor_process *c, const struct glint_error *why)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (c->phase >= PROCESS_ENDING) return;
+    c->phase = PROCESS_ENDING;
+    if (why != NULL) c->why = *why;
+    c->redial_at_ns = UINT64_MAX;
+    c->deadline_ns = executor_process_now(c) + (c->signals > 1 ? GRACE_SHORT_MS : GRACE_MS) * MS_NS;
+    if (c->executor != NULL)
+        executor_handle_message(c->executor, c->cancel, &ignored);
+    else
+        message_destroy(c->cancel);
+    c->cancel = NULL;
+    listener_close(c->listener);
+    c->listener = NULL;
+    if (c->control != NULL) conn_close(c->control, true);
+    if (c->data != NULL) conn_close(c->data, false);
+    for (struct inbound_peer *g = c->inbound_peers; g != NULL; g = g->next)
+        conn_close(g->conn, false);
+    executor_process_arm_timer(c, executor_process_now(c));
+}
+
+static uint64_t ending_on_timer(struct executor_process *c, uint64_t now)
+{
+    bool tasks = c->executor != NULL && executor_unfinished_tasks(c->executor) > 0;
+    if (!tasks && c->control == NULL && c->data == NULL && c->inbound_peers == NULL) {
+        close_remaining(c, now);
+        return UINT64_MAX;
+    }
+    if (now >= c->deadline_ns) force_exit(c);
+    return now + END_TIMER_NS;
+}
+
+/* While the job goes on a task that does not end keeps others from its slot: they run elsewhere
+ * when the process is gone. Answers when to look again. */
+static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
+{
+    char what[2 * NAME_BYTES_MAX];
+    uint64_t limit_ns = STUCK_TASK_DEADS * c->config.heartbeat.dead_ns;
+    uint64_t cancel_requested_ns =
+        c->executor != NULL ? executor_find_stuck_task(c->executor, what, sizeof what) : 0;
+    if (cancel_requested_ns == 0)
+        return UINT64_MAX; /* driver_conn_on_timer looks at each sign of life */
+    if (now < cancel_requested_ns + limit_ns) return cancel_requested_ns + limit_ns;
+    error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s did not end within %llu ms", what,
+              (unsigned long long)(limit_ns / MS_NS));
+    log_error(LOG_ERROR, NULL, &c->why);
+    force_exit(c);
+    return UINT64_MAX;
+}
+
+/* ---- Draining */
+
+/* Whoever drains may go when nothing of it is wanted any more. */
+static bool is_drained(struct executor_process *c)
+{
+    if (c->executor == NULL) return true;
+    if (executor_unfinished_tasks(c->executor) > 0 || !executor_outbox_is_empty(c)) return false;
+    return !store_has_fetchable_data(executor_store(c->executor));
+}
+
+static uint64_t drain_on_timer(struct executor_process *c, uint64_t now)
+{
+    if (!c->draining) return UINT64_MAX;
+    if (now < c->drain_deadline_ns && !is_drained(c)) {
+        uint64_t next = now + DRAIN_TIMER_NS;
+        return next < c->drain_deadline_ns ? next : c->drain_deadline_ns;
+    }
+    log_line(LOG_INFO, NULL, "drained: %s",
+             now < c->drain_deadline_ns ? "nothing is left to do" : "its time is over");
+    executor_process_end(c, NULL);
+    return now;
+}
+
+void executor_process_on_signal(struct executor_process *c)
+{
+    uint64_t now = executor_process_now(c);
+    c->signals++;
+    if (c->phase == PROCESS_ENDING && c->signals > 1 &&
+        c->deadline_ns > now + GRACE_SHORT_MS * MS_NS)
+        c->deadline_ns = now + GRACE_SHORT_MS * MS_NS;
+    if (c->phase >= PROCESS_ENDING) return;
+    if (c->phase < PROCESS_SERVING || c->signals > 1) {
+        executor_process_end(c, NULL);
+        return;
+    }
+    assert(!c->draining);
+    c->draining = true;
+    c->drain_deadline_ns = now + c->config.drain_ms * MS_NS;
+    log_line(LOG_INFO, NULL, "drains: no new tasks, at most %llu ms",
+             (unsigned long long)c->config.drain_ms);
+    driver_conn_send_drain(c);
+    executor_process_arm_timer(c, now);
+}
+
+/* ---- The timer */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void on_driver_timeout(struct executor_process *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (c->phase == PROCESS_STARTING)
+        error_set(&why, GLINT_E_CONNECTION, NULL, "no configuration came from the daemon");
+    else if (c->config.join_host == NULL)
+        error_set(&why, GLINT_E_CONNECTION, NULL, "the driver that asked for it did not come");
+    else
+        error_set(&why, GLINT_E_CONNECTION, "start one: glint submit --listen HOST:PORT",
+                  "no driver at %s:%u within %llu ms%s%s", c->config.join_host, c->config.join_port,
+                  (unsigned long long)c->config.start_ms, c->last.code != GLINT_OK ? ": " : "",
+                  c->last.cause);
+    executor_process_end(c, &why);
+}
+
+/* All that may be due; answers when to look again. */
+static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
+{
+    if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_timeout(c);
+    if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_dial(c);
+    if (c->phase == PROCESS_STARTING) return c->deadline_ns;
+    if (c->phase == PROCESS_WAITING) { /* often: our own sleep shows as a look that comes late */
+        uint64_t next_check = now + c->config.heartbeat.heartbeat_ns;
+        return earlier(next_check, earlier(c->deadline_ns, c->redial_at_ns));
+    }
+    if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
+    assert(c->phase == PROCESS_SERVING);
+    uint64_t next = driver_conn_on_timer(c, now);
+    if (c->phase == PROCESS_SERVING) next = earlier(next, executor_outbox_send(c, now));
+    if (c->phase == PROCESS_SERVING) next = earlier(next, drain_on_timer(c, now));
+    if (c->phase == PROCESS_SERVING) next = earlier(next, stuck_task_on_timer(c, now));
+    return c->phase == PROCESS_SERVING ? next : now;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct executor_process *c = timer->data;
+    assert(c->phase != PROCESS_CLOSING);
+    uint64_t now = executor_process_now(c);
+    if (c->phase == PROCESS_WAITING &&
+        liveness_is_process_pause(&c->config.heartbeat, c->timer_ns, now))
+        c->deadline_ns += now - c->timer_ns;
+    c->timer_ns = UINT64_MAX;
+    uint64_t next = process_on_timer(c, now);
+    if (next != UINT64_MAX) executor_process_arm_timer(c, next);
+}
+
+void executor_process_arm_timer(struct executor_process *c, uint64_t at_ns)
+{
+    if (c->phase == PROCESS_CLOSING || at_ns >= c->timer_ns) return;
+    uint64_t now = executor_process_now(c), left = at_ns > now ? at_ns - now : 0;
+    c->timer_ns = at_ns;
+    uv_update_time(&c->loop);
+    int failed = uv_timer_start(&c->timer, on_timer, (left + MS_NS - 1) / MS_NS, 0);
+    assert(failed == 0);
+}
+
+/* An outcome waits to be sent. */
+static void on_outcome_added(uv_async_t *async)
+{
+    struct executor_process *c = async->data;
+    uint64_t now = executor_process_now(c), next = now;
+    if (c->phase == PROCESS_SERVING) next = executor_outbox_send(c, now);
+    if (c->draining || c->phase == PROCESS_ENDING) next = now;
+    if (next != UINT64_MAX) executor_process_arm_timer(c, next);
+}
+
+/* ---- The beginning */
+
+int executor_process_init(struct executor_process *c, struct env *env, struct glint_error *error)
+{
+    *c = (struct executor_process){.env = env,
+                                   .phase = PROCESS_STARTING,
+                                   .timer_ns = UINT64_MAX,
+                                   .redial_at_ns = UINT64_MAX,
+                                   .work_dir = {.lock = LOCKED_DIR_NONE}};
+    c->last_outcome = &c->first;
+    if (event_loop_init(&c->loop, env, error) != 0) return error->code;
+    pthread_mutex_init(&c->lock, NULL);
+    uv_timer_init(&c->loop, &c->timer);
+    int r = uv_async_init(&c->loop, &c->outcome_added, on_outcome_added);
+    assert(r == 0); /* the loop has its descriptors already */
+    r = uv_signal_init(&c->loop, &c->terminate);
+    assert(r == 0);
+    r = uv_signal_init(&c->loop, &c->interrupt);
+    assert(r == 0);
+    c->timer.data = c->outcome_added.data = c->terminate.data = c->interrupt.data = c;
+    c->deadline_ns = executor_process_now(c) + CONFIG_MS * MS_NS;
+    executor_process_arm_timer(c, c->deadline_ns);
+    return 0;
+}
+
+/* The work directory's path must hold when the current folder changes (driver_conn.c). */
+static int open_work_dir(struct executor_process *c, struct glint_error *error)
+{
+    char current_dir[PATH_MAX], path[PATH_MAX];
+    size_t size = sizeof current_dir;
+    int r = work_dir_open(&c->work_dir, c->env, c->config.work_dir, error);
+    if (r != 0 || c->work_dir.path[0] == '/') return r;
+    r = uv_cwd(current_dir, &size);
+    if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "find", "the current folder");
+    if (!text_format(path, sizeof path, "%s/%s", current_dir, c->work_dir.path))
+        return error_set(error, GLINT_E_WORK_DIR, NULL, "the work directory's path is too long");
+    memcpy(c->work_dir.path, path, sizeof path);
+    return 0;
+}
+
+/* On the first of its ports that is free. */
+static struct listener *open_listener(struct executor_process *c, struct glint_error *error)
+{
+    const struct executor_process_config *config = &c->config;
+    const struct port_range ports = config->ports;
+    struct listener *listener = NULL;
+    if (config->port != 0 || ports.first == 0)
+        return listener_open(&c->net, config->host, config->port, executor_process_on_accepted, c,
+                             error);
+    for (uint32_t port = ports.first; listener == NULL && port <= ports.last; port++) {
+        error->code = GLINT_OK;
+        listener = listener_open(&c->net, config->host, (uint16_t)port,
+                                 executor_process_on_accepted, c, error);
+    }
+    if (listener == NULL && ports.first < ports.last) {
+        const struct glint_error last = *error;
+        error->code = GLINT_OK;
+        error_set(error, last.code, "widen ports, in the cluster's file or as --ports",
+                  "none of the ports %u to %u is free: %s", ports.first, ports.last, last.cause);
+    }
+    return listener;
+}
+
+int executor_process_start(struct executor_process *c, const struct executor_process_config *config,
+                           struct glint_error *error)
+{
+    assert(c->phase == PROCESS_STARTING && config->slots > 0 && config->slots <= SLOTS_MAX);
+    const struct net_config net = {.role = ROLE_EXECUTOR,
+                                   .cluster = config->cluster,
+                                   .node = config->node,
+                                   .secret_file = config->secret_file,
+                                   .insecure_plaintext = config->insecure_plaintext,
+                                   .connect_ms = config->connect_ms};
+    c->config = *config;
+    log_configure(c->env, config->log_json, config->node);
+    log_limit_bytes(config->log_bytes_max);
+    if (config->memory_bytes / config->slots < SLOT_MEMORY_BYTES_MIN)
+        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise memory, or use fewer slots",
+                         "%u slots need at least %llu MiB of memory", config->slots,
+                         (unsigned long long)(config->slots * SLOT_MEMORY_BYTES_MIN / MIB));
+    int r = net_init(&c->net, &c->loop, c->env, &net, error);
+    if (r == 0) r = open_work_dir(c, error);
+    if (r != 0) return r;
+    c->listener = open_listener(c, error);
+    if (c->listener == NULL) return error->code;
+    c->phase = PROCESS_WAITING;
+    c->deadline_ns = executor_process_now(c);
+    c->deadline_ns += config->join_host != NULL ? config->start_ms * MS_NS
+                                                : DRIVER_CONNECTS * config->connect_ms * MS_NS;
+    if (config->join_host != NULL) driver_dial(c);
+    executor_process_arm_timer(c, c->deadline_ns);
+    return 0;
+}
+
+int executor_process_run_loop(struct executor_process *c)
+{
+    uv_run(&c->loop, UV_RUN_DEFAULT);
+    assert(c->phase == PROCESS_CLOSING);
+    uv_close((uv_handle_t *)&c->timer, NULL);
+    uv_run(&c->loop, UV_RUN_DEFAULT);
+    fetch_server_destroy(c->fetch_server);
+    broadcast_client_destroy(c->broadcasts);
+    executor_destroy(c->executor);
+    executor_outbox_fini(c);
+    net_fini(&c->net);
+    work_dir_close(&c->work_dir);
+    pthread_mutex_destroy(&c->lock);
+    int failed = uv_loop_close(&c->loop);
+    assert(failed == 0); /* no handle is left */
+    return c->why.code;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    executor_process_on_signal(handle->data);
+}
+
+int executor_process_run(const struct executor_process_config *config, struct glint_error *error)
+{
+    struct executor_process c;
+    assert(config->join_host != NULL);
+    set_no_new_privileges();
+    if (executor_process_init(&c, config->env, error) != 0) return error->code;
+    crash_handler_install(config->node, NULL);
+    crash_handler_enter_thread(NULL, NULL);
+    uv_signal_start(&c.terminate, on_signal, SIGTERM);
+    uv_signal_start(&c.interrupt, on_signal, SIGINT);
+    struct glint_error why = {.code = GLINT_OK};
+    if (executor_process_start(&c, config, &why) != 0) executor_process_end(&c, &why);
+    int r = executor_process_run_loop(&c);
+    if (r != 0) *error = c.why;
+    return r;
+}

@@ -1,0 +1,35 @@
+/* What a daemon and its child tell each other over their line (control_pipe.h). Pure. */
+#ifndef GLINT_EXECUTOR_EXECUTOR_PROCESS_CONFIG_H
+#define GLINT_EXECUTOR_EXECUTOR_PROCESS_CONFIG_H
+
+#include "engine/base/mem.h"
+#include "engine/executor/executor_process.h"
+#include "engine/net/wire.h"
+
+#include <limits.h>
+
+/* A configuration that came over the line; its texts lie behind it. */
+struct received_config {
+    struct executor_process_config config; /* registry and env are the receiver's to add; no join */
+    char cluster[NAME_BYTES_MAX], node[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
+    char secret_file[PATH_MAX], work_dir[PATH_MAX];
+};
+
+/* 0 or NO_MEMORY. */
+int executor_process_config_encode(const struct executor_process_config *c, struct buffer *out,
+                                   struct glint_error *error);
+/* 0 or PROTOCOL. *out stays where it is. */
+int executor_process_config_decode(struct glint_slice bytes, struct received_config *out,
+                                   struct glint_error *error);
+
+/* What the daemon answers to STATUS. */
+struct executor_metrics {
+    uint32_t tasks_running;
+    uint64_t memory_bytes; /* resident */
+};
+int executor_metrics_encode(const struct executor_metrics *s, struct buffer *out,
+                            struct glint_error *error);
+int executor_metrics_decode(struct glint_slice bytes, struct executor_metrics *s,
+                            struct glint_error *error);
+
+#endif

@@ -1,0 +1,120 @@
+/* The handshake: hellos, refusals, and who is let in. The side that dialled speaks first; the other
+ * one answers when it knows that it wants to, and whatever its owner sends from inside `accepted`
+ * goes out behind that answer. */
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct hello own_hello(const struct conn *c)
+{
+    struct hello h = c->net->self;
+    h.channel = c->channel;
+    memcpy(h.expected_incarnation, c->expected_incarnation, sizeof h.expected_incarnation);
+    return h;
+}
+
+static int queue_hello(struct conn *c, struct glint_error *why)
+{
+    struct hello h = own_hello(c);
+    struct buffer payload = {NULL, 0, 0};
+    int r = hello_encode(&h, &payload, why);
+    if (r == 0 && !conn_enqueue(c, FRAME_HELLO, 0, &payload)) r = error_no_memory(why);
+    buffer_fini(&payload);
+    return r;
+}
+
+void conn_start_handshake(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    conn_set_state(c, CONN_HANDSHAKE);
+    if (c->dialling && queue_hello(c, &why) != 0)
+        conn_fail(c, &why);
+    else
+        conn_flush(c);
+}
+
+/* Says why, and ends. */
+static void send_reject(struct conn *c, const struct glint_error *why)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    assert(why->code != GLINT_OK);
+    c->why = *why;
+    conn_discard_queue(c);
+    bool queued =
+        reject_encode(why, &payload, &ignored) == 0 && conn_enqueue(c, FRAME_REJECT, 0, &payload);
+    buffer_fini(&payload);
+    if (queued)
+        conn_close_gracefully(c);
+    else
+        conn_fail(c, why);
+}
+
+static void finish_handshake(struct conn *c)
+{
+    struct hello self = own_hello(c);
+    c->expected = hello_allowed_frames(&self, &c->peer, c->dialling);
+    conn_set_state(c, CONN_OPEN);
+    uv_timer_stop(&c->timer);
+}
+
+/* The owner of the gate may send, close, or not want it. */
+static void accept_conn(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (queue_hello(c, &why) != 0) {
+        conn_fail(c, &why);
+        return;
+    }
+    c->corked = true;
+    finish_handshake(c);
+    bool accepted = listener_accept(c, &why);
+    c->corked = false;
+    if (!accepted) conn_set_events(c, NULL, NULL);
+    if (c->state == CONN_CLOSED) return;
+    if (accepted) {
+        listener_remove_pending(c);
+        conn_flush(c);
+        return;
+    }
+    c->has_opened = false; /* for nobody: it counts as refused */
+    send_reject(c, &why);
+}
+
+/* Whoever proved a client secret only is a client. 0 or a code. */
+static int check_secret(const struct conn *c, struct glint_error *why)
+{
+    bool client_only =
+        c->tls != NULL && !c->dialling && tls_peer_secret_kind(c->tls) == SECRET_CLIENT;
+    if (!client_only || c->peer.role == ROLE_CLIENT) return 0;
+    return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
+                     "%s has a client secret: it may only ask for status", c->peer.node);
+}
+
+void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_slice payload)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->state == CONN_HANDSHAKE && (type == FRAME_HELLO || type == FRAME_REJECT));
+    if (type == FRAME_REJECT) {
+        reject_decode(payload, &why);
+        conn_fail(c, &why);
+        return;
+    }
+    if (hello_decode(payload, &c->peer, &why) == 0) {
+        if (!c->dialling) c->channel = c->peer.channel;
+        struct hello self = own_hello(c);
+        if (check_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
+    }
+    if (why.code != GLINT_OK && c->dialling)
+        conn_fail(c, &why);
+    else if (why.code != GLINT_OK)
+        send_reject(c, &why);
+    else if (!c->dialling)
+        accept_conn(c);
+    else {
+        finish_handshake(c);
+        if (c->events->opened != NULL) c->events->opened(c->arg, c);
+        conn_flush(c);
+    }
+}

@@ -1,0 +1,42 @@
+/* What a loop opens is tried before: an epoll, an eventfd, and the two ends of the pipe for signals
+ * twice, once for the process and once for the loop. */
+#include "engine/net/event_loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#define LOOP_FILES 6
+
+static int check_descriptors_left(struct env *env)
+{
+    int files[LOOP_FILES], count = 0;
+    while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
+    int r = count == LOOP_FILES ? 0 : -errno;
+    assert(r <= 0 && count <= LOOP_FILES);
+    while (count > 0) env->close(env, files[--count]);
+    return r;
+}
+
+int event_loop_init(uv_loop_t *loop, struct env *env, struct glint_error *error)
+{
+    int r = check_descriptors_left(env);
+    if (r == 0) r = uv_loop_init(loop);
+    if (r == 0) return 0;
+    assert(r < 0);
+    return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                     "cannot start an event loop: %s", uv_strerror(r));
+}
+
+void signal_close_and_ignore(uv_signal_t *handler)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t held;
+    assert(!uv_is_closing((uv_handle_t *)handler));
+    sigemptyset(&held);
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) sigaddset(&held, ends[i]);
+    pthread_sigmask(SIG_BLOCK, &held, NULL); /* until they are ignored */
+    uv_close((uv_handle_t *)handler, NULL);
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) signal(ends[i], SIG_IGN);
+}

@@ -1,0 +1,332 @@
+/* Accepting. What a new connection needs may be missing: memory, then it is taken into a handle of
+ * the gate's own and closed at once; a descriptor, then libuv closes it with one that it keeps in
+ * reserve, and where even that is gone, the gate closes its port and listens again a little later:
+ * libuv would try again and again.
+ *
+ *   LISTENING -> BACKOFF [no descriptor]  BACKOFF -> LISTENING [timer]  any -> closed
+ * [listener_close]
+ */
+#include "engine/net/listener.h"
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/net/conn_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+#define BACKLOG           1024
+#define DESCRIPTORS_SPARE 8u /* of the process, left for others */
+#define LOG_INTERVAL_MS   10000u
+#define FILES_HINT        "raise the limit on open files (ulimit -n, or LimitNOFILE of the service)"
+
+struct listener {
+    struct net *net;
+    uv_tcp_t tcp;           /* listens */
+    uv_tcp_t rejected_conn; /* takes what there is no memory for */
+    uv_timer_t accept_backoff;
+    uv_timer_t plaintext_warning; /* each minute, of a port without TLS */
+    unsigned handles;             /* open ones */
+    bool closed, backing_off, rejecting;
+    bool another_waits; /* came while one was turned away */
+    struct sockaddr_storage address;
+    uint16_t port;
+    bool (*accepted)(void *arg, struct conn *c, struct glint_error *error);
+    void *arg;
+    struct pending_conns pending;
+    uint32_t unknown_max;    /* fewer than PENDING_MAX while descriptors are few */
+    uint64_t last_logged_ms; /* when the log heard last of a lack; 0: never */
+};
+
+/* ---- Not open yet */
+
+static uint32_t pending_count(const struct listener *g, enum pending_class class)
+{
+    return g->pending.classes[class].count;
+}
+
+static bool any_pending(const struct listener *g)
+{
+    return pending_count(g, PENDING_UNKNOWN) + pending_count(g, PENDING_KNOWN) > 0;
+}
+
+bool listener_accept(struct conn *c, struct glint_error *error)
+{
+    struct listener *g = c->listener;
+    assert(g != NULL && c->state == CONN_OPEN);
+    bool wanted = g->accepted(g->arg, c, error);
+    assert(wanted == (error->code == GLINT_OK) && (!wanted || c->events != NULL));
+    return wanted;
+}
+
+void listener_remove_pending(struct conn *c)
+{
+    struct listener *g = c->listener;
+    if (g == NULL) return;
+    pending_conns_remove(&g->pending, c);
+    if (pending_count(g, PENDING_UNKNOWN) == 0) g->unknown_max = PENDING_MAX;
+    c->listener = NULL;
+    if (c->why.code != GLINT_OK)
+        log_line(LOG_WARN, NULL, "%s was not let in: %s",
+                 c->address[0] != '\0' ? c->address : "a connection", c->why.cause);
+}
+
+static void drop_conn(struct conn *c, const char *cause)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_CONNECTION, NULL, "%s", cause);
+    conn_fail(c, &why);
+}
+
+/* One that just came to its class may be one too many. */
+static void make_room(struct listener *g, enum pending_class class, uint32_t max)
+{
+    if (pending_count(g, class) <= max) return;
+    drop_conn(pending_conns_choose_victim(&g->pending, class),
+              "too many connections wait for their handshake, and its source had the most");
+    assert(pending_count(g, class) <= max);
+}
+
+void listener_on_known_key(struct conn *c)
+{
+    struct listener *g = c->listener;
+    if (g == NULL || c->pending_class == PENDING_KNOWN) return;
+    pending_conns_mark_known(&g->pending, c);
+    make_room(g, PENDING_KNOWN, PENDING_MAX);
+}
+
+/* Descriptors that the work needs are not for those who have yet to show a key. */
+static bool descriptors_are_short(struct conn *c)
+{
+    struct rlimit limit;
+    uv_os_fd_t file;
+    if (uv_fileno((uv_handle_t *)&c->tcp, &file) != 0) return false;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    return (rlim_t)file + DESCRIPTORS_SPARE >= limit.rlim_cur;
+}
+
+/* ---- Listening */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct listener *g = handle->data;
+    assert(g->handles > 0 && !any_pending(g));
+    if (--g->handles == 0) mem_free(g);
+}
+
+static void on_connection(uv_stream_t *stream, int status);
+
+static int listen_again(struct listener *g)
+{
+    int r = uv_tcp_bind(&g->tcp, (struct sockaddr *)&g->address, 0);
+    return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_connection);
+}
+
+/* A lack that lasts is a line every ten seconds. */
+static void log_shortage(struct listener *g, const char *what, int code)
+{
+    uint64_t now_ms = uv_now(g->net->loop);
+    if (g->last_logged_ms != 0 && now_ms - g->last_logged_ms < LOG_INTERVAL_MS) return;
+    g->last_logged_ms = now_ms;
+    log_line(LOG_WARN, NULL, "cannot %s on port %u: %s; " FILES_HINT, what, g->port,
+             uv_strerror(code));
+}
+
+/* A port that anybody may use is not to be forgotten. */
+static void plaintext_warning(uv_timer_t *timer)
+{
+    const struct listener *g = timer->data;
+    log_line(LOG_WARN, NULL, "insecure_plaintext: whoever reaches port %u runs code as this user",
+             g->port);
+}
+
+static void accept_backoff(struct listener *g);
+
+static void on_backoff_over(uv_timer_t *timer)
+{
+    struct listener *g = timer->data;
+    int r = uv_tcp_init(g->net->loop, &g->tcp);
+    assert(r == 0 && g->backing_off && !g->closed);
+    g->tcp.data = g;
+    g->handles++;
+    g->backing_off = false;
+    r = listen_again(g);
+    if (r == 0) return;
+    log_shortage(g, "listen again", r);
+    accept_backoff(g);
+}
+
+static void on_port_closed(uv_handle_t *handle)
+{
+    struct listener *g = handle->data;
+    if (g->closed) {
+        on_handle_closed(handle);
+        return;
+    }
+    g->handles--;
+    uv_timer_start(&g->accept_backoff, on_backoff_over, LISTENER_BACKOFF_MS, 0);
+}
+
+static void accept_backoff(struct listener *g)
+{
+    assert(!g->backing_off);
+    g->backing_off = true;
+    uv_close((uv_handle_t *)&g->tcp, on_port_closed);
+}
+
+static void on_rejected_closed(uv_handle_t *handle)
+{
+    struct listener *g = handle->data;
+    bool another_waits = g->another_waits;
+    g->rejecting = g->another_waits = false;
+    /* It still waits to be taken: libuv stands still until then. */
+    if (another_waits && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
+    on_handle_closed(handle);
+}
+
+static void reject_without_memory(struct listener *g)
+{
+    g->another_waits = g->rejecting;
+    if (g->rejecting) return;
+    int r = uv_tcp_init(g->net->loop, &g->rejected_conn);
+    assert(r == 0);
+    g->rejected_conn.data = g;
+    g->rejecting = true;
+    g->handles++;
+    uv_accept((uv_stream_t *)&g->tcp,
+              (uv_stream_t *)&g->rejected_conn); /* or its error: it is gone */
+    uv_close((uv_handle_t *)&g->rejected_conn, on_rejected_closed);
+}
+
+static void on_connection(uv_stream_t *stream, int status)
+{
+    struct listener *g = stream->data;
+    struct glint_error error = {.code = GLINT_OK};
+    if (status != 0) {
+        log_shortage(g, "accept a connection", status);
+        if (!g->backing_off) accept_backoff(g);
+        return;
+    }
+    struct conn *c = conn_create(g->net, false, &error);
+    if (c == NULL) {
+        reject_without_memory(g);
+        return;
+    }
+    int r = uv_accept(stream, (uv_stream_t *)&c->tcp);
+    if (r != 0) {
+        conn_close(c, false);
+        return;
+    }
+    conn_set_peer_address(c);
+    c->listener = g;
+    pending_conns_add(&g->pending, c);
+    make_room(g, PENDING_UNKNOWN, g->unknown_max);
+    uint32_t unknown = pending_count(g, PENDING_UNKNOWN);
+    if (unknown > 0 && c->state != CONN_CLOSED && descriptors_are_short(c)) {
+        if (unknown > 1) g->unknown_max = unknown - 1;
+        drop_conn(pending_conns_choose_victim(&g->pending, PENDING_UNKNOWN),
+                  "few file descriptors are left; " FILES_HINT);
+    }
+    if (c->state != CONN_CLOSED) conn_on_connected(c);
+}
+
+/* ---- Opening and closing */
+
+static int resolve_address(struct listener *g, const char *host, uint16_t port)
+{
+    if (uv_ip4_addr(host, port, (struct sockaddr_in *)&g->address) == 0) return 0;
+    if (uv_ip6_addr(host, port, (struct sockaddr_in6 *)&g->address) == 0) return 0;
+    uv_getaddrinfo_t resolve;
+    char service[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_PASSIVE};
+    text_format(service, sizeof service, "%u", port);
+    int r = uv_getaddrinfo(g->net->loop, &resolve, NULL, host, service, &hints);
+    if (r != 0) return r;
+    assert(resolve.addrinfo->ai_addrlen <= sizeof g->address);
+    memcpy(&g->address, resolve.addrinfo->ai_addr, resolve.addrinfo->ai_addrlen);
+    uv_freeaddrinfo(resolve.addrinfo);
+    return 0;
+}
+
+/* Of any port, the one that it has become. */
+static int read_bound_port(struct listener *g)
+{
+    int size = sizeof g->address;
+    int r = uv_tcp_getsockname(&g->tcp, (struct sockaddr *)&g->address, &size);
+    g->port =
+        ntohs(g->address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&g->address)->sin6_port
+                                               : ((struct sockaddr_in *)&g->address)->sin_port);
+    return r;
+}
+
+struct listener *listener_open(struct net *net, const char *host, uint16_t port,
+                               bool (*accepted)(void *arg, struct conn *c,
+                                                struct glint_error *error),
+                               void *arg, struct glint_error *error)
+{
+    struct listener *g = mem_zalloc(sizeof *g);
+    if (g == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    g->net = net;
+    g->accepted = accepted;
+    g->arg = arg;
+    g->pending.env = net->env;
+    g->unknown_max = PENDING_MAX;
+    int r = uv_tcp_init(net->loop, &g->tcp);
+    if (r == 0) r = uv_timer_init(net->loop, &g->accept_backoff);
+    if (r == 0) r = uv_timer_init(net->loop, &g->plaintext_warning);
+    assert(r == 0); /* none can fail: no descriptor is made yet */
+    g->tcp.data = g->accept_backoff.data = g->plaintext_warning.data = g;
+    g->handles = 3;
+    r = resolve_address(g, host, port);
+    if (r == 0) r = listen_again(g);
+    if (r == 0) r = read_bound_port(g);
+    if (r == 0 && net->tls == NULL) {
+        plaintext_warning(&g->plaintext_warning);
+        uv_timer_start(&g->plaintext_warning, plaintext_warning, LISTENER_WARN_MS,
+                       LISTENER_WARN_MS);
+    }
+    if (r == 0) return g;
+    listener_close(g);
+    if (r == UV_EMFILE || r == UV_ENFILE || r == UV_ENOMEM)
+        error_set_system(error, GLINT_E_ADDRESS, r, "listen on", host);
+    else
+        error_set(error, GLINT_E_ADDRESS,
+                  r == UV_EADDRINUSE
+                      ? "another process listens there: end it, or choose another port"
+                  : r == UV_EACCES ? "choose a port from 1024 on"
+                                   : "listen on an address of this host",
+                  "cannot listen on %s port %u: %s", host, port, uv_strerror(r));
+    return NULL;
+}
+
+uint16_t listener_port(const struct listener *g)
+{
+    return g->port;
+}
+
+void listener_close(struct listener *g)
+{
+    if (g == NULL) return;
+    assert(!g->closed);
+    g->closed = true;
+    for (unsigned class = 0; class < PENDING_CLASSES; class ++)
+        while (pending_count(g, class) > 0) conn_close(g->pending.classes[class].list[0], false);
+    uv_close((uv_handle_t *)&g->accept_backoff, on_handle_closed);
+    uv_close((uv_handle_t *)&g->plaintext_warning, on_handle_closed);
+    if (!g->backing_off) uv_close((uv_handle_t *)&g->tcp, on_handle_closed);
+}
+
+bool host_is_loopback(const char *host)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    if (strcasecmp(host, "localhost") == 0) return true;
+    if (uv_ip4_addr(host, 0, &v4) == 0) return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return uv_ip6_addr(host, 0, &v6) == 0 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}

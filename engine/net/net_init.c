@@ -1,0 +1,119 @@
+/* A secret is in memory for as long as its key is derived; the key, for as long as the process
+ * lives, which is why other processes may not read its memory. */
+#include "engine/net/net_init.h"
+
+#include "engine/base/env.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/net/secret.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static const char client_hint[] = "name the file of the cluster's own secret";
+
+/* Whoever has a client secret may be a client only. 0 or a code. */
+static int check_secret_kind(const struct secrets *secrets, enum role role, const char *path,
+                             struct glint_error *error)
+{
+    if (secrets->kind == SECRET_PEER || role == ROLE_CLIENT) return 0;
+    return error_set(error, GLINT_E_NOT_PERMITTED, client_hint,
+                     "%s holds a client secret: it may only ask for status", path);
+}
+
+/* The file is looked at before it is read: a change in between is seen the next time. */
+static int load_secrets(struct net *net, struct secrets *out, struct glint_error *error)
+{
+    const char *path = net->secret_file.path;
+    struct env_stat now;
+    if (net->env->stat(net->env, path, &now) == 0) net->secret_file.seen = now;
+    int r = secrets_load(net->env, path, out, error);
+    return r != 0 ? r : check_secret_kind(out, net->self.role, path, error);
+}
+
+/* A copy of the path, which is for as long as the net is. */
+static int copy_secret_path(struct net *net, const char *configured, struct glint_error *error)
+{
+    char path[PATH_MAX];
+    if (configured == NULL && default_secret_path(net->env, path, error) != 0) return error->code;
+    const char *from = configured != NULL ? configured : path;
+    size_t size = strlen(from) + 1;
+    char *copy = mem_alloc(size);
+    if (copy == NULL) return error_no_memory(error);
+    memcpy(copy, from, size);
+    net->secret_file.path = copy;
+    return 0;
+}
+
+static int open_tls(struct net *net, const struct net_config *c, struct glint_error *error)
+{
+    struct secrets secrets;
+    unsigned options = 0;
+    if (c->insecure_plaintext) return 0;
+    if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)
+        return error_set_system(error, GLINT_E_SYSTEM, -errno, "keep core dumps from", "the key");
+    if (copy_secret_path(net, c->secret_file, error) != 0) return error->code;
+    if (load_secrets(net, &secrets, error) == 0) {
+        if (c->role == ROLE_DRIVER || c->role == ROLE_EXECUTOR) options |= TLS_BULK_CIPHER;
+        if (c->role == ROLE_DAEMON) options |= TLS_ACCEPT_CLIENT_SECRETS;
+        net->tls = tls_context_create(&secrets, options, error);
+    }
+    secrets_clear(&secrets);
+    return net->tls != NULL ? 0 : error->code;
+}
+
+static bool is_same_file(const struct env_stat *a, const struct env_stat *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns;
+}
+
+void net_reload_secrets(struct net *net)
+{
+    struct env_stat now;
+    struct secrets secrets;
+    struct glint_error why = {.code = GLINT_OK};
+    const char *path = net->secret_file.path;
+    if (path == NULL || net->tls == NULL || net->env->stat(net->env, path, &now) != 0) return;
+    if (is_same_file(&now, &net->secret_file.seen)) return;
+    if (load_secrets(net, &secrets, &why) == 0 && !tls_context_set_secrets(net->tls, &secrets))
+        error_no_memory(&why);
+    if (why.code != GLINT_OK)
+        log_line(LOG_WARN, NULL, "the secrets stay as they are: %s", why.cause);
+    else if (net->self.role == ROLE_DAEMON || net->self.role == ROLE_EXECUTOR)
+        log_line(LOG_INFO, NULL, "%u secret%s read from %s", secrets.count,
+                 secrets.count == 1 ? "" : "s", path);
+    secrets_clear(&secrets);
+}
+
+int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
+             struct glint_error *error)
+{
+    struct hello *h = &net->self;
+    assert(config->connect_ms > 0 && config->role > 0 && config->role < ROLES_END);
+    *net = (struct net){.loop = loop, .env = env, .connect_ms = config->connect_ms};
+    h->protocol_min = PROTOCOL_MIN;
+    h->protocol_max = PROTOCOL_MAX;
+    h->role = config->role;
+    bool fits = text_format(h->cluster, sizeof h->cluster, "%s", config->cluster) &&
+                text_format(h->node, sizeof h->node, "%s", config->node) &&
+                text_format(h->build, sizeof h->build, "%s", build_id());
+    if (!fits)
+        return error_set(error, GLINT_E_CONFIG, "choose a shorter one",
+                         "the name of a cluster or an executor has more than %u bytes",
+                         NAME_BYTES_MAX - 1);
+    if (env->random(env, h->incarnation, sizeof h->incarnation) != 0)
+        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+    return open_tls(net, config, error);
+}
+
+void net_fini(struct net *net)
+{
+    tls_context_destroy(net->tls);
+    net->tls = NULL;
+    mem_free((void *)(uintptr_t)net->secret_file.path);
+    net->secret_file.path = NULL;
+}

@@ -1,0 +1,84 @@
+/* One function of a job, called row by row or batch by batch. */
+#include "engine/plan/op.h"
+
+#include <assert.h>
+#include <string.h>
+
+int function_call_open(struct function_call *c, struct glint_task *task,
+                       const struct glint_function *fn, struct glint_slice args)
+{
+    assert(!c->opened && fn != NULL);
+    c->task = task;
+    c->fn = fn;
+    if (fn->state_size > 0) {
+        c->state = task_alloc(task, fn->state_size);
+        if (c->state == NULL) return task->error.code;
+        memset(c->state, 0, fn->state_size);
+    }
+    c->opened = true;
+    if (fn->open == NULL) return 0;
+    struct glint_slice outer = task->args;
+    const struct glint_function *function = task_set_function(task, fn);
+    task->args = args;
+    int r = fn->open(task, c->state);
+    task->args = outer;
+    task_set_function(task, function);
+    return r == 0 ? 0 : function_set_return_error(task, fn, r);
+}
+
+int function_set_return_error(struct glint_task *task, const struct glint_function *fn,
+                              int returned)
+{
+    assert(returned != 0);
+    if (returned < 0)
+        return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "set the error with glint_fail",
+                         "%s returned %d without an error", fn->name, returned);
+    return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "return 0, or what glint_fail returned",
+                     "%s returned %d", fn->name, returned);
+}
+
+void function_call_close(struct function_call *c)
+{
+    if (c->opened && c->fn->close != NULL) {
+        const struct glint_function *function = task_set_function(c->task, c->fn);
+        c->fn->close(c->task, c->state);
+        task_set_function(c->task, function);
+    }
+    c->opened = false;
+}
+
+static enum flow call_each_row(struct function_call *c, const struct glint_batch *batch,
+                               struct glint_emitter *out)
+{
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        struct glint_record record = glint_batch_record(batch, row);
+        out->kept_row = row;
+        int r = c->fn->each(c->task, c->state, &record, out);
+        if (r != 0) return function_call_result_to_flow(c, r, out);
+        if (out->flow != FLOW_MORE) return out->flow;
+    }
+    return FLOW_MORE;
+}
+
+enum flow function_call_batch(struct function_call *c, const struct glint_batch *batch,
+                              struct glint_emitter *out)
+{
+    assert(c->opened && batch->rows > 0);
+    out->in = batch;
+    uint64_t before = out->emitted;
+    enum flow flow;
+    if (c->fn->batch != NULL)
+        flow = function_call_result_to_flow(c, c->fn->batch(c->task, c->state, batch, out), out);
+    else
+        flow = call_each_row(c, batch, out);
+    /* Rows that refer to this batch must go before it does. */
+    if (flow == FLOW_MORE) flow = emitter_flush(out);
+    out->in = NULL;
+    if (flow == FLOW_MORE && c->fn->kind == GLINT_MAP && out->emitted - before > batch->rows) {
+        error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "register it as GLINT_FLAT_MAP",
+                  "%s is a map function and emitted %llu records for %u", c->fn->name,
+                  (unsigned long long)(out->emitted - before), batch->rows);
+        return FLOW_FAIL;
+    }
+    return flow;
+}

@@ -1,0 +1,242 @@
+/* Cutting a stage out of a plan: a walk over narrow parents with an explicit stack. */
+#include "engine/plan/stage_plan.h"
+
+#include "engine/data/pack.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* RDDs met by a walk, each once, children before parents. */
+struct stage_walk {
+    struct glint_rdd **items;
+    uint32_t count, capacity;
+};
+
+static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->items[i] == rdd) return true;
+    if (w->count == w->capacity) {
+        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
+        struct glint_rdd **items =
+            mem_grow(w->items, sizeof *items * w->count, sizeof *items * capacity);
+        if (items == NULL) return false;
+        w->items = items;
+        w->capacity = capacity;
+    }
+    w->items[w->count++] = rdd;
+    return true;
+}
+
+/* All RDDs of one stage from `top` upwards, without crossing wide nodes; `top` itself is crossed.
+ */
+static bool walk_stage(struct stage_walk *w, struct glint_rdd *top)
+{
+    if (!walk_add(w, top)) return false;
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct glint_rdd *rdd = w->items[i];
+        if (rdd->op->kind == OP_WIDE && rdd != top) continue;
+        for (uint32_t p = 0; p < rdd->parent_count; p++)
+            if (!walk_add(w, rdd->parents[p])) return false;
+    }
+    return true;
+}
+
+int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
+                             int (*visit)(void *arg, struct glint_rdd *shuffle_rdd), void *arg)
+{
+    struct stage_walk w = {NULL, 0, 0};
+    struct glint_error *error = &rdd->g->error;
+    int r = 0;
+    if (rdd->op->kind == OP_WIDE) return visit(arg, rdd);
+    if (!walk_stage(&w, rdd)) r = error_no_memory(error);
+    for (uint32_t i = 0; i < w.count && r == 0; i++)
+        if (w.items[i]->op->kind == OP_WIDE) r = visit(arg, w.items[i]);
+    mem_free(w.items);
+    return r;
+}
+
+static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
+{
+    *n = (struct stage_node){.rdd = rdd->id,
+                             .op = rdd->op,
+                             .fn = rdd->fn,
+                             .args = rdd->args,
+                             .params = rdd->params,
+                             .schema = rdd->schema,
+                             .grouped = rdd->grouped,
+                             .parents = {STAGE_NO_PARENT, STAGE_NO_PARENT},
+                             .partitions = rdd->partitions,
+                             .dependency = rdd->dependency};
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct glint_rdd *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+int rdd_prepare_stage(struct glint_rdd *rdd)
+{
+    struct stage_walk w = {NULL, 0, 0};
+    int r = walk_stage(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
+    if (r == 0)
+        qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
+    for (uint32_t i = 0; i < w.count && r == 0; i++) {
+        int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
+        if (prepare == NULL || (w.items[i]->op->kind == OP_WIDE && w.items[i] != rdd)) continue;
+        w.items[i]->prepare = NULL;
+        rdd->g->skipped.by = NULL;
+        r = prepare(w.items[i]);
+        w.items[i]->prepared = rdd->g->skipped;
+    }
+    mem_free(w.items);
+    return r;
+}
+
+int stage_plan_create(struct stage_plan *s, const struct action *action,
+                      struct glint_rdd *shuffle_rdd)
+{
+    memset(s, 0, sizeof *s);
+    struct glint_rdd *top = action != NULL ? action->rdd : shuffle_rdd;
+    assert((action == NULL) != (shuffle_rdd == NULL) &&
+           (shuffle_rdd == NULL || shuffle_rdd->op->kind == OP_WIDE));
+    struct stage_walk w = {NULL, 0, 0};
+    bool source_only = top->op->kind == OP_WIDE && action != NULL;
+    bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
+    if (walked) s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
+    if (s->nodes == NULL) {
+        mem_free(w.items);
+        return error_no_memory(&top->g->error);
+    }
+    qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
+    for (uint32_t i = 0; i < w.count; i++) {
+        const struct glint_rdd *rdd = w.items[i];
+        struct stage_node *n = &s->nodes[s->node_count++];
+        fill_node(n, rdd);
+        if (rdd->op->kind == OP_WIDE && (rdd != top || source_only)) continue;
+        for (uint32_t p = 0; p < rdd->parent_count; p++)
+            for (uint32_t j = 0; j < i; j++)
+                if (w.items[j] == rdd->parents[p]) n->parents[p] = j;
+    }
+    mem_free(w.items);
+    if (action != NULL) {
+        s->nodes[s->node_count] =
+            (struct stage_node){.op = action->op,
+                                .fn = action->fn,
+                                .args = action->args,
+                                .params = action->params,
+                                .schema = {GLINT_NONE, GLINT_NONE},
+                                .partitions = top->partitions,
+                                .parents = {s->node_count - 1, STAGE_NO_PARENT}};
+        s->node_count++;
+    }
+    return 0;
+}
+
+int stage_plan_add_output(struct stage_plan *s, const char *path, struct glint_error *error)
+{
+    const size_t size = strlen(path) + 1;
+    assert(s->output_count < ACTION_OUTPUTS_MAX);
+    if (size > OUTPUT_PATH_BYTES_MAX)
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the output's path is too long: %s", path);
+    char *copy = arena_alloc(&s->memory, size);
+    if (copy == NULL) return error_no_memory(error);
+    memcpy(copy, path, size);
+    s->outputs[s->output_count++] = copy;
+    return 0;
+}
+
+void stage_plan_fini(struct stage_plan *s)
+{
+    arena_fini(&s->memory);
+    s->nodes = NULL;
+}
+
+uint32_t stage_plan_task_count(const struct stage_plan *s)
+{
+    assert(s->node_count > 0);
+    const struct stage_node *root = &s->nodes[s->node_count - 1];
+    return root->op->kind == OP_WIDE ? s->nodes[root->parents[0]].partitions : root->partitions;
+}
+
+/* ---- Splits of a partition: the same walk that the executor's pipeline takes. */
+
+struct partition_visit {
+    struct glint_rdd *rdd;
+    uint32_t first, end; /* partitions of rdd still to visit */
+};
+
+struct visit_stack {
+    struct partition_visit *items;
+    uint32_t count, capacity;
+};
+
+static bool push_visit(struct visit_stack *s, struct glint_rdd *rdd, uint32_t first, uint32_t end)
+{
+    if (s->count == s->capacity) {
+        uint32_t capacity = s->capacity ? s->capacity * 2 : 32;
+        struct partition_visit *items =
+            mem_grow(s->items, sizeof *items * s->count, sizeof *items * capacity);
+        if (items == NULL) return false;
+        s->items = items;
+        s->capacity = capacity;
+    }
+    s->items[s->count++] = (struct partition_visit){rdd, first, end};
+    return true;
+}
+
+static bool visit_next_partition(struct visit_stack *s, struct packer *p, uint64_t *count)
+{
+    struct partition_visit *top = &s->items[s->count - 1];
+    if (top->first == top->end) {
+        s->count--;
+        return true;
+    }
+    struct glint_rdd *rdd = top->rdd;
+    uint32_t partition = top->first++;
+    switch (rdd->op->kind) {
+    case OP_SOURCE:
+        pack_bytes(p, rdd->splits[partition]);
+        ++*count;
+        return true;
+    case OP_WIDE: return true;
+    case OP_UNION: {
+        uint32_t left = rdd->parents[0]->partitions;
+        struct glint_rdd *parent = rdd->parents[partition < left ? 0 : 1];
+        uint32_t at = partition < left ? partition : partition - left;
+        return push_visit(s, parent, at, at + 1);
+    }
+    case OP_COALESCE: {
+        uint32_t first, end;
+        rdd_coalesce_range(rdd->parents[0]->partitions, rdd->partitions, partition, &first, &end);
+        return push_visit(s, rdd->parents[0], first, end);
+    }
+    default: return push_visit(s, rdd->parents[0], partition, partition + 1);
+    }
+}
+
+int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition,
+                                struct buffer *out)
+{
+    assert(partition < rdd->partitions);
+    struct visit_stack s = {NULL, 0, 0};
+    struct packer body, whole;
+    uint64_t count = 0;
+    packer_init(&body);
+    packer_init(&whole);
+    bool ok = push_visit(&s, rdd, partition, partition + 1);
+    while (ok && s.count > 0) ok = visit_next_partition(&s, &body, &count);
+    pack_array(&whole, count);
+    if (body.out.size > 0 && !buffer_append(&whole.out, body.out.data, body.out.size)) ok = false;
+    packer_fini(&body);
+    mem_free(s.items);
+    if (!ok || body.failed || whole.failed) {
+        packer_fini(&whole);
+        return error_no_memory(&g->error);
+    }
+    *out = whole.out;
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* A stage as bytes: [[output ...], [node ...]], a node is an array of the fields of node_pack, in
+ * order.
+ *
+ * What is decoded comes from a peer: each field is checked when it is read, and the nodes for what
+ * running them relies on, so that behind stage_plan_decode a stage is as good as one of our own. */
+#include "engine/data/pack.h"
+#include "engine/plan/stage_plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void dependency_pack(struct packer *p, const struct shuffle_dependency *w)
+{
+    pack_array(p, 5);
+    pack_u64(p, w->partitioner);
+    pack_u64(p, w->combine);
+    pack_u64(p, w->descending);
+    pack_bytes(p, w->zero);
+    pack_array(p, w->bound_count);
+    for (uint32_t i = 0; i < w->bound_count; i++) pack_bytes(p, w->bounds[i]);
+}
+
+static void node_pack(struct packer *p, const struct stage_node *n)
+{
+    pack_array(p, 12);
+    pack_u64(p, n->rdd);
+    pack_text(p, n->op->name);
+    pack_text(p, n->fn != NULL ? n->fn->name : NULL);
+    pack_bytes(p, n->args);
+    pack_bytes(p, n->params);
+    pack_u64(p, n->schema.key);
+    pack_u64(p, n->schema.value);
+    pack_u64(p, n->grouped);
+    pack_u64(p, n->parents[0]);
+    pack_u64(p, n->parents[1]);
+    pack_u64(p, n->partitions);
+    dependency_pack(p, &n->dependency);
+}
+
+int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
+{
+    assert(s->node_count > 0);
+    struct packer p;
+    packer_init(&p);
+    pack_array(&p, 2);
+    pack_array(&p, s->output_count);
+    for (uint32_t i = 0; i < s->output_count; i++) pack_text(&p, s->outputs[i]);
+    pack_array(&p, s->node_count);
+    for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
+    if (p.failed) {
+        packer_fini(&p);
+        return error_no_memory(error);
+    }
+    *out = p.out;
+    return 0;
+}
+
+/* False: without memory. What does not parse sticks to the unpacker. */
+static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
+                              struct arena *memory)
+{
+    w->partitioner = (enum partitioner)unpack_u64(u, PARTITION_SPREAD);
+    w->combine = (enum combine)unpack_u64(u, COMBINE_CREATE);
+    w->descending = unpack_u64(u, 1) != 0;
+    w->zero = unpack_bytes(u);
+    struct unpacker bounds = unpack_array(u);
+    if (bounds.count >= PARTITIONS_MAX || !unpack_is_complete(u)) u->failed = true;
+    if (u->failed) return true;
+    struct glint_slice *b = arena_alloc(memory, sizeof *b * (bounds.count + 1));
+    if (b == NULL) return false;
+    for (uint64_t i = 0; i < bounds.count; i++) b[i] = unpack_bytes(&bounds);
+    w->bounds = b;
+    w->bound_count = (uint32_t)bounds.count;
+    u->failed = !unpack_is_complete(&bounds);
+    return true;
+}
+
+static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
+{
+    uint64_t parent = unpack_u64(u, UINT32_MAX);
+    if (parent != STAGE_NO_PARENT && parent >= self) u->failed = true; /* parents stand first */
+    return (uint32_t)parent;
+}
+
+static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
+                       struct arena *memory, const struct glint_config *registry,
+                       struct glint_error *error)
+{
+    char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX];
+    n->rdd = (uint32_t)unpack_u64(u, UINT32_MAX);
+    unpack_text(u, op, sizeof op);
+    unpack_text(u, fn, sizeof fn);
+    n->args = unpack_bytes(u);
+    n->params = unpack_bytes(u);
+    n->schema.key = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
+    n->schema.value = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
+    n->grouped = unpack_u64(u, 1) != 0;
+    n->parents[0] = parent_unpack(u, self);
+    n->parents[1] = parent_unpack(u, self);
+    n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
+    struct unpacker dependency = unpack_array(u);
+    if (!dependency_unpack(&dependency, &n->dependency, memory)) return error_no_memory(error);
+    if (!unpack_is_complete(u) || dependency.failed || n->schema.key < GLINT_NONE ||
+        n->schema.value < GLINT_NONE)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not parse", self);
+    n->op = registry_find_op(registry, op);
+    n->fn = fn[0] != '\0' ? registry_find_function(registry, fn) : NULL;
+    if (n->op == NULL || (fn[0] != '\0' && n->fn == NULL))
+        return error_set(error, GLINT_E_PLAN_FUNCTION, "driver and executors must be one build",
+                         "this executor has no %s %s", n->op == NULL ? "operator" : "function",
+                         n->op == NULL ? op : fn);
+    return 0;
+}
+
+/* Whether the operator takes the function, and it what its parent makes: a stage comes from a
+ * peer. What a shuffle is read from is in another stage. */
+static int node_check_function(const struct stage_plan *s, const struct stage_node *n,
+                               struct glint_error *error)
+{
+    if ((n->fn == NULL) != (n->op->function_kinds == 0))
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "%s has a function, or lacks one",
+                         n->op->name);
+    if (n->fn == NULL) return 0;
+    bool first = n->parents[0] == STAGE_NO_PARENT;
+    struct glint_schema in = first ? n->fn->in : s->nodes[n->parents[0]].schema;
+    return op_check_function(n->op, n->fn, n->fn->name, in, error);
+}
+
+/* What running a node relies on: as many parents as its kind has, and their partitions. */
+static bool node_is_valid(const struct stage_plan *s, uint32_t number)
+{
+    const struct stage_node *n = &s->nodes[number];
+    bool root = number + 1 == s->node_count;
+    bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
+    uint32_t first = left ? s->nodes[n->parents[0]].partitions : 0;
+    uint32_t second = right ? s->nodes[n->parents[1]].partitions : 0;
+    bool one = left && !right;
+    switch (n->op->kind) {
+    case OP_SOURCE: return !left && !right && !root;
+    case OP_WIDE: return left == root && !right && n->dependency.bound_count < n->partitions;
+    case OP_UNION: return left && right && !root && n->partitions == first + second;
+    case OP_COALESCE: return one && !root && n->partitions <= first;
+    case OP_NARROW: return one && !root && n->partitions == first;
+    case OP_ACTION: return one && root && n->partitions == first;
+    }
+    return false;
+}
+
+static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
+                        const struct glint_config *registry, struct glint_error *error)
+{
+    int r = 0;
+    s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * nodes->count);
+    if (s->nodes == NULL) return error_no_memory(error);
+    memset(s->nodes, 0, sizeof *s->nodes * nodes->count);
+    for (; r == 0 && s->node_count < nodes->count; s->node_count++) {
+        struct unpacker fields = unpack_array(nodes);
+        r = node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory, registry,
+                        error);
+    }
+    for (uint32_t i = 0; r == 0 && i < s->node_count; i++)
+        if (!node_is_valid(s, i))
+            r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not fit its place",
+                          i);
+        else
+            r = node_check_function(s, &s->nodes[i], error);
+    return r;
+}
+
+static int outputs_unpack(struct stage_plan *s, struct unpacker *outputs, struct glint_error *error)
+{
+    int r = 0;
+    char path[OUTPUT_PATH_BYTES_MAX];
+    if (outputs->count > ACTION_OUTPUTS_MAX) outputs->failed = true;
+    while (r == 0 && !outputs->failed && outputs->next < outputs->count) {
+        unpack_text(outputs, path, sizeof path);
+        if (path[0] == '\0')
+            outputs->failed = true;
+        else
+            r = stage_plan_add_output(s, path, error);
+    }
+    return r;
+}
+
+int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
+                      const struct glint_config *registry, struct glint_error *error)
+{
+    memset(s, 0, sizeof *s);
+    struct unpacker u, outputs = {.failed = true}, nodes = {.failed = true};
+    int r = 0;
+    if (unpacker_init(&u, bytes)) {
+        outputs = unpack_array(&u);
+        nodes = unpack_array(&u);
+        r = outputs_unpack(s, &outputs, error);
+    }
+    if (r == 0 && (!unpack_is_complete(&u) || !unpack_is_complete(&outputs) || nodes.count < 1 ||
+                   nodes.count > PLAN_NODES_MAX + 1))
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage does not parse");
+    if (r == 0) r = nodes_unpack(s, &nodes, registry, error);
+    unpacker_fini(&u);
+    if (r != 0) stage_plan_fini(s);
+    return r;
+}

@@ -1,0 +1,167 @@
+/* The four ways to combine, told apart here and nowhere else. */
+#include "engine/shuffle/aggregator.h"
+
+#include "engine/data/codec.h"
+#include "engine/plan/op.h"
+
+#include <assert.h>
+
+static bool is_number(enum glint_type type)
+{
+    return type == GLINT_I64 || type == GLINT_F64;
+}
+
+static int corrupt_value(const struct aggregator *f)
+{
+    return error_set(&f->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                     "a value in a shuffle does not fit its type, %s",
+                     codec_type_name(f->spec->acc));
+}
+
+int aggregator_init(struct aggregator *f, struct glint_task *task, const struct shuffle_spec *spec,
+                    void *state)
+{
+    *f = (struct aggregator){.task = task, .spec = spec, .state = state};
+    bool has_zero =
+        spec->dependency.combine == COMBINE_FOLD || spec->dependency.combine == COMBINE_AGGREGATE;
+    assert(spec->dependency.combine <= COMBINE_FIRST || spec->fn != NULL);
+    assert(spec->dependency.combine > COMBINE_FOLD || spec->acc == spec->value);
+    if (spec->dependency.combine == COMBINE_REDUCE) f->chunk_bytes_max = spec->fn->chunk_bytes_max;
+    assert(f->chunk_bytes_max == 0 || !is_number(spec->acc));
+    if (has_zero && !codec_decode(spec->acc, spec->dependency.zero, &f->zero))
+        return corrupt_value(f);
+    return 0;
+}
+
+bool aggregator_merges_columns(const struct shuffle_spec *spec)
+{
+    bool number = spec->value == GLINT_I64 && spec->acc == GLINT_I64;
+    bool reduce =
+        spec->dependency.combine == COMBINE_REDUCE || spec->dependency.combine == COMBINE_FOLD;
+    return number && reduce && spec->fn->merge_i64 != NULL;
+}
+
+static int set_acc(const struct aggregator *f, struct glint_acc *acc,
+                   const union glint_value *value)
+{
+    if (f->spec->acc == GLINT_NONE) return 0;
+    if (!is_number(f->spec->acc))
+        return glint_acc_set(f->task, acc, value->bytes.data, value->bytes.size);
+    acc->value = *value;
+    return 0;
+}
+
+/* The task's code, if the function returned something else than 0. */
+static int check_returned(const struct aggregator *f, int returned)
+{
+    return returned == 0 ? 0 : function_set_return_error(f->task, f->spec->fn, returned);
+}
+
+/* fn->merge, or its column form on one row. */
+static int merge_raw(const struct aggregator *f, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    const struct glint_function *fn = f->spec->fn;
+    if (fn->merge != NULL) return check_returned(f, fn->merge(f->task, f->state, acc, value));
+    assert(fn->merge_i64 != NULL && f->spec->acc == GLINT_I64);
+    uint32_t slot = 0;
+    fn->merge_i64(&acc->value.i64, &slot, &value->i64, 1);
+    return 0;
+}
+
+int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
+                          const union glint_value *value, bool raw)
+{
+    const struct shuffle_spec *spec = f->spec;
+    if (!raw || aggregator_values_are_accumulators(spec)) return set_acc(f, acc, value);
+    if (spec->dependency.combine == COMBINE_AGGREGATE) {
+        int r = set_acc(f, acc, &f->zero);
+        return r < 0 ? r : check_returned(f, spec->fn->merge(f->task, f->state, acc, value));
+    }
+    assert(spec->dependency.combine == COMBINE_CREATE);
+    if (is_number(spec->acc))
+        acc->value.i64 = 0;
+    else
+        acc->value.bytes.size = 0;
+    return check_returned(f, spec->fn->create(f->task, f->state, acc, value));
+}
+
+int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
+                           const union glint_value *value, bool raw)
+{
+    if (f->spec->dependency.combine == COMBINE_FIRST) return 0;
+    assert(f->spec->dependency.combine != COMBINE_NONE);
+    if (raw || aggregator_values_are_accumulators(f->spec)) return merge_raw(f, acc, value);
+    return check_returned(f, f->spec->fn->combine(f->task, f->state, acc, value));
+}
+
+int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
+                          struct glint_acc *out)
+{
+    assert(f->spec->dependency.combine == COMBINE_FOLD && acc != out);
+    int r = set_acc(f, out, &f->zero);
+    return r < 0 ? r : merge_raw(f, out, &acc->value);
+}
+
+int combiner_init(struct combiner *c, struct glint_task *task, const struct shuffle_spec *spec,
+                  void *state)
+{
+    *c = (struct combiner){.started = false};
+    c->acc = acc_init(&c->pool);
+    c->with_zero_acc = acc_init(&c->pool);
+    return aggregator_init(&c->aggregator, task, spec, state);
+}
+
+int combiner_add_value(struct combiner *c, struct glint_slice value, bool raw)
+{
+    const struct shuffle_spec *spec = c->aggregator.spec;
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (!codec_decode(raw ? spec->value : spec->acc, value, &v))
+        return corrupt_value(&c->aggregator);
+    if (c->started) return aggregator_merge_value(&c->aggregator, &c->acc, &v, raw);
+    c->started = true;
+    return aggregator_init_value(&c->aggregator, &c->acc, &v, raw);
+}
+
+int combiner_add_from_merge(struct combiner *c, struct merge *m, bool raw)
+{
+    const struct shuffle_spec *spec = c->aggregator.spec;
+    struct glint_slice value;
+    int r = merge_value(m, &value);
+    if (r < 0) return r;
+    const bool as_it_is =
+        !c->started && (!raw || aggregator_values_are_accumulators(spec)) && !is_number(spec->acc);
+    if (!as_it_is || value.size <= ACC_LARGE_BYTES || value.data != m->scratch.data)
+        return combiner_add_value(c, value, raw);
+    c->started = true;
+    acc_swap_buffer(&c->acc, &m->scratch);
+    return 0;
+}
+
+bool combiner_chunk_is_full(const struct combiner *c)
+{
+    uint64_t chunk = c->aggregator.chunk_bytes_max;
+    return chunk > 0 && c->started && c->acc.value.bytes.size >= chunk;
+}
+
+int combiner_finish_value(struct combiner *c, bool with_zero, struct glint_slice *out)
+{
+    assert(c->started);
+    c->started = false;
+    const struct glint_acc *acc = &c->acc;
+    if (with_zero && c->aggregator.spec->dependency.combine == COMBINE_FOLD) {
+        int r = aggregator_merge_zero(&c->aggregator, &c->acc, &c->with_zero_acc);
+        if (r < 0) return r;
+        acc = &c->with_zero_acc;
+    }
+    *out = codec_encode(c->aggregator.spec->acc, &acc->value, c->number);
+    return 0;
+}
+
+void combiner_fini(struct combiner *c)
+{
+    if (c->acc.memory == NULL) return;
+    acc_free_large(&c->acc);
+    acc_free_large(&c->with_zero_acc);
+    acc_pool_fini(&c->pool);
+}

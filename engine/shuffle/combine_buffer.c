@@ -1,0 +1,211 @@
+/* Taking in rows: into the table, or as records. See combine_buffer.h; combine_buffer_write.c is
+ * the way out. */
+#include "engine/shuffle/combine_buffer.h"
+
+#include "engine/data/bytes.h"
+#include "engine/data/codec.h"
+#include "engine/shuffle/combine_buffer_record.h"
+
+#include <assert.h>
+
+static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX, "no value has the size that means none");
+
+static bool has_numbers(const struct shuffle_spec *spec)
+{
+    return spec->acc == GLINT_I64 || spec->acc == GLINT_F64;
+}
+
+int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
+                        const struct shuffle_spec *spec, void *state)
+{
+    *g = (struct combine_buffer){
+        .task = task, .spec = spec, .slot_histogram = slot_histogram_for_cpu()};
+    hash_table_init(&g->table, &g->pool, task->table_seed);
+    int r = aggregator_init(&g->aggregator, task, spec, state);
+    return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
+}
+
+/* Room for the values of all slots. */
+static bool reserve_values(struct combine_buffer *g)
+{
+    uint32_t old = g->values_capacity, need = g->table.slots;
+    if (need <= old || g->spec->acc == GLINT_NONE) return true;
+    uint32_t capacity = old < 64 ? 64 : old;
+    while (capacity < need) capacity = capacity > UINT32_MAX / 2 ? need : capacity * 2;
+    uint64_t each = has_numbers(g->spec) ? sizeof *g->numbers : sizeof *g->accs;
+    void *values = has_numbers(g->spec) ? (void *)g->numbers : (void *)g->accs;
+    void *grown = mem_grow(values, old * each, capacity * each);
+    if (grown == NULL) return false;
+    if (has_numbers(g->spec))
+        g->numbers = grown;
+    else
+        g->accs = grown;
+    g->values_capacity = capacity;
+    return true;
+}
+
+/* The short cut for one value and few slots, all known. False: not taken. */
+static bool combine_constant_batch(struct combine_buffer *g, const int64_t *values,
+                                   const uint32_t *slots, uint32_t rows)
+{
+    const struct glint_function *fn = g->spec->fn;
+    uint32_t count[SLOT_HISTOGRAM_SLOTS_MAX];
+    if (fn->repeat_i64 == NULL || g->table.slots > SLOT_HISTOGRAM_SLOTS_MAX ||
+        !g->slot_histogram(slots, values, rows, g->table.slots, count))
+        return false;
+    for (uint32_t s = 0; s < g->table.slots; s++)
+        if (count[s] > 0) g->numbers[s] = fn->repeat_i64(g->numbers[s], values[0], count[s]);
+    return true;
+}
+
+/* Columns of i64: the first row of a new slot starts it, all other rows are merged in one call. */
+static void combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
+                            uint32_t rows, uint32_t known)
+{
+    const struct glint_function *fn = g->spec->fn;
+    if (known == g->table.slots) {
+        if (combine_constant_batch(g, values, slots, rows)) return;
+        fn->merge_i64(g->numbers, slots, values, rows);
+        return;
+    }
+    int64_t rest[BATCH_ROWS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (slots[i] == known) {
+            g->numbers[known++] = values[i];
+        } else {
+            slots[count] = slots[i];
+            rest[count++] = values[i];
+        }
+    }
+    assert(known == g->table.slots && count <= rows);
+    if (count > 0) fn->merge_i64(g->numbers, slots, rest, count);
+}
+
+static int combine_number(struct combine_buffer *g, uint32_t slot, bool fresh,
+                          const union glint_value *value)
+{
+    struct glint_acc acc = {.value.i64 = fresh ? 0 : g->numbers[slot]};
+    int r = fresh ? aggregator_init_value(&g->aggregator, &acc, value, true)
+                  : aggregator_merge_value(&g->aggregator, &acc, value, true);
+    g->numbers[slot] = acc.value.i64;
+    return r;
+}
+
+static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
+                         const union glint_value *value)
+{
+    struct glint_acc *acc = &g->accs[slot];
+    bool start = fresh || acc->value.bytes.size == COMBINE_BUFFER_NO_VALUE;
+    int r = start ? aggregator_init_value(&g->aggregator, acc, value, true)
+                  : aggregator_merge_value(&g->aggregator, acc, value, true);
+    if (r < 0 || g->aggregator.chunk_bytes_max == 0 ||
+        acc->value.bytes.size < g->aggregator.chunk_bytes_max)
+        return r;
+    const struct hash_table_key *key = &g->table.keys[slot];
+    r = combine_buffer_add_record(g, (struct glint_slice){key->data, key->size}, acc->value.bytes);
+    acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
+    return r;
+}
+
+static int combine_rows(struct combine_buffer *g, const struct glint_batch *batch,
+                        const uint32_t *slots, uint32_t known)
+{
+    bool numbers = has_numbers(g->spec);
+    int r = 0;
+    for (uint32_t i = 0; i < batch->rows && r == 0; i++) {
+        bool fresh = slots[i] == known;
+        known += fresh;
+        union glint_value value = glint_column_value(&batch->value, i);
+        r = numbers ? combine_number(g, slots[i], fresh, &value)
+                    : combine_bytes(g, slots[i], fresh, &value);
+    }
+    assert(r < 0 || known == g->table.slots);
+    return r;
+}
+
+int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_batch *batch)
+{
+    assert(batch->rows <= BATCH_ROWS_MAX && g->spec->dependency.combine != COMBINE_NONE);
+    uint32_t slots[BATCH_ROWS_MAX], known = g->table.slots;
+    g->index += batch->rows;
+    bool found = hash_table_find_or_insert(&g->table, &batch->key, batch->rows, slots);
+    /* Also after a failure every slot must have a value, for the end to free. */
+    if (!reserve_values(g)) {
+        g->table.slots = known;
+        return error_no_memory(&g->task->error);
+    }
+    if (g->accs != NULL)
+        for (uint32_t s = known; s < g->table.slots; s++) g->accs[s] = acc_init(&g->pool);
+    if (!found) return error_no_memory(&g->task->error);
+    if (g->spec->acc == GLINT_NONE) return 0;
+    if (aggregator_merges_columns(g->spec)) {
+        combine_columns(g, batch->value.i64, slots, batch->rows, known);
+        return 0;
+    }
+    return combine_rows(g, batch, slots, known);
+}
+
+int combine_buffer_add_record(struct combine_buffer *g, struct glint_slice key,
+                              struct glint_slice value)
+{
+    if (!run_record_fits(key, value)) return run_set_record_too_large(g->task, key, value);
+    struct combine_buffer_record head = {(uint32_t)key.size, (uint32_t)value.size};
+    uint64_t size = (sizeof head + key.size + value.size + 7) & ~(uint64_t)7;
+    if (!buffer_reserve(&g->records, size) ||
+        !buffer_reserve(&g->entries, sizeof(struct sort_entry)))
+        return error_no_memory(&g->task->error);
+    uint8_t *out = g->records.data + g->records.size;
+    memcpy(out, &head, sizeof head);
+    bytes_copy(out + sizeof head, key.data, key.size);
+    bytes_copy(out + sizeof head + key.size, value.data, value.size);
+    uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
+    struct sort_entry *e = (struct sort_entry *)(g->entries.data + g->entries.size);
+    *e = (struct sort_entry){sort_key_prefix(key, 0, g->spec->dependency.descending),
+                             sort_pack_reference(partition, g->records.size / 8)};
+    g->records.size += size;
+    g->entries.size += sizeof *e;
+    return 0;
+}
+
+int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_batch *batch)
+{
+    assert(batch->rows <= BATCH_ROWS_MAX);
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
+        struct glint_record record = glint_batch_record(batch, i);
+        struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
+        struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
+        int r = combine_buffer_add_record(g, key, value);
+        if (r < 0) return r;
+        g->index++;
+    }
+    return 0;
+}
+
+uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra)
+{
+    uint64_t slots = (uint64_t)g->table.slots + extra;
+    uint64_t each = g->spec->acc == GLINT_NONE ? 0
+                    : has_numbers(g->spec)     ? sizeof *g->numbers
+                                               : sizeof *g->accs;
+    uint64_t bytes = acc_pool_bytes(&g->pool) + g->records.size + 2 * g->entries.size;
+    if (slots == 0) return bytes;
+    return bytes + hash_table_memory_bytes(&g->table, extra) +
+           slots * (each + sizeof(struct sort_entry));
+}
+
+void combine_buffer_fini(struct combine_buffer *g)
+{
+    if (g->task == NULL) return;
+    combine_buffer_reset(g);
+    acc_pool_fini(&g->pool);
+    hash_table_fini(&g->table);
+    mem_free(g->numbers);
+    mem_free(g->accs);
+    buffer_fini(&g->records);
+    buffer_fini(&g->entries);
+    buffer_fini(&g->scratch);
+    combiner_fini(&g->complete);
+    *g = (struct combine_buffer){.task = NULL};
+}

@@ -1,0 +1,219 @@
+/* The way out of memory: slots and records are sorted, each by themselves, and written as one run.
+ */
+#include "engine/shuffle/combine_buffer_record.h"
+
+#include <assert.h>
+
+#define PREFETCH_SLOTS 8 /* ahead */
+
+static struct glint_slice slot_key(const void *arg, uint64_t slot)
+{
+    const struct combine_buffer *g = arg;
+    assert(slot < g->table.slots);
+    return (struct glint_slice){g->table.keys[slot].data, g->table.keys[slot].size};
+}
+
+static struct glint_slice record_key(const void *arg, uint64_t reference)
+{
+    const struct combine_buffer *g = arg;
+    struct combine_buffer_record head;
+    const uint8_t *at = g->records.data + reference * 8;
+    assert(reference * 8 < g->records.size);
+    memcpy(&head, at, sizeof head);
+    return (struct glint_slice){at + sizeof head, head.key_size};
+}
+
+static struct glint_slice record_value(const struct combine_buffer *g, uint64_t reference)
+{
+    struct combine_buffer_record head;
+    const uint8_t *at = g->records.data + reference * 8;
+    memcpy(&head, at, sizeof head);
+    return (struct glint_slice){at + sizeof head + head.key_size, head.value_size};
+}
+
+static sort_key_fn *key_unless_in_prefix(const struct combine_buffer *g, sort_key_fn *key_of)
+{
+    bool whole =
+        g->spec->key == GLINT_I64 || g->spec->key == GLINT_F64 || g->spec->key == GLINT_NONE;
+    return whole ? NULL : key_of;
+}
+
+static bool reserve_scratch(struct combine_buffer *g, uint64_t bytes)
+{
+    g->scratch.size = 0;
+    return buffer_reserve(&g->scratch, bytes + 1);
+}
+
+/* Entries of all slots, sorted, in the buckets' memory if they fit there; NULL without memory. */
+static struct sort_entry *sort_slots(struct combine_buffer *g)
+{
+    uint64_t room, count = g->table.slots, bytes = count * sizeof(struct sort_entry);
+    struct sort_entry *entries = hash_table_reuse_buckets(&g->table, &room);
+    bool fits = entries != NULL && room >= bytes;
+    if (!reserve_scratch(g, fits ? bytes : 2 * bytes)) return NULL;
+    struct sort_entry *scratch = (struct sort_entry *)g->scratch.data;
+    if (!fits) {
+        entries = scratch;
+        scratch += count;
+    }
+    for (uint64_t s = 0; s < count; s++) {
+        struct glint_slice key = slot_key(g, s);
+        uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, 0);
+        entries[s].prefix = sort_key_prefix(key, 0, g->spec->dependency.descending);
+        entries[s].packed_reference = sort_pack_reference(partition, s);
+    }
+    sort_entries(entries, scratch, count, g->spec->dependency.descending,
+                 key_unless_in_prefix(g, slot_key), g);
+    return entries;
+}
+
+static bool sort_records(struct combine_buffer *g)
+{
+    uint64_t count = g->entries.size / sizeof(struct sort_entry);
+    if (!reserve_scratch(g, g->entries.size)) return false;
+    sort_entries((struct sort_entry *)g->entries.data, (struct sort_entry *)g->scratch.data, count,
+                 g->spec->dependency.descending, key_unless_in_prefix(g, record_key), g);
+    return true;
+}
+
+static int write_slot(struct combine_buffer *g, const struct sort_entry *e, bool complete,
+                      struct run_writer *out)
+{
+    uint64_t slot = sort_entry_reference(e);
+    uint8_t number[CODEC_NUMBER_BYTES];
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (g->numbers != NULL)
+        v.i64 = g->numbers[slot];
+    else if (g->accs != NULL)
+        v = g->accs[slot].value;
+    if (g->accs != NULL && v.bytes.size == COMBINE_BUFFER_NO_VALUE) return 0;
+    struct glint_slice value = codec_encode(g->spec->acc, &v, number);
+    if (complete && g->spec->dependency.combine == COMBINE_FOLD) {
+        int r = combiner_add_value(&g->complete, value, false);
+        if (r == 0) r = combiner_finish_value(&g->complete, true, &value);
+        if (r < 0) return r;
+    }
+    return run_writer_add(out, sort_entry_partition(e), slot_key(g, slot), value);
+}
+
+/* Sorted slots lie anywhere in memory: what the next ones need is asked for in time. */
+static void prefetch_slots(const struct combine_buffer *g, const struct sort_entry *at,
+                           const struct sort_entry *end)
+{
+    if (end - at > 2 * PREFETCH_SLOTS)
+        __builtin_prefetch(&g->table.keys[sort_entry_reference(at + 2 * PREFETCH_SLOTS)]);
+    if (end - at <= PREFETCH_SLOTS) return;
+    uint64_t slot = sort_entry_reference(at + PREFETCH_SLOTS);
+    __builtin_prefetch(g->table.keys[slot].data);
+    if (g->numbers != NULL) __builtin_prefetch(&g->numbers[slot]);
+    if (g->accs != NULL) __builtin_prefetch(&g->accs[slot]);
+}
+
+static void prefetch_record(const struct combine_buffer *g, const struct sort_entry *at,
+                            const struct sort_entry *end)
+{
+    if (end - at > PREFETCH_SLOTS)
+        __builtin_prefetch(g->records.data + sort_entry_reference(at + PREFETCH_SLOTS) * 8);
+}
+
+static int write_record(struct combine_buffer *g, const struct sort_entry *e,
+                        struct run_writer *out)
+{
+    uint64_t reference = sort_entry_reference(e);
+    return run_writer_add(out, sort_entry_partition(e), record_key(g, reference),
+                          record_value(g, reference));
+}
+
+int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *out)
+{
+    *out = (struct combine_buffer_order){.slot = sort_slots(g)};
+    if (out->slot == NULL) return error_no_memory(&g->task->error);
+    out->slots_end = out->slot + g->table.slots;
+    /* Slots that did not fit into the buckets stand in the scratch memory, which records need too.
+     */
+    if ((const uint8_t *)out->slot == g->scratch.data) {
+        out->memory = g->scratch;
+        g->scratch = (struct buffer){NULL, 0, 0};
+    }
+    if (!sort_records(g)) return error_no_memory(&g->task->error);
+    out->record = (const struct sort_entry *)g->entries.data;
+    uint64_t records = g->entries.size / sizeof *out->record;
+    out->records_end = records > 0 ? out->record + records : out->record;
+    return 0;
+}
+
+void combine_buffer_order_fini(struct combine_buffer_order *order)
+{
+    buffer_fini(&order->memory);
+}
+
+static struct shuffle_position slot_position(const struct combine_buffer *g,
+                                             const struct sort_entry *e)
+{
+    return (struct shuffle_position){sort_entry_partition(e), slot_key(g, sort_entry_reference(e))};
+}
+
+static struct shuffle_position record_position(const struct combine_buffer *g,
+                                               const struct sort_entry *e)
+{
+    return (struct shuffle_position){sort_entry_partition(e),
+                                     record_key(g, sort_entry_reference(e))};
+}
+
+/* True: the slot goes before the record. */
+static bool slot_comes_first(const struct combine_buffer *g, const struct sort_entry *slot,
+                             const struct sort_entry *record)
+{
+    return shuffle_compare_positions(g->spec, slot_position(g, slot), record_position(g, record)) <
+           0;
+}
+
+struct shuffle_position combine_buffer_first_position(const struct combine_buffer *g,
+                                                      const struct combine_buffer_order *o)
+{
+    assert(o->slot < o->slots_end || o->record < o->records_end);
+    if (o->record == o->records_end) return slot_position(g, o->slot);
+    if (o->slot == o->slots_end) return record_position(g, o->record);
+    return slot_comes_first(g, o->slot, o->record) ? slot_position(g, o->slot)
+                                                   : record_position(g, o->record);
+}
+
+struct shuffle_position combine_buffer_last_position(const struct combine_buffer *g,
+                                                     const struct combine_buffer_order *o)
+{
+    assert(o->slot < o->slots_end || o->record < o->records_end);
+    if (o->record == o->records_end) return slot_position(g, o->slots_end - 1);
+    if (o->slot == o->slots_end) return record_position(g, o->records_end - 1);
+    return slot_comes_first(g, o->slots_end - 1, o->records_end - 1)
+               ? record_position(g, o->records_end - 1)
+               : slot_position(g, o->slots_end - 1);
+}
+
+int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_order *order,
+                         bool complete, struct run_writer *out)
+{
+    const struct sort_entry *slot = order->slot, *record = order->record;
+    int r = 0;
+    while (r == 0 && (slot < order->slots_end || record < order->records_end)) {
+        bool from_slots = record == order->records_end ||
+                          (slot < order->slots_end && slot_comes_first(g, slot, record));
+        if (from_slots) {
+            prefetch_slots(g, slot, order->slots_end);
+            r = write_slot(g, slot++, complete, out);
+        } else {
+            prefetch_record(g, record, order->records_end);
+            r = write_record(g, record++, out);
+        }
+    }
+    combine_buffer_reset(g);
+    return r;
+}
+
+void combine_buffer_reset(struct combine_buffer *g)
+{
+    if (g->accs != NULL)
+        for (uint32_t s = 0; s < g->table.slots; s++) acc_free_large(&g->accs[s]);
+    hash_table_reset(&g->table);
+    acc_pool_reset(&g->pool, UINT64_MAX);
+    g->records.size = g->entries.size = 0;
+}

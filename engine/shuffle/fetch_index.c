@@ -1,0 +1,196 @@
+/* Where map outputs lie: one question per executor, all of them at once. What is small comes with
+ * the answer, so that a shuffle of many small parts has one request per executor and task.
+ *
+ * An executor that lacks one of several outputs answers that it cannot; then it is asked for one
+ * after the other, to find out which: rare, so that its time does not matter. */
+#include "engine/shuffle/fetch_wait.h"
+
+#include "engine/base/log.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* What one executor is asked: places[first, first + count). */
+struct index_request {
+    struct pending_fetch pending; /* first */
+    uint32_t first, count;
+};
+
+struct index_query {
+    struct fetch_wait *wait;
+    uint64_t shuffle;
+    uint64_t bytes_max; /* of one answer */
+    uint32_t partition;
+    const struct fetch_input *inputs;
+    struct fetch_index_entry *entries;
+    uint32_t (*maps)[2]; /* [places] */
+    struct index_entry *parts;
+};
+
+static int compare_executors(const void *a, const void *b, void *inputs)
+{
+    const struct fetch_input *all = inputs;
+    uint32_t x = ((const struct fetch_index_entry *)a)->input,
+             y = ((const struct fetch_index_entry *)b)->input;
+    if (all[x].executor != all[y].executor) return all[x].executor < all[y].executor ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+    uint32_t x = ((const struct fetch_index_entry *)a)->input,
+             y = ((const struct fetch_index_entry *)b)->input;
+    return x < y ? -1 : x > y;
+}
+
+/* Whether place i is the first of its executor's. */
+static bool is_first_of_executor(const struct index_query *a, uint32_t i)
+{
+    const struct fetch_input *inputs = a->inputs;
+    return i == 0 ||
+           inputs[a->entries[i].input].executor != inputs[a->entries[i - 1].input].executor;
+}
+
+static void build_index_request(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    assert(q->count > 0);
+    *r = (struct fetch_request){.executor = a->inputs[a->entries[q->first].input].executor};
+    r->get = (struct get_request){.kind = GET_INDEX,
+                                  .id = a->shuffle,
+                                  .partition = a->partition,
+                                  .size = a->bytes_max,
+                                  .map_count = q->count,
+                                  .maps = a->maps + q->first};
+}
+
+/* The parts of an answer that has arrived; what is wrong becomes its request's error. */
+static void decode_response(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    map_output_index_decode((struct glint_slice){r->response.data, r->response.size},
+                            a->parts + q->first, q->count, &r->error);
+}
+
+/* It may have been damaged on its way. */
+static void retry_index_request(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    log_line(LOG_WARN, NULL, "an answer of executor %u was damaged: it is asked again",
+             r->executor);
+    buffer_fini(&r->response);
+    build_index_request(a, q);
+    fetch_wait_submit(a->wait, r);
+    fetch_wait_until_done(a->wait, &q->pending);
+}
+
+/* Takes a question's answer. 0 or the task's error. */
+static int accept_response(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    if (r->error.code == GLINT_OK) {
+        decode_response(a, q);
+        if (r->error.code != GLINT_OK) retry_index_request(a, q);
+        if (r->error.code == GLINT_OK) decode_response(a, q);
+    }
+    for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++)
+        a->entries[i].response = a->parts[i];
+    return r->error.code == GLINT_OK ? 0 : fetch_set_error(a->wait->task, &r->error);
+}
+
+/* Which of a question's outputs is not there; the task's error is set. */
+static uint32_t find_lost_input(struct index_query *a, const struct index_request *q)
+{
+    struct glint_task *task = a->wait->task;
+    bool unknown = q->count > 1 && q->pending.request.error.code == GLINT_E_FETCH_FAILED;
+    a->bytes_max = 0;
+    for (uint32_t i = 0; unknown && i < q->count; i++) {
+        struct index_request one = {.first = q->first + i, .count = 1};
+        struct glint_error before = task->error;
+        task->error.code = GLINT_OK;
+        build_index_request(a, &one);
+        fetch_wait_submit(a->wait, &one.pending.request);
+        fetch_wait_until_done(a->wait, &one.pending);
+        int e = accept_response(a, &one);
+        buffer_fini(&one.pending.request.response);
+        if (e != 0) return a->entries[one.first].input;
+        task->error = before;
+    }
+    return a->entries[q->first].input;
+}
+
+static int submit_index_requests(struct index_query *a, struct fetch_index *p)
+{
+    struct fetch_request *first = NULL;
+    for (uint32_t i = p->request_count; i-- > 0;) {
+        build_index_request(a, &p->requests[i]);
+        p->requests[i].pending.request.next = first;
+        first = &p->requests[i].pending.request;
+    }
+    fetch_wait_submit(a->wait, first);
+    for (uint32_t i = 0; i < p->request_count; i++)
+        fetch_wait_until_done(a->wait, &p->requests[i].pending);
+    struct index_request *failed = NULL;
+    int r = 0;
+    for (uint32_t i = 0; i < p->request_count; i++) {
+        int e = accept_response(a, &p->requests[i]);
+        if (r == 0 && e != 0) failed = &p->requests[i];
+        if (r == 0) r = e;
+    }
+    if (r == GLINT_E_FETCH_FAILED) p->lost = find_lost_input(a, failed);
+    return a->wait->task->error.code;
+}
+
+/* Memory for everything, and the places by their executors. */
+static int prepare_index(struct index_query *a, struct fetch_index *p, uint32_t count)
+{
+    struct glint_task *task = a->wait->task;
+    p->entries = task_alloc(task, (count + 1) * sizeof *p->entries);
+    if (p->entries == NULL) return task->error.code;
+    for (uint32_t i = 0; i < count; i++)
+        if (a->inputs[i].local == NULL) p->entries[p->count++].input = i;
+    qsort_r(p->entries, p->count, sizeof *p->entries, compare_executors,
+            (void *)(uintptr_t)a->inputs);
+    a->entries = p->entries;
+    uint32_t executors = 0;
+    for (uint32_t i = 0; i < p->count; i++) executors += is_first_of_executor(a, i);
+    p->requests = task_alloc(task, (executors + 1) * sizeof *p->requests);
+    a->maps = task_alloc(task, (p->count + 1) * sizeof *a->maps);
+    a->parts = task_alloc(task, (p->count + 1) * sizeof *a->parts);
+    if (p->requests == NULL || a->maps == NULL || a->parts == NULL) return task->error.code;
+    if (executors > 0) a->bytes_max /= executors;
+    if (a->bytes_max > FETCH_CHUNK_BYTES_MAX) a->bytes_max = FETCH_CHUNK_BYTES_MAX;
+    return 0;
+}
+
+int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t bytes_max,
+                        uint64_t shuffle, uint32_t partition, const struct fetch_input *inputs,
+                        uint32_t count)
+{
+    struct index_query a = {.wait = w,
+                            .shuffle = shuffle,
+                            .bytes_max = bytes_max,
+                            .partition = partition,
+                            .inputs = inputs};
+    *p = (struct fetch_index){.lost = UINT32_MAX};
+    int r = prepare_index(&a, p, count);
+    if (r != 0) return r;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct fetch_input *in = &inputs[p->entries[i].input];
+        if (is_first_of_executor(&a, i))
+            p->requests[p->request_count++] = (struct index_request){.first = i};
+        p->requests[p->request_count - 1].count++;
+        a.maps[i][0] = in->map;
+        a.maps[i][1] = in->attempt;
+    }
+    r = submit_index_requests(&a, p);
+    qsort(p->entries, p->count, sizeof *p->entries, compare_inputs);
+    return r;
+}
+
+void fetch_index_free(struct fetch_index *p)
+{
+    for (uint32_t i = 0; i < p->request_count; i++)
+        buffer_fini(&p->requests[i].pending.request.response);
+    p->request_count = 0;
+}

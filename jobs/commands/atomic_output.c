@@ -1,0 +1,96 @@
+/* The random part keeps two processes that write the same output apart; the rename decides. */
+#include "jobs/commands/atomic_output.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+int atomic_output_init(struct atomic_output *b, struct env *env, const char *path,
+                       struct glint_error *error)
+{
+    uint64_t number;
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/') size--;
+    if (size == 0 || size >= sizeof b->path || (size == 1 && path[0] == '/'))
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "\"%s\" cannot name an output", path);
+    memcpy(b->path, path, size);
+    b->path[size] = '\0';
+    const char *slash = strrchr(b->path, '/'), *name = slash != NULL ? slash + 1 : b->path;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s is a folder", b->path);
+    int failed = env->random(env, &number, sizeof number);
+    if (failed != 0)
+        return error_set_system(error, GLINT_E_SYSTEM, failed, "draw", "a random name");
+    /* The name is cut, since a file's name has at most 255 bytes. */
+    bool fits = text_format(b->hidden, sizeof b->hidden, "%.*s.%.200s.%016llx.tmp",
+                            (int)(name - b->path), b->path, name, (unsigned long long)number);
+    if (fits) return GLINT_OK;
+    return error_set(error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
+}
+
+int atomic_output_publish(const struct atomic_output *b, struct env *env, enum env_rename_mode mode,
+                          struct glint_error *error)
+{
+    assert(b->hidden[0] != '\0' && strcmp(b->path, b->hidden) != 0);
+    int failed = env->rename(env, ENV_CWD, b->hidden, ENV_CWD, b->path, mode);
+    if (failed == -EEXIST)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "something is named %s by now",
+                         b->path);
+    return failed == 0 ? GLINT_OK
+                       : error_set_system(error, GLINT_E_OUTPUT_IO, failed, "rename to", b->path);
+}
+
+int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char *path,
+                           struct glint_error *error)
+{
+    struct env_stat stat;
+    int code = atomic_output_init(b, env, path, error);
+    if (code != 0) return code;
+    if (env->stat(env, b->path, &stat) == 0)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
+                         "%s exists", b->path);
+    code = env->make_dir(env, ENV_CWD, b->hidden, false);
+    if (code == 0) return GLINT_OK;
+    return error_set_system(error, GLINT_E_OUTPUT_CREATE, code, "create", b->path);
+}
+
+static int sync_names(struct env *env, const char *path)
+{
+    int dir = env->open(env, ENV_CWD, path, ENV_DIR);
+    if (dir < 0) return dir;
+    int failed = env_sync_dir(env, dir), closed = env->close(env, dir);
+    return failed != 0 ? failed : closed;
+}
+
+/* The directory that has `b` in it. */
+static int sync_parent(const struct atomic_output *b, struct env *env)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(b->path, '/');
+    text_format(parent, sizeof parent, "%.*s",
+                slash == NULL ? 1 : (int)(slash - b->path) + (slash == b->path),
+                slash == NULL ? "." : b->path);
+    return sync_names(env, parent);
+}
+
+int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
+                            struct glint_error *error)
+{
+    int failed = code == 0 ? sync_names(env, b->hidden) : 0;
+    if (failed != 0) code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync", b->path);
+    if (code == 0) code = atomic_output_publish(b, env, ENV_RENAME_NOREPLACE, error);
+    if (code == 0) {
+        failed = sync_parent(b, env);
+        if (failed == 0) return GLINT_OK;
+        code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync the name of", b->path);
+        text_format(error->effect, sizeof error->effect,
+                    "%s is whole, but a power loss may take it", b->path);
+        return code;
+    }
+    int left = env_remove_tree(env, ENV_CWD, b->hidden, 0);
+    text_format(error->effect, sizeof error->effect, "%s was not made%s%s", b->path,
+                left != 0 ? "; what is left of it: " : "", left != 0 ? b->hidden : "");
+    return code;
+}

@@ -1,0 +1,101 @@
+/* glint cat: the parts of a job's output as one file, as Hadoop's getmerge makes it. The bytes of
+ * the parts follow each other in the order of their names, whatever they hold. */
+#include "engine/base/mem.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "engine/data/input.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/output_file.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+enum { COPY_BYTES = 1 << 20 };
+
+/* One part, which must be as long as it was when the parts were listed. */
+static int copy_bytes(struct output_file *out, int part, const struct input_file *from,
+                      uint8_t *data)
+{
+    uint64_t at = 0;
+    while (at < from->size) {
+        const uint64_t more = from->size - at < COPY_BYTES ? from->size - at : COPY_BYTES;
+        const int64_t n = env_read_full(out->env, part, data, more, at);
+        const enum glint_code stop = signals_pending();
+        if (stop != GLINT_OK) return error_set(out->error, stop, NULL, "a signal came");
+        if (n < 0)
+            return error_set_system(out->error, GLINT_E_INPUT_IO, (int)n, "read", from->path);
+        if ((uint64_t)n < more)
+            return error_set(out->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter",
+                             from->path);
+        int code = output_file_write(out, data, more);
+        if (code != 0) return code;
+        at += more;
+    }
+    assert(at == from->size);
+    return GLINT_OK;
+}
+
+static int copy_part(struct output_file *out, const struct input_file *from, uint8_t *data)
+{
+    const int part = out->env->open(out->env, ENV_CWD, from->path, ENV_READ);
+    if (part < 0)
+        return error_set_system(out->error, GLINT_E_INPUT_PERMISSION, part, "open", from->path);
+    const int code = copy_bytes(out, part, from, data);
+    out->env->close(out->env, part);
+    return code;
+}
+
+static int copy_all(struct output_file *out, const struct input_list *parts)
+{
+    uint8_t *data = mem_alloc(COPY_BYTES);
+    if (data == NULL) return error_no_memory(out->error);
+    int code = 0;
+    for (uint64_t i = 0; code == 0 && i < parts->count; i++)
+        code = copy_part(out, &parts->files[i], data);
+    mem_free(data);
+    return code;
+}
+
+static int cat_line(const struct cli_line *line, struct glint_error *error)
+{
+    struct input_list parts = {.files = NULL};
+    struct output_file out;
+    int code = input_list_resolve(env_real(), line->arguments[0], INPUT_BINARY, &parts, error);
+    if (code == 0)
+        code =
+            output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
+                             cli_line_flag(line, "overwrite"), error);
+    if (code == 0) code = output_file_close(&out, copy_all(&out, &parts));
+    input_list_fini(&parts);
+    return code;
+}
+
+static int cat_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        {"overwrite", NULL, NULL, "replace FILE if it is a regular file"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint cat",
+        .summary = "Writes the parts of a job's output one after another.",
+        .help = "Without FILE, or for -, they go to standard output. FILE appears whole, at the "
+                "end. Parts are taken in the order of their names, byte by byte.",
+        .arguments = "OUTPUT [FILE]",
+        .arguments_min = 1,
+        .arguments_max = 2,
+        .own = options};
+    struct cli_line line;
+    struct glint_error error = {.code = GLINT_OK};
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    status = cat_line(&line, &error) != 0 ? cli_fail(&error) : 0;
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_command cmd_cat = {.name = "cat",
+                                    .summary = "write the parts of a job's output as one file",
+                                    .usage = "OUTPUT [FILE]",
+                                    .run = cat_run};

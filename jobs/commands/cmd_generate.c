@@ -1,0 +1,228 @@
+/* glint generate: made-up input, for trying things out and for measuring. */
+#include "engine/base/env.h"
+#include "engine/base/mem.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "engine/limits.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/output_file.h"
+#include "jobs/generate/names.h"
+#include "jobs/generate/ratings.h"
+#include "jobs/generate/words.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHUNK_ROWS 32768u
+
+/* What can be made: rows that follow from (seed, row), as jobs/generate has them. */
+struct generated_table {
+    uint64_t rows_max;
+    uint32_t row_bytes_max;
+    size_t (*header)(uint8_t *out, size_t capacity); /* NULL: there is none */
+    size_t (*format)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                     size_t capacity);
+};
+
+static const struct generated_table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_MAX,
+                                                     ratings_header, ratings_format};
+static const struct generated_table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL,
+                                                   words_format};
+static const struct generated_table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL,
+                                                  urls_format};
+static const struct generated_table names_table = {NAMES_ROWS_MAX, NAMES_ROW_BYTES_MAX, NULL,
+                                                   names_format};
+static const struct generated_table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL,
+                                                    visits_format};
+
+struct generate {
+    const struct generated_table *table;
+    struct output_file out;
+    uint64_t first, rows, seed;
+    bool header;
+    struct glint_error error;
+};
+
+static int write_rows(struct generate *g)
+{
+    const uint64_t capacity = (uint64_t)CHUNK_ROWS * g->table->row_bytes_max;
+    uint8_t *chunk = mem_alloc(capacity);
+    if (chunk == NULL) return error_no_memory(&g->error);
+    int code = GLINT_OK;
+    if (g->header) code = output_file_write(&g->out, chunk, g->table->header(chunk, capacity));
+    for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
+        uint64_t rows = g->rows - row < CHUNK_ROWS ? g->rows - row : CHUNK_ROWS;
+        code = output_file_write(&g->out, chunk,
+                                 g->table->format(g->seed, g->first + row, rows, chunk, capacity));
+        enum glint_code stop = signals_pending();
+        if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
+    }
+    mem_free(chunk);
+    return code;
+}
+
+static int write_table(struct generate *g, const struct cli_line *line)
+{
+    int code =
+        output_file_open(&g->out, env_real(), line->argument_count > 0 ? line->arguments[0] : NULL,
+                         cli_line_flag(line, "overwrite"), &g->error);
+    return code == 0 ? output_file_close(&g->out, write_rows(g)) : code;
+}
+
+static bool read_number(const struct cli_line *line, const char *name, uint64_t max, uint64_t *out,
+                        struct glint_error *error)
+{
+    const char *text = cli_line_option(line, name);
+    uint64_t value = 0;
+    bool sound = text[0] != '\0' && strlen(text) <= 20;
+    for (const char *p = text; sound && *p != '\0'; p++) {
+        sound = *p >= '0' && *p <= '9' && !__builtin_mul_overflow(value, 10, &value) &&
+                !__builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
+    }
+    *out = value;
+    if (sound && value <= max) return true;
+    error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a whole number from 0 to %llu",
+              name, text, (unsigned long long)max);
+    return false;
+}
+
+#define TABLE_OPTIONS(rows_)                                                                       \
+    {"rows", "N", rows_, "rows of the table"},                                                     \
+        {"skip", "N", "0", "leave out as many rows at the beginning of the table"},                \
+        {"seed", "S", "1", "another seed gives another table of the same kind"},                   \
+    {                                                                                              \
+        "overwrite", NULL, NULL, "replace OUTPUT if it is a file"                                  \
+    }
+#define TABLE_HELP                                                                                 \
+    "Without OUTPUT, or for -, rows go to standard output. The same rows and seed give the same "  \
+    "bytes, always."
+
+static int table_run(const struct generated_table *table, const struct cli_syntax *syntax, int argc,
+                     char **argv)
+{
+    struct cli_line line;
+    struct generate g = {.table = table};
+    int status;
+    if (!cli_line_parse_or_report(&line, syntax, argc, argv, &status)) return status;
+    g.header = table->header != NULL && !cli_line_flag(&line, "no-header");
+    if (read_number(&line, "skip", table->rows_max, &g.first, &g.error) &&
+        read_number(&line, "rows", table->rows_max - g.first, &g.rows, &g.error) &&
+        read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
+        int code = write_table(&g, &line);
+        assert((code == 0) == (g.error.code == GLINT_OK));
+    }
+    status = g.error.code != GLINT_OK ? cli_fail(&g.error) : 0;
+    cli_line_fini(&line);
+    return status;
+}
+
+static int ratings_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        TABLE_OPTIONS("1250000"),
+        {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint generate ratings",
+        .summary = "Writes a made-up table of ratings: id, average rating, votes.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = options};
+    return table_run(&ratings_table, &syntax, argc, argv);
+}
+
+static const struct glint_job_option text_options[] = {TABLE_OPTIONS("1250000"),
+                                                       {NULL, NULL, NULL, NULL}};
+
+static int words_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate words",
+        .summary = "Writes made-up words of 30 letters, one a line, no word twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&words_table, &syntax, argc, argv);
+}
+
+static int urls_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate urls",
+        .summary = "Writes made-up URLs with a number each: URL TAB NUMBER, no URL twice.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&urls_table, &syntax, argc, argv);
+}
+
+static int names_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {TABLE_OPTIONS("1000"),
+                                                      {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint generate names",
+        .summary = "Writes made-up names of two or three Chinese characters, no name twice.",
+        .help = TABLE_HELP " There are 110,000 of a seed.",
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = options};
+    return table_run(&names_table, &syntax, argc, argv);
+}
+
+static int visits_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint generate visits",
+        .summary = "Writes made-up visits of 10,000,000 users: USER TAB 40 letters, to be joined.",
+        .help = TABLE_HELP,
+        .arguments = "[OUTPUT]",
+        .arguments_max = 1,
+        .own = text_options};
+    return table_run(&visits_table, &syntax, argc, argv);
+}
+
+static const struct cli_command generate_ratings = {.name = "ratings",
+                                                    .summary =
+                                                        "a table of ratings, as IMDb's is spread",
+                                                    .usage = "[OUTPUT]",
+                                                    .run = ratings_run};
+static const struct cli_command generate_words = {.name = "words",
+                                                  .summary = "words of 30 letters that one can say",
+                                                  .usage = "[OUTPUT]",
+                                                  .run = words_run};
+static const struct cli_command generate_urls = {
+    .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
+static const struct cli_command generate_names = {.name = "names",
+                                                  .summary =
+                                                      "names of two or three Chinese characters",
+                                                  .usage = "[OUTPUT]",
+                                                  .run = names_run};
+static const struct cli_command generate_visits = {.name = "visits",
+                                                   .summary = "visits of users, to be joined",
+                                                   .usage = "[OUTPUT]",
+                                                   .run = visits_run};
+
+static int generate_run(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_command *const commands[] = {&generate_ratings, &generate_words,
+                                                         &generate_urls,    &generate_names,
+                                                         &generate_visits,  NULL};
+    return cli_dispatch(program, "glint generate", "Makes input to try things out with.", commands,
+                        argc, argv);
+}
+
+const struct cli_command cmd_generate = {.name = "generate",
+                                         .summary = "make input to try things out with",
+                                         .usage = "ratings|words|urls|names|visits [OUTPUT]",
+                                         .run = generate_run};

@@ -1,0 +1,210 @@
+/* glint filter export: each filter as other programs read it, one file per key: its bits alone, or
+ * as Hadoop's BloomFilter. */
+#include "engine/base/env.h"
+#include "engine/base/text.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "jobs/commands/atomic_output.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/filter_parts.h"
+#include "jobs/commands/hadoop_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum export_format { FORMAT_BITS, FORMAT_HADOOP, FORMATS };
+
+static const char *const format_names[FORMATS] = {"bits", "hadoop"}; /* of files, too: KEY.NAME */
+
+struct export
+{
+    struct env *env;
+    enum export_format format;
+    struct atomic_output dir;
+    struct filter_parts parts;
+    struct glint_error error;
+};
+
+enum { COPY_BYTES = 1 << 20 };
+
+/* Percent-encoding of RFC 3986, with the point encoded at the beginning, where it hides a file.
+ * False: no room. */
+static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~.";
+    size_t used = 0;
+    for (uint64_t i = 0; i < key->size; i++) {
+        uint8_t byte = (uint8_t)key->text[i];
+        if (used + 4 > capacity) return false;
+        bool kept = byte != '\0' && strchr(plain, byte) != NULL && (byte != '.' || i > 0);
+        if (kept)
+            out[used++] = (char)byte;
+        else
+            used += (size_t)snprintf(out + used, 4, "%%%02X", byte);
+    }
+    out[used] = '\0';
+    return true;
+}
+
+/* The segments one behind the other: each but the last is a whole number of bytes. */
+static int copy_segments(struct export *x, int file, const struct filter_whole *whole)
+{
+    uint8_t *data = mem_alloc(COPY_BYTES);
+    if (data == NULL) return error_no_memory(&x->error);
+    int code = 0;
+    for (uint64_t i = 0; code == 0 && i < whole->count; i++) {
+        const uint64_t size = bloom_bytes(bloom_segment_bits(&whole->first[i].segment));
+        for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
+            const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
+            code = filter_parts_read(&x->parts, &whole->first[i], at, data, more, &x->error);
+            int failed = code == 0 ? env_write_all(x->env, file, data, more) : 0;
+            if (failed != 0)
+                code = error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
+            if (code == 0 && signals_pending() != GLINT_OK)
+                code = error_set(&x->error, signals_pending(), NULL, "a signal came");
+        }
+    }
+    mem_free(data);
+    return code;
+}
+
+static int write_contents(struct export *x, int file, const struct bloom_filter *filter,
+                          const struct filter_whole *whole)
+{
+    const struct bloom_params *params =
+        filter != NULL ? &filter->params : &whole->first->segment.params;
+    uint8_t head[HADOOP_HEAD_BYTES];
+    int failed = 0;
+    if (x->format == FORMAT_HADOOP) {
+        hadoop_file_encode_head(params, head);
+        failed = env_write_all(x->env, file, head, sizeof head);
+    }
+    if (failed == 0 && filter != NULL)
+        failed = env_write_all(x->env, file, filter->bits, bloom_bytes(params->m));
+    if (failed != 0)
+        return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
+    return filter == NULL ? copy_segments(x, file, whole) : GLINT_OK;
+}
+
+/* One of both: the filter or its segments. */
+static int write_file(struct export *x, const char *path, const struct bloom_filter *filter,
+                      const struct filter_whole *whole)
+{
+    struct env *env = x->env;
+    int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
+    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    int code = write_contents(x, file, filter, whole);
+    int failed = code == 0 ? env->sync_file(env, file) : 0, closed = env->close(env, file);
+    if (failed == 0) failed = closed;
+    if (code != 0 || failed == 0) return code;
+    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+}
+
+/* KEY.FORMAT; a key has one filter. `from` says where it lies. */
+static int export_filter(struct export *x, const struct filter_key *key, const char *from,
+                         const struct bloom_filter *filter, const struct filter_whole *whole)
+{
+    struct env_stat stat;
+    char name[256], path[PATH_MAX];
+    enum glint_code stop = signals_pending();
+    assert((filter == NULL) != (whole == NULL));
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    const char *format = format_names[x->format];
+    if (!encode_key(key, name, sizeof name - strlen(format) - 2) ||
+        !text_format(path, sizeof path, "%s/%s.%s", x->dir.hidden, name, format))
+        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
+                         "%s: the key is too long for the name of a file", from);
+    if (x->env->stat(x->env, path, &stat) == 0)
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
+                         "%s: a second filter for the key %s", from, name);
+    return write_file(x, path, filter, whole);
+}
+
+/* Whether the format can say what the filter is. */
+static int check_format(struct export *x, const struct filter_record *record)
+{
+    const struct bloom_params *params =
+        filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
+    if (x->format != FORMAT_HADOOP || params->scheme == BLOOM_HADOOP_BLOOM) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_FILTER_MISMATCH,
+                     "build it with --scheme hadoop-bloom, or export it with --format bits",
+                     "%s, byte %llu: the filter has the scheme %s, and Hadoop's BloomFilter hashes "
+                     "as hadoop-bloom does",
+                     record->path, (unsigned long long)record->offset,
+                     bloom_scheme_name(params->scheme));
+}
+
+static int export_record(void *arg, struct filter_record *record)
+{
+    struct export *x = arg;
+    char from[PATH_MAX + 32];
+    if (check_format(x, record) != 0) return x->error.code;
+    if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
+    snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
+    int code = export_filter(x, &record->key, from, &record->filter, NULL);
+    if (code == 0) filter_record_fini(record);
+    return code;
+}
+
+static int export_parts(struct export *x)
+{
+    struct filter_whole whole;
+    int code = filter_parts_check(&x->parts, &x->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&x->parts, &at, &whole);)
+        code = export_filter(x, &whole.first->key, x->parts.files[whole.first->file].path, NULL,
+                             &whole);
+    return code;
+}
+
+static int export_all(struct export *x, const struct cli_line *line)
+{
+    const char *format = cli_line_option(line, "format"), *output = cli_line_option(line, "output");
+    while (x->format < FORMATS && strcmp(format, format_names[x->format]) != 0) x->format++;
+    if (x->format == FORMATS)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
+                         "--format %s: it must be bits or hadoop", format);
+    if (output == NULL)
+        return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter export needs --output DIR");
+    int code = atomic_output_open_dir(&x->dir, x->env, output, &x->error);
+    if (code != 0) return code;
+    code = filter_each(x->env, line->arguments, line->argument_count, export_record, x, &x->error);
+    if (code == 0) code = export_parts(x);
+    return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
+}
+
+static int export_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        {"output", "DIR", NULL, "the folder to make; it must not exist"},
+        {"format", "FORMAT", "bits",
+         "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: as Hadoop's BloomFilter class writes "
+         "and reads it, of filters of the scheme hadoop-bloom only"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint filter export",
+        .summary = "Writes each filter to DIR/KEY.FORMAT.",
+        .help = "Keys are percent-encoded in file names. The folder appears whole, at the end.",
+        .arguments = "PATH...",
+        .arguments_min = 1,
+        .arguments_max = CLI_ARGUMENTS_ANY,
+        .own = options};
+    struct cli_line line;
+    struct export x = {.env = env_real(), .parts.env = env_real()};
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    signals_start("a hidden folder beside the output is left");
+    status = export_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
+    filter_parts_fini(&x.parts);
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_command filter_export = {.name = "export",
+                                          .summary = "write filters to files for other programs",
+                                          .usage = "PATH... --output DIR",
+                                          .run = export_run};

@@ -1,0 +1,226 @@
+/* A record's size is unknown until it has been walked over. So a window over the file grows until
+ * the walk succeeds: twice as many bytes each time, of which only the new ones are read. Small
+ * records are copied out of the window, which stays for those that follow; a large one takes the
+ * window along. */
+#include "jobs/commands/filter_file.h"
+
+#include "engine/base/text.h"
+#include "engine/data/input.h"
+#include "engine/data/msgpack_validate.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define WINDOW_FIRST     (64 * KIB)
+#define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
+
+struct filter_file {
+    struct env *env;
+    const char *path;
+    int file;
+    uint64_t size, at; /* `at`: where the next record begins */
+    struct buffer window;
+    uint64_t used; /* of the window: bytes before `at` */
+    struct glint_error *error;
+};
+
+bool filter_key_copy(struct arena *arena, const struct filter_key *key, struct filter_key *out)
+{
+    *out = *key;
+    out->text = arena_alloc(arena, key->size + 1);
+    if (out->text == NULL) return false;
+    memcpy(out->text, key->text, key->size + 1);
+    return true;
+}
+
+int filter_key_compare(const struct filter_key *a, const struct filter_key *b)
+{
+    if (a->number != b->number) return a->number ? -1 : 1;
+    if (a->number && a->order != b->order) return a->order < b->order ? -1 : 1;
+    uint64_t size = a->size < b->size ? a->size : b->size;
+    int c = memcmp(a->text, b->text, size);
+    return c != 0 ? c : (a->size > b->size) - (a->size < b->size);
+}
+
+void filter_record_fini(struct filter_record *record)
+{
+    mem_free(record->key.text);
+    buffer_fini(&record->bytes);
+    *record = (struct filter_record){.path = NULL};
+}
+
+static int invalid_filter_file(const struct filter_file *f, uint64_t offset, const char *reason)
+{
+    return error_set(f->error, GLINT_E_FILTER_INVALID,
+                     "filters are the part-* files that bloom-build writes", "%s, byte %llu: %s",
+                     f->path, (unsigned long long)offset, reason);
+}
+
+/* The window begins at f->at and is `wanted` bytes wide. */
+static int widen_window(struct filter_file *f, uint64_t wanted)
+{
+    struct buffer *window = &f->window;
+    assert(f->used <= window->size && f->at + wanted <= f->size);
+    window->size -= f->used;
+    if (f->used > 0) memmove(window->data, window->data + f->used, window->size);
+    f->used = 0;
+    if (wanted <= window->size) return GLINT_OK;
+    uint64_t more = wanted - window->size;
+    if (!buffer_reserve(window, more)) return error_no_memory(f->error);
+    int64_t n =
+        env_read_full(f->env, f->file, window->data + window->size, more, f->at + window->size);
+    if (n < 0) return error_set_system(f->error, GLINT_E_INPUT_IO, (int)n, "read", f->path);
+    if ((uint64_t)n < more)
+        return error_set(f->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter", f->path);
+    window->size = wanted;
+    return GLINT_OK;
+}
+
+/* The window's first `size` bytes behind f->used become the record's. */
+static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
+{
+    if (f->used == 0 && size > WINDOW_FIRST / 2) {
+        *out = f->window;
+        f->window = (struct buffer){NULL, 0, 0};
+    } else {
+        out->data = mem_alloc(size);
+        if (out->data == NULL) return error_no_memory(f->error);
+        memcpy(out->data, f->window.data + f->used, size);
+        out->capacity = size;
+        f->used += size;
+    }
+    out->size = size;
+    return GLINT_OK;
+}
+
+/* Reads the record at f->at, whole and nothing else. */
+static int read_record(struct filter_file *f, struct buffer *out)
+{
+    uint64_t left = f->size - f->at, bytes_max = left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX;
+    uint64_t wanted = WINDOW_FIRST, size = 0;
+    for (;;) {
+        const uint64_t have = f->window.size - f->used;
+        if (have > 0 && msgpack_validate(f->window.data + f->used, have, &size)) {
+            assert(size > 0 && size <= have);
+            return take_record(f, size, out);
+        }
+        if (have >= bytes_max)
+            return invalid_filter_file(f, f->at, "no msgpack value, or it is cut short");
+        while (wanted <= have) wanted *= 2;
+        int failed = widen_window(f, wanted < bytes_max ? wanted : bytes_max);
+        if (failed != 0) return failed;
+    }
+}
+
+static int key_number(const struct filter_file *f, struct filter_key *key,
+                      const struct msgpack_head *head)
+{
+    key->text = mem_alloc(TEXT_NUMBER_MAX);
+    if (key->text == NULL) return error_no_memory(f->error);
+    key->number = true;
+    if (head->kind == MSGPACK_KIND_FLOAT) {
+        key->order = head->f64;
+        key->size = text_format_f64(key->text, head->f64);
+        return GLINT_OK;
+    }
+    if (head->kind == MSGPACK_KIND_UINT && head->u64 > INT64_MAX)
+        return invalid_filter_file(f, f->at, "the key is not a 64-bit signed number");
+    key->order = (double)head->i64;
+    key->size = text_format_i64(key->text, head->i64);
+    return GLINT_OK;
+}
+
+static int key_text(const struct filter_file *f, struct filter_key *key, const uint8_t *data,
+                    uint64_t size)
+{
+    if (size > KEY_BYTES_MAX)
+        return invalid_filter_file(f, f->at, "the key is larger than a key can be");
+    key->text = mem_alloc(size + 1);
+    if (key->text == NULL) return error_no_memory(f->error);
+    memcpy(key->text, data, size);
+    key->text[size] = '\0';
+    key->size = size;
+    return GLINT_OK;
+}
+
+static int decode_record(const struct filter_file *f, struct filter_record *record)
+{
+    const uint8_t *data = record->bytes.data;
+    uint64_t size = record->bytes.size, key_size = 0;
+    struct msgpack_head head;
+    if (!msgpack_read_head(data, size, &head) || head.kind != MSGPACK_KIND_ARRAY || head.count != 2)
+        return invalid_filter_file(f, f->at, "not a pair of key and filter");
+    uint64_t at = head.head_size;
+    bool sound = msgpack_read_head(data + at, size - at, &head) &&
+                 msgpack_validate(data + at, size - at, &key_size);
+    assert(sound); /* the whole record has been walked over */
+    int failed;
+    if (head.kind == MSGPACK_KIND_UINT || head.kind == MSGPACK_KIND_INT ||
+        head.kind == MSGPACK_KIND_FLOAT)
+        failed = key_number(f, &record->key, &head);
+    else if (head.kind == MSGPACK_KIND_STR || head.kind == MSGPACK_KIND_BIN)
+        failed = key_text(f, &record->key, data + at + head.head_size, head.size);
+    else
+        failed = invalid_filter_file(f, f->at + at, "the key is neither a text nor a number");
+    if (failed != 0) return failed;
+    at += key_size;
+    enum bloom_result result = bloom_is_segment(data + at, size - at)
+                                   ? bloom_segment_decode(data + at, size - at, &record->segment)
+                                   : bloom_decode(data + at, size - at, &record->filter);
+    return result == BLOOM_OK ? GLINT_OK
+                              : invalid_filter_file(f, f->at + at, bloom_strerror(result));
+}
+
+static int walk_file(struct filter_file *f, int (*each)(void *arg, struct filter_record *record),
+                     void *arg)
+{
+    int result = 0;
+    while (result == 0 && f->at < f->size) {
+        struct filter_record record = {.path = f->path, .offset = f->at};
+        result = read_record(f, &record.bytes);
+        uint64_t size = record.bytes.size;
+        if (result == 0) result = decode_record(f, &record);
+        if (result == 0) result = each(arg, &record);
+        if (result != 0) filter_record_fini(&record);
+        f->at += size;
+    }
+    return result;
+}
+
+static int open_and_walk(struct env *env, const char *path,
+                         int (*each)(void *arg, struct filter_record *record), void *arg,
+                         struct glint_error *error)
+{
+    struct filter_file f = {.env = env, .path = path, .error = error};
+    struct env_stat stat;
+    f.file = env->open(env, ENV_CWD, path, ENV_READ);
+    if (f.file < 0) return error_set_system(error, GLINT_E_INPUT_PERMISSION, f.file, "open", path);
+    int result = env->stat_open(env, f.file, &stat);
+    if (result != 0) {
+        result = error_set_system(error, GLINT_E_INPUT_IO, result, "look at", path);
+    } else if (stat.kind != ENV_FILE) {
+        result = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
+    } else {
+        f.size = stat.size;
+        result = walk_file(&f, each, arg);
+        buffer_fini(&f.window);
+    }
+    env->close(env, f.file);
+    return result;
+}
+
+int filter_each(struct env *env, const char *const *paths, uint32_t count,
+                int (*each)(void *arg, struct filter_record *record), void *arg,
+                struct glint_error *error)
+{
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        struct input_list list = {.files = NULL};
+        result = input_list_resolve(env, paths[i], INPUT_BINARY, &list, error);
+        for (uint64_t n = 0; result == 0 && n < list.count; n++)
+            result = open_and_walk(env, list.files[n].path, each, arg, error);
+        input_list_fini(&list);
+    }
+    return result;
+}

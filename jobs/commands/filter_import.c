@@ -1,0 +1,353 @@
+/* glint filter import: files of Hadoop's BloomFilter as filters with keys, as bloom-build writes
+ * them. The files are listed and their keys sorted first, so that two of one key are refused before
+ * anything is written, and the output does not depend on the order of the arguments. */
+#include "engine/base/env.h"
+#include "engine/base/text.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/cli/signals.h"
+#include "engine/data/input.h"
+#include "engine/data/pack.h"
+#include "jobs/commands/atomic_output.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/filter_file.h"
+#include "jobs/commands/hadoop_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDING ".hadoop"
+
+struct hadoop_source {
+    char *path;            /* owned */
+    struct filter_key key; /* owned */
+};
+
+struct import {
+    struct env *env;
+    struct hadoop_source *sources;
+    uint64_t count, capacity;
+    const char *key;     /* --key; NULL: from the file's name */
+    const char *listing; /* the directory that is listed */
+    uint64_t n;          /* --n; 0: estimated */
+    struct atomic_output dir;
+    struct glint_error error;
+};
+
+static bool ends_with(const char *text, const char *ending)
+{
+    const size_t size = strlen(text), more = strlen(ending);
+    return size >= more && strcmp(text + size - more, ending) == 0;
+}
+
+/* Percent-decodes `size` bytes in place. False: a % without two hex digits. */
+static bool decode_percents(char *text, uint64_t *size)
+{
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < *size; i++) {
+        char byte = text[i];
+        if (byte == '%') {
+            const int high = i + 2 < *size ? text_hex_digit((uint8_t)text[i + 1]) : -1;
+            const int low = i + 2 < *size ? text_hex_digit((uint8_t)text[i + 2]) : -1;
+            if (high < 0 || low < 0) return false;
+            byte = (char)(high << 4 | low);
+            i += 2;
+        }
+        text[used++] = byte;
+    }
+    text[used] = '\0';
+    *size = used;
+    return true;
+}
+
+/* A key that reads as an integer is a number, as the ratings of bloom-build are. */
+static void type_key(struct filter_key *key)
+{
+    int64_t number;
+    char again[TEXT_NUMBER_MAX];
+    if (!text_parse_i64((const uint8_t *)key->text, key->size, &number)) return;
+    if (text_format_i64(again, number) != key->size || memcmp(again, key->text, key->size) != 0)
+        return;
+    key->number = true; /* one that is printed so: 07 is a text */
+    key->order = (double)number;
+}
+
+static int make_key(struct import *x, const char *path, struct filter_key *out)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *text = x->key != NULL ? x->key : name;
+    uint64_t size = strlen(text);
+    *out = (struct filter_key){.text = mem_strdup(text)};
+    if (out->text == NULL) return error_no_memory(&x->error);
+    if (x->key == NULL && ends_with(name, ENDING)) size -= strlen(ENDING);
+    if (x->key == NULL && !decode_percents(out->text, &size))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "give the key with --key",
+                         "%s: the name is no percent-encoded key", path);
+    out->text[size] = '\0';
+    out->size = size;
+    type_key(out);
+    return GLINT_OK;
+}
+
+static int add_source(struct import *x, const char *path)
+{
+    if (x->count == x->capacity) {
+        const uint64_t capacity = x->capacity > 0 ? 2 * x->capacity : 16;
+        struct hadoop_source *grown =
+            mem_grow(x->sources, x->count * sizeof *grown, capacity * sizeof *grown);
+        if (grown == NULL) return error_no_memory(&x->error);
+        x->sources = grown;
+        x->capacity = capacity;
+    }
+    assert(x->count < x->capacity);
+    struct hadoop_source *source = &x->sources[x->count++];
+    *source = (struct hadoop_source){.path = mem_strdup(path)};
+    if (source->path == NULL) return error_no_memory(&x->error);
+    return make_key(x, path, &source->key);
+}
+
+static int add_listed(void *arg, const char *name)
+{
+    struct import *x = arg;
+    char path[PATH_MAX];
+    if (!ends_with(name, ENDING)) return 0;
+    if (text_format(path, sizeof path, "%s/%s", x->listing, name)) return add_source(x, path);
+    return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s/%s: the path is too long",
+                     x->listing, name);
+}
+
+/* A file, or all files of a directory that are named as export names them. */
+static int add_path(struct import *x, const char *path)
+{
+    struct env_stat stat;
+    const uint64_t before = x->count;
+    int failed = x->env->stat(x->env, path, &stat);
+    if (failed != 0)
+        return error_set_system(&x->error, input_error_code(failed), failed, "open", path);
+    if (stat.kind != ENV_DIRECTORY) return add_source(x, path);
+    x->listing = path;
+    failed = env_list_dir(x->env, path, add_listed, x);
+    if (x->error.code != GLINT_OK) return x->error.code;
+    if (failed != 0)
+        return error_set_system(&x->error, input_error_code(failed), failed, "list", path);
+    if (x->count > before) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND,
+                     "name the files one by one if their names end otherwise",
+                     "%s has no file *" ENDING, path);
+}
+
+static int compare_sources(const void *a, const void *b)
+{
+    const struct hadoop_source *x = a, *y = b;
+    const int c = filter_key_compare(&x->key, &y->key);
+    return c != 0 ? c : strcmp(x->path, y->path);
+}
+
+static int list_sources(struct import *x, const struct cli_line *line)
+{
+    int code = GLINT_OK;
+    for (uint32_t i = 0; code == 0 && i < line->argument_count; i++)
+        code = add_path(x, line->arguments[i]);
+    if (code != 0) return code;
+    assert(x->count > 0);
+    qsort(x->sources, x->count, sizeof *x->sources, compare_sources);
+    for (uint64_t i = 1; i < x->count; i++) {
+        const struct hadoop_source *a = &x->sources[i - 1], *b = &x->sources[i];
+        if (filter_key_compare(&a->key, &b->key) == 0)
+            return error_set(&x->error, x->key != NULL ? GLINT_E_USAGE : GLINT_E_FILTER_INVALID,
+                             x->key != NULL ? "--key is for one file" : NULL,
+                             "%s and %s are both of the key %s", a->path, b->path, a->key.text);
+    }
+    return GLINT_OK;
+}
+
+static int invalid_hadoop_file(struct import *x, const char *path, uint64_t at, const char *reason)
+{
+    return error_set(&x->error, GLINT_E_FILTER_INVALID,
+                     "give what BloomFilter.write of org.apache.hadoop.util.bloom wrote, made with "
+                     "Hash.MURMUR_HASH",
+                     "%s, byte %llu: %s", path, (unsigned long long)at, reason);
+}
+
+/* Reads [0, size) of the file. */
+static int read_bytes(struct import *x, int file, const char *path, uint8_t *out, uint64_t size)
+{
+    const int64_t n = env_read_full(x->env, file, out, size, 0);
+    if (n < 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, (int)n, "read", path);
+    if ((uint64_t)n == size) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter", path);
+}
+
+/* The head first: a wrong size is known before memory is taken for it. */
+static int read_filter(struct import *x, int file, const char *path, struct buffer *bytes,
+                       struct bloom_filter *out)
+{
+    struct env_stat stat;
+    uint8_t head[HADOOP_HEAD_BYTES] = {0};
+    uint64_t at;
+    int failed = x->env->stat_open(x->env, file, &stat);
+    if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "look at", path);
+    if (stat.kind != ENV_FILE)
+        return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
+    int code = read_bytes(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
+    if (code != 0) return code;
+    const char *wrong = hadoop_file_decode_head(head, stat.size, &out->params, &at);
+    if (wrong != NULL) return invalid_hadoop_file(x, path, at, wrong);
+    if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
+    code = read_bytes(x, file, path, bytes->data, stat.size);
+    if (code != 0) return code;
+    bytes->size = stat.size;
+    wrong = hadoop_file_decode(bytes->data, bytes->size, out, &at);
+    return wrong == NULL ? GLINT_OK : invalid_hadoop_file(x, path, at, wrong);
+}
+
+static int set_n(struct import *x, const char *path, struct bloom_filter *filter)
+{
+    filter->params.n = x->n;
+    if (x->n > 0) return GLINT_OK;
+    const uint64_t bits_set = bloom_bits_set(filter);
+    if (bits_set == filter->params.m)
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, "give it with --n",
+                         "%s: all bits are set, which does not tell how many ids it holds", path);
+    const double estimate = bloom_ids_estimate(&filter->params, bits_set);
+    filter->params.n = estimate > 1 ? (uint64_t)llround(estimate) : 1;
+    return GLINT_OK;
+}
+
+static int write_record(struct import *x, int file, const struct filter_key *key,
+                        const struct bloom_filter *filter)
+{
+    struct packer pair;
+    uint8_t header[BLOOM_HEADER_MAX];
+    int64_t number;
+    packer_init(&pair);
+    pack_array(&pair, 2);
+    if (key->number && text_parse_i64((const uint8_t *)key->text, key->size, &number))
+        pack_i64(&pair, number);
+    else
+        msgpack_pack_str_with_body(&pair.pk, key->text, key->size);
+    assert(bloom_params_check(&filter->params) == BLOOM_OK);
+    const uint32_t size = bloom_encode_header(filter, header);
+    int code = pair.failed ? error_no_memory(&x->error) : GLINT_OK, failed = 0;
+    if (code == 0) failed = env_write_all(x->env, file, pair.out.data, pair.out.size);
+    if (code == 0 && failed == 0) failed = env_write_all(x->env, file, header, size);
+    if (code == 0 && failed == 0)
+        failed = env_write_all(x->env, file, filter->bits, bloom_bytes(filter->params.m));
+    packer_fini(&pair);
+    if (failed == 0) return code;
+    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
+}
+
+static int import_source(struct import *x, int file, const struct hadoop_source *source)
+{
+    struct buffer bytes = {.data = NULL};
+    struct bloom_filter filter = {.bits = NULL};
+    enum glint_code stop = signals_pending();
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    const int from = x->env->open(x->env, ENV_CWD, source->path, ENV_READ);
+    if (from < 0)
+        return error_set_system(&x->error, input_error_code(from), from, "open", source->path);
+    int code = read_filter(x, from, source->path, &bytes, &filter);
+    x->env->close(x->env, from);
+    if (code == 0) code = set_n(x, source->path, &filter);
+    if (code == 0) code = write_record(x, file, &source->key, &filter);
+    buffer_fini(&bytes);
+    return code;
+}
+
+/* A file of the output; `filled` says whether the filters go into it. */
+static int write_file(struct import *x, const char *name, bool filled)
+{
+    struct env *env = x->env;
+    char path[PATH_MAX];
+    if (!text_format(path, sizeof path, "%s/%s", x->dir.hidden, name))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
+    int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC), code = GLINT_OK;
+    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    for (uint64_t i = 0; filled && code == 0 && i < x->count; i++)
+        code = import_source(x, file, &x->sources[i]);
+    int failed = code == 0 ? env->sync_file(env, file) : 0, closed = env->close(env, file);
+    if (failed == 0) failed = closed;
+    if (code != 0 || failed == 0) return code;
+    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+}
+
+static int read_options(struct import *x, const struct cli_line *line)
+{
+    const char *format = cli_line_option(line, "format"), *n = cli_line_option(line, "n");
+    int64_t number = 0;
+    if (strcmp(format, "hadoop") != 0)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "--format %s: it must be hadoop",
+                         format);
+    if (n != NULL && (!text_parse_i64((const uint8_t *)n, strlen(n), &number) || number < 1))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
+                         "--n %s: it must be a whole number from 1 to %lld", n,
+                         (long long)INT64_MAX);
+    x->n = (uint64_t)number;
+    x->key = cli_line_option(line, "key");
+    if (cli_line_option(line, "output") != NULL) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter import needs --output DIR");
+}
+
+static int import_all(struct import *x, const struct cli_line *line)
+{
+    int code = read_options(x, line);
+    if (code == 0) code = list_sources(x, line);
+    if (code == 0)
+        code = atomic_output_open_dir(&x->dir, x->env, cli_line_option(line, "output"), &x->error);
+    if (code != 0) return code;
+    code = write_file(x, "part-00000", true);
+    if (code == 0) code = write_file(x, "_SUCCESS", false);
+    return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
+}
+
+static void import_fini(struct import *x)
+{
+    for (uint64_t i = 0; i < x->count; i++) {
+        mem_free(x->sources[i].path);
+        mem_free(x->sources[i].key.text);
+    }
+    mem_free(x->sources);
+}
+
+static int import_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {
+        {"output", "DIR", NULL, "the directory of filters to make; it must not exist"},
+        {"format", "FORMAT", "hadoop",
+         "hadoop: as Hadoop's BloomFilter class writes it, with Murmur"},
+        {"key", "KEY", NULL, "the key of the one file; else it is the file's name, decoded"},
+        {"n", "N", NULL,
+         "ids in each filter, which a file does not say; else estimated from the X bits that are "
+         "set: -m/k ln(1 - X/m)"},
+        {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint filter import",
+        .summary = "Makes filters, as bloom-build does, of files KEY.hadoop.",
+        .help = "A PATH is a file, or a directory, of which all files *.hadoop are taken, as glint "
+                "filter export writes them. Names are percent-encoded keys; a key that is an "
+                "integer becomes a number, any other a text. The scheme is hadoop-bloom. DIR "
+                "appears whole, at the end.",
+        .arguments = "PATH...",
+        .arguments_min = 1,
+        .arguments_max = CLI_ARGUMENTS_ANY,
+        .own = options};
+    struct cli_line line;
+    struct import x = {.env = env_real()};
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    signals_start("a hidden folder beside the output is left");
+    status = import_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
+    import_fini(&x);
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_command filter_import = {.name = "import",
+                                          .summary = "make filters of files of other programs",
+                                          .usage = "PATH... --output DIR",
+                                          .run = import_run};

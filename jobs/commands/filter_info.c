@@ -1,0 +1,232 @@
+/* glint filter info: what each filter is and how full it is. */
+#include "engine/base/env.h"
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/filter_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JSON_BYTES = 1 << 16 }; /* printed at once, about */
+
+struct info_row {
+    struct filter_key key; /* text and seeds lie in the arena */
+    struct bloom_params params;
+    uint64_t bits_set;
+    uint64_t segments; /* 0: it lies there in one */
+};
+
+struct info {
+    struct info_row *rows;
+    uint64_t count, capacity;
+    struct arena arena; /* an allocation per key would take more than the key */
+    struct filter_parts parts;
+    struct glint_error error;
+};
+
+static int add_row(struct info *info, const struct filter_key *key, const struct info_row *rest)
+{
+    if (info->count == info->capacity) {
+        uint64_t capacity = info->capacity > 0 ? 2 * info->capacity : 64;
+        struct info_row *rows =
+            mem_grow(info->rows, info->count * sizeof *rows, capacity * sizeof *rows);
+        if (rows == NULL) return error_no_memory(&info->error);
+        info->rows = rows;
+        info->capacity = capacity;
+    }
+    struct info_row *row = &info->rows[info->count];
+    *row = *rest;
+    if (!filter_key_copy(&info->arena, key, &row->key)) return error_no_memory(&info->error);
+    info->count++;
+    assert(row->bits_set <= row->params.m);
+    return 0;
+}
+
+/* The record's bytes go, and the seeds with them. */
+static int keep_seeds(struct info *info, struct info_row *row)
+{
+    const size_t size = row->params.k * BLOOM_SEED_BYTES;
+    if (row->params.seeds == NULL) return 0;
+    uint8_t *seeds = arena_alloc(&info->arena, size);
+    if (seeds == NULL) return error_no_memory(&info->error);
+    memcpy(seeds, row->params.seeds, size);
+    row->params.seeds = seeds;
+    return 0;
+}
+
+static int take_record(void *arg, struct filter_record *record)
+{
+    struct info *info = arg;
+    if (filter_record_is_segment(record))
+        return filter_parts_add(&info->parts, record, &info->error);
+    struct info_row row = {.params = record->filter.params,
+                           .bits_set = bloom_bits_set(&record->filter)};
+    int code = keep_seeds(info, &row);
+    if (code == 0) code = add_row(info, &record->key, &row);
+    if (code == 0) filter_record_fini(record);
+    return code;
+}
+
+/* A row for each filter in segments. */
+static int add_up_parts(struct info *info)
+{
+    struct filter_whole whole;
+    int code = filter_parts_check(&info->parts, &info->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&info->parts, &at, &whole);) {
+        struct info_row row = {.params = whole.first->segment.params, .segments = whole.count};
+        for (uint64_t i = 0; i < whole.count; i++) row.bits_set += whole.first[i].bits_set;
+        code = add_row(info, &whole.first->key, &row);
+    }
+    return code;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return filter_key_compare(&((const struct info_row *)a)->key,
+                              &((const struct info_row *)b)->key);
+}
+
+static double fill_of(const struct info_row *row)
+{
+    return (double)row->bits_set / (double)row->params.m;
+}
+
+static void print_table(const struct info *info)
+{
+    static const char title[] = "KEY";
+    int width = (int)sizeof title - 1;
+    for (uint64_t i = 0; i < info->count; i++)
+        if (info->rows[i].key.size < 40 && (int)info->rows[i].key.size > width)
+            width = (int)info->rows[i].key.size;
+    const bool segments = info->parts.count > 0;
+    printf("%-*s %12s %13s %3s  %-10s  %-11s %13s %7s  %s%s\n", width, title, "N", "M", "K",
+           "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "", "EXPECTED RATE");
+    for (uint64_t i = 0; i < info->count; i++) {
+        const struct info_row *row = &info->rows[i];
+        int gap = width > (int)row->key.size ? width - (int)row->key.size : 0;
+        print_escaped(stdout, row->key.text, " ");
+        printf("%*s %12llu %13llu %3u  %-10s  %-11s %13llu %6.2f%%  ", gap, "",
+               (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
+               bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
+               (unsigned long long)row->bits_set, 100 * fill_of(row));
+        if (segments) printf("%8llu  ", (unsigned long long)row->segments);
+        printf("%.6g\n", bloom_expected_rate(&row->params));
+    }
+}
+
+static void put_seeds(struct json *j, const struct info_row *row)
+{
+    json_key(j, "seeds");
+    json_begin(j, '[');
+    for (uint32_t i = 0; i < row->params.k; i++) {
+        uint32_t seed;
+        static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as the library has it");
+        memcpy(&seed, row->params.seeds + i * sizeof seed, sizeof seed);
+        json_u64(j, seed);
+    }
+    json_end(j, ']');
+}
+
+static void put_row(struct json *j, const struct info_row *row)
+{
+    json_begin(j, '{');
+    json_key(j, "key");
+    json_text(j, row->key.text, row->key.size);
+    json_key(j, "n");
+    json_u64(j, row->params.n);
+    json_key(j, "m");
+    json_u64(j, row->params.m);
+    json_key(j, "k");
+    json_u64(j, row->params.k);
+    json_key(j, "scheme");
+    json_cstring(j, bloom_scheme_name(row->params.scheme));
+    json_key(j, "layout");
+    json_cstring(j, bloom_layout_name(row->params.layout));
+    if (row->params.seeds != NULL) put_seeds(j, row);
+    json_key(j, "bits_set");
+    json_u64(j, row->bits_set);
+    json_key(j, "fill");
+    json_f64(j, fill_of(row));
+    json_key(j, "expected_rate");
+    json_f64(j, bloom_expected_rate(&row->params));
+    if (row->segments > 0) {
+        json_key(j, "segments");
+        json_u64(j, row->segments);
+    }
+    json_end(j, '}');
+}
+
+/* What there is of the object so far. */
+static void flush_json(struct json *j)
+{
+    if (!j->failed) fwrite(j->out.data, 1, j->out.size, stdout);
+    j->out.size = 0;
+}
+
+static bool print_json(const struct info *info)
+{
+    struct json j = {.failed = false};
+    json_begin(&j, '{');
+    json_key(&j, "schema");
+    json_i64(&j, 1);
+    json_key(&j, "filters");
+    json_begin(&j, '[');
+    for (uint64_t i = 0; i < info->count; i++) {
+        put_row(&j, &info->rows[i]);
+        if (j.out.size > JSON_BYTES) flush_json(&j);
+    }
+    json_end(&j, ']');
+    json_end(&j, '}');
+    const bool made = !j.failed;
+    flush_json(&j);
+    if (made) putchar('\n');
+    json_fini(&j);
+    return made;
+}
+
+static int info_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct glint_job_option options[] = {{"json", NULL, NULL, "print one JSON object"},
+                                                      {NULL, NULL, NULL, NULL}};
+    static const struct cli_syntax syntax = {
+        .command = "glint filter info",
+        .summary = "Lists filters: size, scheme, fill, expected rate.",
+        .help =
+            "PATH is a folder that bloom-build wrote, or one of its files. The expected rate of "
+            "false positives is (1 - e^(-kn/m))^k, in layouts of blocks the mean of the blocks'.",
+        .arguments = "PATH...",
+        .arguments_min = 1,
+        .arguments_max = CLI_ARGUMENTS_ANY,
+        .own = options};
+    struct cli_line line;
+    struct info info = {.parts.env = env_real()};
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    int code = filter_each(env_real(), line.arguments, line.argument_count, take_record, &info,
+                           &info.error);
+    if (code == 0) code = add_up_parts(&info);
+    if (code == 0) {
+        if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);
+        if (!cli_line_flag(&line, "json"))
+            print_table(&info);
+        else if (!print_json(&info))
+            code = error_no_memory(&info.error);
+    }
+    status = code != 0 ? cli_fail(&info.error) : cli_flush_stdout(0);
+    mem_free(info.rows);
+    arena_fini(&info.arena);
+    filter_parts_fini(&info.parts);
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_command filter_info = {.name = "info",
+                                        .summary = "list filters and how full they are",
+                                        .usage = "PATH...",
+                                        .run = info_run};

@@ -1,0 +1,235 @@
+/* glint filter query: which keys may hold an id. Filters stay in memory, those in segments on disk,
+ * where the bytes that an id asks for are read; ids stream by; answers are flushed whenever the
+ * input pauses, so that the verb can stand in a conversation of pipes. */
+#include "engine/base/env.h"
+#include "engine/base/utf8.h"
+#include "engine/cli/options.h"
+#include "engine/cli/print.h"
+#include "engine/limits.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/filter_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_BYTES (64 * KIB)
+
+/* Records of more bytes are kept as they are; of others bits and key are copied into the arena. */
+enum { RECORD_BYTES_COPIED = 1 << 15 };
+
+/* A filter in memory, or one in segments. */
+struct query_filter {
+    struct filter_key key; /* in the arena, or the parts' */
+    struct bloom_filter filter;
+    uint8_t *memory; /* of a record that is kept */
+    struct filter_whole whole;
+};
+
+struct query {
+    struct query_filter *filters;
+    uint64_t count, capacity;
+    struct arena arena; /* an allocation per filter would take more than a small filter */
+    struct filter_parts parts;
+    struct glint_error error;
+};
+
+static int add_filter(struct query *q, const struct query_filter *filter)
+{
+    if (q->count == q->capacity) {
+        uint64_t capacity = q->capacity > 0 ? 2 * q->capacity : 64;
+        struct query_filter *filters =
+            mem_grow(q->filters, q->count * sizeof *filters, capacity * sizeof *filters);
+        if (filters == NULL) return error_no_memory(&q->error);
+        q->filters = filters;
+        q->capacity = capacity;
+    }
+    q->filters[q->count++] = *filter;
+    return 0;
+}
+
+/* Bits and seeds; false without memory. */
+static bool copy_filter(struct query *q, const struct bloom_filter *from, struct bloom_filter *out)
+{
+    const uint64_t bits = bloom_bytes(from->params.m), seeds = from->params.k * BLOOM_SEED_BYTES;
+    *out = *from;
+    out->bits = arena_alloc(&q->arena, bits);
+    if (out->bits == NULL) return false;
+    memcpy(out->bits, from->bits, bits);
+    if (from->params.seeds == NULL) return true;
+    uint8_t *copy = arena_alloc(&q->arena, seeds);
+    if (copy != NULL) memcpy(copy, from->params.seeds, seeds);
+    out->params.seeds = copy;
+    return copy != NULL;
+}
+
+static int keep_record(void *arg, struct filter_record *record)
+{
+    struct query *q = arg;
+    if (filter_record_is_segment(record)) return filter_parts_add(&q->parts, record, &q->error);
+    struct query_filter f = {.filter = record->filter};
+    const bool kept = record->bytes.size > RECORD_BYTES_COPIED;
+    if (!filter_key_copy(&q->arena, &record->key, &f.key) ||
+        (!kept && !copy_filter(q, &record->filter, &f.filter)))
+        return error_no_memory(&q->error);
+    if (kept) f.memory = record->bytes.data;
+    int code = add_filter(q, &f);
+    if (code != 0) return code;
+    if (kept) record->bytes = (struct buffer){NULL, 0, 0};
+    filter_record_fini(record);
+    return 0;
+}
+
+static int compare_filters(const void *a, const void *b)
+{
+    return filter_key_compare(&((const struct query_filter *)a)->key,
+                              &((const struct query_filter *)b)->key);
+}
+
+static int read_filters(struct query *q, const char *const *paths)
+{
+    struct query_filter filter = {.memory = NULL};
+    int code = filter_each(env_real(), paths, 1, keep_record, q, &q->error);
+    if (code == 0) code = filter_parts_check(&q->parts, &q->error);
+    for (uint64_t at = 0; code == 0 && filter_parts_next(&q->parts, &at, &filter.whole);) {
+        filter.key = filter.whole.first->key;
+        code = add_filter(q, &filter);
+    }
+    if (code == 0 && q->count > 0) qsort(q->filters, q->count, sizeof *q->filters, compare_filters);
+    return code;
+}
+
+/* 1, 0, or a code. */
+static int contains_in_parts(struct query *q, const struct filter_whole *whole, const uint8_t *id,
+                             uint64_t size)
+{
+    const struct bloom_params *params = &whole->first->segment.params;
+    const uint64_t bits = whole->first->segment.size;
+    uint64_t indexes[BLOOM_K_MAX];
+    bloom_indexes(params, id, size, indexes);
+    for (uint32_t i = 0; i < params->k; i++) {
+        uint8_t byte;
+        assert(indexes[i] / bits < whole->count);
+        int code = filter_parts_read(&q->parts, &whole->first[indexes[i] / bits],
+                                     indexes[i] % bits / 8, &byte, 1, &q->error);
+        if (code != 0) return code;
+        if ((byte >> indexes[i] % 8 & 1) == 0) return 0;
+    }
+    return 1;
+}
+
+/* Commas, % itself and bytes that a terminal should not get are percent-encoded: a list of keys has
+ * one reading. */
+static void print_key(const struct filter_key *key)
+{
+    const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
+    for (unsigned n; at < end; at += n) {
+        n = utf8_printable_size(at, (uint64_t)(end - at));
+        if (n > 0 && *at != ',' && *at != '%') {
+            fwrite(at, 1, n, stdout);
+        } else {
+            printf("%%%02X", *at);
+            n = 1;
+        }
+    }
+}
+
+static int print_matches(struct query *q, const uint8_t *id, uint64_t size)
+{
+    const char *before = "\t";
+    fwrite(id, 1, size, stdout);
+    for (uint64_t i = 0; i < q->count; i++) {
+        const struct query_filter *f = &q->filters[i];
+        int hit = f->whole.count > 0 ? contains_in_parts(q, &f->whole, id, size)
+                                     : bloom_contains(&f->filter, id, size);
+        if (hit < 0) return hit;
+        if (hit == 0) continue;
+        fputs(before, stdout);
+        print_key(&f->key);
+        before = ",";
+    }
+    fputs(before[0] == '\t' ? "\t\n" : "\n", stdout);
+    return 0;
+}
+
+/* Answers the lines that are whole in `b`, drops them, and keeps the beginning of the next one.
+ * *scanned: so many bytes are known to hold no line end. */
+static int query_lines(struct query *q, struct buffer *b, uint64_t *scanned)
+{
+    uint64_t start = 0;
+    int code = 0;
+    assert(*scanned <= b->size);
+    while (code == 0) {
+        const uint8_t *end = memchr(b->data + *scanned, '\n', b->size - *scanned);
+        if (end == NULL) break;
+        uint64_t stop = (uint64_t)(end - b->data), size = stop - start;
+        if (size > 0 && b->data[stop - 1] == '\r') size--;
+        code = print_matches(q, b->data + start, size);
+        start = *scanned = stop + 1;
+    }
+    if (start > 0) memmove(b->data, b->data + start, b->size - start);
+    b->size -= start;
+    *scanned = b->size;
+    return code;
+}
+
+static int query_stream(struct query *q, struct buffer *b)
+{
+    uint64_t scanned = 0;
+    for (;;) {
+        if (!buffer_reserve(b, READ_BYTES)) return error_no_memory(&q->error);
+        ssize_t n = read(STDIN_FILENO, b->data + b->size, READ_BYTES);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0)
+            return error_set_system(&q->error, GLINT_E_INPUT_IO, -errno, "read", "standard input");
+        if (n == 0) break;
+        b->size += (uint64_t)n;
+        int code = query_lines(q, b, &scanned);
+        if (code != 0) return code;
+        if (b->size > LINE_BYTES_MAX_DEFAULT)
+            return error_set(&q->error, GLINT_E_LINE_TOO_LONG, NULL,
+                             "a line of standard input is longer than %llu bytes",
+                             (unsigned long long)LINE_BYTES_MAX_DEFAULT);
+        if (fflush(stdout) != 0) return GLINT_OK; /* nobody listens: cli_flush_stdout says so */
+    }
+    return b->size > 0 ? print_matches(q, b->data, b->size) : 0;
+}
+
+static int query_run(const struct cli_program *program, int argc, char **argv)
+{
+    (void)program;
+    static const struct cli_syntax syntax = {
+        .command = "glint filter query",
+        .summary = "Prints, per id, the keys whose filters may hold it.",
+        .help =
+            "Ids are the arguments after PATH, or else the lines of standard input. Each gives a "
+            "line: the id, a tab, the keys with commas between them (a comma inside a key is %2C).",
+        .arguments = "PATH [ID...]",
+        .arguments_min = 1,
+        .arguments_max = CLI_ARGUMENTS_ANY};
+    struct cli_line line;
+    struct query q = {.parts.env = env_real()};
+    struct buffer input = {NULL, 0, 0};
+    int status;
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    int code = read_filters(&q, line.arguments);
+    for (uint32_t i = 1; code == 0 && i < line.argument_count; i++)
+        code = print_matches(&q, (const uint8_t *)line.arguments[i], strlen(line.arguments[i]));
+    if (code == 0 && line.argument_count == 1) code = query_stream(&q, &input);
+    status = cli_flush_stdout(code != 0 ? cli_fail(&q.error) : 0);
+    for (uint64_t i = 0; i < q.count; i++) mem_free(q.filters[i].memory);
+    mem_free(q.filters);
+    arena_fini(&q.arena);
+    filter_parts_fini(&q.parts);
+    buffer_fini(&input);
+    cli_line_fini(&line);
+    return status;
+}
+
+const struct cli_command filter_query = {.name = "query",
+                                         .summary = "print the keys that may hold an id",
+                                         .usage = "PATH [ID...]",
+                                         .run = query_run};

@@ -1,0 +1,94 @@
+/* One place for the three ways: bloom-build takes two of them, constructions
+ * compares all. */
+#include "jobs/filters/bloom_pipeline.h"
+
+#include "jobs/filters/index_codes.h"
+
+#include <assert.h>
+
+enum { SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
+
+const char *const bloom_method_names[BLOOM_METHODS] = {"lists-fixed", "lists-varint", "lists-vint",
+                                                       "lists-once", "partials"};
+
+uint64_t bloom_method_bytes(const struct sizes *s, enum bloom_method method, uint64_t tasks)
+{
+    assert(s->count > 0 && method < BLOOM_METHODS);
+    uint64_t bytes = 0, fixed = bloom_indexes_are_wide(&s->params[0]) ? 8 : 4;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct bloom_params *p = &s->params[i];
+        const uint64_t v = method == BLOOM_LISTS_FIXED  ? fixed
+                           : method == BLOOM_LISTS_VINT ? vint_bytes(p->m - 1)
+                                                        : varint_bytes(p->m - 1);
+        bytes += method == BLOOM_PARTIALS ? tasks * (bloom_bytes(p->m) + BLOOM_PARTIAL_EXTRA)
+                                          : p->k * p->n * v;
+    }
+    return bytes;
+}
+
+static uint64_t partials_memory(const struct sizes *s)
+{
+    return 2 * s->bits_bytes;
+}
+
+int bloom_check_memory(struct glint *g, const struct sizes *s)
+{
+    const uint64_t need = partials_memory(s), have = glint_slot_memory(g);
+    if (need <= have) return 0;
+    return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                       "partial filters need %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)have);
+}
+
+uint64_t bloom_largest_bytes(const struct sizes *s)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint64_t bytes = bloom_bytes(s->params[i].m);
+        if (bytes > largest) largest = bytes;
+    }
+    return largest;
+}
+
+uint64_t bloom_split_bytes(const struct sizes *s)
+{
+    return s->bits_bytes * SPLIT_FACTOR;
+}
+
+enum bloom_method bloom_method_choose(const struct glint *g, const struct sizes *s, uint64_t tasks)
+{
+    bool fits = partials_memory(s) <= glint_slot_memory(g);
+    return fits && bloom_method_bytes(s, BLOOM_PARTIALS, tasks) <=
+                       bloom_method_bytes(s, BLOOM_LISTS_VARINT, tasks)
+               ? BLOOM_PARTIALS
+               : BLOOM_LISTS_VARINT;
+}
+
+static struct glint_rdd *lists_pipeline(struct glint_rdd *lines, bool text, struct glint_args *args)
+{
+    const char *index = text ? "bloom.text_indexes" : "bloom.rating_indexes";
+    struct glint_rdd *indexes = glint_map(lines, index, args);
+    struct glint_rdd *merged = glint_reduce_by_key(indexes, "bloom.extend", NULL);
+    return glint_map_values(merged, "bloom.fill", args);
+}
+
+static struct glint_rdd *partials_pipeline(struct glint_rdd *lines, bool text,
+                                           struct glint_args *args)
+{
+    const char *fill = text ? "bloom.text_partials" : "bloom.rating_partials";
+    struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
+    struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
+    return glint_map_values(merged, "bloom.seal", args);
+}
+
+struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
+                                 enum bloom_method method, const struct fields *f)
+{
+    if (lines == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, f);
+    glint_args_i64(args, "method", method);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
+    return method == BLOOM_PARTIALS ? partials_pipeline(lines, s->text, args)
+                                    : lists_pipeline(lines, s->text, args);
+}

@@ -1,0 +1,43 @@
+/* The cost of a filter: a load and a store per kept row and column, without a branch. */
+#include "ops/selection.h"
+
+#include <assert.h>
+
+struct glint_column selection_copy_column(struct selection_column *c,
+                                          const struct glint_column *from, const uint16_t *rows,
+                                          uint32_t count)
+{
+    struct glint_column to = *from;
+    assert(count <= BATCH_ROWS_MAX);
+    if (from->type == GLINT_I64) {
+        for (uint32_t i = 0; i < count; i++) c->i64[i] = from->i64[rows[i]];
+        to.i64 = c->i64;
+    } else if (from->type == GLINT_F64) {
+        for (uint32_t i = 0; i < count; i++) c->f64[i] = from->f64[rows[i]];
+        to.f64 = c->f64;
+    } else if (from->type != GLINT_NONE && from->start != NULL) {
+        for (uint32_t i = 0; i < count; i++) {
+            c->start[i] = from->start[rows[i]];
+            c->end[i] = from->end[rows[i]];
+        }
+        to.start = c->start;
+        to.end = c->end;
+    }
+    return to;
+}
+
+enum flow selection_emit(struct selection *c, const struct glint_batch *batch, const uint16_t *rows,
+                         uint32_t count, struct glint_emitter *out)
+{
+    assert(count <= batch->rows);
+    if (count == batch->rows) {
+        glint_emit_batch(out, batch);
+    } else if (count > 0) {
+        struct glint_batch kept = *batch;
+        kept.rows = count;
+        kept.key = selection_copy_column(&c->key, &batch->key, rows, count);
+        kept.value = selection_copy_column(&c->value, &batch->value, rows, count);
+        glint_emit_batch(out, &kept);
+    }
+    return out->flow;
+}

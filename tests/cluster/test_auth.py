@@ -1,0 +1,536 @@
+"""What comes to a port of an executor and is not what it should be: it gets nothing, and harms nobody."""
+import contextlib
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import threading
+import unittest
+
+import frames
+from cluster import SLOWDOWN, ClusterTest, free_port, until
+
+SANITIZED = "GLINT_SANITIZED" in os.environ
+MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # address sanitizer keeps what was freed
+ARRAY_32_MAX = b"\xdd\xff\xff\xff\xff"
+NESTED_40 = b"\x91" * 40 + b"\xc0"
+NESTED_ARRAYS_OF_65535 = b"\xdc\xff\xff" * 32
+BOMBS = {"an array of 2^32-1": ARRAY_32_MAX, "40 deep": NESTED_40, "32 arrays of 65,535": NESTED_ARRAYS_OF_65535,
+         "a map of 2^32-1": b"\xdf\xff\xff\xff\xff", "a text of 2^32-1": b"\xdb\xff\xff\xff\xff",
+         "bytes of 2^32-1": b"\xc6\xff\xff\xff\xff",
+         "an array that fills the frame": b"\xdc\x7f\xf0" + b"\x90" * 0x7ff0}
+
+
+def memory(pid):
+    """Resident bytes, at most so far."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+class AuthTest(ClusterTest):
+    """One executor, and whoever comes."""
+
+    keys = {**ClusterTest.keys, "connect": "1s"}
+    executors = {"e1": {"slots": 1}}
+    plain = False
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(insecure_plaintext=self.plain)
+        self.e1 = self.executor("e1")
+        self.build = self.executor_status("e1")["version"]
+
+    def visitor(self, port=None):
+        port = port or self.e1.port
+        if self.plain:
+            peer = frames.Plain(port, 30 * SLOWDOWN)
+        else:
+            with open(os.path.join(self.env["XDG_STATE_HOME"], "glint", "secret"), encoding="ascii") as file:
+                secret = bytes.fromhex(file.read().strip())
+            peer = frames.Secured(port, 30 * SLOWDOWN, secret)
+        self.addCleanup(peer.close)
+        return peer
+
+    def welcome(self, port=None, **hello):
+        peer = self.visitor(port)
+        peer.send(frames.hello(self.build, **hello))
+        self.assertEqual(peer.receive_frame()[0], frames.HELLO)
+        return peer
+
+    def assert_served(self):
+        """A client that comes now is answered."""
+        peer = self.welcome()
+        peer.send(frames.frame(frames.STATUS))
+        self.assertEqual(frames.decode("STATUS_REPLY", peer.wait_frame(frames.STATUS_REPLY)[1])["node"], "e1")
+        peer.close()
+
+    def assert_refused(self, connect, data, cause):
+        """`data` ends its connection, for this cause and no other, and the next client is served.
+
+        Sent again where the log has no line of it: beyond ten a second they are counted, not written.
+        """
+        def refuse():
+            said = len(self.e1.err)
+            peer = connect()
+            peer.send(data)
+            peer.until_closed()
+            peer.close()
+            self.assert_served()
+            found = re.findall(r"(?:was not let in: |E\d{4} )(.*)", self.e1.err[said:])
+            return found if not found or re.search(cause, found[0]) else self.fail(f"{found}, not {cause}")
+        until(refuse, f"a line with: {cause}")
+
+    def assert_well(self):
+        self.assertEqual(self.executor_status("e1")["state"], "idle")
+        job = self.submit("after", "empty-tasks", "--tasks", "3")
+        self.assertEqual(job.wait(), 0, job.err)
+
+    @contextlib.contextmanager
+    def memory_flat(self, pid):
+        """No more than a little memory is taken, and there is none to be had for a bomb."""
+        if not SANITIZED:
+            resource.prlimit(pid, resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        before = memory(pid)
+        yield
+        self.assertLess(memory(pid) - before, MEMORY_SPARE)
+
+
+class Frames(AuthTest):
+    def test_malformed_frame_closes_connection(self):
+        ping = frames.encode("PING")
+        wrong = {"nothing for a hello": (frames.frame(frames.HELLO, b""), "a hello does not parse"),
+                 "4 GB of hello": (frames.frame(frames.HELLO, b"", length=0xffffffff),
+                                   "HELLO frame of 4294967295 bytes, at most 1024"),
+                 "2 KiB of hello": (frames.frame(frames.HELLO, bytes(2048)), "HELLO frame of 2048 bytes, at most 1024"),
+                 "before the hello": (frames.frame(frames.STATUS), "STATUS frame before any hello"),
+                 "unknown before the hello": (frames.frame(99), "unknown type 99"),
+                 "another magic": (b"GLNX" + frames.hello(self.build)[4:], "begins with the bytes 47 4c 4e 58"),
+                 "another version": (frames.frame(frames.HELLO, bytes(9), version=2), "a frame of version 2"),
+                 "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
+                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* was damaged")}
+        behind = {"a second hello": (frames.hello(self.build), "a HELLO frame on the connection of a client"),
+                  "unknown": (frames.frame(99), "unknown type 99"),
+                  "type 0": (frames.frame(0), "unknown type 0"),
+                  "no ping in a ping": (frames.frame(frames.PING, b""), "a sign of life does not parse"),
+                  "4 GB of ping": (frames.frame(frames.PING, b"", length=0xffffffff),
+                                   "PING frame of 4294967295 bytes, at most 32768"),
+                  "more than a ping may have": (frames.frame(frames.PING, bytes(40000)),
+                                                "PING frame of 40000 bytes, at most 32768"),
+                  "half covered": (frames.frame(frames.PING, ping, head=3), "with 3 of them checked"),
+                  "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* was damaged"),
+                  "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a sign of life does not parse"),
+                  "what a daemon never hears": (frames.message(frames.MSG_CANCEL),
+                                                "a MESSAGE frame on the connection of a client"),
+                  "data that nobody asked for": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
+        with self.memory_flat(self.e1.pid):
+            for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
+                for name, (data, cause) in table.items():
+                    with self.subTest(name):
+                        self.assert_refused(connect, data, cause)
+        self.assert_well()
+
+    def test_msgpack_bomb_in_frame_allocates_nothing(self):
+        kinds = {frames.HELLO: "a hello does not parse", frames.PING: "a sign of life does not parse",
+                 frames.CANCEL: "a job's number and name does not parse",
+                 frames.REQUEST_EXECUTOR: "a job's number and name does not parse"}
+        with self.memory_flat(self.e1.pid):
+            for name, bomb in BOMBS.items():
+                for kind, cause in kinds.items():
+                    if kind == frames.HELLO and len(bomb) > 1024:
+                        continue
+                    role = frames.DRIVER if kind == frames.REQUEST_EXECUTOR else frames.CLIENT
+                    with self.subTest(name, kind=kind):
+                        connect = self.visitor if kind == frames.HELLO else lambda role=role: self.welcome(role=role)
+                        self.assert_refused(connect, frames.frame(kind, bomb), cause)
+        self.assert_well()
+
+    def test_frame_not_allowed_for_role_closes_connection(self):
+        taken = {frames.CLIENT: (frames.PING, frames.STATUS, frames.CANCEL),
+                 frames.DRIVER: (frames.PING, frames.REQUEST_EXECUTOR, frames.PROGRESS)}
+        for role, kinds in taken.items():
+            for kind, name in enumerate(frames.FRAMES, 1):
+                if kind in kinds:
+                    continue
+                with self.subTest(name, role=role):
+                    header = frames.frame(kind, length=frames.BYTES_MAX.get(name, 32 << 10),
+                                          head=0 if kind == frames.DATA else None)
+                    whose = "the connection of a client"
+                    if role == frames.DRIVER:
+                        whose = "the control connection of a driver"
+                    self.assert_refused(lambda role=role: self.welcome(role=role), header, f"a {name} frame on {whose}")
+        self.assert_well()
+
+    def test_frame_not_allowed_for_role_allocates_nothing(self):
+        with self.memory_flat(self.e1.pid):  # which has less than 100 times 16 MiB to spare
+            peers = [self.welcome() for _ in range(100)]
+            for peer in peers:
+                peer.send(frames.frame(frames.MESSAGE, b"x", length=16 << 20))
+            for peer in peers:
+                peer.until_closed()
+            self.e1.until_says("a MESSAGE frame on the connection of a client")
+        self.assertNotIn("memory", self.e1.err)
+        self.assert_well()
+
+
+class Messages(AuthTest):
+    """What a driver sends to the process that was started for it, and that no driver would."""
+
+    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # no pings are sent
+
+    def setUp(self):
+        super().setUp()
+        self.job, self.stage, self.task = self.honest_messages()
+
+    def honest_messages(self):
+        """JOB, STAGE and TASK as a driver sends them to an executor that has come to it: this process."""
+        port = free_port()
+        driver = self.start("driver", "submit", "count-keys", self.ratings(1000), "out", "--listen",
+                            f"127.0.0.1:{port}", "--insecure-plaintext")
+        driver.until_says("waiting for 1 executor on ")
+        me = os.urandom(16)
+        control, data = [frames.Plain(port, 30 * SLOWDOWN) for _ in range(2)]
+        for peer, channel in ((control, frames.CONTROL_CHANNEL), (data, frames.DATA_CHANNEL)):
+            self.addCleanup(peer.close)
+            peer.send(frames.hello(self.build, role=frames.EXECUTOR, channel=channel, cluster="glint", node="e1",
+                                   incarnation=me))
+            self.assertEqual(peer.receive_frame()[0], frames.HELLO)
+        control.send(frames.frame(frames.REGISTER, frames.encode("REGISTER")))
+        found = {}
+        while frames.MSG_TASK not in found:
+            fields = frames.decode("MESSAGE", control.wait_frame(frames.MESSAGE)[1])
+            found[fields["type"]] = fields
+        driver.signal(signal.SIGKILL)
+        driver.wait()
+        shutil.rmtree(os.path.join(self.folder, next(n for n in os.listdir(self.folder) if n.startswith(".out."))))
+        return [found[kind] for kind in (frames.MSG_JOB, frames.MSG_STAGE, frames.MSG_TASK)]
+
+    @staticmethod
+    def frame(fields, **changes):
+        return frames.frame(frames.MESSAGE, frames.encode("MESSAGE", **{**fields, **changes}))
+
+    def begin_job(self, *messages):
+        """Connections, as a driver, to the daemon and to the process it has started, which gets these messages."""
+        driver = self.welcome(role=frames.DRIVER, node="driver")
+        driver.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", name="bomb")))
+        admitted = frames.decode("EXECUTOR_STARTED", driver.wait_frame(frames.EXECUTOR_STARTED)[1])
+        if not SANITIZED:
+            resource.prlimit(self.e1.children()[0], resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        me = os.urandom(16)
+        control, _ = [self.welcome(admitted["port"], role=frames.DRIVER, node="driver", channel=channel,
+                                   wanted=admitted["incarnation"], incarnation=me)
+                      for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
+        self.assertEqual(control.wait_frame(frames.REGISTER)[0], frames.REGISTER)
+        for message in messages:
+            control.send(message)
+        return driver, control
+
+    def end_job(self, driver, control):
+        control.close()
+        driver.close()
+        until(lambda: not self.e1.children(), "the child has ended")
+
+    def assert_ends(self, cause, *messages):
+        """The last of them ends the child, for this cause and no other."""
+        said = len(self.e1.err)
+        driver, control = self.begin_job(*messages)
+        control.until_closed()
+        self.end_job(driver, control)
+        until(lambda: "E0606" in self.e1.err[said:], "the log has it")
+        self.assertRegex(self.e1.err[said:], f"E0606 {cause}")
+
+    def answer(self, control, fields, **changes):
+        """The DONE or FAILED of a TASK."""
+        control.send(self.frame(fields, **changes))
+        while True:
+            found = control.wait_frame(frames.MESSAGE)
+            self.assertIsNotNone(found, f"no answer: {self.e1.err}")
+            answer = frames.decode("MESSAGE", found[1])
+            if answer["attempt"] == changes.get("attempt", fields["attempt"]):
+                return answer
+
+    def assert_task_done(self, control):
+        self.assertEqual(self.answer(control, self.task, attempt=1000)["type"], frames.MSG_DONE)
+
+    def test_valid_messages_run_a_task(self):
+        driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+        self.assert_task_done(control)
+        self.end_job(driver, control)
+
+    def test_msgpack_bomb_in_message_ends_only_its_executor(self):
+        one_field_short = frames.pack(list(frames.PAYLOADS["MESSAGE"].values()))[5:-5]
+        for name, bomb in BOMBS.items():
+            for data, cause in ((frames.frame(frames.MESSAGE, bomb), "a message of .* does not parse"),
+                                (frames.frame(frames.MESSAGE, b"\xdd\0\0\0\x0b" + one_field_short + bomb),
+                                 "a message of .* does not parse"),
+                                (self.frame(self.job, body=bomb), "the options of a job does not parse")):
+                with self.subTest(name, cause=cause):
+                    self.assert_ends(cause, data)
+        self.assertNotIn("signal", self.e1.err)
+        self.assert_well()
+
+    def test_bomb_in_stage_or_map_outputs_ends_only_its_executor(self):
+        for kind, cause in ((frames.MSG_STAGE, "a stage does not parse"),
+                            (frames.MSG_MAP_OUTPUTS, "a list of map outputs does not parse")):
+            for name, bomb in BOMBS.items():
+                with self.subTest(name, kind=kind):
+                    self.assert_ends(cause, self.frame(self.job), self.frame(self.stage),
+                                     frames.message(kind, stage=1, id=1, body=bomb))
+        self.assertNotIn("signal", self.e1.err)
+        self.assert_well()
+
+    def test_bomb_in_splits_fails_the_task(self):
+        driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+        for attempt, (name, bomb) in enumerate(BOMBS.items(), 1):
+            with self.subTest(name):
+                failed = self.answer(control, self.task, attempt=attempt, body=bomb)
+                self.assertEqual(failed["type"], frames.MSG_FAILED)
+                self.assertEqual(failed["error"][0], -606)
+                self.assertIn(failed["error"][1], ("a task's splits do not parse", "a task lacks a split"))
+        self.assert_task_done(control)
+        self.end_job(driver, control)
+
+    def test_bomb_in_unread_body_is_ignored(self):
+        """A broadcast's value is any bytes; the others have no body."""
+        for kind in (frames.MSG_BROADCAST, frames.MSG_KILL, frames.MSG_CANCEL, frames.MSG_RELEASE):
+            driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
+            for number, (name, bomb) in enumerate(BOMBS.items(), 1):
+                with self.subTest(name, kind=kind):
+                    go_on = kind == frames.MSG_CANCEL
+                    control.send(frames.message(kind, stage=7, body=bomb, id=0 if go_on else number))
+                    self.assert_task_done(control)
+            self.end_job(driver, control)
+
+
+class PlaintextMessages(Messages):
+    plain = True
+
+
+class PlaintextFrames(Frames):
+    plain = True
+
+
+class UnauthenticatedPeers(AuthTest):
+    def test_tls_without_secret_is_rejected(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context.minimum_version = context.maximum_version = version
+            with socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN) as s:
+                with self.assertRaises((ssl.SSLError, ConnectionError)):
+                    context.wrap_socket(s)
+        for cause in ("unsupported protocol", "no suitable signature algorithm"):
+            self.e1.until_says(rf"was not let in: the other side does not have this side's secret \(TLS: {cause}\)")
+        self.assert_well()
+
+    def test_wrong_secret_is_rejected(self):
+        peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, os.urandom(32))
+        self.addCleanup(peer.close)
+        peer.send(frames.hello(self.build))
+        peer.until_closed()
+        self.e1.until_says("was not let in: the other side does not have this side's secret")
+        self.assert_well()
+
+    def test_slow_handshake_times_out(self):
+        for data, cause in ((bytes.fromhex("160301020001") + bytes(512), f"a TLS handshake did not come within {int(1000 * SLOWDOWN)} ms"),
+                            (b"GET / HTTP/1.1\r\n" + b"x" * 512, "the other side speaks HTTP")):
+            peer = frames.Plain(self.e1.port, 0.05)
+            self.addCleanup(peer.close)
+            sent = 0
+            while sent < len(data) and peer.send(data[sent:sent + 1]):
+                sent += 1
+                try:
+                    if peer.receive() == b"":
+                        break
+                except TimeoutError:
+                    continue
+            self.assertLess(sent, len(data))
+            self.e1.until_says(f"was not let in: {cause}")
+        self.assert_well()
+
+
+class DriverAuthorization(AuthTest):
+    """The id of a job is in STATUS; only the driver that has brought the job may use it."""
+
+    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s"}  # no pings are sent
+
+    def admit(self, job, **hello):
+        peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
+        peer.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=job, name="a name")))
+        return peer, peer.wait_frame(frames.EXECUTOR_STARTED, frames.QUEUED, frames.REJECT)
+
+    def test_driver_cannot_end_the_job_of_another(self):
+        job = self.submit("job", "empty-tasks", "--tasks", "100000")
+        found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")[0]
+        child = until(self.e1.children, "its process runs")
+        for _ in range(20):
+            peer, (kind, payload) = self.admit(int(found["id"], 16))
+            self.assertEqual(kind, frames.REJECT)
+            code, cause, _ = frames.unpack(payload)[0]
+            self.assertEqual(code, -907)
+            self.assertIn(f"executor e1 has a job {found['id']} of another driver", cause)
+            peer.until_closed()
+        self.e1.until_says(r"127\.0\.0\.1:\d+.* of another driver")
+        self.assertEqual(self.e1.children(), child)
+        self.assertEqual([j["id"] for j in self.executor_status("e1")["jobs"]], [found["id"]])
+        job.signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.err)
+        self.assertNotIn("lost", job.err)
+        self.assert_well()
+
+    def test_progress_without_a_job_is_rejected(self):
+        progress = frames.frame(frames.PROGRESS, frames.encode("PROGRESS"))
+        self.assert_refused(lambda: self.welcome(role=frames.DRIVER, node="driver"), progress, "PROGRESS of no job")
+
+    def test_driver_without_executor_request_is_rejected(self):
+        driver, (kind, payload) = self.admit(7)
+        self.assertEqual(kind, frames.EXECUTOR_STARTED)
+        admitted = frames.decode("EXECUTOR_STARTED", payload)
+        hello = {"role": frames.DRIVER, "node": "driver", "incarnation": os.urandom(16)}
+        other = self.visitor(admitted["port"])
+        other.send(frames.hello(self.build, **hello))
+        kind, payload = other.wait_frame(frames.REJECT, frames.HELLO)
+        if kind == frames.HELLO:
+            _, payload = other.wait_frame(frames.REJECT)
+        self.assertEqual(frames.unpack(payload)[0][:2], [-904, "e1 serves another driver"])
+        other.until_closed()
+        for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL):
+            self.welcome(admitted["port"], channel=channel, wanted=admitted["incarnation"], **hello)
+        driver.close()
+        self.assert_well()
+
+    def test_driver_replaces_its_own_connection(self):
+        me = os.urandom(16)
+        first, (kind, _) = self.admit(7, incarnation=me)
+        self.assertEqual(kind, frames.EXECUTOR_STARTED)
+        child = self.e1.children()
+        second, (kind, _) = self.admit(7, incarnation=me)
+        if kind == frames.QUEUED:  # until the old process has ended
+            kind, _ = second.wait_frame(frames.EXECUTOR_STARTED, frames.REJECT)
+        self.assertEqual(kind, frames.EXECUTOR_STARTED)
+        first.until_closed()
+        self.e1.until_says("its driver is here again, and replaces its connection from 127.0.0.1:")
+        self.assertNotEqual(self.e1.children(), child)
+        second.close()
+        self.assert_well()
+
+
+class PortImpostors(ClusterTest):
+    """Who has a port for a moment, and no key."""
+
+    ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as any peer can send it
+
+    def refuse(self, server, times):
+        """So many connections are answered by an alert."""
+        server.settimeout(30 * SLOWDOWN)
+        for _ in range(times):
+            s, _ = server.accept()
+            with s:
+                self.assertTrue(s.recv(65536))
+                s.sendall(self.ALERT)
+                while s.recv(65536):
+                    pass
+
+    def test_two_failed_handshakes_do_not_exclude_executor(self):
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
+            self.refuse(server, 2)
+        for name in ("e1", "e2"):
+            self.executor(name)
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+    def test_third_failed_handshake_ends_the_job(self):
+        self.write_cluster(start="60s")
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            job = self.submit("job", "empty-tasks", "--tasks", "1", "--executors", "2")
+            self.refuse(server, 3)
+            self.assertEqual(job.wait(), 77, job.err)  # at once, not after `start`
+        self.assertIn("the other side does not have this side's secret", job.err)
+
+    def test_two_failed_handshakes_do_not_end_joining_executor(self):
+        port = free_port()
+        with socket.create_server(("127.0.0.1", port)) as server:
+            node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
+            self.refuse(server, 2)
+        job = self.start("job", "submit", "count-keys", self.ratings(), "out", "--listen", f"127.0.0.1:{port}",
+                         "--executors", "1")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(node.wait(), 0, node.err)
+        self.assertEqual(self.read_output("out"), self.expected())
+
+
+class HelloMismatch(AuthTest):
+    """Each is refused with both values, and the executor goes on."""
+
+    def refusal(self, **hello):
+        peer = self.visitor()
+        peer.send(frames.hello(**{"build": self.build, **hello}))
+        kind, payload = peer.receive_frame()
+        self.assertEqual(kind, frames.REJECT)
+        peer.until_closed()
+        return frames.unpack(payload)[0]
+
+    def test_mismatch_is_rejected_with_both_values(self):
+        for hello, words in (({"build": "0.0.9-aa"}, ("0.0.9-aa", self.build)),
+                             ({"protocols": (2, 3)}, ("2 to 3", "1 to 1")),
+                             ({"cluster": "other"}, ("other", "test")),
+                             ({"role": frames.EXECUTOR}, ("e1 is a daemon", "stranger a executor")),
+                             ({"channel": frames.DATA_CHANNEL}, ("data",)),
+                             ({"wanted": bytes([171] * 16)}, ("abababababababab",))):
+            with self.subTest(hello):
+                code, cause, hint = self.refusal(**hello)
+                self.assertEqual(code, -904)
+                for word in words:
+                    self.assertIn(word, cause)
+                self.assertTrue(hint)
+        self.assert_well()
+
+    def test_daemon_mismatch_ends_the_job_with_both_values(self):
+        self.stop(self.e1)
+        self.write_cluster(insecure_plaintext=True)
+        other = frames.hello("0.0.9-aa", role=frames.DAEMON, node="e1")
+        other_cluster = frames.hello(self.build, role=frames.DAEMON, node="e1", cluster="lab")
+        newer = frames.hello(self.build, role=frames.DAEMON, node="e1", protocols=(7, 9))
+        refusal = frames.frame(frames.REJECT, frames.pack([-9999, "what comes from the future", "go there"]))
+        for answer, words in ((other, ("0.0.9-aa", self.build)), (other_cluster, ("lab", "test")),
+                              (newer, ("7 to 9", "1 to 1")), (refusal, ("what comes from the future", "go there"))):
+            with self.subTest(words), self.answering(answer) as visits:
+                code, _, err = self.run_glint("submit", "empty-tasks", "--cluster", self.config)
+                self.assertEqual(code, 78, err)
+                self.assertIn("error[E0904]", err)
+                for word in words:
+                    self.assertIn(word, err)
+                self.assertEqual(len(visits), 1, "it is not asked again")
+
+    @contextlib.contextmanager
+    def answering(self, answer):
+        """Something listens where e1 should be, and answers each that comes with this."""
+        visits = []
+
+        def serve(server):
+            while True:
+                try:
+                    s, _ = server.accept()
+                except OSError:
+                    return
+                with s:
+                    visits.append(s.recv(65536))
+                    s.sendall(answer)
+                    while s.recv(65536):
+                        pass
+
+        with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
+            thread = threading.Thread(target=serve, args=(server,))
+            thread.start()
+            try:
+                yield visits
+            finally:
+                server.shutdown(socket.SHUT_RDWR)
+                thread.join()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+"""Where nobody sets heartbeats: one each second, suspected after 5 s of silence, dead after 10.
+
+How long a silence was is read where it was measured: in the event log's own times, and in the log lines and
+the status of the executors."""
+import json
+import os
+import signal
+import unittest
+
+from cluster import until
+from faults import FaultTest
+
+SUSPECT_MS, DEAD_MS = 5000, 10000
+
+
+class DefaultTimeouts(FaultTest):
+    keys = {}
+
+    def held(self, *turns):
+        """Both executors are in the midst of a map task; e1 stops again at each of these turns."""
+        self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
+        here, there = [self.in_map(turn) for turn in turns], self.in_map(4)
+        e1, e2 = self.executor("e1", hooks=here), self.executor("e2", hooks=[there])
+        job = self.begin()
+        here[0].until_hit()
+        there.until_hit()
+        return (job, e1, e2, *here, there)
+
+    def told(self, of):
+        """(ms, text) of what the driver has noted of an executor's life."""
+        return [(e.ms, e.text) for e in self.events("note") if e.text.startswith(f"executor {of} (127.0.0.1) ")]
+
+    def heartbeat_ages(self):
+        return [self.executor_status(name)["jobs"][0]["heartbeat_age_ms"] for name in ("e1", "e2")]
+
+    def test_heartbeat_suspect_and_dead_have_defaults(self):
+        code, out, err = self.run_glint("config", "show", "--json", "--cluster", self.config)
+        self.assertEqual(code, 0, err)
+        keys = json.loads(out)["keys"]
+        self.assertEqual([keys[name] for name in ("heartbeat", "suspect", "dead")],
+                         [{"value": value, "origin": "default"} for value in ("1s", "5s", "10s")])
+
+    def test_short_executor_pause_is_ignored(self):
+        """Two signs of life that do not come are nothing."""
+        job, e1, _, *hooks = self.held(4)
+        child = self.child(e1)
+        os.kill(child, signal.SIGSTOP)
+        self.until_passed(2000, "e1")
+        os.kill(child, signal.SIGCONT)
+        for hook in hooks:
+            hook.go()
+        self.ends_well(job)
+        self.assertEqual(self.told("e1"), [])
+        self.assertEqual({e.state for e in self.events("executor")}, {"joined"})
+        self.assertEqual(self.retries(), 0)
+
+    def test_paused_executor_becomes_suspect_then_lost(self):
+        """When it goes on before it is lost, it gets tasks as before; else they are done elsewhere."""
+        job, e1, _, first, *hooks = self.held(2, 3)
+        child = self.child(e1)
+        os.kill(child, signal.SIGSTOP)
+        job.until_says("executor e1 .* is silent")
+        os.kill(child, signal.SIGCONT)
+        job.until_says("executor e1 .* is heard again")
+        first.go()
+        hooks[0].until_hit()
+        os.kill(child, signal.SIGSTOP)  # what was heard last came after `heard again`
+        job.until_says(f"executor e1 .* lost: no sign of life for {DEAD_MS} ms")
+        os.kill(child, signal.SIGCONT)
+        self.until_gone(child)
+        for hook in hooks:
+            hook.go()
+        self.ends_well(job)
+        (_, silent), (heard_ms, heard), (silent_ms, again), (lost_ms, lost) = self.told("e1")
+        for text, what in ((silent, "silent"), (heard, "heard again"), (again, "silent"), (lost, "lost")):
+            self.assertIn(what, text)
+        self.assertGreaterEqual(silent_ms - heard_ms, SUSPECT_MS)
+        self.assertGreaterEqual(lost_ms - heard_ms, DEAD_MS)
+        self.serves_the_next()
+
+    def test_short_driver_pause_is_ignored(self):
+        job, e1, e2, *hooks = self.held(4)
+        job.signal(signal.SIGSTOP)
+        until(lambda: min(self.heartbeat_ages()) >= 2000, "two signs of life have not come")
+        job.signal(signal.SIGCONT)
+        until(lambda: max(self.heartbeat_ages()) < 2000, "it is heard again")
+        for hook in hooks:
+            hook.go()
+        self.ends_well(job)
+        for e in (e1, e2):
+            self.assertEqual(e.err.count("serves the driver"), 1, e.err)
+            self.assertNotIn("no sign of life", e.err)
+
+    def test_paused_driver_loses_its_executors(self):
+        """Its executors end its tasks, remove its data, and serve the next."""
+        job, e1, e2, *hooks = self.held(4)
+        until(lambda: os.listdir(self.tmp), "there are map outputs")
+        job.signal(signal.SIGSTOP)
+        for e in (e1, e2):
+            e.until_says(f"no sign of life for {DEAD_MS} ms")
+        until(lambda: os.listdir(self.tmp) == [], "its data is gone")
+        for hook in hooks:
+            hook.go()
+        self.serves_the_next()
+        job.signal(signal.SIGCONT)
+        job.signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 143, job.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

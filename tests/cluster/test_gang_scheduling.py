@@ -1,0 +1,60 @@
+"""Several drivers that each need several executors of one cluster: none waits for another for ever.
+
+GLINT_ROUNDS is how often they meet (2); 20 for a longer look.
+"""
+import os
+import signal
+import unittest
+
+from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, until
+
+ROUNDS = int(os.environ.get("GLINT_ROUNDS", "2"))
+JOB = ("empty-tasks", "--tasks", "20")
+
+
+class GangScheduling(ClusterTest):
+    keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "60s"}
+    executors = {name: {"slots": 1} for name in ("e1", "e2", "e3")}
+
+    def meet(self, drivers, count):
+        for name in self.executors:
+            self.executor(name)
+        for i in range(ROUNDS):
+            jobs = [self.submit(f"job-{i}-{d}", *JOB, "--executors", str(count)) for d in range(drivers)]
+            for job in jobs:
+                self.assertEqual(job.wait(drivers * DEADLINE_S), 0, job.err)  # others may come first
+
+    def test_six_drivers_share_all_executors(self):
+        self.meet(6, 3)
+
+    def test_six_drivers_share_two_of_three_executors(self):
+        self.meet(6, 2)
+
+    def test_late_executor_causes_no_deadlock(self):
+        """One has e1 and wants e2; the other waits for e1, and sees e2 first."""
+        self.executor("e1")
+        first = self.submit("first", *JOB, "--executors", "2")
+        until(lambda: self.executor_status("e1").get("jobs"), "the first one has e1")
+        second = self.submit("second", *JOB, "--executors", "2")
+        second.until_says(r"executor e1 .* place 1 in its queue")
+        first.signal(signal.SIGSTOP)
+        self.executor("e2")
+        longest_pause_ms = 1500 * SLOWDOWN  # until the second one has dialled it
+        until(lambda: self.executor_status("e2").get("jobs") or
+              self.executor_status("e2").get("uptime_ms", 0) > longest_pause_ms, "the second one has seen e2")
+        first.signal(signal.SIGCONT)
+        self.assertEqual(first.wait(), 0, first.err)
+        self.assertEqual(second.wait(), 0, second.err)
+
+    def test_start_timeout_lists_executor_states(self):
+        for name in ("e2", "e3"):
+            self.executor(name)
+        job = self.submit("job", *JOB, "--executors", "3", "--start", "4s")
+        self.assertEqual(job.wait(), 69, job.err)
+        self.assertIn("error[E0907]", job.err)
+        self.assertRegex(job.err, r"2 of 3 executors were there within \d+ ms: e1 \(\S+\): cannot connect: "
+                         r"connection refused; e2 \(\S+\): connected; e3 \(\S+\): connected")
+
+
+if __name__ == "__main__":
+    unittest.main()

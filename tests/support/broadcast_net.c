@@ -1,0 +1,201 @@
+/* One queue holds all that is on its way; the seed says which of it arrives next. */
+#include "tests/support/broadcast_net.h"
+
+#include "engine/base/env.h"
+#include "engine/net/broadcast_block.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct net_packet {
+    struct net_packet *next;
+    uint32_t node; /* who sent it, or is to get it */
+    enum { LETTER_TRACK, LETTER_TRACKED, LETTER_REQUEST } kind;
+    struct block_request track;
+    struct block_assignment tracked;
+    struct fetch_request *request;
+};
+
+static uint64_t draw(struct broadcast_net *net)
+{
+    net->random ^= net->random << 13;
+    net->random ^= net->random >> 7;
+    net->random ^= net->random << 17;
+    return net->random;
+}
+
+static struct net_packet *add_packet(struct broadcast_net *net, uint32_t node, int kind)
+{
+    struct net_packet *l = mem_zalloc(sizeof *l);
+    assert(l != NULL);
+    l->node = node;
+    l->kind = kind;
+    *(net->last != NULL ? &net->last->next : &net->first) = l;
+    net->last = l;
+    return l;
+}
+
+static bool on_track(void *arg, const struct block_request *t)
+{
+    struct net_node *n = arg;
+    if (n->mute) return false;
+    assert(t->id == n->net->id && t->have_count <= BLOCK_REQUEST_MAX);
+    add_packet(n->net, n->number, LETTER_TRACK)->track = *t;
+    return true;
+}
+
+static void on_submit(void *arg, struct fetch_request *first)
+{
+    struct net_node *n = arg;
+    for (struct fetch_request *r = first, *next; r != NULL; r = next) {
+        next = r->next;
+        assert(r->get.kind == GET_BROADCAST_BLOCK && r->get.id == n->net->id && r->into != NULL);
+        add_packet(n->net, n->number, LETTER_REQUEST)->request = r;
+        if (++n->net->requests_out > n->net->requests_most)
+            n->net->requests_most = n->net->requests_out;
+    }
+}
+
+void net_open(struct broadcast_net *net, uint32_t nodes, uint64_t id, struct glint_slice value,
+              uint64_t fetch_ms, uint64_t seed)
+{
+    *net = (struct broadcast_net){.value = value, .id = id, .random = seed * 2 + 1};
+    assert(nodes <= NET_NODES_MAX);
+    net->tracker = tracker_create(broadcast_block_count(value.size));
+    assert(net->tracker != NULL);
+    net->node_count = nodes;
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct net_node *n = &net->nodes[i];
+        n->net = net;
+        n->number = i;
+        n->fetcher = (struct fetcher){.submit = on_submit, .arg = n};
+        n->broadcasts = broadcast_client_create(env_real(), &n->fetcher, fetch_ms, on_track, n);
+        assert(n->broadcasts != NULL);
+    }
+}
+
+static void send_assign(struct broadcast_net *net, uint32_t node, struct block_assignment *t)
+{
+    t->id = net->id;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->blocks[i].checksum = broadcast_block_checksum(net->id, t->blocks[i].block, net->value);
+    add_packet(net, node, LETTER_TRACKED)->tracked = *t;
+}
+
+static void deliver_track(struct broadcast_net *net, const struct net_packet *l)
+{
+    struct block_assignment t = {.count = 0};
+    bool kept = tracker_on_block_request(net->tracker, l->node, &l->track, &t);
+    assert(kept);
+    send_assign(net, l->node, &t);
+    for (uint32_t node; tracker_next_assignment(net->tracker, &node, &t);)
+        send_assign(net, node, &t);
+}
+
+static void end(struct broadcast_net *net, struct fetch_request *r)
+{
+    net->requests_out--;
+    r->done(r);
+}
+
+/* As a connection does it: what is shorter than the block is packed. */
+static bool arrive(struct fetch_request *r, struct glint_slice bytes)
+{
+    assert(bytes.size > 0 && bytes.size <= r->get.size);
+    if (bytes.size < r->get.size) return buffer_append(&r->response, bytes.data, bytes.size);
+    memcpy(r->into, bytes.data, bytes.size);
+    return true;
+}
+
+/* The block from the driver or from another node. */
+static bool answer(struct broadcast_net *net, struct fetch_request *r)
+{
+    struct glint_slice bytes;
+    if (r->executor != EXECUTOR_ID_DRIVER) {
+        assert(r->executor < net->node_count);
+        struct broadcast_client *from = net->nodes[r->executor].broadcasts;
+        if (!broadcast_client_find_block(from, net->id, r->get.block, &bytes)) return false;
+        net->peer_blocks++;
+        return arrive(r, bytes);
+    }
+    struct buffer packed = {NULL, 0, 0};
+    net->driver_blocks++;
+    if (broadcast_block_compress(r->get.block, net->value, &packed, &r->error) != 0) return false;
+    bytes = (struct glint_slice){packed.data, packed.size};
+    if (packed.size == 0) bytes = broadcast_block_slice(net->value, r->get.block);
+    bool arrived = arrive(r, bytes);
+    buffer_fini(&packed);
+    return arrived;
+}
+
+static void corrupt(struct broadcast_net *net, struct fetch_request *r, unsigned luck)
+{
+    uint8_t *bytes = r->response.size > 0 ? r->response.data : r->into;
+    uint64_t size = r->response.size > 0 ? r->response.size : r->get.size;
+    bytes[draw(net) % size] ^= (uint8_t)(1u << (luck % 8));
+}
+
+static void deliver_request(struct broadcast_net *net, struct fetch_request *r)
+{
+    unsigned luck = (unsigned)(draw(net) & 255);
+    bool spared = r->executor == EXECUTOR_ID_DRIVER && !net->corrupt_always;
+    if (!spared && luck < net->fail_share) {
+        net->failures++;
+        error_set(&r->error, GLINT_E_CONNECTION, NULL, "a cable was cut");
+    } else if (!answer(net, r)) {
+        error_set(&r->error, GLINT_E_CONNECTION, NULL, "the block is not there");
+    } else if (!spared && luck < net->fail_share + net->corrupt_share) {
+        net->failures++;
+        corrupt(net, r, luck);
+    }
+    end(net, r);
+}
+
+static struct net_packet *unlink_nth(struct broadcast_net *net, uint64_t n)
+{
+    struct net_packet **link = &net->first, *before = NULL;
+    for (; n > 0 && (*link)->next != NULL; n--) {
+        before = *link;
+        link = &before->next;
+    }
+    struct net_packet *l = *link;
+    *link = l->next;
+    if (l == net->last) net->last = before;
+    return l;
+}
+
+bool net_step(struct broadcast_net *net)
+{
+    if (net->first == NULL) return false;
+    /* Requests overtake one another, what goes over one connection in order does not. */
+    uint64_t n = net->first->kind == LETTER_REQUEST ? draw(net) % 4 : 0;
+    struct net_packet *l = net->first;
+    for (uint64_t i = 0; i < n && l->next != NULL; i++)
+        if ((l = l->next)->kind != LETTER_REQUEST) n = i;
+    l = unlink_nth(net, n);
+    struct glint_error error = {.code = GLINT_OK};
+    if (l->kind == LETTER_TRACK) deliver_track(net, l);
+    if (l->kind == LETTER_REQUEST) deliver_request(net, l->request);
+    if (l->kind == LETTER_TRACKED) {
+        int r = broadcast_client_on_assign(net->nodes[l->node].broadcasts, &l->tracked, &error);
+        assert(r == 0);
+    }
+    mem_free(l);
+    return true;
+}
+
+void net_close(struct broadcast_net *net)
+{
+    while (net->first != NULL) {
+        struct net_packet *l = unlink_nth(net, 0);
+        net->nodes[l->node].mute = true;
+        if (l->kind == LETTER_REQUEST) {
+            error_set(&l->request->error, GLINT_E_CONNECTION, NULL, "the network is gone");
+            end(net, l->request);
+        }
+        mem_free(l);
+    }
+    for (uint32_t i = 0; i < net->node_count; i++)
+        broadcast_client_destroy(net->nodes[i].broadcasts);
+    tracker_destroy(net->tracker);
+}

@@ -1,0 +1,55 @@
+/* Queued attempts that are called back, as the event log tells it. */
+#include "tests/unit/driver/driver_fixture.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { NUMBERS = 30, SLOW = 0 };
+
+/* Executor SLOW says nothing before one of its tasks is called back. */
+static void on_task(struct driver_fixture *w, const struct task *t)
+{
+    if (w->state > 0 || t->executor != SLOW) done(w, t, "", 0);
+}
+
+/* Then the outcomes of all the others come before the answer to that. */
+static bool overtake(struct driver_fixture *w)
+{
+    const struct task back = w->revoked;
+    if (w->state > 0 || back.stage == 0) return false;
+    w->state = 1;
+    for (uint32_t i = 0; i < w->handled; i++)
+        if (w->tasks[i].executor == SLOW && w->tasks[i].number != back.number)
+            done(w, &w->tasks[i], "", 0);
+    failed(w, &back, GLINT_E_INTERRUPTED, "called back");
+    return true;
+}
+
+static uint32_t count_lines(const char *path, const char *with)
+{
+    char line[8192];
+    uint32_t count = 0;
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file) != NULL) count += strstr(line, with) != NULL;
+    fclose(file);
+    return count;
+}
+
+Test(revoked_attempts, never_started_attempt_is_not_logged)
+{
+    struct driver_fixture w;
+    char path[] = "/tmp/glint-called-back-XXXXXX";
+    int file = mkstemp(path);
+    cr_assert_geq(file, 0);
+    close(file);
+    fixture_open_logged(&w, on_task, path);
+    w.idle = overtake;
+    cr_expect_eq(act(local_numbers(w.g, NUMBERS, NUMBERS), NULL), 0);
+    cr_expect_eq(w.state, 1, "one was called back");
+    cr_expect_eq(w.sent, NUMBERS + 1, "and ran elsewhere");
+    fixture_close(&w);
+    cr_expect_eq(count_lines(path, "\"event\":\"task\""), NUMBERS);
+    cr_expect_eq(count_lines(path, "\"killed\""), 0);
+    unlink(path);
+}

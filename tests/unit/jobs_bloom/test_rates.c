@@ -1,0 +1,99 @@
+/* What filters admit against what their own bits say they will: in every layout, under every scheme
+ * that hashes well, the measured rate lies within four standard errors. */
+#include "oracle.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 1024, ADDED = 50000, ASKED = 1000000, ID_ROOM = 16 };
+
+/* Batches of ids that count up: tt0000001, tt0000002, ... */
+struct ids {
+    uint8_t data[ROWS * ID_ROOM + BLOOM_ID_SLACK];
+    uint32_t start[ROWS], end[ROWS];
+    uint16_t filter[ROWS];
+};
+
+static struct bloom_rows fill(struct ids *ids, uint32_t first, uint32_t rows)
+{
+    for (uint32_t r = 0; r < rows; r++) {
+        ids->start[r] = r * ID_ROOM;
+        char *at = (char *)ids->data + ids->start[r];
+        ids->end[r] = ids->start[r] + (uint32_t)snprintf(at, ID_ROOM, "tt%07u", first + r);
+        ids->filter[r] = 0;
+    }
+    return (struct bloom_rows){ids->data, ids->start, ids->end, ids->filter, rows};
+}
+
+static void add(struct bloom_set *set, struct ids *ids)
+{
+    struct bloom_adder *adder = malloc(sizeof *adder);
+    cr_assert_not_null(adder);
+    bloom_adder_init(adder, set);
+    for (uint32_t at = 0; at < ADDED; at += ROWS) {
+        struct bloom_rows rows = fill(ids, at, ADDED - at < ROWS ? ADDED - at : ROWS);
+        bloom_adder_rows(adder, &rows);
+    }
+    bloom_adder_flush(adder);
+    free(adder);
+}
+
+static uint32_t admitted(const struct bloom_set *set, struct ids *ids)
+{
+    uint8_t hit[ROWS];
+    uint32_t total = 0;
+    for (uint32_t at = 0; at < ASKED; at += ROWS) {
+        struct bloom_rows rows = fill(ids, 9000000 + at, ASKED - at < ROWS ? ASKED - at : ROWS);
+        bloom_set_contains_rows(set, &rows, hit);
+        for (uint32_t r = 0; r < rows.rows; r++) total += hit[r];
+    }
+    return total;
+}
+
+static void check(enum bloom_scheme scheme, enum bloom_layout layout, double p)
+{
+    struct bloom_sizing sizing;
+    struct bloom_params params;
+    struct bloom_set set;
+    struct ids *ids = malloc(sizeof *ids);
+    cr_assert_not_null(ids);
+    cr_assert_eq(bloom_sizing_for_rate(scheme, layout, p, &sizing), BLOOM_OK);
+    cr_assert_eq(bloom_sizing_params(&sizing, ADDED, &params), BLOOM_OK);
+    cr_assert_eq(bloom_set_init(&set, &params, 1), BLOOM_OK);
+    add(&set, ids);
+    struct bloom_filter filter = bloom_set_filter(&set, 0);
+    double predicted = bloom_rate_from_bits(&filter), expected = bloom_expected_rate(&params);
+    double measured = (double)admitted(&set, ids) / ASKED;
+    double error = sqrt(predicted * (1 - predicted) / ASKED);
+    printf("%-10s %-11s p %-6g bits/id %6.3f k %2u fill %.4f predicted %.6f measured %.6f "
+           "(%+.2f se) expected %.6f\n",
+           bloom_scheme_name(scheme), bloom_layout_name(layout), p, (double)params.m / ADDED,
+           params.k, (double)bloom_bits_set(&filter) / (double)params.m, predicted, measured,
+           (measured - predicted) / error, expected);
+    cr_expect_lt(fabs(measured - predicted), 4 * error, "%s %s p = %g: %g measured, %g predicted",
+                 bloom_scheme_name(scheme), bloom_layout_name(layout), p, measured, predicted);
+    cr_expect_lt(fabs(predicted / expected - 1), 0.05, "%s %s: %g by its bits, %g by the formula",
+                 bloom_scheme_name(scheme), bloom_layout_name(layout), predicted, expected);
+    bloom_set_fini(&set);
+    free(ids);
+}
+
+static const double rates[] = {0.1, 0.01, 0.001};
+
+Test(rates, classic_layout_meets_predicted_rate)
+{
+    static const enum bloom_scheme schemes[] = {BLOOM_SPARK, BLOOM_HADOOP, BLOOM_PLAIN,
+                                                BLOOM_MD5_RANDOM, BLOOM_WIDE};
+    for (int s = 0; s < 5; s++)
+        for (int i = 0; i < 3; i++) check(schemes[s], BLOOM_CLASSIC, rates[i]);
+}
+
+Test(rates, block_layouts_meet_predicted_rate)
+{
+    for (int scheme = BLOOM_WIDE; scheme <= BLOOM_XXH64; scheme++)
+        for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++)
+            for (int i = 0; i < 3; i++)
+                check((enum bloom_scheme)scheme, (enum bloom_layout)layout, rates[i]);
+}

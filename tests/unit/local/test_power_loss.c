@@ -1,0 +1,392 @@
+/* A disk that loses power at any moment: what POSIX promises to be there afterwards, and no more.
+ *
+ * The env in front of the real one remembers what was waited for: bytes of files, names in folders.
+ * Two disks bound what a power loss may leave. On the lazy one names come and files get bytes only
+ * by being waited for, and removing is at once; on the eager one all names are at once and bytes
+ * are late, which is what ext4 does for a while. Behind each call, on both disks, an output is the
+ * old one whole, or the new one whole, or there was none; when the job has ended well it is the
+ * new. */
+#include "tests/support/local.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { NODES_MAX = 64, NAMES_MAX = 64, NAME_BYTES = 256, OUTPUTS = 2 };
+
+/* A file or a folder, as the disk has it. */
+struct node {
+    ino_t inode;    /* 0: free */
+    uint64_t bytes; /* a digest; 0: none were waited for */
+    unsigned count;
+    struct {
+        char name[NAME_BYTES];
+        ino_t inode;
+    } names[NAMES_MAX];
+};
+
+/* What becomes of one output. */
+struct story {
+    const char *directory, *path;
+    uint64_t before, after; /* digests; 0: nothing */
+};
+
+static struct {
+    struct env env;
+    pthread_mutex_t lock; /* of nodes: slots wait for their parts at once */
+    struct node nodes[NODES_MAX];
+    struct story outputs[OUTPUTS];
+    bool watching;
+    bool in_one_pass;        /* one action saves both */
+    unsigned syncs, skipped; /* skipped: this one does nothing; 0: none */
+} disk;
+
+static char scratch[] = "/tmp/power-test-XXXXXX";
+
+static struct node *find_node(ino_t inode)
+{
+    for (int i = 0; i < NODES_MAX; i++)
+        if (disk.nodes[i].inode == inode) return &disk.nodes[i];
+    return NULL;
+}
+
+static struct node *node_of(ino_t inode)
+{
+    struct node *n = find_node(inode);
+    if (n == NULL) {
+        n = find_node(0);
+        cr_assert_not_null(n);
+        memset(n, 0, sizeof *n);
+        n->inode = inode;
+    }
+    return n;
+}
+
+static uint64_t digest_of_bytes(int file)
+{
+    static _Thread_local char bytes[1 << 20];
+    ssize_t size = pread(file, bytes, sizeof bytes, 0);
+    cr_assert(size >= 0 && size < (ssize_t)sizeof bytes);
+    return XXH3_64bits(bytes, (size_t)size) | 1;
+}
+
+static void take_names(struct node *n, int directory)
+{
+    DIR *d = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    cr_assert_not_null(d);
+    n->count = 0;
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        cr_assert_lt(n->count, NAMES_MAX);
+        snprintf(n->names[n->count].name, NAME_BYTES, "%s", e->d_name);
+        n->names[n->count++].inode = e->d_ino;
+    }
+    closedir(d);
+}
+
+/* ---- What is there after a power loss: a sum over names and bytes, in any order. 0: nothing */
+
+static uint64_t entry_digest(const char *name, ino_t inode)
+{
+    const struct node *n = find_node(inode);
+    return XXH3_64bits_withSeed(name, strlen(name), n != NULL ? n->bytes : 0);
+}
+
+static uint64_t names_digest(const struct node *n)
+{
+    uint64_t sum = 1;
+    for (unsigned i = 0; i < n->count; i++)
+        sum += entry_digest(n->names[i].name, n->names[i].inode);
+    return sum;
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static uint64_t lazy_digest(const struct story *s)
+{
+    const struct node *root = node_of(inode_of(s->directory));
+    for (unsigned i = 0; i < root->count; i++) {
+        if (strcmp(root->names[i].name, s->path + strlen(s->directory) + 1) != 0) continue;
+        const struct node *n = find_node(root->names[i].inode);
+        return n != NULL ? names_digest(n) : 1;
+    }
+    return 0;
+}
+
+static uint64_t eager_digest(const struct story *s)
+{
+    static struct node n;
+    int directory = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return 0;
+    take_names(&n, directory);
+    close(directory);
+    return names_digest(&n);
+}
+
+static bool is_whole(const struct story *s, uint64_t digest)
+{
+    return digest == s->before || digest == s->after;
+}
+
+/* Returns whether all is well. */
+static bool look(void)
+{
+    bool whole = true;
+    for (int i = 0; i < OUTPUTS && disk.watching; i++) {
+        const struct story *s = &disk.outputs[i];
+        whole = whole && is_whole(s, lazy_digest(s)) && is_whole(s, eager_digest(s));
+    }
+    return whole;
+}
+
+static bool broken; /* at some moment */
+
+static void watch(void)
+{
+    if (!look()) broken = true;
+}
+
+/* ---- Calls */
+
+static bool is_skipped(void)
+{
+    return ++disk.syncs == disk.skipped;
+}
+
+static int sync_file(struct env *env, int file)
+{
+    struct stat st;
+    (void)env;
+    pthread_mutex_lock(&disk.lock);
+    cr_assert_eq(fstat(file, &st), 0);
+    if (!is_skipped()) node_of(st.st_ino)->bytes = digest_of_bytes(file);
+    watch();
+    pthread_mutex_unlock(&disk.lock);
+    return 0;
+}
+
+static int sync_dir(struct env *env, int directory)
+{
+    struct stat st;
+    (void)env;
+    pthread_mutex_lock(&disk.lock);
+    cr_assert_eq(fstat(directory, &st), 0);
+    if (!is_skipped()) take_names(node_of(st.st_ino), directory);
+    watch();
+    pthread_mutex_unlock(&disk.lock);
+    return 0;
+}
+
+/* The folder that a name stands in. */
+static ino_t dir_of(int dir, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof path, "%s", name);
+    char *slash = strrchr(path, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    else
+        snprintf(path, sizeof path, ".");
+    return fstatat(dir, path, &st, 0) == 0 ? st.st_ino : 0;
+}
+
+static int remove_at_once(struct env *env, int dir, const char *name, bool directory)
+{
+    struct stat st;
+    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+    pthread_mutex_lock(&disk.lock);
+    bool known = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int r = env_real()->remove(env, dir, name, directory);
+    if (r == 0 && known) {
+        struct node *n = find_node(dir_of(dir, name)), *gone = find_node(st.st_ino);
+        for (unsigned i = 0; n != NULL && i < n->count; i++)
+            if (strcmp(n->names[i].name, last) == 0 && n->names[i].inode == st.st_ino)
+                n->names[i--] = n->names[--n->count];
+        if (gone != NULL) gone->inode = 0;
+    }
+    watch();
+    pthread_mutex_unlock(&disk.lock);
+    return r;
+}
+
+static int rename_eagerly(struct env *env, int from_dir, const char *from, int to_dir,
+                          const char *to, enum env_rename_mode mode)
+{
+    pthread_mutex_lock(&disk.lock);
+    int r = env_real()->rename(env, from_dir, from, to_dir, to, mode);
+    watch();
+    pthread_mutex_unlock(&disk.lock);
+    return r;
+}
+
+/* ---- Jobs */
+
+static void remember(const char *path)
+{
+    struct stat st;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    cr_assert(file >= 0 && fstat(file, &st) == 0, "%s", path);
+    if (S_ISDIR(st.st_mode))
+        take_names(node_of(st.st_ino), file);
+    else
+        node_of(st.st_ino)->bytes = digest_of_bytes(file);
+    close(file);
+}
+
+/* All that is there is on the disk. */
+static void settle(void)
+{
+    char path[300];
+    memset(disk.nodes, 0, sizeof disk.nodes);
+    for (int i = 0; i < OUTPUTS; i++) {
+        const char *name = disk.outputs[i].path;
+        DIR *d = opendir(name);
+        remember(disk.outputs[i].directory);
+        if (d == NULL) continue;
+        remember(name);
+        for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+            if (e->d_name[0] == '.') continue;
+            snprintf(path, sizeof path, "%s/%s", name, e->d_name);
+            remember(path);
+        }
+        closedir(d);
+    }
+}
+
+/* A job with two outputs. */
+static void run(uint32_t slots, int64_t rows, bool no_sync)
+{
+    struct glint_error error;
+    struct glint_config config = local_config(slots, slots > 1);
+    config.env = &disk.env;
+    config.overwrite = true;
+    config.no_sync = no_sync;
+    struct glint *g = glint_create(&config, &error);
+    cr_assert_not_null(g, "%s", error.cause);
+    struct glint_rdd *pairs = glint_map(local_numbers(g, (uint64_t)rows, 3), FN_MAP, NULL);
+    const char *const paths[] = {disk.outputs[0].path, disk.outputs[1].path};
+    const double weights[] = {1, 1};
+    if (disk.in_one_pass) {
+        struct glint_rdd *numbers = local_numbers(g, (uint64_t)rows, 3);
+        glint_save_as_text_files(glint_key_by_random_split(numbers, weights, 2, 1), paths, 2);
+    } else {
+        glint_save_as_text_file(pairs, paths[0]);
+        glint_save_as_msgpack_file(local_counts(pairs), paths[1]);
+    }
+    cr_expect_eq(glint_finish(g), 0, "%s", glint_error(g)->cause);
+    glint_destroy(g);
+}
+
+/* Of what a job with so many rows makes. */
+static void learn(int64_t rows, uint64_t out[OUTPUTS])
+{
+    disk.watching = false;
+    run(1, rows, false);
+    settle();
+    for (int i = 0; i < OUTPUTS; i++) out[i] = eager_digest(&disk.outputs[i]);
+}
+
+/* Replaces outputs (or, if `fresh`, makes new ones). Returns whether they were whole throughout and
+ * new at the end. */
+static bool survives(uint32_t slots, bool fresh, unsigned skipped, bool no_sync)
+{
+    uint64_t old[OUTPUTS], new[OUTPUTS];
+    learn(70, new);
+    learn(50, old);
+    for (int i = 0; i < OUTPUTS; i++) {
+        cr_assert(old[i] != new[i] && old[i] > 1 && new[i] > 1);
+        if (fresh) env_remove_tree(env_real(), ENV_CWD, disk.outputs[i].path, 1);
+        disk.outputs[i].before = fresh ? 0 : old[i];
+        disk.outputs[i].after = new[i];
+    }
+    settle();
+    disk.watching = true;
+    disk.syncs = 0;
+    disk.skipped = skipped;
+    broken = false;
+    run(slots, 70, no_sync);
+    bool there = true;
+    for (int i = 0; i < OUTPUTS; i++)
+        there = there && lazy_digest(&disk.outputs[i]) == new[i] &&
+                eager_digest(&disk.outputs[i]) == new[i];
+    return there && !broken;
+}
+
+static void setup_disk(void)
+{
+    cr_assert(mkdtemp(scratch) != NULL && chdir(scratch) == 0);
+    pthread_mutex_init(&disk.lock, NULL);
+    disk.env = *env_real();
+    disk.env.sync_file = sync_file;
+    disk.env.sync_dir = sync_dir;
+    disk.env.remove = remove_at_once;
+    disk.env.rename = rename_eagerly;
+    disk.outputs[0] = (struct story){.directory = "left", .path = "left/out"};
+    disk.outputs[1] = (struct story){.directory = "right", .path = "right/out"};
+    cr_assert(mkdir("left", 0777) == 0 && mkdir("right", 0777) == 0);
+}
+
+static void teardown_disk(void)
+{
+    cr_assert_eq(chdir("/"), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, scratch, 8), 0);
+}
+
+TestSuite(power_loss, .init = setup_disk, .fini = teardown_disk);
+
+Test(power_loss, outputs_survive)
+{
+    for (uint32_t slots = 1; slots <= 2; slots++) {
+        cr_expect(survives(slots, true, 0, false), "%u slots, new outputs", slots);
+        cr_expect(survives(slots, false, 0, false), "%u slots, outputs that are replaced", slots);
+    }
+}
+
+Test(power_loss, single_pass_outputs_survive)
+{
+    disk.in_one_pass = true;
+    for (uint32_t slots = 1; slots <= 2; slots++) {
+        cr_expect(survives(slots, true, 0, false), "%u slots, new outputs", slots);
+        cr_expect(survives(slots, false, 0, false), "%u slots, outputs that are replaced", slots);
+    }
+}
+
+/* Not one of the waits may be left out, but that for the hidden folder, whose names are in the
+ * folder above by the time that it matters. */
+static void expect_each_wait_needed(void)
+{
+    cr_assert(survives(1, false, 0, false));
+    unsigned syncs = disk.syncs, needless = 0;
+    cr_assert_eq(syncs, 6 + 2 * 4, "%u", syncs); /* 3 parts each; _SUCCESS and three folders */
+    for (unsigned n = 1; n <= syncs; n++) needless += survives(1, false, n, false);
+    cr_expect_eq(needless, OUTPUTS, "%u", needless);
+}
+
+Test(power_loss, every_fsync_is_needed)
+{
+    expect_each_wait_needed();
+}
+
+Test(power_loss, every_fsync_is_needed_in_a_single_pass)
+{
+    disk.in_one_pass = true;
+    expect_each_wait_needed();
+}
+
+Test(power_loss, no_sync_guarantees_nothing)
+{
+    cr_expect_not(survives(1, true, 0, true));
+    cr_expect_eq(disk.syncs, 0);
+}

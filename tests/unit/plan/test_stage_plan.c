@@ -1,0 +1,356 @@
+/* Stages: cut from plans, turned into bytes and back, and never believed when the bytes are
+ * damaged. */
+#include "engine/data/pack.h"
+#include "tests/unit/plan/fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct glint g;
+static struct glint_error error;
+static int64_t live;
+
+static void open_plan(void)
+{
+    live = mem_live_blocks();
+    plan_open(&g);
+    error.code = GLINT_OK;
+}
+
+static void close_plan(void)
+{
+    context_fini(&g);
+    cr_expect_eq(mem_live_blocks(), live);
+}
+
+TestSuite(stage_plan, .init = open_plan, .fini = close_plan);
+
+/* src -+- map -+- union - coalesce - wide (range) - map - act
+ *      |       |
+ *      +-------+                                              */
+struct plan {
+    struct glint_rdd *source, *shuffle_rdd, *last;
+};
+
+static struct plan make_plan(void)
+{
+    static const struct glint_slice bounds[] = {{(const uint8_t *)"bee", 3},
+                                                {(const uint8_t *)"fly", 3}};
+    struct plan p;
+    p.source = plan_source(&g, 5);
+    struct glint_rdd *a = plan_node(&op_nar, p.source, NULL);
+    struct glint_rdd *few = plan_node(&op_coa, plan_node(&op_uni, a, p.source), NULL);
+    few->partitions_requested = 4;
+    p.shuffle_rdd = glint_with_partitions(plan_node(&op_wid, few, NULL), 3);
+    p.shuffle_rdd->dependency = (struct shuffle_dependency){.partitioner = PARTITION_RANGE,
+                                                            .descending = true,
+                                                            .combine = COMBINE_FOLD,
+                                                            .bounds = bounds,
+                                                            .bound_count = 2,
+                                                            .zero = {(const uint8_t *)"zero", 4}};
+    p.last = plan_call(p.shuffle_rdd, &op_fun, "t.map_text");
+    cr_assert_eq(rdd_partition_count(p.last), 3);
+    return p;
+}
+
+static void expect_same(const struct stage_plan *a, const struct stage_plan *b)
+{
+    cr_assert_eq(a->node_count, b->node_count);
+    cr_assert_eq(a->output_count, b->output_count);
+    for (uint32_t i = 0; i < a->output_count; i++) cr_expect_str_eq(a->outputs[i], b->outputs[i]);
+    for (uint32_t i = 0; i < a->node_count; i++) {
+        const struct stage_node *x = &a->nodes[i], *y = &b->nodes[i];
+        cr_expect(x->rdd == y->rdd && x->op == y->op && x->fn == y->fn);
+        cr_expect(x->args.size == y->args.size && x->params.size == y->params.size);
+        cr_expect(x->args.size == 0 || memcmp(x->args.data, y->args.data, x->args.size) == 0);
+        cr_expect(x->schema.key == y->schema.key && x->schema.value == y->schema.value);
+        cr_expect(x->grouped == y->grouped && x->partitions == y->partitions);
+        cr_expect(x->parents[0] == y->parents[0] && x->parents[1] == y->parents[1]);
+        cr_expect(x->dependency.partitioner == y->dependency.partitioner &&
+                  x->dependency.combine == y->dependency.combine);
+        cr_expect_eq(x->dependency.descending, y->dependency.descending);
+        cr_expect_eq(x->dependency.zero.size, y->dependency.zero.size);
+        cr_assert_eq(x->dependency.bound_count, y->dependency.bound_count);
+        for (uint32_t j = 0; j < x->dependency.bound_count; j++)
+            cr_expect_eq(memcmp(x->dependency.bounds[j].data, y->dependency.bounds[j].data,
+                                x->dependency.bounds[j].size),
+                         0);
+    }
+}
+
+static struct buffer encode_stage(struct stage_plan *s)
+{
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert_eq(stage_plan_encode(s, &bytes, &error), 0);
+    return bytes;
+}
+
+static struct glint_slice whole(const struct buffer *b)
+{
+    return (struct glint_slice){b->data, b->size};
+}
+
+static void there_and_back(struct stage_plan *s)
+{
+    struct stage_plan back;
+    struct buffer bytes = encode_stage(s);
+    cr_assert_eq(stage_plan_decode(&back, whole(&bytes), &plan_config, &error), 0, "%s",
+                 error.cause);
+    expect_same(s, &back);
+    stage_plan_fini(&back);
+    buffer_fini(&bytes);
+}
+
+Test(stage_plan, plan_is_cut_at_the_shuffle)
+{
+    struct plan p = make_plan();
+    struct stage_plan s;
+    cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+    cr_assert_eq(s.node_count, 5);
+    cr_expect(s.nodes[0].op == &op_src && s.nodes[4].op == &op_wid);
+    cr_expect(s.nodes[2].parents[0] == 1 && s.nodes[2].parents[1] == 0);
+    cr_expect_eq(stage_plan_task_count(&s), 4);
+    there_and_back(&s);
+    stage_plan_fini(&s);
+
+    struct action action = {.op = &op_act, .rdd = p.last};
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+    for (uint32_t i = 0; i < ACTION_OUTPUTS_MAX; i++) {
+        there_and_back(&s);
+        cr_assert_eq(stage_plan_add_output(&s, "some/directory", &error), 0);
+    }
+    cr_assert_eq(s.node_count, 3); /* the shuffle is a source here */
+    cr_expect(s.nodes[0].op == &op_wid && s.nodes[0].parents[0] == STAGE_NO_PARENT);
+    cr_expect_eq(s.nodes[0].rdd, p.shuffle_rdd->id);
+    cr_expect_eq(stage_plan_task_count(&s), 3);
+    there_and_back(&s);
+    stage_plan_fini(&s);
+
+    action.rdd = p.shuffle_rdd; /* nothing between the shuffle and the action */
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+    cr_expect_eq(s.node_count, 2);
+    there_and_back(&s);
+    stage_plan_fini(&s);
+}
+
+static int count_wide(void *arg, struct glint_rdd *shuffle_rdd)
+{
+    cr_expect_eq(shuffle_rdd->op->kind, OP_WIDE);
+    ++*(int *)arg;
+    return 0;
+}
+
+Test(stage_plan, each_shuffle_is_visited_once)
+{
+    struct plan p = make_plan();
+    struct glint_rdd *twice = plan_node(&op_uni, p.last, plan_node(&op_nar, p.shuffle_rdd, NULL));
+    int count = 0;
+    cr_expect_eq(rdd_visit_shuffle_inputs(twice, count_wide, &count), 0);
+    cr_expect_eq(count, 1);
+    cr_expect_eq(rdd_visit_shuffle_inputs(p.shuffle_rdd, count_wide, &count), 0);
+    cr_expect_eq(count, 2);
+    cr_expect_eq(rdd_visit_shuffle_inputs(p.source, count_wide, &count), 0);
+    cr_expect_eq(count, 2);
+}
+
+Test(stage_plan, too_long_output_path_is_rejected)
+{
+    struct plan p = make_plan();
+    char path[2000];
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    struct stage_plan s;
+    struct action action = {.op = &op_act, .rdd = p.last};
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+    cr_expect_eq(stage_plan_add_output(&s, path, &error), GLINT_E_OUTPUT_CREATE);
+    path[OUTPUT_PATH_BYTES_MAX - 1] = '\0';
+    error.code = GLINT_OK;
+    cr_expect_eq(stage_plan_add_output(&s, path, &error), 0);
+    there_and_back(&s);
+    stage_plan_fini(&s);
+}
+
+/* The splits of a partition, as digits: each is its number, see plan_source. */
+static void expect_splits(struct glint_rdd *rdd, uint32_t partition, const char *expected)
+{
+    struct buffer bytes;
+    struct unpacker u;
+    char found[64];
+    size_t n = 0;
+    cr_assert_eq(rdd_encode_partition_splits(&g, rdd, partition, &bytes), 0);
+    cr_assert(unpacker_init(&u, whole(&bytes)));
+    while (u.next < u.count && n + 1 < sizeof found) {
+        struct glint_slice split = unpack_bytes(&u);
+        memcpy(found + n, split.data, split.size);
+        n += split.size;
+    }
+    found[n] = '\0';
+    cr_expect(unpack_is_complete(&u));
+    cr_expect_str_eq(found, expected);
+    unpacker_fini(&u);
+    buffer_fini(&bytes);
+}
+
+Test(stage_plan, splits_follow_union_and_coalesce)
+{
+    struct plan p = make_plan();
+    struct glint_rdd *both = plan_node(&op_uni, plan_node(&op_nar, p.source, NULL), p.source);
+    struct glint_rdd *one = plan_node(&op_coa, both, NULL);
+    one->partitions_requested = 1;
+    struct glint_rdd *mixed = plan_node(&op_uni, p.last, both);
+    cr_assert_eq(rdd_partition_count(one), 1);
+    cr_assert_eq(rdd_partition_count(mixed), 13);
+    expect_splits(both, 0, "0");
+    expect_splits(both, 4, "4");
+    expect_splits(both, 5, "0");
+    expect_splits(one, 0, "0123401234");
+    expect_splits(p.shuffle_rdd->parents[0], 0, "01");
+    expect_splits(p.shuffle_rdd->parents[0], 1, "234");
+    expect_splits(p.last, 0, ""); /* reads a shuffle, no split */
+    expect_splits(mixed, 2, "");
+    expect_splits(mixed, 3, "0");
+}
+
+/* ---- Damage */
+
+static void decode_damaged(struct glint_slice bytes)
+{
+    struct stage_plan s;
+    error.code = GLINT_OK;
+    int r = stage_plan_decode(&s, bytes, &plan_config, &error);
+    cr_assert_eq(r, error.code);
+    cr_assert(r == 0 || r == GLINT_E_PROTOCOL || r == GLINT_E_PLAN_FUNCTION ||
+              r == GLINT_E_PLAN_TYPE);
+    if (r != 0) return;
+    cr_assert_leq(stage_plan_task_count(&s), PARTITIONS_MAX);
+    stage_plan_fini(&s);
+}
+
+Test(stage_plan, damaged_bytes_decode_to_an_error_or_valid_stage)
+{
+    struct plan p = make_plan();
+    struct stage_plan s;
+    cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+    cr_assert_eq(stage_plan_add_output(&s, "out", &error), 0);
+    cr_assert_eq(stage_plan_add_output(&s, "out2", &error), 0);
+    struct buffer good = encode_stage(&s);
+    uint8_t *bad = mem_alloc(good.size + 1);
+    for (uint64_t size = 0; size < good.size; size++) {
+        memcpy(bad, good.data, size);
+        decode_damaged((struct glint_slice){bad, size});
+        cr_expect_neq(error.code, GLINT_OK);
+    }
+    for (uint64_t i = 0; i < good.size; i++) {
+        for (unsigned value = 0; value < 256; value++) {
+            memcpy(bad, good.data, good.size);
+            bad[i] = (uint8_t)value;
+            decode_damaged((struct glint_slice){bad, good.size});
+        }
+    }
+    memcpy(bad, good.data, good.size);
+    bad[good.size] = 0;
+    decode_damaged((struct glint_slice){bad, good.size + 1});
+    cr_expect_eq(error.code, GLINT_E_PROTOCOL);
+    mem_free(bad);
+    buffer_fini(&good);
+    stage_plan_fini(&s);
+}
+
+/* What parses and cannot run. Each change is made to a sound stage and must spoil it. */
+Test(stage_plan, misplaced_nodes_are_rejected)
+{
+    struct plan p = make_plan();
+    for (int change = 0; change < 11; change++) {
+        struct stage_plan s, back;
+        cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+        struct stage_node *n = s.nodes; /* src, nar, uni, coa, wid */
+        switch (change) {
+        case 0: n[0].op = &op_nar; break;                 /* narrow without a parent */
+        case 1: n[1].op = &op_src; break;                 /* a source with one */
+        case 2: n[1].op = &op_act; break;                 /* an action that is not the root */
+        case 3: n[1].op = &op_wid; break;                 /* a shuffle in the middle */
+        case 4: n[2].parents[1] = STAGE_NO_PARENT; break; /* half a union */
+        case 5: n[2].partitions++; break;
+        case 6: n[3].partitions = 11; break; /* coalesced into more */
+        case 7: n[1].partitions--; break;
+        case 8: n[4].parents[0] = STAGE_NO_PARENT; break; /* a root that reads nothing */
+        case 9: n[4].partitions = 2; break;               /* as many bounds as partitions */
+        default: n[1].parents[0] = 1;                     /* its own parent */
+        }
+        struct buffer bytes = encode_stage(&s);
+        error.code = GLINT_OK;
+        cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &plan_config, &error),
+                     GLINT_E_PROTOCOL, "change %d", change);
+        buffer_fini(&bytes);
+        stage_plan_fini(&s);
+    }
+}
+
+/* A peer may name any function of any operator: what the driver refuses, the executor does, too. */
+Test(stage_plan, mismatched_functions_are_rejected)
+{
+    struct plan p = make_plan();
+    struct action action = {.op = &op_act, .rdd = p.last};
+    static const enum glint_code codes[] = {GLINT_E_PROTOCOL, GLINT_E_PROTOCOL,
+                                            GLINT_E_PLAN_FUNCTION, GLINT_E_PLAN_FUNCTION,
+                                            GLINT_E_PLAN_TYPE};
+    for (int change = 0; change < 5; change++) {
+        struct stage_plan s, back;
+        cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+        struct stage_node *n = &s.nodes[s.node_count - 2]; /* wid, fun, act */
+        cr_assert(n->op == &op_fun && n->fn != NULL);
+        switch (change) {
+        case 0: n->op = &op_nar; break; /* takes none */
+        case 1: n->fn = NULL; break;
+        case 2: n->op = &op_red; break; /* takes another form */
+        case 3: n->fn = registry_find_function(&plan_config, "t.hollow"); break;
+        default: n->fn = registry_find_function(&plan_config, "t.map_number");
+        }
+        struct buffer bytes = encode_stage(&s);
+        error.code = GLINT_OK;
+        cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &plan_config, &error), codes[change],
+                     "change %d", change);
+        buffer_fini(&bytes);
+        stage_plan_fini(&s);
+    }
+}
+
+Test(stage_plan, unregistered_names_are_rejected)
+{
+    struct plan p = make_plan();
+    struct stage_plan s, back;
+    static const struct op *const no_ops[] = {NULL};
+    static const struct glint_module *const no_modules[] = {NULL};
+    struct action action = {.op = &op_act, .rdd = p.last};
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+    struct buffer bytes = encode_stage(&s);
+    struct glint_config other = plan_config;
+    other.modules = no_modules;
+    cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &other, &error), GLINT_E_PLAN_FUNCTION);
+    other.ops = no_ops;
+    error.code = GLINT_OK;
+    cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &other, &error), GLINT_E_PLAN_FUNCTION);
+    buffer_fini(&bytes);
+    stage_plan_fini(&s);
+}
+
+Test(stage_plan, out_of_memory_is_reported)
+{
+    struct plan p = make_plan();
+    for (int64_t n = 1; n < 20; n++) {
+        struct stage_plan s, back = {.node_count = 0};
+        struct buffer bytes = {NULL, 0, 0}, splits = {NULL, 0, 0};
+        error.code = g.error.code = GLINT_OK;
+        mem_fail_at(n, false);
+        int r = stage_plan_create(&s, NULL, p.shuffle_rdd);
+        if (r == 0) r = stage_plan_encode(&s, &bytes, &error);
+        if (r == 0) r = stage_plan_decode(&back, whole(&bytes), &plan_config, &error);
+        if (r == 0) stage_plan_fini(&back);
+        if (r == 0) r = rdd_encode_partition_splits(&g, p.shuffle_rdd->parents[0], 0, &splits);
+        mem_fail_at(0, false);
+        cr_expect(r == 0 || r == GLINT_E_NO_MEMORY);
+        buffer_fini(&splits);
+        buffer_fini(&bytes);
+        stage_plan_fini(&s);
+    }
+}
