@@ -8,70 +8,70 @@
 #define GLINT_CODES_H
 
 /* clang-format off */
-/*  number, name,              exit, retry, text */
+/*  number, name,                  exit, retry, text */
 #define GLINT_CODES(X)                                                                             \
-    X(101, USAGE,              64, 0, "bad command line")                                          \
-    X(102, UNKNOWN_OPTION,     64, 0, "unknown option")                                            \
-    X(103, UNKNOWN_JOB,        64, 0, "unknown job")                                               \
-    X(104, BAD_VALUE,          64, 0, "value out of range")                                        \
-    X(201, INPUT_NOT_FOUND,      66, 0, "input not found")                                           \
-    X(202, INPUT_PERMISSION,       77, 0, "input cannot be read")                                      \
-    X(203, INPUT_KIND,         66, 0, "input is not a regular file")                               \
-    X(204, INPUT_CHANGED,      65, 0, "input changed while it was read")                           \
-    X(205, INPUT_IO,           74, 1, "reading the input failed")                                  \
-    X(206, LINE_TOO_LONG,      65, 0, "line longer than the limit")                                \
-    X(207, GZIP_TRUNCATED,     65, 0, "gzip data ends early")                                      \
-    X(208, GZIP_CORRUPT,       65, 0, "gzip data is damaged")                                      \
-    X(209, MSGPACK_CORRUPT,    65, 0, "msgpack data is damaged")                                   \
-    X(210, BAD_ROW,            65, 0, "bad row")                                                   \
-    X(211, TOO_MANY_BAD_ROWS,  65, 0, "more bad rows than allowed")                                \
-    X(212, EVENT_LOG_INVALID,        65, 0, "the event log is not valid")                                \
-    X(213, INPUT_FORMAT,       65, 0, "input is in a format that is not read")                     \
-    X(301, OUTPUT_EXISTS,      73, 0, "output exists")                                             \
-    X(302, OUTPUT_CREATE,      73, 0, "output cannot be created")                                  \
-    X(303, OUTPUT_IO,          74, 1, "writing the output failed")                                 \
-    X(304, OUTPUT_FULL,        74, 0, "no space left for the output")                              \
-    X(305, STDOUT_IO,          74, 0, "writing to standard output failed")                         \
-    X(401, PLAN_TYPE,          70, 0, "the plan's types do not fit")                               \
-    X(402, PLAN_FUNCTION,      70, 0, "unknown function")                                          \
-    X(403, PLAN_ARGUMENT,      70, 0, "missing or wrong function argument")                        \
-    X(404, PLAN_LIMIT,         70, 0, "the plan is over a limit")                                  \
-    X(405, FUNCTION_FAILED,     1, 0, "a function of the job failed")                              \
-    X(406, PLAN_RDD,           70, 0, "an RDD is missing")                                         \
-    X(501, NO_MEMORY,          71, 1, "out of memory")                                             \
-    X(502, MEMORY_LIMIT,       78, 0, "memory limit too small")                                    \
-    X(503, RESULT_LIMIT,        1, 0, "result larger than the limit")                              \
-    X(504, VALUE_LIMIT,        65, 0, "value larger than the limit")                               \
-    X(505, EMPTY_COLLECTION,    1, 0, "empty collection")                                          \
-    X(601, WORK_DIR,           73, 0, "work directory cannot be used")                             \
-    X(602, SPILL_IO,           74, 1, "spilling to disk failed")                                   \
-    X(603, SPILL_FULL,         74, 1, "no space left for spilling")                                \
-    X(604, SHUFFLE_CORRUPT,        74, 1, "shuffle data is damaged")                                   \
-    X(605, SYSTEM,             71, 1, "a system resource is missing")                              \
-    X(606, PROTOCOL,           70, 0, "malformed message")                                         \
-    X(701, TIMEOUT,            75, 0, "the job ran out of time")                                   \
-    X(702, INTERRUPTED,       130, 0, "interrupted")                                               \
-    X(703, TERMINATED,        143, 0, "terminated")                                                \
-    X(704, CANCELLED,            1, 0, "cancelled from outside")                                    \
-    X(801, COUNTS_INVALID,     65, 0, "the counts file is not valid")                              \
-    X(802, COUNT_NOT_FOUND,      65, 0, "a key has no count")                                        \
-    X(803, FILTER_INVALID,     65, 0, "a filter is not valid")                                     \
-    X(804, FILTER_MISMATCH,    65, 0, "filters and arguments do not fit")                          \
-    X(805, FILTER_LIMIT,       64, 0, "filter parameters out of bounds")                           \
-    X(806, PARAMS_INVALID,     65, 0, "the file of sizes is not valid")                            \
-    X(901, CONFIG,             78, 0, "the cluster's configuration is not valid")                  \
-    X(902, SECRET,             78, 0, "the secret cannot be used")                                 \
-    X(903, AUTH,               77, 0, "not authenticated")                                         \
-    X(904, PEER_MISMATCH,      78, 0, "the other side does not fit")                               \
-    X(905, ADDRESS,            78, 0, "address cannot be used")                                    \
-    X(906, CONNECTION,         69, 1, "connection lost")                                           \
-    X(907, NO_EXECUTORS,       69, 0, "no executor")                                               \
-    X(908, EXECUTOR_LOST,       1, 1, "executor lost")                                             \
-    X(909, FETCH_FAILED,        1, 1, "a map output cannot be fetched")                            \
-    X(910, TOO_MANY_EXECUTOR_FAILURES,     1, 0, "too many executors were lost")                              \
-    X(911, PATH_NOT_SHARED,    73, 0, "a path is not the same on every node")                      \
-    X(912, JOB_NOT_FOUND,        66, 0, "no such job runs")                                          \
-    X(913, NOT_PERMITTED,      77, 0, "not permitted with this secret")
+    X(101, USAGE,                       64, 0, "bad command line")                                 \
+    X(102, UNKNOWN_OPTION,              64, 0, "unknown option")                                   \
+    X(103, UNKNOWN_JOB,                 64, 0, "unknown job")                                      \
+    X(104, BAD_VALUE,                   64, 0, "value out of range")                               \
+    X(201, INPUT_NOT_FOUND,             66, 0, "input not found")                                  \
+    X(202, INPUT_PERMISSION,            77, 0, "input cannot be read")                             \
+    X(203, INPUT_KIND,                  66, 0, "input is not a regular file")                      \
+    X(204, INPUT_CHANGED,               65, 0, "input changed while it was read")                  \
+    X(205, INPUT_IO,                    74, 1, "reading the input failed")                         \
+    X(206, LINE_TOO_LONG,               65, 0, "line longer than the limit")                       \
+    X(207, GZIP_TRUNCATED,              65, 0, "gzip data ends early")                             \
+    X(208, GZIP_CORRUPT,                65, 0, "gzip data is damaged")                             \
+    X(209, MSGPACK_CORRUPT,             65, 0, "msgpack data is damaged")                          \
+    X(210, BAD_ROW,                     65, 0, "bad row")                                          \
+    X(211, TOO_MANY_BAD_ROWS,           65, 0, "more bad rows than allowed")                       \
+    X(212, EVENT_LOG_INVALID,           65, 0, "the event log is not valid")                       \
+    X(213, INPUT_FORMAT,                65, 0, "input is in a format that is not read")            \
+    X(301, OUTPUT_EXISTS,               73, 0, "output exists")                                    \
+    X(302, OUTPUT_CREATE,               73, 0, "output cannot be created")                         \
+    X(303, OUTPUT_IO,                   74, 1, "writing the output failed")                        \
+    X(304, OUTPUT_FULL,                 74, 0, "no space left for the output")                     \
+    X(305, STDOUT_IO,                   74, 0, "writing to standard output failed")                \
+    X(401, PLAN_TYPE,                   70, 0, "the plan's types do not fit")                      \
+    X(402, PLAN_FUNCTION,               70, 0, "unknown function")                                 \
+    X(403, PLAN_ARGUMENT,               70, 0, "missing or wrong function argument")               \
+    X(404, PLAN_LIMIT,                  70, 0, "the plan is over a limit")                         \
+    X(405, FUNCTION_FAILED,              1, 0, "a function of the job failed")                     \
+    X(406, PLAN_RDD,                    70, 0, "an RDD is missing")                                \
+    X(501, NO_MEMORY,                   71, 1, "out of memory")                                    \
+    X(502, MEMORY_LIMIT,                78, 0, "memory limit too small")                           \
+    X(503, RESULT_LIMIT,                 1, 0, "result larger than the limit")                     \
+    X(504, VALUE_LIMIT,                 65, 0, "value larger than the limit")                      \
+    X(505, EMPTY_COLLECTION,             1, 0, "empty collection")                                 \
+    X(601, WORK_DIR,                    73, 0, "work directory cannot be used")                    \
+    X(602, SPILL_IO,                    74, 1, "spilling to disk failed")                          \
+    X(603, SPILL_FULL,                  74, 1, "no space left for spilling")                       \
+    X(604, SHUFFLE_CORRUPT,             74, 1, "shuffle data is damaged")                          \
+    X(605, SYSTEM,                      71, 1, "a system resource is missing")                     \
+    X(606, PROTOCOL,                    70, 0, "malformed message")                                \
+    X(701, TIMEOUT,                     75, 0, "the job ran out of time")                          \
+    X(702, INTERRUPTED,                130, 0, "interrupted")                                      \
+    X(703, TERMINATED,                 143, 0, "terminated")                                       \
+    X(704, CANCELLED,                    1, 0, "cancelled from outside")                           \
+    X(801, COUNTS_INVALID,              65, 0, "the counts file is not valid")                     \
+    X(802, COUNT_NOT_FOUND,             65, 0, "a key has no count")                               \
+    X(803, FILTER_INVALID,              65, 0, "a filter is not valid")                            \
+    X(804, FILTER_MISMATCH,             65, 0, "filters and arguments do not fit")                 \
+    X(805, FILTER_LIMIT,                64, 0, "filter parameters out of bounds")                  \
+    X(806, PARAMS_INVALID,              65, 0, "the file of sizes is not valid")                   \
+    X(901, CONFIG,                      78, 0, "the cluster's configuration is not valid")         \
+    X(902, SECRET,                      78, 0, "the secret cannot be used")                        \
+    X(903, AUTH,                        77, 0, "not authenticated")                                \
+    X(904, PEER_MISMATCH,               78, 0, "the other side does not fit")                      \
+    X(905, ADDRESS,                     78, 0, "address cannot be used")                           \
+    X(906, CONNECTION,                  69, 1, "connection lost")                                  \
+    X(907, NO_EXECUTORS,                69, 0, "no executor")                                      \
+    X(908, EXECUTOR_LOST,                1, 1, "executor lost")                                    \
+    X(909, FETCH_FAILED,                 1, 1, "a map output cannot be fetched")                   \
+    X(910, TOO_MANY_EXECUTOR_FAILURES,   1, 0, "too many executors were lost")                     \
+    X(911, PATH_NOT_SHARED,             73, 0, "a path is not the same on every node")             \
+    X(912, JOB_NOT_FOUND,               66, 0, "no such job runs")                                 \
+    X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")
 /* clang-format on */
 
 enum glint_code {

@@ -52,18 +52,19 @@
 #define NAME_BYTES_MAX        128u
 
 /* Between processes. */
-#define HELLO_BYTES_MAX              KIB
-#define CONTROL_FRAME_BYTES_MAX      (16 * MIB)
-#define SMALL_FRAME_BYTES_MAX        (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
-#define GET_FRAME_BYTES_MAX          (2 * MIB)
-#define DATA_FRAME_BYTES_MAX         (8 * MIB)
-#define CONN_QUEUE_BYTES_MAX         (64 * MIB) /* control frames that wait to be sent */
-#define PENDING_MAX                  256u /* not open yet, of each class (net/pending_conns.h) */
-#define RESULT_INLINE_BYTES_MAX      (64 * KIB) /* a task's result beyond it is fetched, not sent */
-#define BROADCAST_INLINE_BYTES_MAX   (16 * KIB) /* a broadcast beyond it is fetched, not sent */
-#define BROADCAST_BLOCK_BYTES_MIN    MIB        /* of a broadcast: its size / 64, but no less */
-#define BROADCAST_PREFETCH_BYTES_MAX (4 * MIB)  /* of a broadcast that all get as an action begins \
-                                                 */
+#define HELLO_BYTES_MAX            KIB
+#define CONTROL_FRAME_BYTES_MAX    (16 * MIB)
+#define SMALL_FRAME_BYTES_MAX      (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
+#define GET_FRAME_BYTES_MAX        (2 * MIB)
+#define DATA_FRAME_BYTES_MAX       (8 * MIB)
+#define CONN_QUEUE_BYTES_MAX       (64 * MIB) /* control frames that wait to be sent */
+#define PENDING_MAX                256u /* not open yet, of each class (net/pending_conns.h) */
+#define RESULT_INLINE_BYTES_MAX    (64 * KIB) /* a task's result beyond it is fetched, not sent */
+#define BROADCAST_INLINE_BYTES_MAX (16 * KIB) /* a broadcast beyond it is fetched, not sent */
+#define BROADCAST_BLOCK_BYTES_MIN  MIB        /* of a broadcast: its size / 64, but no less */
+#define BROADCAST_PREFETCH_BYTES_MAX                                                               \
+    (4 * MIB) /* of a broadcast that all get as an action begins                                   \
+               */
 #define BROADCAST_BLOCK_BYTES_MAX (4 * MIB)
 #define PEERS_PRECONNECT_MAX      8u /* executors that one connects with before it fetches */
 #define FETCH_CHUNK_BYTES_MAX     (256 * KIB)

@@ -73,8 +73,7 @@ static void stage_free(struct stored_stage *k)
 
 static void output_free(struct stored_map_output *o)
 {
-    static_assert(offsetof(struct stored_map_output, run) == 0,
-                  "an output is found through its run");
+    static_assert(offsetof(struct stored_map_output, run) == 0, "found by its run");
     assert(o->refs == 0);
     run_destroy(&o->run);
     mem_free(o);
@@ -172,21 +171,20 @@ static void outputs_free(struct stored_map_output *first)
 }
 
 /* What attempts before the named ones have made: the driver wants it no more. */
-static struct stored_map_output *remove_older_outputs(struct store *s,
-                                                      const struct shuffle_locations *k)
+static struct stored_map_output *remove_older(struct store *s, const struct shuffle_locations *k)
 {
-    struct stored_map_output *removed_outputs = NULL;
+    struct stored_map_output *removed = NULL;
     for (uint32_t map = 0; map < k->maps; map++) {
         struct stored_map_output **link = &s->outputs[output_bucket(k->id, map)];
         while (*link != NULL) {
             const struct stored_map_output *o = *link;
             if (o->shuffle == k->id && o->map == map && o->attempt < k->locations[map].attempt)
-                remove_output(link, &removed_outputs);
+                remove_output(link, &removed);
             else
                 link = &(*link)->next;
         }
     }
-    return removed_outputs;
+    return removed;
 }
 
 static struct shuffle_locations *find_shuffle(struct store *s, uint64_t id)
@@ -218,9 +216,9 @@ static int set_locations(struct store *s, struct message *m, struct glint_error 
         old->maps = k->maps;
         k->locations = other.locations;
     }
-    struct stored_map_output *removed_outputs = remove_older_outputs(s, old != NULL ? old : k);
+    struct stored_map_output *removed = remove_older(s, old != NULL ? old : k);
     pthread_mutex_unlock(&s->lock);
-    outputs_free(removed_outputs);
+    outputs_free(removed);
     if (old != NULL) {
         mem_free(k->locations);
         mem_free(k);
@@ -386,16 +384,16 @@ void store_release_map_output(struct store *s, const struct run *run)
 
 void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task, uint32_t attempt)
 {
-    struct stored_map_output *removed_outputs = NULL;
+    struct stored_map_output *removed = NULL;
     const struct stage_plan *plan = store_find_stage(s, stage);
     if (plan == NULL) return;
     const struct stage_node *root = &plan->nodes[plan->node_count - 1];
     if (root->op->kind != OP_WIDE) return;
     pthread_mutex_lock(&s->lock);
     struct stored_map_output **link = find_output(s, root->rdd, task, attempt);
-    if (*link != NULL) remove_output(link, &removed_outputs);
+    if (*link != NULL) remove_output(link, &removed);
     pthread_mutex_unlock(&s->lock);
-    outputs_free(removed_outputs);
+    outputs_free(removed);
 }
 
 int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
@@ -424,17 +422,17 @@ int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struc
 
 void store_release_inputs(struct store *s, const struct fetch_input *inputs, uint32_t count)
 {
-    struct stored_map_output *removed_outputs = NULL;
+    struct stored_map_output *removed = NULL;
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < count; i++) {
         struct stored_map_output *o =
             inputs[i].local != NULL ? unref_output(inputs[i].local) : NULL;
         if (o == NULL) continue;
-        o->next = removed_outputs;
-        removed_outputs = o;
+        o->next = removed;
+        removed = o;
     }
     pthread_mutex_unlock(&s->lock);
-    outputs_free(removed_outputs);
+    outputs_free(removed);
 }
 
 /* ---- Results */

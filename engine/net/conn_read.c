@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define READ_BYTES                (256 * KIB)
-#define READ_SHORT_BYTES          (4 * KIB) /* a header, and little of what is better read in place */
+#define READ_SHORT_BYTES          (4 * KIB)  /* a header, and little of a payload read in place */
 #define IN_PLACE_BYTES            (64 * KIB) /* and more are read in place */
 #define KEEP_BYTES                (64 * KIB) /* of the buffer for frames that come in pieces */
 #define UNAUTHENTICATED_BYTES_MAX HELLO_BYTES_MAX
 #define MAGIC_BYTES               4u
-#define TLS_REPLY_BYTES_MAX       (64 * KIB) /* of answers by TLS itself that a peer does not read */
+#define TLS_REPLY_BYTES_MAX       (64 * KIB) /* TLS's own responses that a peer does not read */
 
 static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
 static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];

@@ -8,8 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define IPV4_KEY (UINT64_C(0xffffffff) << 32) /* no IPv6 host has such a prefix: it is multicast   \
-                                               */
+#define IPV4_KEY                                                                                   \
+    (UINT64_C(0xffffffff) << 32) /* no IPv6 host has such a prefix: it is multicast                \
+                                  */
 
 uint64_t address_source_key(const struct sockaddr *address)
 {

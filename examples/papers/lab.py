@@ -84,9 +84,9 @@ class Lab(Record):
 
     def path(self, *names):
         """A path for scratch files of the experiment at hand."""
-        folder = os.path.join(self.work, self.current.name)
-        os.makedirs(folder, exist_ok=True)
-        return os.path.join(folder, *names)
+        directory = os.path.join(self.work, self.current.name)
+        os.makedirs(directory, exist_ok=True)
+        return os.path.join(directory, *names)
 
     def _once(self, name, make):
         if name not in self._made:
@@ -134,7 +134,7 @@ class Lab(Record):
             "generate", "names", "--rows", rows, "--skip", skip, "--seed", SEED, path))
 
     def gap_sample(self, rows, gap):
-        """Some of these words, at random gaps of up to `gap` lines: a folder."""
+        """Some of these words, at random gaps of up to `gap` lines: a directory."""
         return self._once(f"sample-{rows}-{gap}", lambda path: self.submit(
             "gap-sample", "--gap", gap, "--seed", SEED, self.words(rows), path))
 
@@ -153,7 +153,7 @@ class Lab(Record):
 
     @property
     def train(self):
-        """60 % of the table: a folder."""
+        """60 % of the table: a directory."""
         return os.path.join(self._split(), "train")
 
     @property

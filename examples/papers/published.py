@@ -56,8 +56,8 @@ class Source:
     kind: str
 
 
-def rows_of(name, folder=HERE):
-    with open(os.path.join(folder, name), encoding="utf-8", newline="") as file:
+def rows_of(name, directory=HERE):
+    with open(os.path.join(directory, name), encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -67,9 +67,9 @@ def numbers_in(text):
 
 
 class Published:
-    def __init__(self, folder=HERE):
-        self.figures = [Figure(**row) for row in rows_of("published.tsv", folder)]
-        self.sources = {row["paper"]: Source(**row) for row in rows_of("sources.tsv", folder)}
+    def __init__(self, directory=HERE):
+        self.figures = [Figure(**row) for row in rows_of("published.tsv", directory)]
+        self.sources = {row["paper"]: Source(**row) for row in rows_of("sources.tsv", directory)}
         if len(set(self.figures)) != len(self.figures):
             raise Missing("published.tsv has a figure twice")
         self.shown = {}  # figure -> experiment, of those that stand in a table of the page

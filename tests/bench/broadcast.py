@@ -26,7 +26,7 @@ RATE, BURST = "100mbps", "256k"  # tc's mbps are megabytes
 def run(glint, cluster, driver, count, splits, job):
     """One run: what the driver's report and its interface say."""
     p, rows, filters, counts = job
-    out = cluster.folder / "out"
+    out = cluster.directory / "out"
     size = -(-Path(rows).stat().st_size // splits)
     before = driver.bytes_sent()
     with driver.inside():
@@ -44,7 +44,7 @@ def run(glint, cluster, driver, count, splits, job):
             "broadcast_bytes": report["counters"]["broadcast bytes sent"]}
 
 
-def measure(glint, folder, runs, executors, job):
+def measure(glint, directory, runs, executors, job):
     driver = netns.Node("driver", 10)
     nodes = [netns.Node(f"e{i + 1}", 11 + i) for i in range(executors)]
     for node in [driver, *nodes]:
@@ -53,8 +53,8 @@ def measure(glint, folder, runs, executors, job):
     for turn in range(runs + 1):
         for count in found:
             hosts = [(node.address, node.inside) for node in nodes[:count]]
-            shutil.rmtree(folder, ignore_errors=True)
-            with Executors(folder, glint, hosts) as cluster:
+            shutil.rmtree(directory, ignore_errors=True)
+            with Executors(directory, glint, hosts) as cluster:
                 sample = run(glint, cluster, driver, count, executors, job)
             if turn > 0:
                 found[count].append(sample)
@@ -62,14 +62,14 @@ def measure(glint, folder, runs, executors, job):
 
 
 def main():
-    glint, folder, runs, executors, *job = sys.argv[1:]
+    glint, directory, runs, executors, *job = sys.argv[1:]
     try:
         netns.enter()
     except OSError as error:
         print(json.dumps({"skipped": f"no network namespaces: {error}"}))
         return 0
     try:
-        print(json.dumps({"runs": measure(glint, Path(folder), int(runs), int(executors), job)}))
+        print(json.dumps({"runs": measure(glint, Path(directory), int(runs), int(executors), job)}))
     except (Failure, OSError) as failure:
         print(failure, file=sys.stderr)
         return 2

@@ -10,10 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-import works
+import workloads
 from executors import Executors
 from harness import HERE, Failure, parts, remove, say
-from works import EMPTY_TASKS, MIB, Four
+from workloads import EMPTY_TASKS, MIB, Four
 
 LARGE_LIMIT = 1.3       # the four jobs, cluster over local[2]
 EMPTY_LIMIT_S = 0.050
@@ -29,18 +29,18 @@ IDLE_SETTLE_S = 2       # a timer of the last job may still run out
 SCHED_EXECUTORS, SCHED_TASKS = 10_000, 1_000_000
 
 ALL = []
-work = works.adding_to(ALL)
+work = workloads.adding_to(ALL)
 
 
 def program(bench, name):
     """A program of tests/bench/*.c, built where glint was."""
-    folder = bench.glint.parent
-    say(f"building bench_{name} in {folder}")
-    done = subprocess.run(["cmake", "--build", folder, "--target", f"bench_{name}"],
+    directory = bench.glint.parent
+    say(f"building bench_{name} in {directory}")
+    done = subprocess.run(["cmake", "--build", directory, "--target", f"bench_{name}"],
                           capture_output=True, text=True, check=False)
-    path = folder / "tests" / f"bench_{name}"
+    path = directory / "tests" / f"bench_{name}"
     if done.returncode != 0 or not path.exists():
-        raise Failure(f"{path} cannot be built: glint must stand in its build folder, configured "
+        raise Failure(f"{path} cannot be built: glint must stand in its build directory, configured "
                       f"with -DGLINT_TESTS=ON\n{done.stdout[-2000:]}")
     return path
 
@@ -56,16 +56,16 @@ def json_of(command, **options):
 
 def empty_job(bench, cluster):
     """A function that runs it once."""
-    empty, out = bench.folder / "empty.tsv", bench.out("empty")
+    empty, out = bench.directory / "empty.tsv", bench.out("empty")
     empty.write_bytes(b"")
     command = bench.submit("count-keys", empty, out, cluster=cluster.config)
     return lambda: bench.one(command, out, cpus="-")
 
 
 def executors(bench):
-    folder = bench.folder / "executors"
-    remove(folder)
-    return Executors(folder, bench.glint)
+    directory = bench.directory / "executors"
+    remove(directory)
+    return Executors(directory, bench.glint)
 
 
 # ---- jobs ----
@@ -129,14 +129,14 @@ def empty_tasks(row, bench):
 
 @functools.cache
 def fetched(bench):
-    """What bench_fetch prints. Its map outputs lie in bench's folder."""
+    """What bench_fetch prints. Its map outputs lie in bench's directory."""
     needed = int(bench.sizes.fetch_gib * (1 << 30) * 1.05)
-    free = shutil.disk_usage(bench.folder).free
+    free = shutil.disk_usage(bench.directory).free
     if free < needed:
-        raise Failure(f"{bench.folder}: {needed} bytes needed, {free} free; "
+        raise Failure(f"{bench.directory}: {needed} bytes needed, {free} free; "
                       "give --fetch-gib or --work")
     return json_of([program(bench, "fetch"), bench.sizes.fetch_gib, 1, bench.runs],
-                   env={**os.environ, "TMPDIR": str(bench.folder)})
+                   env={**os.environ, "TMPDIR": str(bench.directory)})
 
 
 def fetch(row, bench, mine, other):
@@ -173,7 +173,7 @@ def broadcast(bench):
               cpus="-")
     bench.drop([table])
     rows_to_test = bench.rows_from("broadcast-test", rows, 2000)
-    made = json_of([sys.executable, HERE / "broadcast.py", bench.glint, bench.folder / "network",
+    made = json_of([sys.executable, HERE / "broadcast.py", bench.glint, bench.directory / "network",
                     str(bench.runs), str(BROADCAST_TO), p, rows_to_test, filters, counts])
     made["bytes"] = sum(map(len, parts(filters)))
     return made

@@ -19,21 +19,21 @@ class Executors:
     """`hosts`: for each executor its address and what to enter before its process is started (a
     network namespace), or None. One slot each. TLS with a secret of its own, as users have it."""
 
-    def __init__(self, folder, glint, hosts=(("127.0.0.1", None),) * 2):
+    def __init__(self, directory, glint, hosts=(("127.0.0.1", None),) * 2):
         processes.GLINT = str(glint)
-        self.folder, self.env, self.running = Path(folder), {}, []
+        self.directory, self.env, self.running = Path(directory), {}, []
         self.hosts = {f"e{i + 1}": host for i, host in enumerate(hosts)}
-        self.config = self.folder / "cluster.toml"
+        self.config = self.directory / "cluster.toml"
 
     def __enter__(self):
-        self.folder.mkdir(parents=True)
-        secret = self.folder / "secret"
+        self.directory.mkdir(parents=True)
+        secret = self.directory / "secret"
         checked([processes.GLINT, "secret", "new", secret], stdout=subprocess.DEVNULL)
         lines = ['cluster = "bench"', f"secret_file = {json.dumps(str(secret))}"]
         for name, (address, _) in self.hosts.items():
             lines += ["[[executor]]", f'id = "{name}"', f'host = "{address}"', "slots = 1",
                       f"port = {processes.free_port()}",
-                      f"work_dir = {json.dumps(str(self.folder))}"]
+                      f"work_dir = {json.dumps(str(self.directory))}"]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
         try:
             for name, (_, inside) in self.hosts.items():

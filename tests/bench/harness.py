@@ -76,9 +76,9 @@ def checked(command, **options):
 class Programs:
     """Compiles the hand-written programs, for this very machine."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir(exist_ok=True)
+    def __init__(self, directory):
+        self.directory = directory
+        directory.mkdir(exist_ok=True)
         self.simd = self._simd()
         bloom = self._library()
         shared = [BASELINE / f for f in ("rows.c", "files.c", "die.c")]
@@ -94,7 +94,7 @@ class Programs:
 
     def _program(self, name, rest):
         """Linked statically where the libraries allow it: that saves a millisecond per start."""
-        out = self.folder / name
+        out = self.directory / name
         command = ["gcc", *FLAGS, "-march=native", BASELINE / f"{name}.c", *rest, "-lm", "-o", out]
         static = subprocess.run([str(c) for c in command + ["-static"]], capture_output=True)
         if static.returncode != 0:
@@ -103,10 +103,10 @@ class Programs:
 
     def _library(self):
         """jobs/bloom as an archive, of which the programs take the file format."""
-        archive = self.folder / "libbloom.a"
+        archive = self.directory / "libbloom.a"
         objects = []
         for source in sorted((ROOT / "jobs/bloom").glob("*.c")):
-            objects.append(self.folder / f"{source.stem}.o")
+            objects.append(self.directory / f"{source.stem}.o")
             checked(["gcc", *FLAGS, "-c", source, "-o", objects[-1]])
         archive.unlink(missing_ok=True)
         checked(["ar", "rcs", archive, *objects])
@@ -125,31 +125,31 @@ class Bench:
     """Data is made when it is first asked for: rows 0..n-1 to build from, rows n..2n-1 (ids that
     no filter holds) to test with."""
 
-    def __init__(self, folder, glint, sizes):
-        self.folder, self.glint, self.runs, self.sizes = folder, glint, sizes.runs, sizes
+    def __init__(self, directory, glint, sizes):
+        self.directory, self.glint, self.runs, self.sizes = directory, glint, sizes.runs, sizes
         self.rows = {"small": sizes.rows_small, "large": sizes.rows_large}
-        say(f"building the hand-written programs in {folder}")
-        self.programs = Programs(folder / "programs")
-        self.scratch = folder / "scratch"
+        say(f"building the hand-written programs in {directory}")
+        self.programs = Programs(directory / "programs")
+        self.scratch = directory / "scratch"
         self.scratch.mkdir(exist_ok=True)
         self.peers = {}  # name -> seconds, where --peers measured them
         self._made = set()
         self._check_generator()
 
     def out(self, name):
-        return self.folder / f"out-{name}"
+        return self.directory / f"out-{name}"
 
     # ---- data ----
 
     def _check_room(self, needed):
-        free = shutil.disk_usage(self.folder).free
+        free = shutil.disk_usage(self.directory).free
         if free < needed:
-            raise Failure(f"{self.folder}: {needed} bytes needed, {free} free; "
+            raise Failure(f"{self.directory}: {needed} bytes needed, {free} free; "
                           "give --rows-large or --work")
 
     def rows_from(self, name, first, rows, header=False):
         """The file of these rows of the one endless table; kept until it is dropped."""
-        path = self.folder / f"{name}.tsv"
+        path = self.directory / f"{name}.tsv"
         if path in self._made:
             return path
         self._check_room(rows * 24)
@@ -165,7 +165,7 @@ class Bench:
 
     def visits(self, size):
         """USER TAB 40 letters, as glint generate makes them."""
-        path = self.folder / f"visits-{size}.tsv"
+        path = self.directory / f"visits-{size}.tsv"
         if path not in self._made:
             self._check_room(self.rows[size] * VISIT_BYTES)
             say(f"writing {path.name}, {self.rows[size]} rows")
@@ -200,7 +200,7 @@ class Bench:
                               self.counts(size))
 
     def _prepared(self, name, *command):
-        path = self.folder / name
+        path = self.directory / name
         if path not in self._made:
             remove(path)
             checked([*command, path])
@@ -250,7 +250,7 @@ class Bench:
         return samples
 
     def one(self, command, out, cpus="0"):
-        """One run of one command that writes the folder `out`."""
+        """One run of one command that writes the directory `out`."""
         remove(out)
         return self.measure(command, cpus=[cpus])[0]
 
@@ -269,10 +269,10 @@ class Bench:
 
 # ---- outputs ----
 
-def parts(folder):
-    if not (folder / "_SUCCESS").exists():
-        raise Failure(f"{folder}: no _SUCCESS")
-    return [part.read_bytes() for part in sorted(folder.glob("part-*"))]
+def parts(directory):
+    if not (directory / "_SUCCESS").exists():
+        raise Failure(f"{directory}: no _SUCCESS")
+    return [part.read_bytes() for part in sorted(directory.glob("part-*"))]
 
 
 def value_end(data, at):

@@ -1,6 +1,6 @@
-"""A cluster of real processes in a folder of its own, for tests.
+"""A cluster of real processes in a directory of its own, for tests.
 
-Every test ends with a look at what is left: processes, files in the folder for temporary ones, ports.
+Every test ends with a look at what is left: processes, files in the directory for temporary ones, ports.
 Nothing waits for a fixed time: `until` looks again and again, and its deadline is generous.
 """
 import ctypes
@@ -94,7 +94,7 @@ def is_zombie(pid):
 
 
 def make_leftover(path):
-    """A work folder as a run of this node leaves it that dies at once, with a file in it."""
+    """A work directory as a run of this node leaves it that dies at once, with a file in it."""
     os.mkdir(path, 0o700)
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         holder = f"{socket.gethostname()}\n{file.read().strip()}\n{int(time.time())}\n"
@@ -117,11 +117,11 @@ class Process:
     def __init__(self, test, name, words, env=None, prefix=(), closed=False):
         """`prefix`: a command that becomes the one behind it. `closed`: nobody reads what it prints."""
         self.test, self.name, self.port = test, name, None
-        self.out_path = os.path.join(test.folder, f"{name}.out")
-        self.err_path = os.path.join(test.folder, f"{name}.err")
+        self.out_path = os.path.join(test.directory, f"{name}.out")
+        self.err_path = os.path.join(test.directory, f"{name}.err")
         with self.open_out(closed) as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen([*prefix, test.program, *words], stdin=subprocess.DEVNULL, stdout=out,
-                                          stderr=err, cwd=test.folder, env={**test.env, **(env or {})},
+                                          stderr=err, cwd=test.directory, env={**test.env, **(env or {})},
                                           start_new_session=True)
         self.pid = self.popen.pid
 
@@ -172,12 +172,12 @@ class ClusterTest(unittest.TestCase):
     executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="glint-cluster-")
-        self.tmp = os.path.join(self.folder, "tmp")
-        self.config = os.path.join(self.folder, "cluster.toml")
+        self.directory = tempfile.mkdtemp(prefix="glint-cluster-")
+        self.tmp = os.path.join(self.directory, "tmp")
+        self.config = os.path.join(self.directory, "cluster.toml")
         os.mkdir(self.tmp)
-        self.env = {"PATH": os.environ["PATH"], "HOME": self.folder, "TMPDIR": self.tmp,
-                    "XDG_STATE_HOME": os.path.join(self.folder, "state"), "LC_ALL": "C.UTF-8"}
+        self.env = {"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.tmp,
+                    "XDG_STATE_HOME": os.path.join(self.directory, "state"), "LC_ALL": "C.UTF-8"}
         self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
         self.processes, self.ports = [], {}
         self.write_cluster()
@@ -217,7 +217,7 @@ class ClusterTest(unittest.TestCase):
     def run_glint(self, *words, env=None):
         """(exit status, standard output, standard error)"""
         done = subprocess.run([self.program, *words], stdin=subprocess.DEVNULL, capture_output=True,
-                              cwd=self.folder, env={**self.env, **(env or {})}, timeout=DEADLINE_S,
+                              cwd=self.directory, env={**self.env, **(env or {})}, timeout=DEADLINE_S,
                               check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -235,16 +235,16 @@ class ClusterTest(unittest.TestCase):
     # ---- Data
 
     def ratings(self, rows=200000):
-        path = os.path.join(self.folder, f"ratings-{rows}.tsv")
+        path = os.path.join(self.directory, f"ratings-{rows}.tsv")
         if not os.path.exists(path):
             code, _, err = self.run_glint("generate", "ratings", "--no-header", "--rows", str(rows), path)
             self.assertEqual(code, 0, err)
         return path
 
     def read_output(self, name):
-        folder = os.path.join(self.folder, name)
-        parts = sorted(p for p in os.listdir(folder) if p.startswith("part-"))
-        return b"".join(open(os.path.join(folder, p), "rb").read() for p in parts)
+        directory = os.path.join(self.directory, name)
+        parts = sorted(p for p in os.listdir(directory) if p.startswith("part-"))
+        return b"".join(open(os.path.join(directory, p), "rb").read() for p in parts)
 
     def expected(self, rows=200000):
         code, _, err = self.run_glint("submit", "count-keys", self.ratings(rows), "expected",
@@ -297,4 +297,4 @@ class ClusterTest(unittest.TestCase):
                     process.popen.wait()
                 if failed:
                     print(f"--- {process.name}\n{process.err}")
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.directory, ignore_errors=True)

@@ -12,10 +12,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def build_hooks():
-    """Once per process: the library for LD_PRELOAD. Removed with this process's folder for it."""
+    """Once per process: the library for LD_PRELOAD. Removed with this process's directory for it."""
     if not hasattr(build_hooks, "path"):
-        build_hooks.folder = tempfile.TemporaryDirectory(prefix="glint-hooks-")
-        build_hooks.path = os.path.join(build_hooks.folder.name, "hooks.so")
+        build_hooks.directory = tempfile.TemporaryDirectory(prefix="glint-hooks-")
+        build_hooks.path = os.path.join(build_hooks.directory.name, "hooks.so")
         subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", build_hooks.path,
                         os.path.join(HERE, "hooks.c")], check=True)
     return build_hooks.path
@@ -26,7 +26,7 @@ class Hook:
 
     def __init__(self, test, call, what, number, action):
         test.hooks.append(self)
-        self.marker = os.path.join(test.folder, f"hook-{len(test.hooks)}")
+        self.marker = os.path.join(test.directory, f"hook-{len(test.hooks)}")
         self.rule = f"{call} {what} {number} {action} {self.marker}"
 
     @property
@@ -47,7 +47,7 @@ class Disk:
     This process sees it at `seen`. Closing it ends the namespace."""
 
     def __init__(self, test, name, size):
-        self.path = os.path.join(test.folder, name)
+        self.path = os.path.join(test.directory, name)
         os.mkdir(self.path)
         self.holder = subprocess.Popen(
             ["unshare", "-Urm", "sh", "-c", f"mount -t tmpfs -o size={size} none '{self.path}' && echo ready "
@@ -57,7 +57,7 @@ class Disk:
         if self.holder.stdout.readline() != b"ready\n":
             raise unittest.SkipTest("no mount namespaces")
         self.prefix = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "--preserve-credentials",
-                       f"--wdns={test.folder}"]
+                       f"--wdns={test.directory}"]
         self.seen = f"/proc/{self.holder.pid}/root{self.path}"
 
     def close(self):
@@ -81,7 +81,7 @@ class FaultTest(ClusterTest):
     def setUp(self):
         self.hooks, self.holders = [], []
         super().setUp()
-        self.addCleanup(lambda: [hook.go() for hook in self.hooks if os.path.isdir(self.folder)])
+        self.addCleanup(lambda: [hook.go() for hook in self.hooks if os.path.isdir(self.directory)])
 
     def tearDown(self):
         for hook in self.hooks:
@@ -114,7 +114,7 @@ class FaultTest(ClusterTest):
         return self.hook("open", "ratings-", number, "hold")
 
     def start(self, name, *words, env=None, disk=None, closed=False):
-        """`disk`: with that one in the place of its folder."""
+        """`disk`: with that one in the place of its directory."""
         process = Process(self, name, words, env, disk.prefix if disk else [], closed)
         self.processes.append(process)
         return process
@@ -126,11 +126,11 @@ class FaultTest(ClusterTest):
     # ---- Jobs
 
     def counts(self):
-        if not os.path.isdir(os.path.join(self.folder, "counts")):
+        if not os.path.isdir(os.path.join(self.directory, "counts")):
             code, _, err = self.run_glint("submit", "count-keys", self.ratings(self.rows), "counts",
                                           "--master", "local[2]", "-q")
             self.assertEqual(code, 0, err)
-        return os.path.join(self.folder, "counts")
+        return os.path.join(self.directory, "counts")
 
     def words(self, out):
         """A job that shuffles as much as it reads, to four reducers."""
@@ -154,14 +154,14 @@ class FaultTest(ClusterTest):
     def ends_well(self, job):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
-        self.assertEqual(sorted(n for n in os.listdir(self.folder) if n.startswith(".")), [])
+        self.assertEqual(sorted(n for n in os.listdir(self.directory) if n.startswith(".")), [])
 
     def ends_badly(self, job, status, *texts):
         """And leaves no output."""
         self.assertEqual(job.wait(), status, job.err)
         for text in texts:
             self.assertIn(text, job.err)
-        self.assertEqual([n for n in os.listdir(self.folder) if n == "out" or n.startswith(".")], [])
+        self.assertEqual([n for n in os.listdir(self.directory) if n == "out" or n.startswith(".")], [])
 
     def serves_the_next(self):
         """All executors are as good as before."""
@@ -183,15 +183,15 @@ class FaultTest(ClusterTest):
 
     def until_passed(self, ms, name):
         """A fault lasts so long, as an executor's own clock has it."""
-        begun = self.executor_status(name)["uptime_ms"]
-        until(lambda: self.executor_status(name)["uptime_ms"] >= begun + ms, f"{ms} ms have passed for {name}")
+        started = self.executor_status(name)["uptime_ms"]
+        until(lambda: self.executor_status(name)["uptime_ms"] >= started + ms, f"{ms} ms have passed for {name}")
 
     # ---- The event log
 
     def events(self, kind=None):
         """All of them, or those of a kind; a line that is being written is left out."""
         try:
-            with open(os.path.join(self.folder, "events"), encoding="utf-8") as file:
+            with open(os.path.join(self.directory, "events"), encoding="utf-8") as file:
                 lines = file.read().split("\n")[:-1]
         except FileNotFoundError:
             lines = []

@@ -57,7 +57,7 @@ PAYLOADS = {
     "MESSAGE": {"type": MSG_CANCEL, "stage": 0, "task": 0, "attempt": 0, "partition": 0, "id": 0, "size": 0, "run": 0,
                 "body": b"", "counters": b"", "error": []},
     "JOB": {"line_bytes_max": 1 << 24, "result_bytes_max": 1 << 28, "skip_bad_rows": 0, "bad_rows_max": 0,
-            "no_sync": 0, "folder": ""},
+            "no_sync": 0, "directory": ""},
     "counter": {"name": "", "value": 0},
     "FAULT": {"shuffle": 0, "map": 0, "executor": 0, "attempt": 0, "unreachable": 0},
 }

@@ -54,4 +54,4 @@ class MeasuredTest(ClusterTest):
         return job
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)

@@ -167,7 +167,7 @@ class NetworkTest(ClusterTest):
         return self.nodes[name]
 
     def write_cluster(self, executors=None, **keys):
-        secret = os.path.join(self.folder, "secret")
+        secret = os.path.join(self.directory, "secret")
         if not os.path.exists(secret):
             code, _, err = self.run_glint("secret", "new", secret)
             self.assertEqual(code, 0, err)
@@ -221,5 +221,5 @@ class CountingTest(NetworkTest):
         self.assertEqual(self.read_output(out), self.read_output("wanted"))
 
     def events(self, event, out="out"):
-        with open(os.path.join(self.folder, f"{out}.log"), encoding="utf-8") as file:
+        with open(os.path.join(self.directory, f"{out}.log"), encoding="utf-8") as file:
             return [e for e in map(json.loads, file) if e["event"] == event]

@@ -204,7 +204,7 @@ class Messages(AuthTest):
             found[fields["type"]] = fields
         driver.signal(signal.SIGKILL)
         driver.wait()
-        shutil.rmtree(os.path.join(self.folder, next(n for n in os.listdir(self.folder) if n.startswith(".out."))))
+        shutil.rmtree(os.path.join(self.directory, next(n for n in os.listdir(self.directory) if n.startswith(".out."))))
         return [found[kind] for kind in (frames.MSG_JOB, frames.MSG_STAGE, frames.MSG_TASK)]
 
     @staticmethod

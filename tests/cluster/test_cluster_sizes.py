@@ -17,7 +17,7 @@ class ClusterSizes(ClusterTest):
     keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "30s"}
 
     def commands(self, to):
-        """(job, options, inputs and outputs); the outputs are the folders that begin with `to`."""
+        """(job, options, inputs and outputs); the outputs are the directories that begin with `to`."""
         table = self.table()
         out = lambda name: os.path.join(to, name)
         yield "split-dataset", "--split-size", "100K", table, out("train"), out("test")
@@ -53,14 +53,14 @@ class ClusterSizes(ClusterTest):
                out("filter-vs-set"))
 
     def table(self):
-        path = os.path.join(self.folder, "table.tsv")
+        path = os.path.join(self.directory, "table.tsv")
         if not os.path.exists(path):
             code, _, err = self.run_glint("generate", "ratings", "--rows", str(ROWS), path)
             self.assertEqual(code, 0, err)
         return path
 
     def run_all(self, to, *options):
-        os.mkdir(os.path.join(self.folder, to))
+        os.mkdir(os.path.join(self.directory, to))
         for command in self.commands(to):
             job = self.start(f"{to}-{command[0]}", "submit", *command, "-q", *options)
             self.assertEqual(job.wait(), 0, job.err)
@@ -68,11 +68,11 @@ class ClusterSizes(ClusterTest):
 
     def files(self, to):
         found = {}
-        for folder, _, names in os.walk(os.path.join(self.folder, to)):
+        for directory, _, names in os.walk(os.path.join(self.directory, to)):
             for name in names:
-                path = os.path.join(folder, name)
+                path = os.path.join(directory, name)
                 with open(path, "rb") as file:
-                    found[os.path.relpath(path, os.path.join(self.folder, to))] = file.read()
+                    found[os.path.relpath(path, os.path.join(self.directory, to))] = file.read()
         return found
 
     def check(self, executors, slots, plaintext):

@@ -1,4 +1,4 @@
-"""The examples, as a person runs them: in a copy of their folder, with the program under test."""
+"""The examples, as a person runs them: in a copy of their directory, with the program under test."""
 import fcntl
 import os
 import re
@@ -23,9 +23,9 @@ class ExampleTest(ClusterTest):
         self.env["GLINT"] = os.path.abspath(GLINT)
 
     def copy(self, name):
-        tree = os.path.join(self.folder, name)
-        for folder in ("examples", ".ci"):
-            shutil.copytree(os.path.join(ROOT, folder), os.path.join(tree, folder))
+        tree = os.path.join(self.directory, name)
+        for directory in ("examples", ".ci"):
+            shutil.copytree(os.path.join(ROOT, directory), os.path.join(tree, directory))
         return tree
 
     def example(self, *words, tree=None):
@@ -35,7 +35,7 @@ class ExampleTest(ClusterTest):
         self.addCleanup(out.close)
         example = subprocess.Popen(
             [os.path.join(tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT, cwd=self.folder, env=self.env, start_new_session=True)
+            stdout=out, stderr=subprocess.STDOUT, cwd=self.directory, env=self.env, start_new_session=True)
         self.addCleanup(self.end, example)
         return example, out
 
@@ -68,7 +68,7 @@ class Quickstart(ExampleTest):
         self.assertIn(table[table.index("one Bloom filter per rating"):], text)
 
     def test_own_table_is_accepted(self):
-        with open(os.path.join(self.folder, "mine.tsv"), "w", encoding="ascii") as file:
+        with open(os.path.join(self.directory, "mine.tsv"), "w", encoding="ascii") as file:
             file.write("id\trating\n")
             file.writelines(f"x{i}\t{i % 10 + 1}.0\n" for i in range(5000))
             file.write("bad row\n")
@@ -94,7 +94,7 @@ class ClusterExample(ExampleTest):
         self.assertIn("same", again)
 
     def test_two_examples_run_concurrently(self):
-        """In folders of their own they do not meet, whatever ports they take."""
+        """In directories of their own they do not meet, whatever ports they take."""
         both = [self.example("cluster", ROWS, tree=self.copy(name)) for name in ("one", "other")]
         hosts = set()
         for example, out in both:

@@ -70,7 +70,7 @@ class Daemon(ClusterTest):
         dead = os.path.join(self.tmp, "glint-0123456789abcdef")
         make_leftover(dead)
         self.executor("e1")
-        until(lambda: not os.path.exists(dead), "the folder of a dead run is gone")
+        until(lambda: not os.path.exists(dead), "the directory of a dead run is gone")
 
     def test_idle_daemon_uses_little_memory(self):
         if os.environ.get("GLINT_SANITIZED"):
@@ -176,7 +176,7 @@ class UnauthenticatedPeers(ClusterTest):
     def test_client_without_the_secret_is_rejected(self):
         self.write_cluster(start="500ms")
         self.executor("e1")
-        other = {"XDG_STATE_HOME": os.path.join(self.folder, "other")}
+        other = {"XDG_STATE_HOME": os.path.join(self.directory, "other")}
         code, out, err = self.run_glint("status", "--cluster", self.config, env=other)
         self.assertEqual(code, 69, err)
         self.assertRegex(out, r"(?m)^e1 .* unreachable .*the other side does not have this side's secret")
@@ -459,7 +459,7 @@ class Ports(ClusterTest):
 
 class Launched(ClusterTest):
     def launch(self, *words):
-        self.write_cluster(launch="local", log_dir=os.path.join(self.folder, "log"))
+        self.write_cluster(launch="local", log_dir=os.path.join(self.directory, "log"))
         return self.submit("job", *words, "--executors", "2")
 
     def test_launched_daemons_end_with_the_job(self):
@@ -528,7 +528,7 @@ class Join(ClusterTest):
         job = self.listen(port, "empty-tasks", "--tasks", "1")
         job.until_says("waiting for 2 executors")
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}",
-                          env={"XDG_STATE_HOME": os.path.join(self.folder, "other")})
+                          env={"XDG_STATE_HOME": os.path.join(self.directory, "other")})
         self.assertEqual(node.wait(), 77, node.err)
         self.assertIn("the other side does not have this side's secret", node.err)
         job.signal(signal.SIGTERM)

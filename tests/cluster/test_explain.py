@@ -15,7 +15,7 @@ class Explain(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.lines = os.path.join(self.folder, "lines.txt")
+        self.lines = os.path.join(self.directory, "lines.txt")
         with open(self.lines, "w", encoding="ascii") as file:
             file.write("a b\nb c\n")
 
@@ -25,7 +25,7 @@ class Explain(ClusterTest):
         self.assertEqual(got, code, err)
         far = self.run_glint("explain", job, "--cluster", self.config, *words, self.lines, "out")
         self.assertEqual(far, (got, out, err))
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out")))
         return out.splitlines(), err
 
     def test_sort_sample_is_a_stage(self):
@@ -39,7 +39,7 @@ class Explain(ClusterTest):
         self.assertNotIn(NOT_RUN, lines)
 
     def test_endless_function_is_not_run(self):
-        hold = os.path.join(self.folder, "hold")
+        hold = os.path.join(self.directory, "hold")
         open(hold, "w", encoding="ascii").close()
         lines, _ = self.explain("words", "--hold-lines", hold, "--hold-counts", hold)
         self.assertEqual(lines.count("  map words.hold"), 3)  # above the shuffle, above the sample, above the sort
@@ -75,11 +75,11 @@ class Explain(ClusterTest):
     def test_submitted_jobs_run_to_the_end(self):
         for job in ("first", "some", "forever"):
             with self.subTest(job):
-                code, _, err = self.run_glint("submit", job, self.lines, os.path.join(self.folder, job))
+                code, _, err = self.run_glint("submit", job, self.lines, os.path.join(self.directory, job))
                 self.assertEqual(code, 0, err)
         with open(self.lines, "w", encoding="ascii"):
             pass
-        code, _, err = self.run_glint("submit", "some", self.lines, os.path.join(self.folder, "none"))
+        code, _, err = self.run_glint("submit", "some", self.lines, os.path.join(self.directory, "none"))
         self.assertEqual(code, 1, err)
 
 

@@ -242,8 +242,8 @@ class FaultDuringOutput(FaultTest):
         job = self.begin()
         self.ends_well(job)
         self.assertTrue(hook.hit)
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
-                         sorted(os.listdir(os.path.join(self.folder, "expected"))))
+        self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "out"))),
+                         sorted(os.listdir(os.path.join(self.directory, "expected"))))
 
     def test_paused_attempt_adds_nothing_to_the_output(self):
         """Its attempt ends when the output is published, and adds nothing to it."""
@@ -258,8 +258,8 @@ class FaultDuringOutput(FaultTest):
         hook.go()
         send(child, signal.SIGCONT)
         self.until_gone(child)
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))),
-                         sorted(os.listdir(os.path.join(self.folder, "expected"))))
+        self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "out"))),
+                         sorted(os.listdir(os.path.join(self.directory, "expected"))))
         self.serves_the_next()
 
 
@@ -280,7 +280,7 @@ class FaultDuringTwoOutputs(FaultTest):
         self.assertGreater(self.retries(), 0)
         self.assertEqual(self.read_output("out-2"), self.read_output("expected-2"))
         for name in ("out", "out-2"):
-            self.assertEqual(sorted(os.listdir(os.path.join(self.folder, name))),
+            self.assertEqual(sorted(os.listdir(os.path.join(self.directory, name))),
                              ["_SUCCESS", *(f"part-{i:05}" for i in range(self.maps))])
 
     def test_kill_before_the_first_file_is_survived(self):
@@ -317,7 +317,7 @@ class FaultInChainedSteps(FaultTest):
         job.signal(signal.SIGINT)
         hook.go()
         self.ends_badly(job, 130, "error[E0702]", "no output was published")
-        self.assertEqual([n for n in os.listdir(self.folder) if n.startswith("out-")], [])
+        self.assertEqual([n for n in os.listdir(self.directory) if n.startswith("out-")], [])
 
 
 class AllExecutors(FaultTest):
@@ -423,12 +423,12 @@ class DiskFaults(FaultTest):
     """One that is full, one that changes a byte."""
 
     def full(self, *names, hooks=()):
-        """The work folders of these are on disks that hold less than a map task makes. `hooks`: of e2."""
+        """The work directories of these are on disks that hold less than a map task makes. `hooks`: of e2."""
         self.write_cluster({name: {**self.spilling, "work_dir": f"work-{name}"} for name in ("e1", "e2")})
         for name in ("e1", "e2"):
             disk = Disk(self, f"work-{name}", "256k") if name in names else None
             if not disk:
-                os.mkdir(os.path.join(self.folder, f"work-{name}"))
+                os.mkdir(os.path.join(self.directory, f"work-{name}"))
             self.executor(name, disk=disk, hooks=hooks if name == "e2" else ())
         return self.begin()
 
@@ -451,7 +451,7 @@ class DiskFaults(FaultTest):
     def test_missing_shared_storage_is_reported(self):
         """As where nobody has mounted it: the error has the node, the path, and what to do."""
         disk = Disk(self, "shared", "1m")
-        shutil.copy(self.ratings(1000), os.path.join(self.folder, "shared", "r.tsv"))
+        shutil.copy(self.ratings(1000), os.path.join(self.directory, "shared", "r.tsv"))
         self.executor("e1", disk=disk)
         for status, code, path, words in ((66, "E0201", "shared/r.tsv", ("shared/r.tsv", "out")),
                                           (74, "E0303", "shared/.out.glint-", (self.ratings(1000), "shared/out"))):
@@ -459,11 +459,11 @@ class DiskFaults(FaultTest):
                 job = self.submit(code, "count-keys", *words)
                 self.ends_badly(job, status, f"error[{code}]", path, "failed on e1 (127.0.0.1)",
                                 "storage that all nodes share")
-                self.assertEqual(os.listdir(os.path.join(self.folder, "shared")), ["r.tsv"])
+                self.assertEqual(os.listdir(os.path.join(self.directory, "shared")), ["r.tsv"])
 
     def test_no_space_for_output_fails_the_job(self):
         self.expected()
-        os.mkdir(os.path.join(self.folder, "warm"))
+        os.mkdir(os.path.join(self.directory, "warm"))
         disk = Disk(self, "results", "64k")
         for name in ("e1", "e2"):
             self.executor(name, disk=disk)
@@ -473,8 +473,8 @@ class DiskFaults(FaultTest):
 
     def files_of_runs(self, minimum):
         found = []
-        for folder, _, names in os.walk(self.tmp):
-            paths = [os.path.join(folder, name) for name in names]
+        for directory, _, names in os.walk(self.tmp):
+            paths = [os.path.join(directory, name) for name in names]
             found += [path for path in paths if os.path.getsize(path) >= minimum]
         return found
 
@@ -555,7 +555,7 @@ class DriverExit(FaultTest):
             hook.go()
         until(lambda: os.listdir(self.tmp) == [], "the executors have removed their data")
         self.serves_the_next()
-        self.assertEqual([n for n in os.listdir(self.folder) if n == "out"], [])
+        self.assertEqual([n for n in os.listdir(self.directory) if n == "out"], [])
 
     def test_killed_driver_leaves_no_executor_data(self):
         """Even tasks that stand still do not keep its data, and the next job removes what it began."""
@@ -568,7 +568,7 @@ class DriverExit(FaultTest):
         for child in children:
             self.until_gone(child)
         until(lambda: os.listdir(self.tmp) == [], "the executors have removed their data")
-        left = [n for n in os.listdir(self.folder) if n.startswith(".out.glint-")]
+        left = [n for n in os.listdir(self.directory) if n.startswith(".out.glint-")]
         self.assertEqual(len(left), 1)
         self.clean_and_serving(first, second)
         self.ends_well(self.begin(name="again"))
@@ -653,19 +653,19 @@ class KilledDuringCommit(FaultTest):
     moments = 64
 
     def listing(self, name):
-        folder = os.path.join(self.folder, name)
-        if not os.path.isdir(folder):
+        directory = os.path.join(self.directory, name)
+        if not os.path.isdir(directory):
             return None
-        return {n: open(os.path.join(folder, n), "rb").read() for n in sorted(os.listdir(folder))}
+        return {n: open(os.path.join(directory, n), "rb").read() for n in sorted(os.listdir(directory))}
 
     def each_moment(self, old):
         new = None
         options = ["--overwrite"] if old is not None else []
         self.executor("e1")
         for moment in range(1, self.moments):
-            shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
+            shutil.rmtree(os.path.join(self.directory, "out"), ignore_errors=True)
             if old is not None:
-                shutil.copytree(os.path.join(self.folder, "old"), os.path.join(self.folder, "out"))
+                shutil.copytree(os.path.join(self.directory, "old"), os.path.join(self.directory, "out"))
             hook = self.hook("change", "out", moment, "kill")
             job = self.begin(*options, env=self.hooked(hook))
             code = job.wait()
@@ -682,16 +682,16 @@ class KilledDuringCommit(FaultTest):
             again = self.begin("--overwrite", name="again")
             self.assertEqual(again.wait(), 0, again.err)
             self.assertEqual(self.listing("out"), new)
-            self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(".")], [])
+            self.assertEqual([n for n in os.listdir(self.directory) if n.startswith(".")], [])
         raise AssertionError("the job does not end")
 
     def test_new_output_is_whole_or_absent(self):
         self.assertGreater(self.each_moment(None), 8)
 
     def test_replaced_output_is_old_or_whole_new(self):
-        os.mkdir(os.path.join(self.folder, "old"))
+        os.mkdir(os.path.join(self.directory, "old"))
         for name, text in (("_SUCCESS", ""), ("part-00000", "old"), ("part-00099", "old")):
-            with open(os.path.join(self.folder, "old", name), "w", encoding="ascii") as file:
+            with open(os.path.join(self.directory, "old", name), "w", encoding="ascii") as file:
                 file.write(text)
         self.assertGreater(self.each_moment(self.listing("old")), 8)
 

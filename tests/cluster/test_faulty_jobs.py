@@ -21,7 +21,7 @@ class FaultyJobTest(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.input = os.path.join(self.folder, "in.txt")
+        self.input = os.path.join(self.directory, "in.txt")
         with open(self.input, "w", encoding="ascii") as file:
             file.write("".join(f"line {i}\n" for i in range(LINES)) + "! here\nline 1\n")
 
@@ -31,7 +31,7 @@ class FaultyJobTest(ClusterTest):
     def left(self):
         """What the job has left beside its input and the test's own files."""
         mine = re.compile(r"in\.txt|tmp|cluster\.toml|state|.*\.(out|err)|core.*")
-        return [name for name in os.listdir(self.folder) if not mine.fullmatch(name)] + os.listdir(self.tmp)
+        return [name for name in os.listdir(self.directory) if not mine.fullmatch(name)] + os.listdir(self.tmp)
 
     def offset_of(self, text):
         """Where what was read begins, by the message."""
@@ -67,7 +67,7 @@ class Crashes(FaultyJobTest):
                 self.assertEqual(self.left(), [])
 
     def test_control_characters_in_input_path_are_escaped(self):
-        self.input = os.path.join(self.folder, "state", "in\x1b[2J\n\u009b\u202e.txt")
+        self.input = os.path.join(self.directory, "state", "in\x1b[2J\n\u009b\u202e.txt")
         self.touch(self.input)
         with open(self.input, "w", encoding="ascii") as file:
             file.write("! here\n")
@@ -96,9 +96,9 @@ class Crashes(FaultyJobTest):
         self.assertEqual(self.left(), [])
 
     def test_signal_from_another_process_is_named(self):
-        job = self.start("job", *self.words(f"wait:{self.folder}/go"))
-        until(lambda: os.path.exists(os.path.join(self.folder, "go.begun")), "its task runs")
-        os.unlink(os.path.join(self.folder, "go.begun"))
+        job = self.start("job", *self.words(f"wait:{self.directory}/go"))
+        until(lambda: os.path.exists(os.path.join(self.directory, "go.begun")), "its task runs")
+        os.unlink(os.path.join(self.directory, "go.begun"))
         job.signal(signal.SIGSEGV)
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
         self.assertIn(f"crashed: signal 11 (Segmentation fault) from process {os.getpid()}\n", job.err)
@@ -149,8 +149,8 @@ class EndlessTasks(FaultyJobTest):
         super().setUp()
         with open(self.input, "w", encoding="ascii") as file:
             file.write("! here\n" + "".join(f"line {i}\n" for i in range(LINES)))
-        self.begun, self.go = (os.path.join(self.folder, "state", name) for name in ("begun", "go"))
-        self.touch(os.path.join(self.folder, "state", "is-there"))
+        self.started, self.go = (os.path.join(self.directory, "state", name) for name in ("begun", "go"))
+        self.touch(os.path.join(self.directory, "state", "is-there"))
 
     def assert_gave_up(self, job, code, where):
         self.assertEqual(job.wait(), code, job.err)
@@ -162,11 +162,11 @@ class EndlessTasks(FaultyJobTest):
 
     def test_local_endless_task_is_abandoned(self):
         codes = {signal.SIGINT: 130, signal.SIGTERM: 143}
-        jobs = {n: self.start(f"job-{n}", "submit", "mistake", f"once:{self.begun}-{n}", self.input, f"out-{n}")
+        jobs = {n: self.start(f"job-{n}", "submit", "mistake", f"once:{self.started}-{n}", self.input, f"out-{n}")
                 for n in codes}
         timed = self.start("timed", *self.words("loop", "--timeout", "2s"))
         for number, job in jobs.items():
-            self.until_started(f"{self.begun}-{number}")
+            self.until_started(f"{self.started}-{number}")
             job.signal(number)
         for number, job in jobs.items():
             self.assert_gave_up(job, codes[number], self.here)
@@ -174,8 +174,8 @@ class EndlessTasks(FaultyJobTest):
         self.assertEqual(self.left(), [])
 
     def test_second_signal_ends_the_job_at_once(self):
-        job = self.start("job", *self.words(f"once:{self.begun}"))
-        self.until_started(self.begun)
+        job = self.start("job", *self.words(f"once:{self.started}"))
+        self.until_started(self.started)
         job.signal(signal.SIGINT)
         job.until_says("waiting for task 0")
         job.signal(signal.SIGINT)
@@ -196,8 +196,8 @@ class EndlessTasks(FaultyJobTest):
 
     def test_endless_job_code_is_abandoned(self):
         jobs = [self.start("timeout", *self.words("job-loop", "--timeout", "500ms")),
-                self.start("signal", "submit", "mistake", f"job-once:{self.begun}", self.input, "out-2")]
-        self.until_started(self.begun)
+                self.start("signal", "submit", "mistake", f"job-once:{self.started}", self.input, "out-2")]
+        self.until_started(self.started)
         jobs[1].signal(signal.SIGTERM)
         for job, code in zip(jobs, (75, 143)):
             self.assertEqual(job.wait(), code, job.err)
@@ -207,8 +207,8 @@ class EndlessTasks(FaultyJobTest):
 
     def test_cluster_endless_task_is_abandoned(self):
         e1 = self.executor("e1")
-        job = self.start("job", *self.words(f"once:{self.begun}", "--cluster", self.config))
-        self.until_started(self.begun)
+        job = self.start("job", *self.words(f"once:{self.started}", "--cluster", self.config))
+        self.until_started(self.started)
         job.signal(signal.SIGINT)
         self.assert_gave_up(job, 130, self.there)
         until(lambda: not e1.children(), "its process has ended")
@@ -221,7 +221,7 @@ class EndlessTasks(FaultyJobTest):
         """A speculative copy was faster; after six times `dead` its process ends, and the job goes on."""
         self.write_cluster(dead="1500ms")
         executors = [self.executor(name) for name in ("e1", "e2")]
-        job = self.start("job", *self.words(f"once:{self.begun}", "--then", f"wait:{self.go}", "--split-size", "64K",
+        job = self.start("job", *self.words(f"once:{self.started}", "--then", f"wait:{self.go}", "--split-size", "64K",
                                             "--cluster", self.config, "--executors", "2", "--speculate"))
         until(lambda: any("did not end within" in e.err for e in executors), "one has given up")
         self.touch(self.go)

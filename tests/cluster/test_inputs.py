@@ -27,7 +27,7 @@ class Inputs(ClusterTest):
             self.executor(name)
 
     def put(self, name, content):
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.directory, name)
         with open(path, "wb") as file:
             file.write(content)
         return path
@@ -38,7 +38,7 @@ class Inputs(ClusterTest):
         self.assertNotEqual(out, "", err)
         error = json.loads(out)["error"]
         self.assertIsNotNone(error, "it went well")
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out")))
         return status, error["code"], error["cause"]
 
     def both(self, code, cause, *words):

@@ -18,9 +18,9 @@ class JobMetrics(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.hold = os.path.join(self.folder, "hold")
-        self.words = os.path.join(self.folder, "words.txt")
-        self.log = os.path.join(self.folder, "events")
+        self.hold = os.path.join(self.directory, "hold")
+        self.words = os.path.join(self.directory, "words.txt")
+        self.log = os.path.join(self.directory, "events")
         with open(self.words, "w", encoding="ascii") as file:
             file.writelines(f"w{i % 97} w{i % 89}\n" for i in range(WORDS))
         open(self.hold, "w", encoding="ascii").close()

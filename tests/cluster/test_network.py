@@ -48,7 +48,7 @@ class NetworkPartitions(CountingTest):
         self.node("driver").deaf_to(self.node("e1"), self.node("e2"))
         self.assertEqual(job.wait(), 69, job.err)
         self.assertIn("error[E0907]", job.err)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out")))
         for e in (e1, e2):
             until(lambda e=e: not e.children(), "its process has ended")
 
@@ -102,7 +102,7 @@ class ExecutorPartitions(CountingTest):
         self.assertIn("4 attempts in a row", effect)
         holder, reader = (re.search(r"\be[1-6]\b", text)[0] for text in (cause, effect))
         self.assertNotEqual(holder, reader, job.err)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out")))
 
     def test_one_of_two_executors_runs_all_tasks(self):
         job, *_ = self.start_all(2)

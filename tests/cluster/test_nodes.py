@@ -56,7 +56,7 @@ class Draining(CountingTest):
         for e in executors:
             self.assertEqual(e.wait(), 0, e.err)
         self.assertEqual(job.wait(), 69, job.err)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out")))
 
 
 class DuplicateIds(ClusterTest):
@@ -114,7 +114,7 @@ class ClockJumps(CountingTest):
             self.skipTest("no libfaketime")
         if SANITIZED:
             self.skipTest("sanitizers want to be loaded first")
-        self.step_file = os.path.join(self.folder, "clock")
+        self.step_file = os.path.join(self.directory, "clock")
         self.step("+0")
         self.clock = {"LD_PRELOAD": found[0], "FAKETIME_TIMESTAMP_FILE": self.step_file,
                       "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
@@ -210,7 +210,7 @@ class StartupErrors(ClusterTest):
                     self.assertIn(word, err)
 
     def test_readable_secret_is_rejected(self):
-        secret = os.path.join(self.folder, "secret")
+        secret = os.path.join(self.directory, "secret")
         self.assertEqual(self.run_glint("secret", "new", secret)[0], 0)
         self.write_cluster(secret_file=secret)
         os.chmod(secret, 0o644)
@@ -233,7 +233,7 @@ class StartupErrors(ClusterTest):
         self.write_cluster(start="300s")
         executors = [self.executor("e1"), self.executor("e2")]
         code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster", self.config,
-                                      env={"XDG_STATE_HOME": os.path.join(self.folder, "other")})
+                                      env={"XDG_STATE_HOME": os.path.join(self.directory, "other")})
         self.assertEqual(code, 77, err)
         self.assertIn("error[E0903]", err)
         for e in executors:

@@ -31,7 +31,7 @@ def whole_tree(path):
 class PowerLoss(ClusterTest):
     def setUp(self):
         super().setUp()
-        self.image, self.mounted = os.path.join(self.folder, "image"), os.path.join(self.folder, "mounted")
+        self.image, self.mounted = os.path.join(self.directory, "image"), os.path.join(self.directory, "mounted")
         with open(self.image, "wb") as file:
             file.truncate(IMAGE_BYTES)
         self.assertEqual(command("mkfs.ext4", "-q", "-b", "1024", self.image)[0], 0)
@@ -39,12 +39,12 @@ class PowerLoss(ClusterTest):
         code, err = self.mount(self.image, self.mounted)
         if code != 0:
             self.skipTest(f"no ext4 can be mounted here: {err.strip()}")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.addCleanup(command, "umount", self.mounted)
         self.output = os.path.join(self.mounted, "out")
 
-    def mount(self, image, folder):
-        return command("mount", "-t", "ext4", "-o", OPTIONS, image, folder)
+    def mount(self, image, directory):
+        return command("mount", "-t", "ext4", "-o", OPTIONS, image, directory)
 
     def copy(self):
         """What the disk holds at one moment: it reads the same twice. The job is stopped, or has ended."""
@@ -58,16 +58,16 @@ class PowerLoss(ClusterTest):
 
     def after_loss(self, data):
         """The output that is there when the machine starts again."""
-        image, folder = os.path.join(self.folder, "copy"), os.path.join(self.folder, "restarted")
-        os.makedirs(folder, exist_ok=True)
+        image, directory = os.path.join(self.directory, "copy"), os.path.join(self.directory, "restarted")
+        os.makedirs(directory, exist_ok=True)
         with open(image, "wb") as file:
             file.write(data)
-        code, err = self.mount(image, folder)
+        code, err = self.mount(image, directory)
         self.assertEqual(code, 0, err)
         try:
-            return whole_tree(os.path.join(folder, "out"))
+            return whole_tree(os.path.join(directory, "out"))
         finally:
-            self.assertEqual(command("umount", folder)[0], 0)
+            self.assertEqual(command("umount", directory)[0], 0)
             os.remove(image)
 
     def begin(self, name, rows, *options):

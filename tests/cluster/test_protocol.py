@@ -144,7 +144,7 @@ class FrameProxy(ClusterTest):
         self.assertLessEqual({"BROADCAST", "BLOCK_REQUEST", "BLOCK_ASSIGN", "GET", "DATA"}, self.seen)
 
     def test_rebuilt_frames_carry_a_failure(self):
-        path = os.path.join(self.folder, "bad.tsv")
+        path = os.path.join(self.directory, "bad.tsv")
         with open(path, "w", encoding="ascii") as file:
             file.write("a row without columns\n")
         job = self.run_job("count-keys", path, "out", expected=65)

@@ -16,7 +16,7 @@ class SecretTest(FaultTest):
             self.assertEqual(code, 0, err)
 
     def path(self, name):
-        return os.path.join(self.folder, f"{name}.secret")
+        return os.path.join(self.directory, f"{name}.secret")
 
     def put(self, place, *names):
         """The secrets of a process are now these, in one step."""

@@ -47,11 +47,11 @@ class Segments(MeasuredTest):
                         claimed.write(f"{key}\t{int(count) * CLAIMED_PER_ROW}\n")
         return total, self.path("claimed")
 
-    def sums(self, folder):
+    def sums(self, directory):
         """(hits, rows) of all keys."""
         hits = rows = 0
-        for name in sorted(os.listdir(folder)):
-            with open(os.path.join(folder, name), encoding="ascii") as part:
+        for name in sorted(os.listdir(directory)):
+            with open(os.path.join(directory, name), encoding="ascii") as part:
                 for line in part:
                     words = line.replace("(", "").replace(")", "").split(", ")
                     hits, rows = hits + int(words[1]), rows + int(words[2])

@@ -28,7 +28,7 @@ class Ssh(ClusterTest):
         self.write_ssh_cluster()
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="ascii") as file:
@@ -91,11 +91,11 @@ class Ssh(ClusterTest):
     def test_path_with_shell_characters_is_rejected(self):
         for name in ("a b", "$(touch ran)", "a;touch ran", "a`touch ran`", "a'b", "a\nb"):
             with self.subTest(name):
-                folder = self.path(name)
-                os.mkdir(folder)
-                shutil.copy(self.config, folder)
+                directory = self.path(name)
+                os.mkdir(directory)
+                shutil.copy(self.config, directory)
                 code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster",
-                                              os.path.join(folder, "cluster.toml"))
+                                              os.path.join(directory, "cluster.toml"))
                 self.assertEqual(code, 78, err)
                 self.assertIn("error[E0901]", err)
                 self.assertIn("with launch = \"ssh\" a shell on each host reads the path of this file", err)

@@ -18,7 +18,7 @@ class Terminal:
     def __init__(self, test, *words):
         ours, theirs = pty.openpty()
         self.popen = subprocess.Popen([test.program, *words], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                                      cwd=test.folder, env={**test.env, "TERM": "xterm"})
+                                      cwd=test.directory, env={**test.env, "TERM": "xterm"})
         os.close(theirs)
         self.bytes, self.file = b"", ours
         self.reader = threading.Thread(target=self.read)
@@ -54,7 +54,7 @@ class Progress(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.hold, self.words = os.path.join(self.folder, "hold"), os.path.join(self.folder, "words.txt")
+        self.hold, self.words = os.path.join(self.directory, "hold"), os.path.join(self.directory, "words.txt")
         with open(self.words, "w", encoding="ascii") as file:
             file.writelines(f"w{i % 97}\n" for i in range(1000))
         open(self.hold, "w", encoding="ascii").close()

@@ -38,19 +38,19 @@ def write(path, text="precious\n", mode=0o644, user=OWNER):
 class UsersTest(ClusterTest):
     def setUp(self):
         super().setUp()
-        os.chmod(self.folder, 0o755)
+        os.chmod(self.directory, 0o755)
         os.chmod(self.tmp, 0o1777)
-        self.program = shutil.copy(GLINT, self.path("glint"))  # a build folder may be closed to them
+        self.program = shutil.copy(GLINT, self.path("glint"))  # a build directory may be closed to them
         os.chmod(self.program, 0o755)
-        self.home = self.directory("home", 0o700)
+        self.home = self.make_directory("home", 0o700)
         self.env.update(HOME=self.home, XDG_STATE_HOME=os.path.join(self.home, "state"))
         self.input = os.path.join(self.home, "in.tsv")
         write(self.input, "a\t1\nb\t2\n")
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
-    def directory(self, name, mode, user=OWNER):
+    def make_directory(self, name, mode, user=OWNER):
         os.mkdir(self.path(name))
         os.chmod(self.path(name), mode)
         give(user, self.path(name))
@@ -58,7 +58,7 @@ class UsersTest(ClusterTest):
 
     def run_as(self, user, *words, **env):
         done = subprocess.run([*setpriv(user), self.program, *words], stdin=subprocess.DEVNULL, capture_output=True,
-                              cwd=self.folder, env={**self.env, **env}, timeout=DEADLINE_S, check=False)
+                              cwd=self.directory, env={**self.env, **env}, timeout=DEADLINE_S, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def count_keys(self, output, *options):
@@ -71,7 +71,7 @@ class Traps(UsersTest):
 
     def setUp(self):
         super().setUp()
-        self.shared = self.directory("shared", 0o1777)
+        self.shared = self.make_directory("shared", 0o1777)
         self.target = os.path.join(self.home, "project")
         make_leftover(self.target)
         write(os.path.join(self.target, "authorized_keys"))
@@ -82,8 +82,8 @@ class Traps(UsersTest):
         self.files = self.files_of(self.target)
         self.assertEqual(len(self.files), 4)
 
-    def files_of(self, folder):
-        return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
+    def files_of(self, directory):
+        return sorted(os.path.join(at, name) for at, _, names in os.walk(directory) for name in names)
 
     def entry(self, name):
         return os.path.join(self.shared, name)
@@ -107,7 +107,7 @@ class Traps(UsersTest):
         """A directory of OTHER with a lock that belongs to OWNER: a second name of a file that both may write."""
         bait = self.entry(name)
         os.mkdir(bait)
-        pub = self.directory("public", 0o755)
+        pub = self.make_directory("public", 0o755)
         write(os.path.join(pub, "file"), f"{socket.gethostname()}\n\n0\n", 0o666)
         for i in range(1000):
             write(os.path.join(bait, f"name-{i}"), "", user=OTHER)
@@ -202,7 +202,7 @@ class FileOwnership(UsersTest):
 
     def mount_secret(self):
         """As Kubernetes does: all of it is root's, and the file's group is the container's."""
-        mount = self.directory("mount", 0o755, user=0)
+        mount = self.make_directory("mount", 0o755, user=0)
         version = os.path.join(mount, "..2026_11_22_06_11_31.1234567890")
         os.mkdir(version)
         write(os.path.join(version, "secret"), "0123456789abcdef" * 4 + "\n", 0o440, user=0)
@@ -239,7 +239,7 @@ class FileOwnership(UsersTest):
 
     def test_log_file_of_another_user_is_rejected(self):
         """Another user was there first: with a FIFO without a reader, and with a file of his."""
-        logs = self.directory("logs", 0o777)
+        logs = self.make_directory("logs", 0o777)
         log = os.path.join(logs, "e1.log")
         self.write_cluster({"e1": {"slots": 1}}, launch="local", log_dir=logs, start="500ms")
         os.mkfifo(log)
@@ -253,7 +253,7 @@ class FileOwnership(UsersTest):
             self.assertEqual(file.read(), "precious\n")
 
     def test_event_log_of_another_user_is_rejected(self):
-        shared = self.directory("shared", 0o777)
+        shared = self.make_directory("shared", 0o777)
         log = os.path.join(shared, "events")
         words = ("submit", "count-keys", self.input, os.path.join(self.home, "out"), "--event-log", log)
         self.assertEqual(self.run_as(OTHER, "submit", "empty-tasks", "--tasks", "1", "--event-log", log)[0], 0)

@@ -1,21 +1,21 @@
-"""The Hadoop programs' road: no filter is broadcast, the tester is a join."""
+"""The Hadoop programs' pipeline: no filter is broadcast, the tester is a join."""
 import math
 
 from lab import Timed
 
-NAME, TITLE, ORDER = "hadoop-pipeline", "the Hadoop programs' road", 15
+NAME, TITLE, ORDER = "hadoop-pipeline", "the Hadoop programs' pipeline", 15
 PROBABILITIES = ("0.01", "0.05", "0.1")
 LINES, REDUCERS = 15_000, 4
 
 
 def submit_pipeline(lab, p, *options):
-    return lab.submit("hadoop-pipeline", "--p", p, "--lines", LINES, "--reducers", REDUCERS, *options, lab.train, lab.test, lab.path("road"))
+    return lab.submit("hadoop-pipeline", "--p", p, "--lines", LINES, "--reducers", REDUCERS, *options, lab.train, lab.test, lab.path("pipeline"))
 
 
 def counts_of(lab):
     """rating -> (false positives, tested), as the job saved them: RATING TAB (HITS, ROWS, RATE)."""
     lines = (line.replace("(", "").replace(")", "").replace("\t", ",").split(",")
-             for line in lab.parts(lab.path("road")))
+             for line in lab.parts(lab.path("pipeline")))
     return {int(rating): (int(hits), int(rows)) for rating, hits, rows, _ in lines}
 
 
@@ -57,9 +57,9 @@ def run(lab):
             elsewhere = elsewhere and counts_of(lab) == counts
         rows += [[p, key, tested, hits, hits / tested, expected[key]["from bits"]]
                  for key, (hits, tested) in sorted(counts.items())]
-        costs += [cost(lab, p, "the road", lambda: submit_pipeline(lab, p)), cost(lab, p, "broadcast", lambda: broadcast_counts(lab, p)[0])]
+        costs += [cost(lab, p, "the pipeline", lambda: submit_pipeline(lab, p)), cost(lab, p, "broadcast", lambda: broadcast_counts(lab, p)[0])]
         if p == PROBABILITIES[0]:
-            for way, options in (("merged filters", ("--emit", "filters")), ("the road, cluster", lab.cluster)):
+            for way, options in (("merged filters", ("--emit", "filters")), ("the pipeline, cluster", lab.cluster)):
                 extra.append(cost(lab, p, way, lambda: submit_pipeline(lab, p, *options)))
                 elsewhere = elsewhere and counts_of(lab) == counts
     mappers = math.ceil(sum(row["tested"] for row in expected.values()) / LINES)
@@ -70,7 +70,7 @@ def run(lab):
         f"With {LINES:,} lines each, the test rows take {mappers} mappers. The cluster: {lab.shape_text}.",
         why="ours are processes of one machine")
     columns = ["p", "rating", "tested", "false positives", "rate", "from bits"]
-    path = lab.table("rates", columns, rows, "From the road; from bits is what the filter's bits predict.")
+    path = lab.table("rates", columns, rows, "From the pipeline; from bits is what the filter's bits predict.")
     costs_path = lab.table("cost", ["p", "way", "MB shuffled", "records", "ms", "least", "greatest"], costs + extra,
                            "Counting, building and testing, in one process but for the last line. Merged filters: the builder's mappers emit a filter per "
                            "rating (`--emit filters`). Broadcast is fpr-table with scheme hadoop.")
@@ -82,18 +82,18 @@ def run(lab):
              "Points are measured, lines are what the bits of each filter predict. Ratings with few rows "
              "lie farther from their line.")
     bars = ", ".join(f"'{costs_path}' skip 1 every 2::{at}::{len(costs) - 1} using 3:xtic(1) title '{way}'"
-                     for at, way in enumerate(("the road", "broadcast")))
+                     for at, way in enumerate(("the pipeline", "broadcast")))
     lab.plot("cost", "set style data histograms\nset style histogram clustered gap 1\n"
              "set style fill solid 0.8 noborder\nset yrange [0:*]\nset xlabel 'p'\n"
              f"set ylabel 'MB shuffled'\nplot {bars}",
-             "What moves between the stages, in compressed form. The road moves k indexes for each row that is "
+             "What moves between the stages, in compressed form. The pipeline moves k indexes for each row that is "
              "tested, and the filters once more.")
-    road, other, merged, spread = *costs[:2], *extra
+    pipeline, other, merged, spread = *costs[:2], *extra
     lab.measured(f"""The join gives the counts of the broadcast to the last one. With p = 0.01 it shuffles
-        {road[2]:.1f} MB where the broadcast's plan shuffles {other[2]:.1f} MB, and takes {road[4]:.0f} ms
+        {pipeline[2]:.1f} MB where the broadcast's plan shuffles {other[2]:.1f} MB, and takes {pipeline[4]:.0f} ms
         against {other[4]:.0f} ms in one process; on the cluster it takes {spread[4]:.0f} ms. Were the builder's filters merged, it
         would be {merged[2]:.1f} MB.""")
-    lab.read("""The filters of all ratings fit every process here, so the broadcast is cheaper. The road needs no
+    lab.read("""The filters of all ratings fit every process here, so the broadcast is cheaper. The pipeline needs no
         process to hold more than one filter: it stands where filters are too large for that. A smaller p means a
         larger k, so each row that is tested carries more. A filter comes first in its group because the
         shuffle keeps the order of the map tasks and those of the filters are before those of the rows, which
@@ -103,6 +103,6 @@ def run(lab):
     lab.claim("s0", "section 4", "15000 lines for each mapper make about 10 mappers for each node",
               f"{built:,} rows make {each:g} mappers of the builder for each of {lab.shape[0]} executors", True if 8 <= each <= 13 else None,
               "" if 8 <= each <= 13 else "the number of rows decides it, and of nodes")
-    lab.check(same, "the road and the broadcast give the same counts")
+    lab.check(same, "the pipeline and the broadcast give the same counts")
     lab.check(elsewhere, "local[1], local[2], the cluster, merged filters, other splits and other partitions give the same counts")
     lab.check(near, "each rate lies within 4 standard errors of the one that the filter's bits predict")

@@ -167,7 +167,7 @@ Test(protocol_doc, lists_the_fields_of_messages)
                                          .dir = "f"};
     cr_assert_eq(job_options_encode(&options, &encoded, &error), 0);
     expect_fields("line_bytes_max, result_bytes_max, skip_bad_rows, bad_rows_max, "
-                  "no_sync, folder");
+                  "no_sync, directory");
     struct message *m = message_create(MSG_JOB);
     cr_assert_not_null(m);
     m->stage = 2;

@@ -283,9 +283,9 @@ class Four:
 
 def same_four(bench, train, test, counts, filters, tested):
     """Count, build and test by hand on the very split that glint made."""
-    files = [bench.folder / "split-train.tsv", bench.folder / "split-test.tsv"]
-    for folder, file in zip((train, test), files):
-        file.write_bytes(b"".join(parts(folder)))
+    files = [bench.directory / "split-train.tsv", bench.directory / "split-test.tsv"]
+    for directory, file in zip((train, test), files):
+        file.write_bytes(b"".join(parts(directory)))
     if sum(file.stat().st_size for file in files) != bench.table("small").stat().st_size:
         raise Failure("split-dataset lost or added rows")
     mine = {name: bench.out(f"hand-{name}") for name in ("counts", "filters", "tested")}
@@ -319,7 +319,7 @@ def four_jobs(row, bench):
 def empty_job(row, bench):
     if not bench.glint:
         return None
-    empty, out = bench.folder / "empty.tsv", bench.out("glint")
+    empty, out = bench.directory / "empty.tsv", bench.out("glint")
     empty.write_bytes(b"")
     command = bench.submit("count-keys", empty, out)
     samples = bench.alternate({"glint": lambda: bench.one(command, out)})
@@ -348,7 +348,7 @@ FEWER, FASTER = 5, 2    # bytes shuffled and time, of shuffle over bloom
 def join_semi(row, bench):
     if not bench.glint:
         return None
-    visits, users = bench.visits("large"), bench.folder / "users.tsv"
+    visits, users = bench.visits("large"), bench.directory / "users.tsv"
     users.write_text("".join(f"u{user:07}\n" for user in range(0, 100 * USERS, 100)))
     sides, shuffled, lines = {}, {}, {}
     for method in ("shuffle", "bloom"):
@@ -385,7 +385,7 @@ def speed_up_of(table, work):
 def scale_admit(row, bench):
     if not bench.glint:
         return None
-    words, sample, out = bench.folder / "words.txt", bench.out("sample"), bench.out("glint")
+    words, sample, out = bench.directory / "words.txt", bench.out("sample"), bench.out("glint")
     remove(sample)
     checked([bench.glint, "generate", "words", "--overwrite", "--rows", str(STRINGS), words])
     checked(bench.submit("gap-sample", words, sample))
