@@ -89,9 +89,10 @@ static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t ex
                                struct glint_slice name)
 {
     char part[256], wanted[32];
-    const uint8_t *cut = name.size < sizeof part ? memmem(name.data, name.size, COMMIT_ATTEMPT_MARK,
-                                                          strlen(COMMIT_ATTEMPT_MARK))
-                                                 : NULL;
+    const bool fits = name.size > 0 && name.size < sizeof part;
+    const uint8_t *cut =
+        fits ? memmem(name.data, name.size, COMMIT_ATTEMPT_MARK, strlen(COMMIT_ATTEMPT_MARK))
+             : NULL;
     if (cut == NULL ||
         !text_format(part, sizeof part, "%.*s", (int)(cut - name.data), (const char *)name.data) ||
         !text_format(wanted, sizeof wanted, "part-%05u", partition) ||

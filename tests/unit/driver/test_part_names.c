@@ -27,8 +27,12 @@ static void expect_refused(const char *name)
 
 Test(part_names, of_another_task_are_refused)
 {
-    static const char *const names[] = {"part-00000", "part-00001.attempt-1", "art-00000.attempt-1",
-                                        ".attempt-1", "../part-00000.attempt-1"};
+    static const char *const names[] = {"",
+                                        "part-00000",
+                                        "part-00001.attempt-1",
+                                        "art-00000.attempt-1",
+                                        ".attempt-1",
+                                        "../part-00000.attempt-1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) expect_refused(names[i]);
 }
 
