@@ -269,7 +269,7 @@ Test(input, many_bad_paths_are_counted)
 }
 
 /* Behind one that does not fit, shorter ones are not shown either: those shown are the first. */
-Test(input, bad_paths_are_shown_up_to_the_first_that_does_not_fit)
+Test(input, bad_paths_are_shown_until_one_does_not_fit)
 {
     char paths[4200];
     size_t n = (size_t)snprintf(paths, sizeof paths, "missing-0,");

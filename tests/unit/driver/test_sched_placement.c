@@ -92,7 +92,7 @@ Test(sched_placement, task_does_not_wait_for_a_busy_local_slot)
 
 /* An executor of as many slots as there may be, all of them busy, may still be the preferred one.
  */
-Test(sched_place, a_task_is_queued_where_its_input_is)
+Test(sched_placement, queues_where_the_input_is)
 {
     const uint32_t tasks = 4 * SLOTS_MAX + 1;
     struct sched *s = sched_create(false);

@@ -38,7 +38,7 @@ static void close_dir(void)
     leave();
 }
 
-TestSuite(launch, .init = open_dir, .fini = close_dir);
+TestSuite(daemon_launch, .init = open_dir, .fini = close_dir);
 
 static void on_ended(void *arg, int wait_status)
 {
@@ -192,7 +192,7 @@ Test(daemon_launch, empty_command_is_an_error)
     cr_expect_eq(error.code, GLINT_E_CONFIG);
 }
 
-Test(launch, too_long_a_word_is_refused)
+Test(daemon_launch, too_long_word_is_an_error)
 {
     static char word[2 * PATH_MAX + 1];
     const char *const command[] = {"/bin/true", word, NULL};

@@ -64,7 +64,7 @@ Test(oom_kill_count, container_root_is_the_fallback)
 }
 
 /* The group's file cannot be named. */
-Test(oom, too_long_a_path_falls_back_to_the_root)
+Test(oom_kill_count, too_long_a_path_falls_back_to_the_root)
 {
     static char line[4090] = "0::/";
     memset(line + 4, 'a', sizeof line - 6);
