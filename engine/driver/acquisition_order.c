@@ -1,23 +1,26 @@
-/* Which executors a driver that needs several may keep, and ask for, before it has begun.
+/* Lock ordering for executors: which ones a driver that needs several (executors_min) may keep and
+ * request before its job has started.
  *
- * Each daemon has a queue of its own, so drivers that keep what they have while they wait for more
- * could wait for each other for ever. They follow one order, that of the executors' ids, which a
- * daemon proves in its hello, so it is the same whatever file a driver reads. A driver that waits
- * in a queue, and needs k more executors, keeps and asks for nothing above the k-th highest of
- * those that it can still get. What it gives back it asks for again once it has a lower one.
+ * Each daemon has its own queue, so two drivers that keep the executors they got while they wait
+ * for more could deadlock. All drivers therefore follow one order, that of the executors' ids. A
+ * daemon proves its id in its hello, so the order does not depend on each driver's cluster.toml. A
+ * driver that is queued and needs k more executors keeps and requests none above the k-th highest
+ * of those that are available to it. It requests what it released again once it has gained a lower
+ * one.
  *
- * No deadlock: of the executors that waiting drivers keep, take the one with the highest id.
- * Whoever keeps it needs k more and can get k above it, and waits for at least one of those. No
- * waiting driver keeps them, so they are free or serve jobs that have begun, and a queue is served
- * in its order: it gets one, and then only needs k - 1.
+ * No deadlock: of all executors that waiting drivers keep, take the one with the highest id. Its
+ * driver needs k more, has k available above it, and is queued for at least one of them. No waiting
+ * driver keeps those, so they are idle or serve jobs that have started, and queues are served in
+ * order: the driver gets one, and then needs only k - 1.
  *
- * No livelock: a driver gives back what it was just given, or was given before it knew that it
- * would have to wait; what it may keep it gives back only if the executors that it can reach
- * change. It asks again once for each executor gained, so it asks in vain at most N times at each
- * daemon.
+ * No livelock: a driver releases an executor that it just got, or got before it knew that it would
+ * be queued. It releases one that it was allowed to keep only if the set of executors that it can
+ * reach changes. It requests again once for each executor gained, so it requests in vain at most N
+ * times from each daemon.
  *
- * Executors that cannot be reached are not counted. A driver that waits for those alone is ended by
- * `start`, which also counts while it keeps one and waits in queues (registration.c). */
+ * Executors that cannot be reached are not counted. A job that waits for those alone ends after
+ * start_ms, which also counts while the driver keeps an executor and is queued for others
+ * (registration.c). */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include <assert.h>
@@ -44,11 +47,13 @@ bool acquisition_order_init(struct cluster_transport *r)
     return true;
 }
 
+/* The driver has this daemon's executor. */
 static bool is_kept(const struct daemon_conn *p)
 {
     return p->state == DAEMON_CONN_EXECUTOR_STARTED;
 }
 
+/* The driver does not have this daemon's executor but may still get it. */
 static bool is_available(const struct daemon_conn *p)
 {
     return p->reached && !is_kept(p) && p->state != DAEMON_CONN_REJECTED;
@@ -59,7 +64,9 @@ bool acquisition_order_allows(const struct daemon_conn *p)
     return p->rank <= p->r->highest;
 }
 
-/* It says within a deadline whether its executor is free. */
+/* The daemon will respond within a deadline whether its executor is free: it is being dialled, will
+ * be dialled, or has not responded to REQUEST_EXECUTOR. One that was never reached counts on the
+ * first dial only, else an unreachable daemon would suspend the order forever. */
 static bool is_awaiting_response(const struct daemon_conn *p)
 {
     bool dialled = p->state == DAEMON_CONN_DIALLING && (p->reached || p->tries == 0);
@@ -75,6 +82,8 @@ bool acquisition_order_keeps_any(const struct cluster_transport *r)
     return false;
 }
 
+/* Returns the highest rank that the driver may keep or request. NO_LIMIT if the order does not
+ * matter: the job has started, needs one executor, has enough, or is queued nowhere. */
 static uint32_t highest_rank(const struct cluster_transport *r)
 {
     uint32_t kept = 0, available = 0, wanted = registration_executors_min(r);
@@ -88,13 +97,13 @@ static uint32_t highest_rank(const struct cluster_transport *r)
     }
     if (!waits || kept >= wanted) return NO_LIMIT;
     uint32_t left = wanted - kept < available ? wanted - kept : available;
-    assert(left > 0); /* what it waits for is available */
+    assert(left > 0); /* `waits`: the executor it is queued for is available */
     for (uint32_t i = r->cluster->executor_count; i-- > 0;)
         if (is_available(r->by_id[i]) && --left == 0) return i;
     return NO_LIMIT;
 }
 
-/* Another one than `but` is. */
+/* Any daemon except `but` (NULL: none) has not responded yet. */
 static bool any_awaiting_response(const struct cluster_transport *r, const struct daemon_conn *but)
 {
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
@@ -107,8 +116,9 @@ bool acquisition_order_may_request(const struct daemon_conn *p)
     return acquisition_order_allows(p) || any_awaiting_response(p->r, p);
 }
 
-/* While one is still to answer, what it says may change what may be kept. To give one back does
- * not: one more is needed then, and one more is available. */
+/* Releases nothing while a daemon has not responded yet, since its response may change the limit.
+ * Releasing itself does not change the limit: one more executor is needed then, and one more is
+ * available. */
 void acquisition_order_enforce(struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL) return;

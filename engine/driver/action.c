@@ -1,4 +1,4 @@
-/* One action from its plan to its last result. */
+/* Runs one action, from its plan to its last result: the driver's main loop. */
 #include "engine/data/input.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+/* Sends a task, and before it whatever the executor needs to run it. Messages to one executor
+ * arrive in order. */
 static int send_task(struct driver *d, const struct task_attempt *run)
 {
     struct action_run *a = d->action_run;
@@ -37,10 +39,13 @@ static int dispatch_tasks(struct driver *d)
     while (sched_next_task(s, d->env->now_ns(d->env), &run)) {
         int r = send_task(d, &run);
         if (r == 0) continue;
+        /* It was not sent, so no outcome will arrive: without this the end of the action would wait
+         * for it. */
         sched_on_task_failed(s, run.executor, run.stage, run.task, run.attempt, SCHED_FATAL_ERROR,
                              d->env->now_ns(d->env));
         return r;
     }
+    /* No task can be started, so free slots can only get tasks that are queued elsewhere. */
     return sched_revoke_queued(s, &run) ? send_kill(d, &run, KILL_IF_QUEUED) : 0;
 }
 
@@ -71,6 +76,7 @@ static int run_tasks(struct driver *d)
         if (r == 0) r = stage_runs_finish_done_stages(d);
         if (r == 0 && !action_is_done(a)) r = dispatch_tasks(d);
         if (r != 0 || action_is_done(a)) break;
+        /* Wakes for progress, for speculation, and at the deadline. */
         uint64_t until = d->env->now_ns(d->env) + PROGRESS_TICK_NS;
         uint64_t wake = sched_next_wakeup_ns(a->sched);
         if (wake < until) until = wake;
@@ -79,11 +85,12 @@ static int run_tasks(struct driver *d)
         event_log_listener_on_timer(d);
         results_report_on_timer(d);
     }
+    /* Also after success: superseded copies may still run. */
     int drained = drain_running_tasks(d);
     return r != 0 ? r : drained;
 }
 
-/* From here on a later step of the job can read it. */
+/* The output is complete, so later actions of the job can read it before it is published. */
 static int complete_output(struct driver *d, struct commit *c)
 {
     const struct saved_output saved = {.path = c->out, .directory = c->parts};
@@ -94,10 +101,11 @@ static int complete_output(struct driver *d, struct commit *c)
 static int run_stages(struct driver *d)
 {
     struct action_run *a = d->action_run;
-    int r = send_small_broadcasts(d);
+    int r = send_small_broadcasts(d); /* first: they travel while the stages are built */
     if (r == 0) r = stage_runs_build(d);
     if (r == 0) r = stage_runs_schedule(d);
     event_log_listener_on_action_start(d);
+    /* Outputs that were lost between actions, or that no stage of the last action needed. */
     if (r == 0) results_retry_lost_map_outputs(d, NULL);
     if (r == 0) r = run_tasks(d);
     stage_runs_record_unfinished(d);
@@ -106,8 +114,9 @@ static int run_stages(struct driver *d)
     return r;
 }
 
-/* What only running can tell, before the stages are cut: the bounds of sorts, the first indexes of
- * partitions. Each preparation may itself run an action, whose shuffles then exist. */
+/* Finds out what the stages need and only a run can show: the range bounds of a sort, the first
+ * index of each partition. A preparation can run an action of its own, whose map outputs this one
+ * then reuses. */
 static int prepare_action(const struct action *action)
 {
     struct glint_rdd **shuffles = NULL;
@@ -124,7 +133,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
 {
     struct driver *d = (struct driver *)runner;
     struct glint *g = d->g;
-    if (d->action_run != NULL)
+    if (d->action_run != NULL) /* called from on_result: the driver has one action at a time */
         return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partition_count(action->rdd) == 0 && context_failed(g)) return g->error.code;
@@ -133,6 +142,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
         rdd_is_explain_only(action->rdd) || (g->config.explain && action->output_count > 0);
     struct action_run a = {.action = action, .commit_count = unrun ? 0 : action->output_count};
     int r = 0;
+    /* Outputs are opened and checked before anything runs, so that a bad path fails early. */
     for (uint32_t i = 0; i < a.commit_count && r == 0; i++)
         r = job_outputs_open(d, action->outputs[i], &a.commits[i]);
     if (r == 0) r = job_outputs_check_inputs(d);
@@ -143,7 +153,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
     a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
     d->action_run = &a;
     r = run_stages(d);
-    if (r != 0) g->aborted = false; /* for explain: its error is about rows that were there */
+    if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     results_report_action_finished(d);
     event_log_listener_on_action_end(d);
     executors_finish_action(d);

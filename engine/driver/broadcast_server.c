@@ -1,21 +1,25 @@
-/* Broadcasts that are too large to go with their announcement. The bytes stay where the job has
- * them, and go to the sockets from there; an executor is told of a value and its size, asks which
- * blocks to fetch from whom (BLOCK_REQUEST), and gets from here those that nobody else has. What is
- * packed is kept as long as the job lives, so that packing is paid for once. */
+/* Serves broadcasts that are too large for their BROADCAST message (BROADCAST_INLINE_BYTES_MAX).
+ * An executor knows the id and size, asks which blocks to fetch from where (BLOCK_REQUEST), and
+ * gets from the driver those that the tracker assigned to the driver; the rest come from other
+ * executors. The bytes are not copied: sockets send from the context's memory. A block is
+ * compressed when it is first sent and cached until the job ends, so that this is done once. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/net/broadcast_block.h"
 
 #include <assert.h>
 
-#define SENDING_BYTES_MAX (32 * MIB) /* to one executor: more than it may have asked for */
+/* Queued for one executor; the tracker assigns less, so one that exceeds it is broken or hostile.
+ */
+#define SENDING_BYTES_MAX (32 * MIB)
 
-/* One send. */
+/* A block that is being sent. */
 struct block_send {
     struct executor_conn *executor_conn;
     uint64_t size;
 };
 
+/* Both threads. The result stays valid without the lock: broadcasts are never removed. */
 static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
 {
     pthread_mutex_lock(&r->lock);
@@ -28,7 +32,7 @@ static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint
 int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
                          struct glint_error *error)
 {
-    if (find_broadcast(r, id) != NULL) return 0;
+    if (find_broadcast(r, id) != NULL) return 0; /* sent to another executor before */
     uint32_t blocks = broadcast_block_count(size);
     struct served_broadcast *v = mem_zalloc(sizeof *v);
     if (v != NULL) {
@@ -68,7 +72,8 @@ static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
     return b->checksum;
 }
 
-/* As it travels; without memory to pack it, as it is. */
+/* The block as it is sent: compressed, or uncompressed if that is not smaller or there is no
+ * memory. The result is borrowed until broadcast_server_fini. */
 static struct glint_slice encoded_block(struct served_broadcast *v, uint32_t block)
 {
     struct sent_block *b = &v->blocks[block];
@@ -129,6 +134,7 @@ int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
     uint32_t block = get.block;
     struct served_broadcast *v = find_broadcast(l->r, get.id);
     get_request_fini(&get);
+    /* A wrong kind closes the connection; the other failures are one request's. */
     if (kind != GET_BROADCAST_BLOCK)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver has only broadcasts to give");
     if (v == NULL || block >= broadcast_block_count(v->size))
@@ -140,7 +146,7 @@ int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
     return 0;
 }
 
-/* ---- Who fetches what from whom */
+/* ---- Block assignments */
 
 static void send_block_assignment(struct executor_conn *l, struct served_broadcast *v,
                                   struct block_assignment *assignment)
@@ -149,6 +155,7 @@ static void send_block_assignment(struct executor_conn *l, struct served_broadca
     struct buffer payload = {NULL, 0, 0};
     assert(assignment->count <= BLOCK_REQUEST_MAX);
     assignment->id = v->id;
+    /* Being lost: broadcast_server_on_executor_lost takes the assignment back. */
     if (l->data == NULL || l->state != EXECUTOR_CONN_JOINED) return;
     for (uint32_t i = 0; i < assignment->count; i++)
         assignment->blocks[i].checksum = block_checksum(v, assignment->blocks[i].block);
@@ -159,6 +166,7 @@ static void send_block_assignment(struct executor_conn *l, struct served_broadca
     buffer_fini(&payload);
 }
 
+/* After an event that may have freed blocks: sends BLOCK_ASSIGN to executors that wait. */
 static void assign_to_waiting(struct cluster_transport *r, struct served_broadcast *v)
 {
     uint32_t number = 0;
@@ -189,6 +197,7 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
 
 void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t number)
 {
+    /* New ones are prepended, so the list behind `first` does not change. */
     pthread_mutex_lock(&r->lock);
     struct served_broadcast *first = r->broadcasts;
     pthread_mutex_unlock(&r->lock);

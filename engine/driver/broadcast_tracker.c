@@ -1,17 +1,18 @@
-/* Rarest block first, counting those on their way, from whoever has the least to send.
+/* Assigns the rarest block first, counting those in flight, from the source that sends the least.
  *
- * A sender's link is shared by all it sends to, so few blocks on their way at a time spread faster
- * than many: while one block goes to eight executors at once, none of them can pass it on. Hence
- * the small numbers below; an executor for which there is nothing right now waits in a queue.
+ * All transfers of a sender share its network link, so few concurrent transfers spread a broadcast
+ * faster than many: while one block is sent to eight executors at once, none of them can pass it
+ * on. Hence the small limits below. An executor for which there is no block right now waits in a
+ * queue.
  *
- * Someone who waits lacks blocks that are on their way to others or whose senders are busy, so an
- * event will come; each request for a block ends, with the block, a failure or a loss. Whoever
- * failed to get a block gets that one from the driver, and is not sent to the same source again
- * soon: pairs that cannot reach each other cost the driver a block or two, not all of them.
+ * A waiting executor lacks blocks that are in flight to others or whose sources are busy, so an
+ * event will follow: each transfer ends, with the block, a failure or a loss. An executor that
+ * failed to get a block gets it from the driver, and excludes that source for a while: two
+ * executors that cannot reach each other cost the driver a block or two, not the whole broadcast.
  *
- *   block, of one executor:  MISSING -> ASKED    [offer]
- *                            ASKED   -> HERE     [on_block_received]
- *                            ASKED   -> MISSING  [on_block_failed] */
+ *   state of a block, per executor:  MISSING   -> REQUESTED  [transfer_begin]
+ *                                    REQUESTED -> RECEIVED   [on_block_received]
+ *                                    REQUESTED -> MISSING    [on_block_failed] */
 #include "engine/driver/broadcast_tracker.h"
 
 #include "engine/base/mem.h"
@@ -19,47 +20,53 @@
 #include <assert.h>
 #include <string.h>
 
-#define TRANSFERS_MAX   2u /* blocks on their way to one executor */
-#define UPLOADS_MAX     2u /* from one executor: one is sent while the next is asked for */
+/* Concurrent transfers: */
+#define TRANSFERS_MAX   2u /* to one executor */
+#define UPLOADS_MAX     2u /* from one executor: one is sent while the next is requested */
 #define DRIVER_SENDS    2u /* from the driver */
 #define DRIVER_SENDS_TO 2u /* from the driver to one executor */
-#define SMALL_BLOCKS    4u /* a value of so few is sent to four by the driver itself: */
-#define SMALL_SENDS     4u /* to connect to each other would take them longer, and to wait, too */
-#define EXCLUDED_MAX    8u /* sources that failed an executor, as many as it remembers */
+/* The driver sends a broadcast of at most SMALL_BLOCKS blocks SMALL_SENDS times by itself: waiting
+ * for other executors and connecting to them would take longer. */
+#define SMALL_BLOCKS 4u
+#define SMALL_SENDS  4u
+#define EXCLUDED_MAX 8u /* sources that an executor excludes after failures: the last ones */
 static_assert(TRANSFERS_MAX <= BLOCK_REQUEST_MAX, "an answer has room for all flights");
 
+/* An executor that has sent a BLOCK_REQUEST. */
 struct broadcast_peer {
     uint32_t number, received_count;
     uint32_t transfer_count;
-    struct assigned_block transfers[TRANSFERS_MAX];
-    uint32_t from_driver; /* of its flights */
-    uint32_t uploads;     /* flights of others that come from here */
-    uint32_t blocks_max;  /* > 0: in the queue */
-    uint32_t excluded[EXCLUDED_MAX], excluded_next;
+    struct assigned_block transfers[TRANSFERS_MAX]; /* to it, in flight */
+    uint32_t from_driver;                           /* of those, how many come from the driver */
+    uint32_t uploads;                               /* transfers of others that come from it */
+    uint32_t blocks_max;                            /* > 0: in the queue; how many it wants */
+    uint32_t excluded[EXCLUDED_MAX], excluded_next; /* ring of sources; EXECUTOR_ID_DRIVER: free */
     struct broadcast_peer *prev_waiting, *next_waiting; /* in the queue */
-    uint64_t *received, *requested, *failed_before; /* sets of blocks; distrust: failed before */
+    uint64_t *received, *requested, *failed_before;     /* bitmaps of blocks */
 };
 
-/* Who has a block. */
+/* The executors that have a block. */
 struct block_sources {
     uint32_t *numbers;
     uint32_t count, capacity;
-    uint32_t free;      /* of them may send one more */
-    uint32_t cursor;    /* where the next look begins, so that all get their turn */
-    uint32_t in_flight; /* flights of it */
+    uint32_t free;      /* how many of them may start one more upload */
+    uint32_t cursor;    /* where the next search begins: round robin among equals */
+    uint32_t in_flight; /* transfers of this block, also from the driver */
 };
 
 struct tracker {
-    uint32_t blocks, words;
-    struct broadcast_peer **peers; /* [capacity] by number; NULL: never heard of; &lost: gone */
+    uint32_t blocks, words;        /* words: 64-bit words of a bitmap */
+    struct broadcast_peer **peers; /* [capacity] by number; NULL: unknown; &lost_peer: lost */
     uint32_t capacity;
-    struct block_sources *sources; /* [blocks] */
-    uint32_t driver_sends;
-    uint64_t driver_blocks;
-    struct broadcast_peer *first, *last; /* the queue of those who wait */
+    struct block_sources *sources;       /* [blocks] */
+    uint32_t driver_sends;               /* transfers from the driver in flight */
+    uint64_t driver_blocks;              /* transfers from the driver so far */
+    struct broadcast_peer *first, *last; /* the queue of waiting executors */
 };
 
-static struct broadcast_peer lost_peer; /* stands for all of them; never looked into */
+/* Marks lost executors in `peers`, so that a late request does not add them again. Its fields are
+ * never used. */
+static struct broadcast_peer lost_peer;
 
 static bool set_has(const uint64_t *set, uint32_t i)
 {
@@ -104,9 +111,9 @@ uint64_t tracker_blocks_sent_by_driver(const struct tracker *t)
     return t->driver_blocks;
 }
 
-/* ---- Who is known */
+/* ---- Executors */
 
-/* NULL where it is gone or was never heard of. */
+/* NULL: lost or unknown. */
 static struct broadcast_peer *find_peer(const struct tracker *t, uint32_t number)
 {
     struct broadcast_peer *r = number < t->capacity ? t->peers[number] : NULL;
@@ -127,6 +134,7 @@ static bool grow_peers(struct tracker *t, uint32_t number)
     return true;
 }
 
+/* Also true for one that is known or lost. False: out of memory. */
 static bool add_peer(struct tracker *t, uint32_t number)
 {
     if (!grow_peers(t, number)) return false;
@@ -142,10 +150,12 @@ static bool add_peer(struct tracker *t, uint32_t number)
     return true;
 }
 
+/* Makes room for the executor as a source of each block in in->have, so that nothing can fail once
+ * the state changes. */
 static bool reserve_sources(struct tracker *t, const struct block_request *in)
 {
     for (uint32_t i = 0; i < in->have_count; i++) {
-        if (in->have[i] >= t->blocks) continue;
+        if (in->have[i] >= t->blocks) continue; /* ignored later, too: was never assigned */
         struct block_sources *h = &t->sources[in->have[i]];
         if (h->count < h->capacity) continue;
         uint32_t capacity = h->capacity * 2 + 4;
@@ -158,7 +168,7 @@ static bool reserve_sources(struct tracker *t, const struct block_request *in)
     return true;
 }
 
-/* ---- The queue of those who wait */
+/* ---- The queue of waiting executors */
 
 static void wait_queue_add(struct tracker *t, struct broadcast_peer *r, uint32_t blocks_max)
 {
@@ -179,9 +189,9 @@ static void wait_queue_remove(struct tracker *t, struct broadcast_peer *r)
     r->blocks_max = 0;
 }
 
-/* ---- Flights */
+/* ---- Transfers */
 
-/* Counts `r` in or out as one who may send, for all blocks that it has. */
+/* `r` may start uploads again (`in`), or not any more: updates `free` of all blocks that it has. */
 static void update_free_sources(struct tracker *t, const struct broadcast_peer *r, bool in)
 {
     for (uint32_t w = 0; w < t->words; w++) {
@@ -212,7 +222,7 @@ static void transfer_begin(struct tracker *t, struct broadcast_peer *r,
     if (++source->uploads == UPLOADS_MAX) update_free_sources(t, source, false);
 }
 
-/* Ends flight `i` of `r`, however it ended. */
+/* Removes transfer `i` of `r`, which succeeded, failed, or was lost with an executor. */
 static void transfer_end(struct tracker *t, struct broadcast_peer *r, uint32_t i)
 {
     struct assigned_block transfer = r->transfers[i];
@@ -227,12 +237,12 @@ static void transfer_end(struct tracker *t, struct broadcast_peer *r, uint32_t i
         r->from_driver--;
         return;
     }
-    struct broadcast_peer *source = find_peer(t, transfer.from);
+    struct broadcast_peer *source = find_peer(t, transfer.from); /* NULL: lost meanwhile */
     if (source != NULL && source->uploads-- == UPLOADS_MAX) update_free_sources(t, source, true);
 }
 
-/* The index of the flight that brings `block`, or TRANSFERS_MAX: what was not asked for is ignored.
- */
+/* Returns the index of the transfer of `block` to `r`, or TRANSFERS_MAX if there is none: callers
+ * then ignore the message, since an executor may claim anything. */
 static uint32_t find_transfer(const struct broadcast_peer *r, uint32_t block)
 {
     for (uint32_t i = 0; i < r->transfer_count; i++)
@@ -259,12 +269,13 @@ static void on_block_failed(struct tracker *t, struct broadcast_peer *r, uint32_
     if (i == TRANSFERS_MAX) return;
     uint32_t from = r->transfers[i].from;
     transfer_end(t, r, i);
+    /* The driver cannot be excluded; a lost source will not be picked again anyway. */
     if (from == EXECUTOR_ID_DRIVER || find_peer(t, from) == NULL) return;
     set_add(r->failed_before, block);
     r->excluded[r->excluded_next++ % EXCLUDED_MAX] = from;
 }
 
-/* ---- What to fetch next */
+/* ---- Choosing blocks and sources */
 
 static bool is_excluded_source(const struct broadcast_peer *r, uint32_t source)
 {
@@ -273,24 +284,25 @@ static bool is_excluded_source(const struct broadcast_peer *r, uint32_t source)
     return false;
 }
 
-/* No executor has the block for `r`, free or busy. At most EXCLUDED_MAX + 1 holders are looked at.
- */
+/* Whether `r` can get the block from the driver only: no source, free or busy, that it does not
+ * exclude. Checks at most EXCLUDED_MAX + 1 sources. */
 static bool only_driver_has(const struct tracker *t, const struct broadcast_peer *r, uint32_t block)
 {
     const struct block_sources *h = &t->sources[block];
     if (set_has(r->failed_before, block)) return true;
-    if (h->count == 0) return h->in_flight == 0;
+    if (h->count == 0) return h->in_flight == 0; /* in flight: wait for the first source */
     for (uint32_t i = 0; i < h->count; i++)
         if (!is_excluded_source(r, h->numbers[i])) return false;
     return true;
 }
 
+/* A small broadcast, and the driver has not sent it SMALL_SENDS times yet. */
 static bool driver_may_resend(const struct tracker *t)
 {
     return t->blocks <= SMALL_BLOCKS && t->driver_blocks < SMALL_SENDS * t->blocks;
 }
 
-/* The holder with the least to send; EXECUTOR_ID_DRIVER: none is free. */
+/* Returns the source with the fewest uploads, or EXECUTOR_ID_DRIVER if none is free. */
 static uint32_t pick_source(struct tracker *t, const struct broadcast_peer *r, uint32_t block)
 {
     struct block_sources *h = &t->sources[block];
@@ -306,8 +318,9 @@ static uint32_t pick_source(struct tracker *t, const struct broadcast_peer *r, u
     return best;
 }
 
-/* The next block for `r`, and from where: what only the driver has comes first, for nobody can pass
- * it on before; then the rarest. Executors begin to look at different blocks. */
+/* Picks the next block for `r` and its source. Blocks that only the driver has come first, since
+ * no executor can pass them on yet; then the rarest. Executors start the search at different
+ * blocks, so that the driver sends each of them another one. Returns false if there is none. */
 static bool pick_block(struct tracker *t, const struct broadcast_peer *r,
                        struct assigned_block *out)
 {
@@ -319,7 +332,7 @@ static bool pick_block(struct tracker *t, const struct broadcast_peer *r,
         uint32_t b = (start + i) % t->blocks;
         if (set_has(r->received, b) || set_has(r->requested, b)) continue;
         if (again || only_driver_has(t, r, b)) {
-            if (!driver) continue;
+            if (!driver) continue; /* the driver is busy: another block may be available */
             *out = (struct assigned_block){.block = b, .from = EXECUTOR_ID_DRIVER};
             return true;
         }
@@ -353,7 +366,7 @@ bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct
     out->count = 0;
     if (!add_peer(t, executor) || !reserve_sources(t, in)) return false;
     struct broadcast_peer *r = find_peer(t, executor);
-    if (r == NULL) return true;
+    if (r == NULL) return true; /* lost: the request crossed with the loss */
     wait_queue_remove(t, r);
     for (uint32_t i = 0; i < in->have_count; i++) on_block_received(t, r, in->have[i]);
     for (uint32_t i = 0; i < in->failed_count; i++) on_block_failed(t, r, in->failed[i]);

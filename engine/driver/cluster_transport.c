@@ -1,8 +1,9 @@
-/* The driver's end of a cluster: one thread with one loop that never waits for the job's code, and
- * two queues between it and the driver's thread (states: cluster_transport_internal.h).
+/* Creation and destruction of the cluster transport: a thread with an event loop that never waits
+ * for the job's code, and two queues between it and the driver's thread (states and fields:
+ * cluster_transport_internal.h).
  *
- * One timer serves all that is due: signs of life, dials, deadlines. It rings at the earliest of
- * them, and everything is looked at then; a look costs a few comparisons per executor. */
+ * One timer serves all deadlines: heartbeats, dials, timeouts. It expires at the earliest of them
+ * and then checks every executor, which takes a few comparisons each. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -13,8 +14,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define TIMER_NS_MIN MS_NS /* two looks are at least so far apart */
-#define CONNECT_MS   5000u
+#define TIMER_NS_MIN MS_NS /* minimum interval between two runs of the timer */
+#define CONNECT_MS   5000u /* default of cluster->connect_ms */
 
 /* ---- The loop's thread */
 
@@ -23,6 +24,8 @@ static void on_timer(uv_timer_t *timer)
     struct cluster_transport *r = timer->data;
     assert(!r->stopping);
     uint64_t now = cluster_transport_now(r);
+    /* The timer is far too late, so this process was stopped (SIGSTOP, suspend): executors could
+     * not register meanwhile, so start_ms begins again. */
     if (liveness_is_process_pause(&r->cluster->heartbeat, r->timer_ns, now))
         r->no_executor_since_ns = now;
     r->timer_ns = UINT64_MAX;
@@ -32,7 +35,7 @@ static void on_timer(uv_timer_t *timer)
         if (due < next) next = due;
     }
     for (struct executor_conn *l = r->executor_conns, *after; l != NULL; l = after) {
-        after = l->next; /* a look may free it */
+        after = l->next; /* executor_conn_on_timer may free it */
         uint64_t due = executor_conn_on_timer(l, now);
         if (due < next) next = due;
     }
@@ -45,13 +48,15 @@ void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns)
     if (r->stopping || at_ns >= r->timer_ns) return;
     uint64_t now = cluster_transport_now(r), left = at_ns > now ? at_ns - now : 0;
     r->timer_ns = at_ns;
+    /* libuv counts from its cached time, which is old after a long callback. Round up: a timer
+     * that expires before the deadline would be armed again for nothing. */
     uv_update_time(&r->loop);
     int failed = uv_timer_start(&r->timer, on_timer, (left + MS_NS - 1) / MS_NS, 0);
     assert(failed == 0);
 }
 
-/* Every handle is closed, and the loop ends with the last one: connections within CLOSE_MS, what
- * was launched within its grace. */
+/* Closes all handles. uv_run returns when the last one has closed: connections take up to CLOSE_MS
+ * to flush, launched daemons up to their grace period to exit. */
 static void close_all_handles(struct cluster_transport *r)
 {
     r->stopping = true;
@@ -67,6 +72,7 @@ static void close_all_handles(struct cluster_transport *r)
     uv_close((uv_handle_t *)&r->wakeup, NULL);
 }
 
+/* Runs after uv_async_send. libuv merges several sends into one call, so it checks everything. */
 static void on_wakeup(uv_async_t *wakeup)
 {
     struct cluster_transport *r = wakeup->data;
@@ -97,6 +103,8 @@ static void cluster_transport_wait(void *arg, struct driver *driver, uint64_t de
     inbox_wait(arg, driver, deadline_ns);
 }
 
+/* Also called from signal handlers, which may only set a flag and call uv_async_send: the loop's
+ * thread then signals the condition. */
 static void cluster_transport_wake(void *arg)
 {
     struct cluster_transport *r = arg;
@@ -104,10 +112,11 @@ static void cluster_transport_wake(void *arg)
     uv_async_send(&r->wakeup);
 }
 
+/* Only stores a copy. The loop sends it to the daemons with their next heartbeat. */
 static void cluster_transport_progress(void *arg, const struct progress *p)
 {
     struct cluster_transport *r = arg;
-    if (p->action_ended) return;
+    if (p->action_ended) return; /* `glint status` keeps showing the last stage */
     struct job_progress now = {.stages = p->job_stages,
                                .tasks = p->job_tasks,
                                .retries = p->job_retries,
@@ -147,7 +156,7 @@ static void cluster_transport_destroy(void *arg)
     int failed = pthread_join(r->thread, NULL);
     assert(failed == 0);
     failed = uv_loop_close(&r->loop);
-    assert(failed == 0); /* no handle is left */
+    assert(failed == 0); /* else a handle is still open */
     free_transport(r);
 }
 
@@ -165,6 +174,7 @@ static int open_network(struct cluster_transport *r, struct glint_error *error)
     return net_init(&r->net, &r->loop, r->env, &config, error);
 }
 
+/* One daemon_conn per [[executor]] of cluster.toml; none with --listen, where executors dial. */
 static int create_daemon_conns(struct cluster_transport *r, struct glint_error *error)
 {
     uint32_t count = r->cluster->listen_host == NULL ? r->cluster->executor_count : 0;
@@ -186,7 +196,8 @@ static int create_daemon_conns(struct cluster_transport *r, struct glint_error *
     return acquisition_order_init(r) ? 0 : error_no_memory(error);
 }
 
-/* With a loop that is open: what is on it, and the thread. On failure the loop is closed. */
+/* Opens the handles on the loop and starts its thread. On failure it closes the loop, too: the
+ * handles must be closed by a last run of it, since libuv frees them asynchronously. */
 static int start_loop(struct cluster_transport *r, struct glint_error *error)
 {
     int uv = uv_timer_init(&r->loop, &r->timer);
@@ -202,7 +213,7 @@ static int start_loop(struct cluster_transport *r, struct glint_error *error)
                          "cannot start an event loop: %s", uv_strerror(uv));
     if (code == 0 && r->cluster->listen_host != NULL) code = executor_listener_open(r, error);
     r->no_executor_since_ns = cluster_transport_now(r);
-    cluster_transport_arm_timer(r, r->no_executor_since_ns);
+    cluster_transport_arm_timer(r, r->no_executor_since_ns); /* dials all daemons at once */
     if (code == 0) code = thread_start(&r->thread, run_loop, r, error);
     if (code == 0) return 0;
     r->stopping = true;
@@ -225,6 +236,7 @@ static void init_transport(struct cluster_transport *r, struct glint *g,
     r->outgoing_end = &r->outgoing;
     r->executor_conns_end = &r->executor_conns;
     pthread_mutex_init(&r->lock, NULL);
+    /* The wall clock may be set: a deadline on it could pass too early, or never. */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&r->arrived, &monotonic);

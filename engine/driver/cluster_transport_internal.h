@@ -1,18 +1,20 @@
-/* What the files of the driver's end of a cluster share.
+/* Shared by the files of the cluster transport.
  *
- *   cluster_transport.c its life, the loop's thread, the one timer
- *   transport_inbox.c    what waits for the driver's thread, and `wait`
- *   transport_outbox.c   what waits for the loop's thread, and `send`
- *   daemon_conn.c     the executors that the cluster's file names: daemons, dialled and asked
- *   executor_conn.c     executor processes, from their connections to their end
- *   executor_loss.c     why one ended
- *   registration.c     when they become executors of the job
- *   acquisition_order.c    which of them it may keep while it waits for others
- *   executor_listener.c   those that dial us
- *   task_result_fetch.c    results that are fetched
- *   broadcast_server.c  broadcasts, block by block
+ *   cluster_transport.c  creation and destruction, the loop's thread, its one timer
+ *   transport_inbox.c    events for the driver's thread, and `wait`
+ *   transport_outbox.c   messages to executors, and `send`
+ *   daemon_conn.c        connections to executor daemons, which start executors for the job
+ *   daemon_launch.c      starts daemons that are unreachable (daemon_launch.h)
+ *   executor_conn.c      connections to executors, from dialling to loss
+ *   executor_loss.c      describes why an executor was lost
+ *   executor_listener.c  accepts executors that dial the driver (--listen)
+ *   registration.c       when executors join the job, and when there are too few
+ *   acquisition_order.c  which executors a waiting driver may keep (avoids deadlocks)
+ *   task_result_fetch.c  fetches large task results
+ *   broadcast_server.c   sends broadcasts in blocks
+ *   broadcast_tracker.c  which executor fetches which block from where (broadcast_tracker.h)
  *
- * All of it belongs to the loop's thread, but for what `lock` guards. */
+ * Everything here belongs to the loop's thread unless a comment says otherwise. */
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 #define GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 
@@ -27,75 +29,78 @@
 
 #define MS_NS ((uint64_t)1000000)
 
-/* ---- To the driver's thread */
+/* ---- Events for the driver's thread */
 
 enum inbox_event_kind {
     INBOX_EXECUTOR_ADDED,
     INBOX_MESSAGE,
     INBOX_EXECUTOR_DRAINING,
-    INBOX_EXECUTOR_SUSPECT,
-    INBOX_EXECUTOR_ALIVE,
+    INBOX_EXECUTOR_SUSPECT, /* heartbeats are missing */
+    INBOX_EXECUTOR_ALIVE,   /* was suspect, responds again */
     INBOX_EXECUTOR_LOST,
-    INBOX_NO_EXECUTORS,
-    INBOX_CANCEL_REQUESTED,
-    INBOX_NOTE,
+    INBOX_NO_EXECUTORS,     /* none is left, and none can come or start_ms has passed */
+    INBOX_CANCEL_REQUESTED, /* glint cancel */
+    INBOX_NOTE,             /* a line for the user */
 };
 
 struct inbox_event {
     struct inbox_event *next;
     enum inbox_event_kind kind;
-    uint32_t executor;
+    uint32_t executor; /* its number; 0 for events of no executor */
     union {
-        struct {
-            struct message *message;
-            uint64_t fetched_bytes; /* of a fetched result: counted in fetched_results_bytes until
-                                       taken */
+        struct {                     /* MESSAGE */
+            struct message *message; /* owned */
+            uint64_t fetched_bytes;  /* of a fetched result; part of fetched_results_bytes until
+                                        the driver takes it. 0: the result was inline */
         };
-        struct {
+        struct { /* EXECUTOR_ADDED */
             uint32_t slots;
             char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
         };
-        struct {
+        struct { /* EXECUTOR_LOST, NO_EXECUTORS (only `why`) */
             enum executor_loss_reason loss;
             struct glint_error why;
         };
-        char line[1024];
+        char line[1024]; /* NOTE */
     };
 };
 
-/* ---- To the loop's thread */
+/* ---- Messages for the loop's thread */
 
 struct outgoing_message {
     struct outgoing_message *next;
     uint32_t executor;
-    struct buffer bytes;             /* an encoded message */
-    uint64_t inline_broadcast_bytes; /* of a broadcast that is in it */
+    struct buffer bytes;             /* the encoded message */
+    uint64_t inline_broadcast_bytes; /* size of the broadcast in its body, else 0 */
 };
 
-/* ---- What there is */
+/* ---- State of the loop's thread */
 
-/* A block of a broadcast as it is sent: packed where that pays. */
+/* What is cached of one block of a broadcast, so that it is compressed and hashed once. */
 struct sent_block {
-    struct buffer packed;
-    uint64_t checksum;
+    struct buffer packed; /* compressed; empty: not compressed yet, or incompressible */
+    uint64_t checksum;    /* of the uncompressed block */
     bool has_checksum, incompressible;
 };
 
-/* A broadcast: the bytes are the context's. `tracker` and `blocks` are the loop's. */
+/* A broadcast above BROADCAST_INLINE_BYTES_MAX. The driver's thread adds it; `tracker` and `blocks`
+ * are used by the loop's thread only. */
 struct served_broadcast {
     struct served_broadcast *next;
     uint64_t id, size;
-    const uint8_t *data;
+    const uint8_t *data; /* borrowed from the context until the transport is destroyed */
     struct tracker *tracker;
     struct sent_block *blocks;
 };
 
-/* An executor of the cluster's file.
+/* The connection to the daemon of one [[executor]] of cluster.toml, which starts an executor for
+ * this job and reports its exit.
  *
- *   BACKOFF -> DIALLING   [daemon_conn_dial]        DIALLING -> REQUESTED [daemon_conn_on_opened:
- * REQUEST_EXECUTOR] REQUESTED   -> EXECUTOR_STARTED   [daemon_conn_on_executor_started] any      ->
- * BACKOFF  [daemon_conn_back_off, daemon_conn_release_executor] any     -> REJECTED
- * [daemon_conn_fail: another try would end the same way] */
+ *   BACKOFF   -> DIALLING          [daemon_conn_dial]
+ *   DIALLING  -> REQUESTED         [daemon_conn_on_opened: sends REQUEST_EXECUTOR]
+ *   REQUESTED -> EXECUTOR_STARTED  [daemon_conn_on_executor_started]
+ *   any       -> BACKOFF           [daemon_conn_back_off, daemon_conn_release_executor]
+ *   any       -> REJECTED          [daemon_conn_fail: the error is permanent; final] */
 enum daemon_conn_state {
     DAEMON_CONN_BACKOFF,
     DAEMON_CONN_DIALLING,
@@ -106,35 +111,37 @@ enum daemon_conn_state {
 
 struct daemon_conn {
     struct cluster_transport *r;
-    const struct cluster_executor *at;
-    uint32_t index, rank; /* in `posts`, in `by_id` */
+    const struct cluster_executor *at; /* its section in cluster.toml */
+    uint32_t index, rank;              /* in r->daemon_conns, in r->by_id */
     enum daemon_conn_state state;
-    struct conn *conn; /* to its daemon; still there for a moment after BACKOFF */
+    struct conn *conn; /* to the daemon; after BACKOFF it stays set until it has closed */
     struct liveness liveness;
-    struct executor_conn *executor_conn; /* the process that it gave us */
+    struct executor_conn *executor_conn; /* to the executor that the daemon started; or NULL */
     uint64_t next_dial_ns;               /* BACKOFF: when to dial */
-    uint32_t tries;                      /* since one of its processes joined */
-    uint64_t queue_position,
-        queue_position_reported; /* in its queue, 0: in none; the one that a person knows */
-    uint64_t queued_ns;          /* since when */
-    bool reached;                /* its daemon was there the last time it was dialled */
-    uint32_t auth_failures;      /* in a row: TLS failed */
-    bool missing_reported;       /* a person knows that it is not there */
-    bool drained;                /* it was asked to end: not to be started again */
-    struct launched_daemon *process;
+    uint32_t tries;                      /* failures since an executor of it joined or a launch */
+    uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
+                                                         one noted to the user */
+    uint64_t queued_ns;                               /* when it was queued */
+    bool reached;           /* the last dial reached the right daemon, and it has not failed */
+    uint32_t auth_failures; /* consecutive TLS handshake failures */
+    bool missing_reported;  /* the user was told that this executor is missing */
+    bool drained;           /* the executor was drained: do not launch the daemon again */
+    struct launched_daemon *process; /* NULL: none was launched, or it has exited */
     uint32_t launches;
-    bool launch_failed;           /* what was launched ended, and would again */
-    bool permanently_unreachable; /* and nothing answers */
-    struct glint_error why;       /* of the last failure */
+    bool launch_failed;           /* the launched daemon exited, and would again */
+    bool permanently_unreachable; /* launch_failed, and the dial after it failed too */
+    struct glint_error why;       /* the last failure */
 };
 
-/* An executor process.
+/* The connections to one executor. An executor has two: control (messages, heartbeats) and data
+ * (blocks).
  *
- *   OPENING -> REGISTERED   [executor_conn_check_registered: two connections and a REGISTERED]
- *   REGISTERED   -> JOINED  [registration_join_if_enough: enough are there; it has a number]
- *   any     -> CLOSING  [executor_conn_fail; waits for its daemon's word]
- *   CLOSING  -> CLOSED    [executor_conn_finalize: the loss is reported]; freed with its last
- * connection */
+ *   OPENING    -> REGISTERED  [executor_conn_check_registered: both are open, REGISTER arrived]
+ *   REGISTERED -> JOINED      [registration_join_if_enough: it has a number from here on]
+ *   any        -> CLOSING     [executor_conn_fail: waits for the daemon's EXECUTOR_EXITED]
+ *   CLOSING    -> CLOSED      [executor_conn_finalize: the loss is reported]
+ *
+ * Freed when it is CLOSED and both connections have closed. */
 enum executor_conn_state {
     EXECUTOR_CONN_OPENING,
     EXECUTOR_CONN_REGISTERED,
@@ -147,25 +154,26 @@ struct executor_conn {
     struct executor_conn *next;
     struct cluster_transport *r;
     enum executor_conn_state state;
-    struct daemon_conn *daemon_conn; /* whose process it is; NULL: it dialled us */
-    struct conn *control, *data;
+    struct daemon_conn *daemon_conn; /* of the daemon that started it; NULL: it dialled us */
+    struct conn *control, *data;     /* NULL: closed, or not accepted yet */
     struct liveness liveness;
     uint8_t incarnation[INCARNATION_BYTES];
     char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
     uint16_t port;
     uint32_t slots;
-    bool is_registered; /* REGISTERED has come */
+    bool is_registered; /* REGISTER arrived; the connections may not be open yet */
     bool joined, draining, suspect;
-    uint32_t number;      /* joined */
-    uint64_t deadline_ns; /* OPENING: to be REGISTERED; CLOSING: to be told why */
-    struct glint_error why;
-    bool has_exited;
+    uint32_t number;        /* valid if `joined`: the executor's number in the job */
+    uint64_t deadline_ns;   /* OPENING: to register; has_exited: to close; CLOSING: to finalize */
+    struct glint_error why; /* CLOSING: the first failure */
+    bool has_exited;        /* the daemon sent EXECUTOR_EXITED: `exited` is valid */
     struct executor_exited exited;
-    struct inbox_event *lost_event; /* joined: made ahead, so that a loss needs no memory */
-    struct result_fetch *result_fetches;
-    uint64_t sending_bytes; /* broadcast blocks on their way to it */
+    struct inbox_event *lost_event;      /* joined: preallocated, reporting a loss cannot fail */
+    struct result_fetch *result_fetches; /* in order of arrival */
+    uint64_t sending_bytes;              /* broadcast blocks queued on `data` */
 };
 
+/* The transport: `arg` of struct transport. */
 struct cluster_transport {
     struct glint *g;
     struct env *env;
@@ -174,147 +182,184 @@ struct cluster_transport {
     uv_loop_t loop;
     uv_async_t wakeup;
     uv_timer_t timer;
-    uint64_t timer_ns; /* when it rings; UINT64_MAX: not set */
+    uint64_t timer_ns; /* when it expires; UINT64_MAX: not armed */
     pthread_t thread;
-    bool stopping;
+    bool stopping; /* all handles are being closed */
 
     pthread_mutex_t lock;
-    pthread_cond_t arrived;
+    pthread_cond_t arrived;                            /* an event, or `woken` */
     struct inbox_event *events, **events_end;          /* under lock */
     bool woken;                                        /* under lock */
     struct outgoing_message *outgoing, **outgoing_end; /* under lock */
-    uint64_t outgoing_bytes;                           /* under lock; of those */
-    struct served_broadcast *broadcasts; /* under lock; nothing leaves it before the end */
+    uint64_t outgoing_bytes;                           /* under lock; encoded, in `outgoing` */
+    struct served_broadcast *broadcasts; /* under lock; prepended, never removed before the end */
     struct job_progress progress;        /* under lock */
-    atomic_bool wake_requested, stop_requested;
+    atomic_bool wake_requested, stop_requested; /* set by any thread, then `wakeup` is sent */
     atomic_uint_fast64_t
-        fetched_results_bytes;            /* bytes of fetched results until the driver took them */
-    atomic_uint_fast64_t broadcast_bytes; /* sent */
-    uint64_t broadcast_counted;           /* of those; the driver's thread's */
+        fetched_results_bytes;            /* of results in transfer, or fetched and not yet taken */
+    atomic_uint_fast64_t broadcast_bytes; /* sent, after compression */
+    uint64_t broadcast_counted; /* those already in the job's counters; driver's thread only */
 
-    struct daemon_conn *daemon_conns; /* [cluster->executor_count] */
-    struct daemon_conn **by_id;       /* the same, in order of their ids */
-    uint32_t highest;                 /* the rank of the highest that may be kept or asked */
-    struct listener *listener;
-    struct executor_conn *executor_conns, **executor_conns_end; /* in order of their coming */
-    struct executor_conn **executors_by_id;                     /* [number_capacity]; NULL: gone */
+    struct daemon_conn *daemon_conns; /* [cluster->executor_count]; NULL with listen_host */
+    struct daemon_conn **by_id;       /* the same, sorted by executor id */
+    uint32_t highest;                 /* highest rank that may be kept or requested */
+    struct listener *listener;        /* NULL unless listen_host is set */
+    struct executor_conn *executor_conns, **executor_conns_end; /* oldest first */
+    struct executor_conn **executors_by_id; /* [number_capacity] by number; NULL: lost */
     uint32_t number_count, number_capacity;
     uint32_t executor_conn_count, joined_count;
+    /* `started`: executors_min have registered, later ones join at once. `no_executors_reported`:
+     * the job ends, nothing is dialled or accepted any more. */
     bool started, no_executors_reported;
-    uint64_t no_executor_since_ns;
+    uint64_t no_executor_since_ns; /* since when no executor is joined; start_ms counts from it */
     uint32_t next_fetch_id;
-    struct inbox_event *no_executors_event; /* made ahead */
+    struct inbox_event *no_executors_event; /* preallocated */
 };
 
 static inline uint64_t cluster_transport_now(const struct cluster_transport *r)
 {
     return r->env->now_ns(r->env);
 }
-/* Rings the timer at `at_ns` at the latest: everything that waits is looked at then. */
+/* Makes the timer expire at `at_ns` at the latest. When it does, every connection's *_on_timer
+ * runs; each returns when it wants to run next, UINT64_MAX for never. */
 void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns);
 
-/* transport_inbox.c. Loop's thread, but for inbox_wait. */
+/* transport_inbox.c. Loop's thread, except inbox_wait. */
 struct inbox_event *inbox_event_create(enum inbox_event_kind kind,
-                                       uint32_t executor); /* NULL without memory */
-void inbox_event_destroy(struct inbox_event *e);
+                                       uint32_t executor); /* NULL: out of memory */
+void inbox_event_destroy(struct inbox_event *e);           /* and its message; NULL is allowed */
+/* Appends an event and wakes the driver. Takes ownership of `e`. */
 void inbox_push(struct cluster_transport *r, struct inbox_event *e);
-/* A line for a person; without memory it is not said. */
+/* Pushes a line for the user. Dropped when out of memory. */
 void inbox_push_note(struct cluster_transport *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Makes inbox_wait return without an event. */
 void inbox_wake_driver(struct cluster_transport *r);
+/* Driver's thread: transport->wait. Blocks until an event, a wake or the deadline (env->now_ns),
+ * then passes all events to the driver, oldest first. */
 void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t deadline_ns);
 
 /* transport_outbox.c */
+/* Driver's thread: transport->send. Takes ownership of `m`. Returns 0, or NO_MEMORY, PLAN_LIMIT
+ * (larger than a control frame). */
 int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *m,
                 struct glint_error *error);
+/* Loop's thread: writes all queued messages to their executors' connections; those to executors
+ * that are lost are dropped. */
 void outbox_deliver(struct cluster_transport *r);
 void outbox_fini(struct cluster_transport *r);
 
 /* daemon_conn.c */
-/* What is due; answers when to look again. */
+/* Dials, sends heartbeats and progress, reports the queue position. Returns when to call again. */
 uint64_t daemon_conn_on_timer(struct daemon_conn *p, uint64_t now);
-/* Its process has gone: asks for another one, later. `why`: as executor_conn_fail's. */
+/* The executor of this daemon is lost, because of `why`: requests another one after a backoff. */
 void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
                                   bool had_joined);
-/* Gives up its place in the queue, or its process. It is asked again when acquisition_order_allows.
- */
+/* Gives up the executor, or the position in the daemon's queue. The daemon is dialled again when
+ * acquisition_order_allows. Only before the job has started. */
 void daemon_conn_release_executor(struct daemon_conn *p);
+/* The transport stops: closes the connection and stops the daemon if it was launched. */
 void daemon_conn_close(struct daemon_conn *p);
 
 /* executor_conn.c */
+/* Adds an executor in OPENING without connections; it must register within 2 * connect_ms. NULL
+ * with *error set: NO_EXECUTORS (the job has too many), NO_MEMORY. */
 struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
                                            struct glint_error *error);
-/* Dials the process that the post's daemon has started. 0 or a code. */
+/* Dials the executor that the daemon of `p` has started. Returns 0, or a code if it could not be
+ * created; a failed dial is reported later, as its loss. */
 int executor_conn_dial(struct daemon_conn *p, const struct executor_started *a,
                        struct glint_error *error);
-/* A connection that is open is the link's from here on. */
+/* Takes an open connection that was accepted, as control or data by its hello. */
 void executor_conn_attach(struct executor_conn *l, struct conn *c);
-/* The end of it; the first cause stays. */
+/* Closes both connections; the loss is reported by the timer, not from inside this call. The first
+ * cause is kept. */
 void executor_conn_fail(struct executor_conn *l, const struct glint_error *why);
 void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
     __attribute__((format(printf, 3, 4)));
-/* The daemon says how it ended. */
+/* The daemon reported the exit of the executor's process. */
 void executor_conn_on_executor_exited(struct executor_conn *l,
                                       const struct executor_exited *exited);
-/* Nothing more will be known of how it ended. */
+/* Reports the loss of a CLOSING executor with what is known by now. May free `l`. */
 void executor_conn_finalize(struct executor_conn *l);
+/* Heartbeats and deadlines. Returns when to call again. May free `l`. */
 uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now);
+/* The transport stops. May free `l`. */
 void executor_conn_close(struct executor_conn *l);
-/* Sends a frame on one of its connections; a failure is the connection's end. */
+/* Sends a frame and empties *payload (NULL: none). A failure closes the connection later, by its
+ * `closed` callback. */
 void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 
-/* executor_loss.c: fills the error of a loss, and says what kind it is. */
+/* executor_loss.c */
+/* Sets *out to EXECUTOR_LOST with the cause and the path of the log; returns the kind of loss. */
 enum executor_loss_reason executor_loss_describe(const struct executor_conn *l,
                                                  struct glint_error *out);
 
 /* registration.c */
-/* Something has changed: takes in who is ready, if it is time. */
+/* Lets registered executors join, if executors_min are registered or the job has started. Call
+ * after every change of a daemon_conn or executor_conn. */
 void registration_join_if_enough(struct cluster_transport *r);
+/* Reports missing executors, and NO_EXECUTORS. Returns when to call again. */
 uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now);
 struct executor_conn *executor_conn_find(const struct cluster_transport *r,
-                                         uint32_t number); /* NULL: gone */
+                                         uint32_t number); /* NULL: lost */
+/* Removes an executor that is lost. */
 void registration_on_executor_gone(struct executor_conn *l);
 
-/* How many must be ready before the first task. */
+/* How many executors must be registered before the first task. */
 uint32_t registration_executors_min(const struct cluster_transport *r);
 
 /* acquisition_order.c */
-/* False without memory. */
+/* False: out of memory. */
 bool acquisition_order_init(struct cluster_transport *r);
-/* After any change of a post: gives back what the driver may not keep, or wait for, any more. */
+/* Releases executors and queue positions above the highest rank that the driver may keep. Call
+ * after every change of a daemon_conn. */
 void acquisition_order_enforce(struct cluster_transport *r);
+/* Whether the driver may keep or request this daemon's executor. */
 bool acquisition_order_allows(const struct daemon_conn *p);
-/* The connection to its daemon is open. While others are asked, too, it may be of use. */
+/* The connection to the daemon is open: whether to send REQUEST_EXECUTOR. Also true while another
+ * daemon has not responded yet, since its response may change what is allowed. */
 bool acquisition_order_may_request(const struct daemon_conn *p);
-/* Not begun, and the driver keeps at least one. */
+/* Whether the job has not started and the driver keeps an executor that others could use. */
 bool acquisition_order_keeps_any(const struct cluster_transport *r);
 
-/* executor_listener.c. 0 or a code. */
+/* executor_listener.c */
+/* Listens on cluster->listen_host. Returns 0, or a code of listener_open. */
 int executor_listener_open(struct cluster_transport *r, struct glint_error *error);
 
 /* task_result_fetch.c */
-/* A DONE whose result is with the executor. Takes the message. */
+/* Queues the fetch of a DONE whose result stayed with the executor. Takes ownership of `m`. */
 void task_result_fetch_add(struct executor_conn *l, struct message *m);
+/* Where to receive a DATA frame; NULL if it was not requested, which closes the connection. */
 uint8_t *task_result_fetch_buffer_for(struct executor_conn *l, const struct frame *f);
+/* The DATA frame has been received into that buffer. */
 void task_result_fetch_on_data(struct executor_conn *l, const struct frame *f);
+/* FETCH_ERROR: the task fails instead. Returns 0, or PROTOCOL, which closes the connection. */
 int task_result_fetch_on_error(struct executor_conn *l, const struct frame *f,
                                struct glint_slice payload, struct glint_error *error);
-/* Starts what there is room for. */
+/* Starts queued fetches that fit into result_bytes_max. */
 void task_result_fetch_start_pending(struct cluster_transport *r);
+/* Fails the executor when a fetch makes no progress for fetch_ms. Returns when to call again. */
 uint64_t task_result_fetch_on_timer(struct executor_conn *l, uint64_t now);
-/* No connection can bring anything any more. */
+/* Frees all fetches. Both connections must be closed: DATA is received into their buffers. */
 void task_result_fetch_fini(struct executor_conn *l);
 
 /* broadcast_server.c */
-/* Driver's thread. 0 or NO_MEMORY. */
+/* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until
+ * broadcast_server_fini. Returns 0 or NO_MEMORY. */
 int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
                          struct glint_error *error);
-/* A GET or BLOCK_REQUEST of an executor. 0, or a code: the end of the connection. */
+/* An executor sent GET: sends the block, or FETCH_ERROR. Returns 0, or PROTOCOL, which closes the
+ * connection. */
 int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
                             struct glint_slice payload, struct glint_error *error);
+/* An executor sent BLOCK_REQUEST: sends BLOCK_ASSIGN to it, and to others for which there are
+ * blocks now. Returns 0, or PROTOCOL, NO_MEMORY, which close the connection. */
 int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slice payload,
                                       struct glint_error *error);
+/* Assigns the blocks that were to come from or go to a lost executor again. */
 void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t number);
+/* Frees all broadcasts, not their data. The loop's thread must have ended. */
 void broadcast_server_fini(struct cluster_transport *r);
 
 #endif

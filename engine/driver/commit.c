@@ -1,5 +1,5 @@
-/* The files of an output's life (states: commit.h). The lock in the hidden folder is what tells a
- * folder in use from one that a dead job left. */
+/* The output committer (states and layout: commit.h). The lock in the hidden directory tells one in
+ * use from one that a dead job left. */
 #include "engine/driver/commit.h"
 
 #include "engine/base/error.h"
@@ -12,14 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define HIDDEN_DEPTH_MAX 1 /* levels of folders */
+#define HIDDEN_DEPTH_MAX 1 /* levels of directories in the hidden one */
 #define REMOVE_TRIES     8
-#define OUTPUT           "output" /* in the hidden folder: what is to be OUT */
+#define OUTPUT           "output" /* in the hidden directory: will be renamed to OUT */
 #define ATTEMPTS         "attempts"
 #define PROBE            OUTPUT "/probe"
 #define SUCCESS          OUTPUT "/" OLD_OUTPUT_SUCCESS
 
-/* The path as the user gave it, without slashes at its end. */
+/* Copies the user's path without trailing slashes. Returns false if it does not fit. */
 static bool trim_slashes(const char *path, char *out, size_t capacity)
 {
     size_t n = strlen(path);
@@ -42,7 +42,7 @@ static int refuse_existing(const struct commit *c, struct glint_error *error)
     int r = c->env->stat_name(c->env, ENV_CWD, c->out, &s);
     if (r == -ENOENT) return 0;
     if (r == 0) r = c->env->stat(c->env, c->out, &s);
-    if (r == -ENOENT) /* nothing is there, and yet no folder can get that name */
+    if (r == -ENOENT) /* a dangling link: a directory cannot get this name by rename */
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
                          "%s is a link that leads nowhere", c->out);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", c->out);
@@ -54,7 +54,8 @@ static int refuse_existing(const struct commit *c, struct glint_error *error)
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
 
-/* No directory can be made in `folder`: it is missing, or part of a file system such as /proc. */
+/* Sets the error when no directory can be created in `directory`: it does not exist, or its file
+ * system (such as /proc) does not allow it. */
 static int refuse_parent(const struct commit *c, const char *directory, struct glint_error *error)
 {
     char hint[PATH_HINT_BYTES];
@@ -87,7 +88,7 @@ static int make_hidden_dir(struct commit *c, const char *directory, struct glint
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out);
 }
 
-/* ---- Can OUT be replaced? Found out now and not when the job is done */
+/* ---- Can OUT be replaced? Probed before the job runs, not after */
 
 static int cannot_replace(const struct commit *c, int r, struct glint_error *error)
 {
@@ -101,15 +102,16 @@ static int cannot_replace(const struct commit *c, int r, struct glint_error *err
                      "%s cannot be replaced: %s", c->out, reason);
 }
 
-/* Two folders that are new and empty. */
+/* Whether the file system supports RENAME_EXCHANGE: exchanges two empty directories of ours. */
 static int probe_exchange(struct commit *c)
 {
     int dir = c->lock.dir;
     return c->env->rename(c->env, dir, OUTPUT, dir, ATTEMPTS, ENV_RENAME_EXCHANGE);
 }
 
-/* The system checks whether OUT may be moved before it finds that a folder in which there is
- * something is never replaced. */
+/* Whether OUT may be moved, without moving it: tries to rename OUT over a directory that is not
+ * empty. The kernel checks permissions, mount points and immutability first, and only then fails
+ * with ENOTEMPTY, which is success here. */
 static int probe_move(struct commit *c)
 {
     struct env *env = c->env;
@@ -117,9 +119,9 @@ static int probe_move(struct commit *c)
     if (file < 0) return file;
     env->close(env, file);
     int r = env->rename(env, ENV_CWD, c->out, dir, OUTPUT, ENV_RENAME_REPLACE);
-    if (r == 0) { /* a file system that does replace it */
+    if (r == 0) { /* this file system replaced a non-empty directory: OUT has moved, move it back */
         r = env->rename(env, dir, OUTPUT, ENV_CWD, c->out, ENV_RENAME_NOREPLACE);
-        c->exchanged = c->rollback_failed = r != 0; /* never to be removed */
+        c->exchanged = c->rollback_failed = r != 0; /* then commit_cleanup keeps the old output */
         return -EOPNOTSUPP;
     }
     if (r == -ENOTEMPTY || r == -EEXIST) r = 0;
@@ -136,8 +138,9 @@ static int refuse_irreplaceable(struct commit *c, struct glint_error *error)
     return r == 0 ? 0 : cannot_replace(c, r, error);
 }
 
-/* ---- Until the disk has it */
+/* ---- Sync to disk */
 
+/* Opens the directory that contains OUT: publishing is durable only after an fsync of it. */
 static int open_parent(struct commit *c, const char *directory, struct glint_error *error)
 {
     if (!c->sync) return 0;
@@ -151,8 +154,8 @@ static int open_parent(struct commit *c, const char *directory, struct glint_err
     return error->code;
 }
 
-/* _SUCCESS, which is the open `file`, the names of the parts, and the folders themselves. What is
- * in the parts was waited for by the tasks that wrote them. */
+/* Syncs _SUCCESS (the open `file`), then output/ with the names of the parts, then the hidden
+ * directory. The tasks have already synced the contents of the parts. */
 static int sync_output(struct commit *c, int file)
 {
     if (!c->sync) return 0;
@@ -164,7 +167,7 @@ static int sync_output(struct commit *c, int file)
     return r == 0 ? env_sync_dir(c->env, c->lock.dir) : r;
 }
 
-/* ---- */
+/* ---- Open and commit */
 
 int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error)
@@ -178,7 +181,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     c->sync = !options.no_sync;
     c->lock = LOCKED_DIR_NONE;
     c->parent = -1;
-    c->state = COMMIT_REMOVED;
+    c->state = COMMIT_REMOVED; /* so that commit_cleanup may be called after any error below */
     if (r != 0) return r;
     bool fits = path_split(out, directory, name, sizeof directory) &&
                 trim_slashes(out, c->out, sizeof c->out) &&
@@ -190,7 +193,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
                          "\"%s\" cannot be an output folder", out);
     r = refuse_existing(c, error);
     if (r != 0) return r;
-    locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX);
+    locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX); /* of dead jobs */
     r = make_hidden_dir(c, directory, error);
     if (r == 0) r = open_parent(c, directory, error);
     if (r == 0) r = refuse_irreplaceable(c, error);
@@ -204,7 +207,7 @@ bool commit_has_path(const struct commit *c, const char *path)
     return trim_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
 }
 
-/* Is the folder `path` what `outer` replaces, or below it? */
+/* Whether the directory `path` is the OUT that `outer` replaces, or inside it. */
 static bool is_within_output(struct env *env, const char *path, const struct commit *outer)
 {
     struct env_stat replaced;
@@ -232,6 +235,7 @@ int commit_task(struct commit *c, struct glint_slice name, const char *part, con
 {
     assert(c->state == COMMIT_OPEN && strstr(part, COMMIT_ATTEMPT_MARK) == NULL);
     char from[PATH_MAX], to[PATH_MAX];
+    /* The name comes over the network: a slash would reach files outside of attempts/. */
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a task named a file that is none");
@@ -249,7 +253,8 @@ int commit_task(struct commit *c, struct glint_slice name, const char *part, con
     return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "keep a part of", c->out);
 }
 
-/* Somebody who was given up for lost may still add a file: then once more. */
+/* Retries on ENOTEMPTY: an executor that was declared lost but still runs may create attempt files
+ * while this removes them. Once the directory is gone it cannot. */
 static int remove_attempts(const struct commit *c)
 {
     int r = -ENOTEMPTY;
@@ -274,7 +279,8 @@ int commit_complete_output(struct commit *c, struct glint_error *error)
 
 /* ---- Publishing */
 
-/* Where there was nothing before, there can be nothing again even if renaming stopped to work. */
+/* Undoes publish_output. If OUT did not exist before and the rename fails, removing the published
+ * output restores that state, too. */
 static void rollback_output(struct commit *c)
 {
     if (c->state != COMMIT_PUBLISHED) return;
@@ -288,7 +294,9 @@ static void rollback_output(struct commit *c)
     if (!c->rollback_failed) c->exchanged = false;
 }
 
-/* What stood at OUT was looked at before the job ran; by now it may be something else. */
+/* Renames output/ to OUT. OUT was checked before the job ran, but may have changed since: what the
+ * exchange moved into the hidden directory is checked again, and rolled back if it may not be
+ * replaced. Checking before the rename would leave a race. */
 static int publish_output(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
@@ -296,7 +304,7 @@ static int publish_output(struct commit *c, struct glint_error *error)
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
-    bool directory = r == 0 && s.kind == ENV_DIRECTORY; /* a file is not replaced */
+    bool directory = r == 0 && s.kind == ENV_DIRECTORY; /* else NOREPLACE fails: EEXIST */
     r = c->env->rename(c->env, c->lock.dir, OUTPUT, ENV_CWD, c->out,
                        directory ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
     if (r == -EEXIST)
@@ -325,12 +333,14 @@ int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
         r = publish_output(commits[published], error);
         if (r != 0) break;
     }
+    /* The new outputs must be on disk before the old ones are removed and success is reported. */
     for (uint32_t i = 0; i < count && r == 0; i++) r = sync_parent(commits[i], error);
     while (r != 0 && published > 0) rollback_output(commits[--published]);
     return r;
 }
 
-/* Without its lock file nobody takes it for a leftover. */
+/* Keeps the hidden directory with the old output. Without its lock file no later job takes it for
+ * one of a dead job, and it is not removed at exit either. */
 static bool leave_replaced(struct commit *c)
 {
     assert(c->exchanged);
@@ -338,7 +348,8 @@ static bool leave_replaced(struct commit *c)
     return c->env->remove(c->env, c->lock.dir, LOCKED_DIR_LOCK_NAME, false) == 0;
 }
 
-/* What OUT was before, now that the disk has the new one. */
+/* Removes the old output, now that the new one is on disk. If a file in it cannot be removed, or is
+ * not glint's, the rest is kept. */
 static bool remove_replaced(struct commit *c)
 {
     if (old_output_remove(c->env, c->lock.dir, OUTPUT) == 0) return true;

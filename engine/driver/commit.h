@@ -1,19 +1,23 @@
-/* Outputs: how folders of results appear whole, and all together, or not at all.
+/* The output committer: all output directories of a job appear complete and together, or none does
+ * (as Hadoop's OutputCommitter, with the driver as the only one that commits).
  *
- * Beside OUT stands a hidden folder .OUT.glint-JOB while the job runs, locked by this process
- * (base/locked_dir.h); in it the output grows, and beside the output is the folder into which
- * tasks write attempt files. The driver alone keeps one attempt per partition, by renaming it to
- * its part. Once the folder of attempts is removed, which is before the output gets its name, an
- * executor that was given up for lost can add nothing to it. When the whole job has ended well,
- * each output gets its name by one rename, which puts what it replaces into the hidden folder;
- * where one of them cannot, those before it are taken back. Hidden folders whose lock nobody holds
- * any more are leftovers, whatever moment their job died at: the next job that writes to the same
- * OUT removes them.
+ *   .OUT.glint-JOB/           hidden directory next to OUT, locked while the job runs
+ *     .glint-lock             its lock (base/locked_dir.h)
+ *     attempts/               attempt files, written by tasks on all nodes
+ *     output/                 committed parts and _SUCCESS: this becomes OUT
  *
- *   OPEN      -> COMPLETE   [commit_complete_output: all parts, nothing else, _SUCCESS]
- *   COMPLETE  -> PUBLISHED  [commit_publish_all_or_none]
- *   PUBLISHED -> COMPLETE   [the same: taken back]
- *   OPEN, COMPLETE -> REMOVED  [commit_cleanup]
+ * commit_task renames one attempt file per partition from attempts/ to output/. Only the driver
+ * does this, so two attempts of a task can never both be committed. attempts/ is removed before
+ * output/ is renamed to OUT, so an executor that was declared lost but still runs cannot add a file
+ * to a published output. After the whole job has succeeded each output is published by one rename,
+ * which exchanges output/ with the OUT that it replaces; if one fails, those before it are rolled
+ * back. A hidden directory that is no longer locked is of a job that died, at whatever moment: the
+ * next job that writes to the same OUT removes it.
+ *
+ *   OPEN           -> COMPLETE   [commit_complete_output: all parts, no attempts, _SUCCESS]
+ *   COMPLETE       -> PUBLISHED  [commit_publish_all_or_none]
+ *   PUBLISHED      -> COMPLETE   [commit_publish_all_or_none: rolled back]
+ *   OPEN, COMPLETE -> REMOVED    [commit_cleanup]
  *
  * Driver thread only. */
 #ifndef GLINT_DRIVER_COMMIT_H
@@ -24,56 +28,64 @@
 
 #include <limits.h>
 
-/* Stands in the names of attempt files, between the part's name and the attempt, and in no part's.
- */
+/* Attempt files are named PART.attempt-N. No part's name contains this mark, so a part and an
+ * attempt are never confused. */
 #define COMMIT_ATTEMPT_MARK ".attempt-"
 
 enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_REMOVED };
 
+/* One output of a job. */
 struct commit {
     enum commit_state state;
     struct env *env;
     bool overwrite, sync;
-    bool exchanged;         /* PUBLISHED: the hidden folder holds what stood at OUT before */
-    bool rollback_failed;   /* PUBLISHED: it could not be taken back */
-    bool reserved;          /* no action writes to it yet */
-    uint32_t rdds_checked;  /* inputs of RDDs up to this one are none of its files */
-    struct locked_dir lock; /* of the hidden folder; what the driver does there is by lock.dir */
-    int parent;             /* sync: the folder that OUT stands in, open; else -1 */
+    bool exchanged;         /* PUBLISHED: output/ now contains the OUT that was replaced */
+    bool rollback_failed;   /* PUBLISHED: the rollback failed, so the output is still at OUT */
+    bool reserved;          /* opened ahead (job_outputs_reserve); no action writes to it yet */
+    uint32_t rdds_checked;  /* inputs of RDDs up to this id were checked for overlap */
+    struct locked_dir lock; /* the hidden directory; the driver accesses it by lock.dir only */
+    int parent;             /* sync: descriptor of the directory that contains OUT; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
-    char attempts[PATH_MAX]; /* in `hidden`: where tasks write */
-    char parts[PATH_MAX];    /* in `hidden`: what is renamed to OUT */
+    char attempts[PATH_MAX]; /* path of attempts/, for tasks */
+    char parts[PATH_MAX];    /* path of output/ */
 };
 
 struct commit_options {
     bool overwrite;
-    bool no_sync; /* the disk is not waited for */
+    bool no_sync; /* no fsync */
 };
 
-/* Refuses an existing OUT unless `overwrite`, and then what may not or cannot be replaced
- * (old_output.h); makes the hidden folder. On an error nothing is left. OUTPUT_EXISTS,
- * OUTPUT_CREATE, OUTPUT_FULL, SYSTEM. */
+/* Initializes `c` and creates the hidden directory. Without `overwrite` OUT must not exist; with it
+ * OUT must be replaceable (old_output.h), which is probed now and not after hours of work. Removes
+ * hidden directories of dead jobs. Returns 0, or OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM,
+ * after which nothing is left on disk. */
 int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error);
-/* Refuses two outputs of one job that are one folder, however their paths are written, or of which
- * one lies within what the other replaces: the later would remove the earlier. OUTPUT_EXISTS. */
+/* Rejects two outputs of one job that are the same directory (by device and inode, whatever their
+ * paths), or of which one is inside the directory that the other replaces: publishing the second
+ * would remove the first. Returns 0 or OUTPUT_EXISTS. */
 int commit_check_disjoint(const struct commit *a, const struct commit *b,
                           struct glint_error *error);
-/* Is OUT this path, but for slashes at the end? */
+/* Whether `path` is OUT, trailing slashes ignored. */
 bool commit_has_path(const struct commit *c, const char *path);
-/* Keeps the attempt file `name` (a bare file name, made by a task) as the part `part`. `node` is
- * where it was made: PATH_NOT_SHARED if it is not here. OUTPUT_IO, PROTOCOL. */
+/* Commits the attempt file `name` (a file name without directory, from a task) as the part `part`.
+ * `node` is the executor's node, for the message. Returns 0, or PATH_NOT_SHARED if the file does
+ * not exist here (OUT is not on a file system shared by all nodes), OUTPUT_IO, OUTPUT_CREATE,
+ * PROTOCOL. */
 int commit_task(struct commit *c, struct glint_slice name, const char *part, const char *node,
                 struct glint_error *error);
-/* Removes attempts that were not kept, and marks the output as whole. */
+/* Removes attempts/ with all attempts that were not committed, and writes _SUCCESS. Returns 0 or
+ * OUTPUT_IO. */
 int commit_complete_output(struct commit *c, struct glint_error *error);
-/* Publishes all of these that are complete, or none: then *error says why, and an output that could
- * not be taken back is still PUBLISHED. When it returns 0 the disk has them. Never replaces what
- * appeared at OUT meanwhile, unless `overwrite` and it is an output, too. */
+/* Publishes all outputs that are COMPLETE, or none. On an error (OUTPUT_EXISTS, OUTPUT_IO,
+ * OUTPUT_CREATE) an output that could not be rolled back is still PUBLISHED. When it returns 0 the
+ * outputs are on disk (unless no_sync). A directory that appeared at OUT while the job ran is
+ * replaced only with `overwrite`, and if it is an output of glint. */
 int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
                                struct glint_error *error);
-/* Removes what is not published: the whole output, or after `overwrite` what it has replaced, but
- * that stays if the new one should have been taken back. False: something could not be removed. */
+/* Removes the hidden directory: with the output if it is not published, or with the old output that
+ * it replaced. The old output is kept if a rollback failed. Returns false if something could not be
+ * removed. Any number of times. */
 bool commit_cleanup(struct commit *c);
 
 #endif

@@ -1,10 +1,12 @@
-/* An executor of the cluster's file: its daemon is dialled, asked for a process of our own, and
- * listened to for as long as that process lives, for it knows how processes end.
+/* Connections to executor daemons. The driver dials each daemon of cluster.toml, requests an
+ * executor for this job, and keeps the connection while that executor runs: only the daemon, its
+ * parent process, knows how it exited.
  *
- * A daemon that does not answer is started, where the file says how, and dialled again and again,
- * with growing pauses, until the job ends: executors that come later join later. What cannot change
- * by trying is not tried twice (another build), or not more than three times (another secret).
- * After a loss the connection is made again, which also tells the daemon to end the old process. */
+ * A daemon that is unreachable is launched if cluster.toml says how, and is dialled again with
+ * exponential backoff until the job ends, so that executors can join late. Errors that a retry
+ * cannot fix are final: a different build at once, a different secret after three attempts.
+ * After the loss of an executor the driver reconnects, which also makes the daemon kill the old
+ * process. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -15,13 +17,13 @@
 
 #define BACKOFF_NS_MIN  (10 * MS_NS)
 #define BACKOFF_NS_MAX  (1000 * MS_NS)
-#define QUEUE_NOTE_NS   UINT64_C(500000000)
-#define LAUNCHES_MAX    3u
-#define LAUNCH_GRACE_MS 5000u
+#define QUEUE_NOTE_NS   UINT64_C(500000000) /* queued this long: tell the user */
+#define LAUNCHES_MAX    3u                  /* of one daemon; counts again after one joined */
+#define LAUNCH_GRACE_MS 5000u               /* between SIGTERM and SIGKILL at the end of the job */
 
 static void daemon_conn_dial(struct daemon_conn *p);
 
-/* Half of it to all of it: those who fail together shall not come back together. */
+/* Jitter in [1/2, 1]: connections that fail at the same moment do not reconnect all at once. */
 static uint64_t with_jitter(struct cluster_transport *r, uint64_t backoff_ns)
 {
     uint32_t random = 0;
@@ -33,13 +35,15 @@ static uint64_t backoff_ns(const struct daemon_conn *p)
 {
     uint32_t doublings = p->tries < 8 ? p->tries : 8;
     uint64_t backoff = BACKOFF_NS_MIN << doublings;
+    /* The maximum after a failed TLS handshake: leave time for the cause to go away (a port that
+     * another process has for a moment) before the third failure makes it permanent. */
     return backoff < BACKOFF_NS_MAX && p->auth_failures == 0 ? backoff : BACKOFF_NS_MAX;
 }
 
 static void daemon_conn_back_off(struct daemon_conn *p)
 {
     if (p->conn != NULL) conn_close(p->conn, true);
-    if (p->state == DAEMON_CONN_REJECTED) return;
+    if (p->state == DAEMON_CONN_REJECTED) return; /* final */
     p->state = DAEMON_CONN_BACKOFF;
     p->queue_position = p->queue_position_reported = 0;
     p->next_dial_ns = cluster_transport_now(p->r) + with_jitter(p->r, backoff_ns(p));
@@ -47,15 +51,17 @@ static void daemon_conn_back_off(struct daemon_conn *p)
     cluster_transport_arm_timer(p->r, p->next_dial_ns);
 }
 
-/* The daemon is there, and refuses us. */
+/* Something listens at the address and the handshake with it failed: launching a daemon there
+ * would not help, since the port is in use. */
 static bool is_rejection(enum glint_code code)
 {
     return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
 }
 
-/* Another try would end the same way. A refusal comes through TLS and is the daemon's own; that TLS
- * fails may be caused by any process that is on the path, or has the port for a moment, and is
- * final the third time in a row. */
+/* Whether another attempt would fail the same way. A REJECT frame comes through TLS, so it is the
+ * daemon's own decision and permanent. A failed TLS handshake can be caused by any process on the
+ * network path, or one that has the port for a moment: it is permanent only after
+ * AUTH_FAILURES_MAX in a row. */
 static bool rejection_is_permanent(const struct daemon_conn *p, enum glint_code code)
 {
     return is_rejection(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);
@@ -68,6 +74,7 @@ static void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *wh
     p->reached = false;
     p->auth_failures = why->code == GLINT_E_AUTH ? p->auth_failures + 1 : 0;
     if (rejection_is_permanent(p, why->code)) p->state = DAEMON_CONN_REJECTED;
+    /* With a single executor the job fails with the same text: no extra note. */
     if (rejection_is_permanent(p, why->code) && !p->missing_reported &&
         r->cluster->executor_count > 1) {
         p->missing_reported = true;
@@ -82,13 +89,15 @@ void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_erro
                                   bool had_joined)
 {
     p->executor_conn = NULL;
+    /* It worked before: the loss is no reason for a long backoff or to stop launching. */
     if (had_joined) p->tries = p->launches = 0;
     p->why = *why;
     daemon_conn_back_off(p);
     registration_join_if_enough(p->r);
 }
 
-/* Its process is nobody's from here on. */
+/* Detach the executor first: its loss must not lead to a backoff of this daemon_conn. Closing the
+ * connection makes the daemon stop the executor, or removes the request from its queue. */
 void daemon_conn_release_executor(struct daemon_conn *p)
 {
     struct executor_conn *l = p->executor_conn;
@@ -120,13 +129,16 @@ static void on_launched_daemon_exit(void *arg, int wait_status)
                   status, log);
     p->process = NULL;
     if (r->stopping) return;
-    /* One more dial: another job may have been faster, and then its daemon has the port. */
+    /* Not permanently_unreachable yet but after one more dial: if another job launched the same
+     * daemon first, ours exits because the port is in use, and theirs can be reached. */
     p->launch_failed = p->launches >= LAUNCHES_MAX || (signal == 0 && status != 0);
     if (p->state == DAEMON_CONN_BACKOFF || p->state == DAEMON_CONN_DIALLING) p->why = why;
     if (p->state == DAEMON_CONN_BACKOFF) p->next_dial_ns = cluster_transport_now(r);
     cluster_transport_arm_timer(r, cluster_transport_now(r));
 }
 
+/* Launches the daemon, unless that is not configured, it is running, launching has failed for good,
+ * or its executor was drained. */
 static void daemon_conn_launch(struct daemon_conn *p)
 {
     struct cluster_transport *r = p->r;
@@ -137,14 +149,14 @@ static void daemon_conn_launch(struct daemon_conn *p)
     p->process = launched_daemon_start(r->net.loop, r->env, r->cluster, p->index,
                                        on_launched_daemon_exit, p, &why);
     p->launches++;
-    p->tries = 0;
+    p->tries = 0; /* short backoff: it will be up soon */
     if (p->process != NULL) return;
     assert(why.code != GLINT_OK);
     p->why = why;
     p->launch_failed = true;
 }
 
-/* ---- Its daemon speaks */
+/* ---- Frames from the daemon */
 
 static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_slice payload,
                                            struct glint_error *error)
@@ -158,7 +170,7 @@ static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_s
     p->queue_position = p->queue_position_reported = 0;
     p->why.code = GLINT_OK;
     r = executor_conn_dial(p, &a, error);
-    if (r == 0) registration_join_if_enough(p->r); /* others may be asked now */
+    if (r == 0) registration_join_if_enough(p->r); /* one is kept now: more may be requested */
     return r;
 }
 
@@ -172,13 +184,13 @@ static int daemon_conn_on_executor_exited(struct daemon_conn *p, struct glint_sl
         executor_conn_on_executor_exited(p->executor_conn, &exited);
         return 0;
     }
-    if (p->state != DAEMON_CONN_REQUESTED) return 0;
+    if (p->state != DAEMON_CONN_REQUESTED) return 0; /* of an executor that was lost before */
     return error_set(error, GLINT_E_CONNECTION, NULL, "its process ended before it was there");
 }
 
 static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position)
 {
-    if (p->state != DAEMON_CONN_REQUESTED) return;
+    if (p->state != DAEMON_CONN_REQUESTED) return; /* crossed with EXECUTOR_STARTED: stale */
     if (p->queue_position == 0) p->queued_ns = cluster_transport_now(p->r);
     p->queue_position = queue_position;
     cluster_transport_arm_timer(p->r, p->queued_ns + QUEUE_NOTE_NS);
@@ -227,7 +239,7 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
     p->launch_failed = p->permanently_unreachable = false;
     p->auth_failures = 0;
     p->reached = why.code == GLINT_OK;
-    acquisition_order_enforce(r); /* one more can be had */
+    acquisition_order_enforce(r); /* one more executor is available: the limit may change */
     if (p->reached && !acquisition_order_may_request(p)) {
         daemon_conn_release_executor(p);
         return;
@@ -250,7 +262,10 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
     assert(p->conn == c);
     p->conn = NULL;
     if (p->r->stopping) return;
-    if (p->executor_conn != NULL) { /* the process will end too; its own connections say when */
+    if (p->executor_conn != NULL) {
+        /* The executor exits without its daemon, or runs on if only this connection broke: its own
+         * connections show which. If it is lost already, EXECUTOR_EXITED can no longer arrive, so
+         * do not wait for it. */
         if (p->executor_conn->state == EXECUTOR_CONN_CLOSING)
             executor_conn_finalize(p->executor_conn);
         return;
@@ -263,7 +278,7 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
     bool unreachable = p->state == DAEMON_CONN_DIALLING && !is_rejection(why->code);
     if (unreachable) p->permanently_unreachable = p->launch_failed;
     if (unreachable) daemon_conn_launch(p);
-    /* Of a process that ended and a port where nobody is, the first says more. */
+    /* "its process exited with status 1; log ..." says more than "connection refused". */
     struct glint_error cause = p->launch_failed ? p->why : *why;
     if (cause.code == GLINT_OK)
         error_set(&cause, GLINT_E_CONNECTION, NULL, "the connection was closed");
@@ -274,7 +289,7 @@ static const struct conn_events daemon_conn_events = {.opened = daemon_conn_on_o
                                                       .frame = daemon_conn_on_frame,
                                                       .closed = daemon_conn_on_closed};
 
-/* ---- What is due */
+/* ---- Timer */
 
 static void daemon_conn_dial(struct daemon_conn *p)
 {
@@ -286,10 +301,11 @@ static void daemon_conn_dial(struct daemon_conn *p)
     if (p->conn == NULL) daemon_conn_fail(p, &why);
 }
 
+/* Progress for `glint status`, which gets it from the daemon. */
 static void send_progress(struct daemon_conn *p)
 {
     struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* the next one says more */
+    struct glint_error ignored = {.code = GLINT_OK}; /* the next report replaces this one */
     pthread_mutex_lock(&p->r->lock);
     struct job_progress progress = p->r->progress;
     pthread_mutex_unlock(&p->r->lock);
@@ -320,7 +336,8 @@ static uint64_t daemon_conn_heartbeat(struct daemon_conn *p, uint64_t now)
     return next;
 }
 
-/* The process of the job before may just be ending: that is nothing to tell. */
+/* Tells the user only after QUEUE_NOTE_NS: often the daemon is just stopping the executor of the
+ * previous job, and the request leaves the queue at once. */
 static uint64_t daemon_conn_report_queue_position(struct daemon_conn *p, uint64_t now)
 {
     if (p->queue_position == p->queue_position_reported) return UINT64_MAX;
@@ -340,12 +357,13 @@ uint64_t daemon_conn_on_timer(struct daemon_conn *p, uint64_t now)
                  heartbeat_due = daemon_conn_heartbeat(p, now);
         return note < heartbeat_due ? note : heartbeat_due;
     }
+    /* `conn` is set while the previous connection still closes; its `closed` arms the timer. */
     if (p->state != DAEMON_CONN_BACKOFF || p->conn != NULL || p->executor_conn != NULL ||
         r->no_executors_reported)
         return UINT64_MAX;
     if (now < p->next_dial_ns) return p->next_dial_ns;
     if (p->reached && !acquisition_order_allows(p))
-        return UINT64_MAX; /* registration_join_if_enough says when */
+        return UINT64_MAX; /* registration_join_if_enough arms the timer when that changes */
     daemon_conn_dial(p);
     return p->state == DAEMON_CONN_BACKOFF ? p->next_dial_ns : UINT64_MAX;
 }

@@ -1,8 +1,8 @@
-/* Processes by argument vectors, no shell between. They get a session of their own, so that ^C at a
- * terminal reaches submit alone, which ends them in its own order.
+/* Starts processes by argument vectors, without a shell. They get their own session, so that ^C at
+ * a terminal only reaches `glint submit`, which then stops them in order.
  *
- * A log that has grown beyond its bound makes room when the next process starts: it becomes
- * ID.log.1 in place of the one before. */
+ * A log larger than log_bytes_max is rotated when the next process starts: it is renamed to
+ * ID.log.1, which replaces the previous one. */
 #include "engine/driver/daemon_launch.h"
 
 #include "engine/base/file_check.h"
@@ -21,8 +21,8 @@
 
 struct launched_daemon {
     struct spawn process;
-    uv_timer_t timer;
-    uint32_t open_handles;
+    uv_timer_t timer;      /* the grace period of launched_daemon_stop */
+    uint32_t open_handles; /* freed when the last one has closed */
     bool stopping;
     void (*ended)(void *arg, int wait_status);
     void *arg;
@@ -31,7 +31,8 @@ struct launched_daemon {
 
 /* ---- The log */
 
-/* All folders of `path` up to the last slash, 0700 where they are new. */
+/* Creates all directories of `path` up to the last slash, with mode 0700. Existing ones are kept.
+ * Returns 0 or a negative errno. */
 static int make_directories(struct env *env, const char *path)
 {
     char directory[PATH_MAX];
@@ -51,7 +52,8 @@ static int rotate_log(struct env *env, const char *path)
     return env->rename(env, ENV_CWD, path, ENV_CWD, older, ENV_RENAME_REPLACE);
 }
 
-/* A file, or a code. */
+/* Returns a descriptor, or a code with *error set. The path may be in a directory that others can
+ * write to (/tmp): file_open_checked rejects links, pipes and other users' files. */
 static int open_log(struct env *env, const struct cluster *c, const char *path,
                     struct glint_error *error)
 {
@@ -67,7 +69,7 @@ static int open_log(struct env *env, const struct cluster *c, const char *path,
     return file >= 0 ? file : (int)error->code;
 }
 
-/* ---- The words */
+/* ---- The command line */
 
 struct words {
     char *items[WORDS_MAX + 1]; /* ends with NULL */
@@ -90,7 +92,8 @@ static int words_add(struct words *w, const char *word, struct glint_error *erro
     return 0;
 }
 
-/* Copies a word with its {host}, {id} and {config} replaced; what else stands in braces stays. */
+/* Copies an argument and replaces {host}, {id} and {config}; other text in braces is kept. Returns
+ * false if it does not fit. */
 static bool expand_word(const char *word, const struct cluster *c, uint32_t executor, char *out,
                         size_t capacity)
 {
@@ -131,7 +134,8 @@ static int build_command_words(struct words *w, const struct cluster *c, uint32_
     return r;
 }
 
-/* This program itself: not what the path finds under its name. */
+/* The command line of LAUNCH_LOCAL. Runs the executable of this process and not one found in PATH,
+ * since the handshake requires equal builds. */
 static int build_self_words(struct words *w, const struct cluster *c, uint32_t executor,
                             struct glint_error *error)
 {
@@ -170,6 +174,7 @@ static void close_handles(struct launched_daemon *p)
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
 }
 
+/* `ended` is skipped after launched_daemon_stop: its owner may be gone by then. */
 static void on_process_exit(void *arg, int wait_status)
 {
     struct launched_daemon *p = arg;
@@ -185,8 +190,9 @@ static bool is_overridden(const char *const *variables, const char *variable)
     return false;
 }
 
-/* What options said, and the rest of this process' environment. The texts stay where they are. NULL
- * without memory. */
+/* Returns the environment: launch_variables, which carry the options of `glint submit`, and the
+ * variables of this process that they do not override. The array is the caller's, its strings are
+ * borrowed. NULL: out of memory. */
 static char **build_environment(const struct cluster *c)
 {
     uint64_t own = 0, count = 0, n = 0;
@@ -202,7 +208,8 @@ static char **build_environment(const struct cluster *c)
     return all;
 }
 
-/* 0 or a negative errno; the timer is open in any case. */
+/* Returns 0 or a negative errno. The timer is open in either case, so it must be closed by the loop
+ * before `p` is freed. */
 static int spawn_process(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
                          struct words *w, int log)
 {
@@ -250,7 +257,7 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
         r = log < 0 ? log : spawn_process(p, loop, cluster, &w, log);
         if (r != 0 && log >= 0) spawn_set_error(error, GLINT_E_SYSTEM, r, w.items[0]);
     }
-    if (log >= 0) env->close(env, log);
+    if (log >= 0) env->close(env, log); /* the process has its own descriptor */
     words_fini(&w);
     if (r == 0) return p;
     if (p->open_handles > 0)

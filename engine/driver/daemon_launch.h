@@ -1,8 +1,8 @@
-/* Starting daemons that a cluster's file names and that do not answer, and ending them again.
+/* Starts executor daemons of cluster.toml that are unreachable, and stops them again.
  *
- * LAUNCH_LOCAL starts this program's own `executor --cluster FILE --id ID`; LAUNCH_SSH the words of
- * launch_command, with {host}, {id} and {config} replaced, no shell between. Standard output and
- * error go to log_dir/ID.log. Loop thread only. */
+ * LAUNCH_LOCAL runs this program with `executor --cluster FILE --id ID`. LAUNCH_SSH runs
+ * launch_command with {host}, {id} and {config} replaced, without a shell. Standard output and
+ * standard error go to log_dir/ID.log. Loop thread only. */
 #ifndef GLINT_DRIVER_DAEMON_LAUNCH_H
 #define GLINT_DRIVER_DAEMON_LAUNCH_H
 
@@ -14,13 +14,17 @@
 
 struct launched_daemon;
 
-/* NULL: *error set. `ended`: loop thread, once, when the process ended by itself. */
+/* Starts the daemon of cluster->executors[executor]. Returns NULL with *error set on failure.
+ * `ended` is called at most once, on the loop thread: when the process exits before
+ * launched_daemon_stop was called. The loop frees the object after `ended` has returned. */
 struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                                               const struct cluster *cluster, uint32_t executor,
                                               void (*ended)(void *arg, int wait_status), void *arg,
                                               struct glint_error *error);
+/* The path is valid as long as `p` is. */
 const char *launched_daemon_log_path(const struct launched_daemon *p);
-/* SIGTERM, and SIGKILL after `grace_ms`; freed by the loop when it has ended. */
+/* Sends SIGTERM, and SIGKILL if the process still runs after `grace_ms`. The loop frees `p` when
+ * the process has exited; the caller must not use it any more. Call once. */
 void launched_daemon_stop(struct launched_daemon *p, uint64_t grace_ms);
 
 #endif

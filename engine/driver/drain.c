@@ -1,10 +1,11 @@
-/* The end of an action whose tasks still run: they are told to end, and waited for.
+/* The end of an action while tasks still run: the driver cancels them and waits for them.
  *
- * In this process their memory is ours until they did, so while the job goes on they are waited for
- * as long as it takes; on other machines what comes too late belongs to no stage any more. When the
- * job is to end, by an error, a signal or its --timeout, they have GRACE_NS. A function that does
- * not return until then is left as it is: the process ends without it (runner.stuck), or, on
- * another machine, its executor does. */
+ * Tasks of a local job use the driver's memory, so while the job continues the driver waits for
+ * them without a limit. Executors on other machines can be left behind: what they send later has
+ * the id of a finished stage and is ignored. When the job must end, because of an error, a signal
+ * or the timeout, tasks have GRACE_NS. A function that does not return in that time is abandoned:
+ * the process exits without freeing what it may use (runner.stuck); on another machine the executor
+ * exits without it. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 
@@ -12,9 +13,9 @@
 #include <string.h>
 
 #define SECOND_NS           UINT64_C(1000000000)
-#define SUPERSEDED_GRACE_NS (SECOND_NS / 2) /* twins of tasks that are done, on other machines */
+#define SUPERSEDED_GRACE_NS (SECOND_NS / 2) /* for superseded copies on other machines */
 #define GRACE_NS            (5 * SECOND_NS)
-#define NOTE_AFTER_NS       SECOND_NS /* until a person is told what is waited for */
+#define NOTE_AFTER_NS       SECOND_NS /* until the user is told what the driver waits for */
 
 /* "task 3 of stage 1 (textFile..map; functions words.split) on e1 (10.0.0.1) and 2 more" */
 static void describe_running(const struct driver *d, char *out, size_t capacity)
@@ -48,7 +49,7 @@ static void note_waiting(const struct driver *d, uint64_t left_ns)
     glint_note(d->g, "waiting for %s to end%s", what, end);
 }
 
-/* The job is to end, and these do not. */
+/* The job must end, and these tasks did not end in time. */
 static void report_unfinished_tasks(struct driver *d)
 {
     struct glint_error *e = driver_error(d);
@@ -61,6 +62,8 @@ static void report_unfinished_tasks(struct driver *d)
     d->runner.stuck = !remote;
 }
 
+/* `ending_ns`: since when the job must end, UINT64_MAX if it continues. Returns UINT64_MAX for no
+ * limit. */
 static uint64_t drain_deadline_ns(const struct driver *d, uint64_t start_ns, uint64_t ending_ns)
 {
     const struct action_run *a = d->action_run;
@@ -70,8 +73,8 @@ static uint64_t drain_deadline_ns(const struct driver *d, uint64_t start_ns, uin
     return remote ? start_ns + GRACE_NS : UINT64_MAX;
 }
 
-/* The telling may fail for lack of memory, which ending tasks give back, so it is tried until it is
- * done; failures here are none of the action's. */
+/* Sending CANCEL can fail when out of memory. Tasks that end free memory, so it is retried until it
+ * succeeds. Errors that occur while it waits are not errors of the action: *error is restored. */
 int drain_running_tasks(struct driver *d)
 {
     struct action_run *a = d->action_run;
@@ -91,7 +94,7 @@ int drain_running_tasks(struct driver *d)
         first = *error;
         if (first.code != GLINT_OK && ending_since == UINT64_MAX) {
             ending_since = now;
-            noted = false; /* it was said without an end */
+            noted = false; /* the first note named no limit: now there is one */
         }
         if (noted || now < start + NOTE_AFTER_NS || sched_busy_slots(a->sched) == 0) continue;
         uint64_t end = drain_deadline_ns(d, start, ending_since);
@@ -100,6 +103,8 @@ int drain_running_tasks(struct driver *d)
     }
     if (sched_busy_slots(a->sched) > 0 && first.code != GLINT_OK) report_unfinished_tasks(d);
     first = *error;
+    /* Executors accept tasks again, for the next action. Not if stuck: the process is about to
+     * exit, and the running function must see that it is cancelled. */
     int r = d->runner.stuck ? 0 : send_cancel(d, false);
     if (first.code != GLINT_OK) *error = first;
     return first.code != GLINT_OK ? first.code : r;

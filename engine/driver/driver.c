@@ -1,5 +1,5 @@
-/* The driver's own life: it is made with a transport, runs actions (action.c), and in the end
- * publishes or removes outputs (job_outputs.c). */
+/* Creates and destroys the driver, and ends the job: publishes its outputs, or removes them after
+ * an error (job_outputs.c). Actions: action.c. */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"
@@ -9,10 +9,13 @@
 #include <assert.h>
 #include <string.h>
 
+/* Publishes the outputs if no error has occurred. commit_job can itself fail; then nothing is
+ * published, as after any other error. */
 static int driver_finish_job(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
     struct glint_error *e = driver_error(d);
+    /* The last chance to cancel: after this the outputs are published. */
     if (e->code == GLINT_OK) driver_check_interrupt_or_timeout(d);
     if (d->g->config.explain) explain_finish_job(d);
     if (e->code == GLINT_OK) commit_job(d);
@@ -21,6 +24,7 @@ static int driver_finish_job(struct runner *runner)
         return 0;
     }
     const char *kept = abort_job(d);
+    /* text_format cannot read what it overwrites, so copy the effect first. */
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
     text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
@@ -33,11 +37,12 @@ static int driver_reserve_output(struct runner *runner, const char *path)
     return job_outputs_reserve((struct driver *)runner, path);
 }
 
+/* Any thread, also signal handlers: only an atomic and the transport's wake. */
 static void driver_interrupt(struct runner *runner, enum glint_code code)
 {
     struct driver *d = (struct driver *)runner;
     int none = 0;
-    atomic_compare_exchange_strong(&d->interrupt, &none, (int)code);
+    atomic_compare_exchange_strong(&d->interrupt, &none, (int)code); /* the first reason is kept */
     d->transport.wake(d->transport.arg);
 }
 
@@ -72,7 +77,7 @@ static void driver_destroy(struct runner *runner)
     job_outputs_fini(d);
     d->transport.destroy(d->transport.arg);
     event_log_listener_close(d);
-    if (d->runner.stuck) return; /* the transport may still be told */
+    if (d->runner.stuck) return; /* a task that still runs may use the transport and the driver */
     map_outputs_destroy(d->map_outputs);
     executors_fini(d);
     reachability_fini(&d->reachability);

@@ -1,9 +1,10 @@
-/* The driver: runs actions on executors that it reaches through a transport.
+/* The driver: runs actions on executors, through a transport.
  *
- * An action becomes stages (one per shuffle that is not there yet, one for the action itself),
- * stages become tasks, tasks go where the scheduler says. Results are handed on in order of the
- * partitions, whatever order they arrive in. The driver knows neither threads nor sockets: `wait`
- * of the transport calls driver_on_message. Driver thread only, but for the runner's interrupt. */
+ * An action becomes stages: one per shuffle that it reads, and one for the action itself. A stage
+ * becomes tasks; the scheduler decides which executor runs which task. Results are passed on in
+ * order of the partitions, in whatever order they arrive. The driver has no threads and no sockets:
+ * the transport's `wait` calls driver_on_message and the other events. Driver thread only, except
+ * the runner's interrupt. */
 #ifndef GLINT_DRIVER_DRIVER_H
 #define GLINT_DRIVER_DRIVER_H
 
@@ -12,56 +13,62 @@
 
 struct driver;
 
+/* How messages reach executors: in the same process (engine/local), over the network
+ * (cluster_transport.h), or simulated. All but `wake` are called on the driver's thread. */
 struct transport {
-    /* Takes the message, which goes at the next `wait` or `destroy` at the latest. 0, or a code
-     * with *error set. To an executor that is lost: 0, the loss is an event of its own. */
+    /* Takes ownership of the message, also on error. It is sent at the next `wait` or `destroy` at
+     * the latest. Returns 0, or a code with *error set. Sending to a lost executor returns 0: the
+     * loss arrives as an event. */
     int (*send)(void *arg, uint32_t executor, struct message *m, struct glint_error *error);
-    /* Blocks until something happened or the clock (env->now_ns) has reached the deadline;
-     * calls driver_on_message for all that has arrived. */
+    /* Blocks until an event arrives, `wake` is called, or env->now_ns reaches the deadline. Calls
+     * driver_on_message and the other driver_on_* functions for all events that have arrived. */
     void (*wait)(void *arg, struct driver *driver, uint64_t deadline_ns);
-    /* Makes a blocked wait return. Any thread, and signal handlers. */
+    /* Makes a blocked `wait` return, or the next one if none is blocked. Any thread; also safe in
+     * signal handlers. */
     void (*wake)(void *arg);
-    /* How far the job is, for `glint status`. NULL: not reported. */
+    /* The job's progress, for `glint status`. NULL: not reported. */
     void (*progress)(void *arg, const struct progress *p);
-    /* Ends all that stands behind the transport, and frees it. */
+    /* Stops the transport's threads and executors, and frees it. */
     void (*destroy)(void *arg);
     void *arg;
 };
 
-/* Takes the transport. Executors are told by driver_on_executor_added. NULL: the context's error is
- * set, and the transport is the caller's. */
+/* Takes ownership of the transport; *transport is copied. Returns NULL with the context's error
+ * set; then the transport still belongs to the caller. */
 struct driver *driver_create(struct glint *g, const struct transport *transport);
-/* The context's runner, whose destroy ends the driver. */
+/* The driver as the context's runner. Its `destroy` frees the driver. */
 struct runner *driver_as_runner(struct driver *d);
 
-/* Events, on the driver's thread: from the transport's `wait`, or right after driver_create. */
+/* Events: called on the driver's thread, by the transport's `wait` or right after driver_create. */
 
+/* Borrowed until driver_on_executor_added returns. */
 struct executor_info {
-    const char *name; /* for people: "e1" */
-    const char *host; /* one name on one host is one node, however often its process starts */
+    const char *name; /* for users: "e1" */
+    const char *host; /* equal name and host: the same node, also after its process restarts */
     uint32_t slots;
 };
-/* Executors are numbered from 0 in the order of these calls. 0, or NO_MEMORY, the context's error:
- * the job will end with it. */
+/* Numbers executors from 0 in the order of the calls. Returns 0, or NO_MEMORY with the context's
+ * error set, which ends the job. */
 int driver_on_executor_added(struct driver *d, const struct executor_info *info);
-/* Takes the message. */
+/* Takes ownership of the message. Ignores messages of stages that are not in the running action. */
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m);
+/* The executor finishes its tasks and then leaves: it gets no new ones. */
 void driver_on_executor_draining(struct driver *d, uint32_t executor);
-/* No sign of life for some time; then heard again, or lost. */
+/* No heartbeat for some time. Later the executor is alive again (false), or lost. */
 void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspect);
-/* Once per executor; nothing comes from it after that. */
+/* At most once per executor, as its last event. `why` is for users. */
 enum executor_loss_reason {
-    LOSS_CONNECTION, /* also: heartbeat, daemon, a path that broke */
-    LOSS_SIGNALED,   /* its process died by a signal: the tasks it ran are to blame */
-    LOSS_DRAINED,    /* it left in order */
+    LOSS_CONNECTION, /* closed connection, heartbeat timeout, process exit without a signal */
+    LOSS_SIGNALED,   /* its process died by a signal: counts as a failure of its running tasks */
+    LOSS_DRAINED,    /* it was draining: not counted as a loss */
 };
 void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_loss_reason loss,
                              const struct glint_error *why);
-/* The transport's own part in the job's counters: "broadcast bytes sent". */
+/* Adds to a job counter that the transport maintains: "broadcast bytes sent". */
 void driver_on_counter_increment(struct driver *d, const char *name, int64_t by);
-/* The transport can have no more executors, and none is left: the job ends with *why. */
+/* No executor is left, and no more can be acquired: the job ends with *why. */
 void driver_on_no_executors(struct driver *d, const struct glint_error *why);
-/* Somebody wants the job to end (glint cancel). */
+/* `glint cancel` was called for this job. */
 void driver_on_cancel_requested(struct driver *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the driver's files share. */
+/* Shared by the driver's files. Driver thread only, except driver.interrupt. */
 #ifndef GLINT_DRIVER_DRIVER_INTERNAL_H
 #define GLINT_DRIVER_DRIVER_INTERNAL_H
 
@@ -12,42 +12,46 @@
 
 #include <stdatomic.h>
 
-#define PROGRESS_TICK_NS 200000000u
+#define PROGRESS_TICK_NS 200000000u /* progress is reported at least this often */
 
-/* One executor, dead or alive. Its number is its place in the driver's table. */
+/* One executor, also after it is lost. Its number is its index in driver.executors, and the number
+ * that the scheduler and the transport use. */
 struct executor_state {
     char name[NAME_BYTES_MAX], host[NAME_BYTES_MAX];
-    uint32_t node; /* the first member of the same host */
+    uint32_t node; /* the first executor with the same name and host: an earlier process of it */
     uint32_t slots;
+    /* excluded_for_failures: of the node's first executor only: its exclusion was reported. */
     bool lost, draining, suspect, excluded_for_failures;
-    bool has_lost_outputs;        /* in the running action: one could not be fetched */
-    bool excluded_unreachable;    /* likewise: it does not reach others, or they do not reach it */
-    bool exclusion_reported;      /* and a person knows */
+    bool has_lost_outputs;        /* in the running action a map output could not be fetched */
+    bool excluded_unreachable;    /* in the running action: at fault, see reachability.h */
+    bool exclusion_reported;      /* excluded_unreachable was noted once; kept for the whole job */
     uint64_t last_broadcast_sent; /* broadcasts up to this id */
     bool has_done;
-    uint32_t done_partition, done_attempt; /* has_done: the last task that it did */
-    /* Of the running action, per stage: its plan is there; the epoch + 1 of its outputs that is. */
+    uint32_t done_partition, done_attempt; /* if has_done: the last task that it finished */
+    /* Per stage of the running action, NULL between actions: the STAGE message was sent; the epoch
+     * + 1 of the map outputs that were sent, 0 for none. */
     bool *plan_sent;
     uint32_t *map_outputs_epoch_sent;
 };
 
 /* One stage of the running action. */
 struct stage_run {
-    struct glint_rdd *shuffle; /* NULL: the action's own stage */
-    uint32_t number; /* in the job, for people: a shuffle's stage is the same in all actions */
-    struct map_outputs *map_outputs;
-    uint32_t tasks, tasks_to_run;    /* all; those that were to be done when the action began */
-    uint32_t *parents, parent_count; /* stages whose outputs it reads */
+    struct glint_rdd *shuffle; /* the RDD that reads its map outputs; NULL: the action's stage */
+    uint32_t number; /* in the job, for users: a shuffle's stage has the same one in all actions */
+    struct map_outputs *map_outputs; /* from driver.map_outputs; NULL: the action's stage */
+    uint32_t tasks, tasks_to_run;    /* all; those without an output when the action started */
+    uint32_t *parents, parent_count; /* stages whose map outputs it reads */
     uint64_t start_ns;
-    uint64_t bytes_before; /* read by the job when it began */
+    uint64_t bytes_before; /* that the job had read when the stage started */
     bool started, finished;
-    bool is_first_run;  /* for the tally: it was never complete before */
-    bool skipped;       /* a stage reads what an earlier action has made of it */
-    struct buffer plan; /* the body of STAGE; made when first needed */
+    bool is_first_run;  /* for the job metrics: no earlier action has completed it */
+    bool skipped;       /* it has nothing to run, and another stage reads its outputs */
+    struct buffer plan; /* the body of its STAGE message */
     char name[NAME_BYTES_MAX], functions[NAME_BYTES_MAX];
 };
 
-/* What a task of the last stage has answered, until its turn comes. */
+/* The result of a task of the last stage. Results are consumed in order of the partitions, so one
+ * that arrives early is buffered here. */
 struct task_result {
     struct buffer body, counters;
     uint32_t executor;
@@ -57,19 +61,19 @@ struct task_result {
 /* The running action. */
 struct action_run {
     const struct action *action;
-    struct commit *commits[ACTION_OUTPUTS_MAX]; /* of an action that saves: its outputs */
+    struct commit *commits[ACTION_OUTPUTS_MAX]; /* the outputs that it saves to; owned by driver */
     uint32_t commit_count;
     struct sched *sched;
-    struct stage_run *stages;          /* parents first, the action last */
-    uint32_t number;                   /* of actions in this job, from 0 */
-    uint32_t stage_count, first_stage; /* wire ids are first_stage + place */
+    struct stage_run *stages;          /* parents first, the action's stage last */
+    uint32_t number;                   /* among the job's actions, from 0 */
+    uint32_t stage_count, first_stage; /* stage i has the id first_stage + i in messages */
     struct task_result *results;       /* per task of the last stage */
-    uint32_t next_result;
-    uint64_t buffered_bytes;
-    int64_t bad_rows_before;
-    struct glint_error last_error; /* of the task that failed last */
-    int on_result_code;            /* of on_result, if not 0 */
-    bool over; /* ended before its last task: what still comes in counts no more */
+    uint32_t next_result;              /* the first one that is not consumed */
+    uint64_t buffered_bytes;           /* of the results that are not consumed */
+    int64_t bad_rows_before;           /* the job's count when the action started */
+    struct glint_error last_error;     /* of the last failed task or lost executor */
+    int on_result_code;                /* non-zero: on_result returned it, which ends the action */
+    bool over; /* ended before its last task was done: outcomes that still arrive do not count */
 };
 
 struct driver {
@@ -78,21 +82,21 @@ struct driver {
     struct env *env;
     struct transport transport;
     struct executor_state *executors;
-    uint32_t executor_count, losses;
-    uint32_t next_stage, next_action; /* on the wire; in the event log */
-    uint32_t stage_numbers_used;
-    uint64_t start_ns, deadline_ns; /* deadline 0: none */
-    struct action_run *action_run;
-    struct map_outputs *map_outputs; /* of all shuffles so far */
+    uint32_t executor_count, losses;  /* losses in the whole job, drains excepted */
+    uint32_t next_stage, next_action; /* next id in messages; next number in the event log */
+    uint32_t stage_numbers_used;      /* of the numbers that users see */
+    uint64_t start_ns, deadline_ns;   /* deadline 0: none */
+    struct action_run *action_run;    /* NULL between actions */
+    struct map_outputs *map_outputs;  /* of all shuffles so far */
     struct reachability reachability;
-    struct commit **commits;
+    struct commit **commits; /* all outputs of the job */
     uint32_t commit_count, published_count;
-    const char **published;
+    const char **published; /* paths of the published outputs, for the summary */
     struct job_metrics metrics;
     struct event_log *log;                     /* NULL: none */
-    void (*note)(void *arg, const char *line); /* where notes go beside the log */
+    void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */
     void *note_arg;
-    atomic_int interrupt; /* a code, from any thread */
+    atomic_int interrupt; /* 0, or the glint_code that ends the job; set by any thread */
 };
 
 static inline struct glint_error *driver_error(struct driver *d)
@@ -102,97 +106,105 @@ static inline struct glint_error *driver_error(struct driver *d)
 
 /* action.c */
 int driver_run_action(struct runner *runner, const struct action *action);
-/* Sets the error of an interrupt or of the deadline, if there is one. */
+/* Sets the context's error if the job was interrupted or its deadline has passed. */
 void driver_check_interrupt_or_timeout(struct driver *d);
 
 /* drain.c */
-/* Tells running tasks to end, and waits for them. 0, or a code: they were waited for until the job
- * was to end, or executors stay cancelled. */
+/* Stops scheduling, cancels the running tasks and waits for them. Returns 0, or a code: the job was
+ * interrupted while it waited, or the executors could not be told to accept tasks again. */
 int drain_running_tasks(struct driver *d);
 
-/* job_outputs.c: the outputs of the job. 0, or a code with the context's error set. */
+/* job_outputs.c: the output directories of the job. 0, or a code with the context's error set. */
+/* Opens the output at `path`, or returns the one reserved for it. The driver owns *out. */
 int job_outputs_open(struct driver *d, const char *path, struct commit **out);
-/* For an action that will save to `path`. */
+/* Opens the output now, so that a bad path fails early, for a later action that saves to it. */
 int job_outputs_reserve(struct driver *d, const char *path);
-/* Against the inputs of all RDDs that were made since. */
+/* Checks that no output overlaps an input of the RDDs created since the last call. */
 int job_outputs_check_inputs(struct driver *d);
-/* All that are complete, or none. */
+/* Publishes all complete outputs, or none of them. */
 int commit_job(struct driver *d);
-/* Removes them. Says what has become of the outputs. */
+/* Removes the outputs that are not published. Returns a static text: what happened to them. */
 const char *abort_job(struct driver *d);
 void job_outputs_fini(struct driver *d);
 
 /* stage_runs.c: the stages of the running action. 0, or a code with the context's error set. */
+/* Fills a->stages: all shuffles that the action descends from, and its own stage. */
 int stage_runs_build(struct driver *d);
+/* Encodes the stage plans, and creates a->sched with the executors, stages and known outputs. */
 int stage_runs_schedule(struct driver *d);
 void stage_runs_fini(struct action_run *a);
-/* The partition that a task of a stage works on. */
+/* The partition that a task of a stage computes. */
 uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_t task);
-/* Its first task is about to go out. */
+/* Called before the stage's first task is sent. */
 int stage_run_start(struct driver *d, uint32_t number);
-/* What began and did not end, when the action is over. */
+/* At the end of the action: records the time of stages that started and did not finish. */
 void stage_runs_record_unfinished(struct driver *d);
-/* Ends stages whose last task is done, also those that never had one. */
+/* Finishes each stage whose tasks are all done, also a stage without tasks. */
 int stage_runs_finish_done_stages(struct driver *d);
 
-/* executor_messages.c: what an executor must know before it can run a task. 0, or a code. */
+/* executor_messages.c: messages from the driver to executors. 0, or a code. */
+/* Sends what the executor needs for a task of the stage and does not have: broadcasts, the stage's
+ * plan, the locations of the map outputs that it reads. */
 int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t stage);
-/* Broadcasts up to BROADCAST_PREFETCH_BYTES_MAX, to all: they come while the action is made ready.
- */
+/* Sends broadcasts of at most BROADCAST_PREFETCH_BYTES_MAX to all executors, so that they arrive
+ * while the driver plans the action. */
 int send_small_broadcasts(struct driver *d);
 int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which);
+/* To all executors: cancel all tasks, or (false) accept tasks again. */
 int send_cancel(struct driver *d, bool cancel);
-/* The running action's stages. One that cannot be forgotten, for lack of memory, stays to the end.
- */
+/* Executors free the running action's stages. Errors are ignored: a stage whose message could not
+ * be sent stays in the executor's memory until the job ends. */
 void send_stage_release(struct driver *d);
 
 /* executors.c */
 void executors_fini(struct driver *d);
-/* Makes room for what each member is told during an action. False without memory. */
+/* Allocates plan_sent and map_outputs_epoch_sent of each executor. False when out of memory. */
 bool executors_start_action(struct driver *d, uint32_t stage_count);
 void executors_finish_action(struct driver *d);
-/* After a failure there, or a task that went well: says so when its node is set aside. */
+/* Call it after a task failed or succeeded on the executor: reports when its node becomes excluded
+ * for failures. `why`: the last failure. */
 void executors_update_excluded(struct driver *d, uint32_t executor, const struct glint_error *why);
-/* Ends attempts that read from the executor; they begin again when that was made again. 0, or a
- * code. */
+/* Kills attempts that read map outputs of the lost or unreachable executor. They count as killed,
+ * and run again once those outputs are available. Returns 0, or a code. */
 int kill_readers_of_executor(struct driver *d, uint32_t executor);
-/* "on e1", or nothing where there is one executor only. */
+/* " on e1 (host)", or an empty text without a cluster. */
 void executor_describe(const struct driver *d, uint32_t executor, char *out, size_t capacity);
 
 /* results.c */
 void results_report_progress(struct driver *d, uint32_t stage);
-/* The youngest stage that runs; where nothing comes in for long. */
+/* Reports the last stage that is running; every PROGRESS_TICK_NS or more often while tasks run. */
 void results_report_on_timer(struct driver *d);
-/* The action is over: whatever shows its progress makes room for others. */
+/* The action has ended: the progress display can clear its line, since the job's code runs next. */
 void results_report_action_finished(struct driver *d);
-/* Map outputs that are lost and that a stage now needs are made again: each is a retry, once. */
+/* Records a retry for each lost map output that a needed stage will make again; each only once. */
 void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *why);
-/* The attempt ended otherwise than well; a retry, if its task now waits for another. */
+/* Records a retry if the task of the failed or lost attempt is waiting for another attempt. */
 void results_retry_task(struct driver *d, const struct task_attempt *run,
                         const struct glint_error *why);
-/* Ends the action with the scheduler's verdict, if it is one. */
+/* Sets the context's error from the scheduler's status and the last error. Returns its code; 0: the
+ * action continues. */
 int results_check_sched_status(struct driver *d);
 
 /* fetch_failures.c */
-/* When an attempt began, as far as the scheduler knows; 0: it does not run. */
+/* The attempt's start time, or when it was queued, from the scheduler; 0: no such attempt. */
 uint64_t fetch_failures_attempt_start_ns(const struct driver *d, uint32_t executor, uint32_t stage,
                                          const struct message *m);
-/* A FAILED of an attempt that could not fetch a map output. 0, or a code. */
+/* A FAILED message of an attempt that could not fetch a map output. 0, or a code. */
 int fetch_failures_on_task_failed(struct driver *d, uint32_t executor, uint32_t stage,
                                   const struct message *m, uint64_t start_ns);
-/* An action begins: what was found out not long ago still counts. 0, or a code. */
+/* Excludes executors that were at fault in a previous action not long ago. 0, or a code. */
 int fetch_failures_on_action_start(struct driver *d);
-/* The executor is lost. */
+/* Drops the lost executor's failed fetches, which may clear the exclusion of others. */
 void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor);
 
 /* plan_stages.c */
-/* The wide RDDs whose map outputs an action still needs, or which explain has not shown yet,
- * parents first; with `all` also those above that have theirs, which may be lost. The caller frees
- * *out. */
+/* The shuffles that `rdd` descends from, parents first: those without map outputs that explain has
+ * not shown yet, or with `all` every one, since outputs can get lost. The caller frees *out with
+ * mem_free, also on error. Returns 0, or NO_MEMORY. */
 int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out,
                          uint32_t *out_count);
-/* The number of the stage that makes the outputs of `wide`, given when first asked for; NULL: a new
- * one, of an action. */
+/* The number of the stage that makes the map outputs of `shuffle`, assigned at the first call;
+ * NULL: a new number, for an action's stage. */
 uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle);
 /* "textFile..reduceByKey" */
 void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity);
@@ -200,12 +212,12 @@ void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capaci
 void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t capacity);
 
 /* explain.c: `glint explain`. 0, or a code with the context's error set. */
-/* An action is about to be prepared. */
+/* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */
 int explain_start_action(struct driver *d, const struct action *action);
-/* Notes the plan of an action that is prepared, stage by stage. `unrun`: it will not be run. */
+/* Shows the plan of a prepared action, stage by stage. `unrun`: the action will not be run. */
 int explain_action(struct driver *d, const struct action *action, bool unrun);
-/* The job has ended: notes what could not be shown. An error that follows from empty results is
- * cleared. */
+/* At the end of the job: notes what the plan could not show. Clears an error that is a consequence
+ * of the empty results that explain gave to the job. */
 void explain_finish_job(struct driver *d);
 
 #endif

@@ -1,9 +1,9 @@
-/* One function per event, between line_start and line_end. A line is made in memory first, so that
- * a line is in the file whole or not at all (but for a torn write), and one that is too long, or
- * for which there is no memory, is left out and counted.
+/* One function per event, which calls line_start and line_end. A line is built in memory, so that
+ * the file contains it completely or not at all (except after a torn write). A line that is too
+ * long, or for which there is no memory, is dropped and counted in events_left_out.
  *
- *   OPEN -> FULL    [line_end: only job_end is written from here on]
- *   any  -> BROKEN  [write_pending: nothing is written from here on] */
+ *   OPEN -> FULL    [line_end: only job_end is written after this]
+ *   any  -> BROKEN  [set_broken: nothing is written after this] */
 #include "engine/driver/event_log.h"
 
 #include "engine/base/json.h"
@@ -16,10 +16,10 @@
 
 #define PENDING_BYTES (64 * KIB)
 #define FLUSH_NS      UINT64_C(1000000000)
-#define WORDS_MAX     128u /* of the command line, and options */
-#define WORD_SIZE_MAX 512u /* longer ones are cut */
+#define WORDS_MAX     128u /* of the command line, and the same number of options */
+#define WORD_SIZE_MAX 512u /* bytes; longer ones are truncated */
 #define NUMBERS_MAX   PLAN_NODES_MAX
-/* Escaped, a byte takes at most six. */
+/* A byte takes at most six bytes in JSON (\u0000). */
 static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
               "a whole command line and all options fit a line");
 static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit a line");
@@ -34,17 +34,17 @@ struct event_log {
     enum log_state state;
     int file;
     uint64_t start_ns, flushed_ns;
-    int64_t
-        start_wall_ns; /* the clock of the wall may jump, so all moments are counted from here */
-    struct json line;
-    struct buffer pending;
-    uint64_t bytes;    /* written and pending */
-    uint64_t left_out; /* lines */
+    int64_t start_wall_ns; /* wall clock time at start_ns; later times are computed from the two,
+                              since the wall clock may jump */
+    struct json line;      /* being built */
+    struct buffer pending; /* lines not written yet */
+    uint64_t bytes;        /* written and pending */
+    uint64_t left_out;     /* lines dropped */
 };
 
 /* ---- The file */
 
-/* Behind `name` and at least one of `characters`; NULL: it does not go on so. */
+/* Returns the text after `name` and one or more of `characters`, or NULL if it does not match. */
 static const char *skip_field(const char *text, const char *name, const char *characters)
 {
     if (text == NULL || strncmp(text, name, strlen(name)) != 0) return NULL;
@@ -52,7 +52,7 @@ static const char *skip_field(const char *text, const char *name, const char *ch
     return size > 0 ? text + strlen(name) + size : NULL;
 }
 
-/* As event_log_job_start begins the first line of every log. */
+/* Whether the text begins like the first line of every log (event_log_job_start). */
 static bool starts_as_event_log(const char *text)
 {
     text = skip_field(text, "{\"schema\":", "0123456789");
@@ -62,7 +62,7 @@ static bool starts_as_event_log(const char *text)
     return text != NULL && strncmp(text, "\",", 2) == 0;
 }
 
-/* What is wrong with replacing the file, or NULL. */
+/* Returns why the file may not be replaced, or NULL. */
 static const char *why_not_replaceable(struct env *env, int file, const struct env_stat *stat)
 {
     char text[128] = "";
@@ -72,8 +72,8 @@ static const char *why_not_replaceable(struct env *env, int file, const struct e
     return n == 0 || starts_as_event_log(text) ? NULL : "is no event log";
 }
 
-/* What may be replaced: nothing, and of this user's files an empty one and an event log. 0 or a
- * code. */
+/* Removes an existing event log or empty file of this user; rejects anything else, so that a
+ * mistyped --event-log never overwrites another file. Returns 0 or a code. */
 static int remove_old_log(struct env *env, const char *path, struct glint_error *error)
 {
     int file = env->open(env, ENV_CWD, path, ENV_READ_NOFOLLOW);
@@ -108,6 +108,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
     assert(log->config.bytes_max >= EVENT_LOG_BYTES_MIN);
     log->config.path = NULL; /* borrowed until here */
     log->env = env;
+    /* Exclusive: fails if another process created the file after remove_old_log. */
     log->file = env->open(env, ENV_CWD, config->path, ENV_CREATE);
     if (log->file < 0) {
         error_set_system(error, GLINT_E_OUTPUT_CREATE, log->file, "create", config->path);
@@ -120,6 +121,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
     return log;
 }
 
+/* Warns once. The log is a by-product, so the job goes on. */
 static void set_broken(struct event_log *log, int error)
 {
     char line[256];
@@ -135,7 +137,7 @@ static void write_pending(struct event_log *log)
     int r = log->pending.size > 0
                 ? env_write_all(log->env, log->file, log->pending.data, log->pending.size)
                 : 0;
-    log->pending.size = 0;
+    log->pending.size = 0; /* also after an error: nothing is retried */
     log->flushed_ns = log->env->now_ns(log->env);
     if (r < 0) set_broken(log, r);
 }
@@ -177,19 +179,19 @@ static void put_error(struct event_log *log, const struct glint_error *why)
     json_error(&log->line, why);
 }
 
-/* Milliseconds since the log began, and the moment they mean. */
+/* Writes a time twice: in ms since the log was opened, and as UTC. */
 static void put_moment(struct event_log *log, const char *ms_name, const char *time_name,
                        uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];
-    uint64_t since = ns > log->start_ns ? ns - log->start_ns : 0;
+    uint64_t since = ns > log->start_ns ? ns - log->start_ns : 0; /* before the log was opened: 0 */
     json_key(&log->line, ms_name);
     json_ms(&log->line, since);
     text_format_time(text, log->start_wall_ns + (int64_t)since);
     put_text(log, time_name, text);
 }
 
-/* False: nothing is to be written. */
+/* Begins a line with the fields that all events have. False: there is no log, or it is broken. */
 static bool line_start(struct event_log *log, const char *event)
 {
     if (log == NULL || log->state == LOG_BROKEN) return false;
@@ -202,6 +204,7 @@ static bool line_start(struct event_log *log, const char *event)
     return true;
 }
 
+/* Moves the finished line to `pending`, or drops it. */
 static void line_append(struct event_log *log)
 {
     struct buffer *line = &log->line.out;
@@ -216,7 +219,8 @@ static void line_append(struct event_log *log)
     if (log->pending.size >= PENDING_BYTES || now - log->flushed_ns >= FLUSH_NS) write_pending(log);
 }
 
-/* Two lines always find room: the one that says that the file is full, and the end of the job. */
+/* Ends a line. Reserves room for two more: "full" and "job_end". The line that did not fit is
+ * overwritten by "full" and counted as dropped. */
 static void line_end(struct event_log *log, bool last)
 {
     uint64_t reserve = last ? 0 : 2 * EVENT_LOG_LINE_BYTES_MAX;
@@ -349,7 +353,7 @@ void event_log_stage_end(struct event_log *log, uint32_t stage, const struct gli
     line_end(log, false);
 }
 
-/* Counters that do not parse end the list: the driver has refused them already. */
+/* Stops at counters that do not parse: the driver fails such a result when it merges them. */
 static void put_task_counters(struct event_log *log, struct glint_slice counters)
 {
     struct unpacker u;
@@ -456,5 +460,5 @@ void event_log_job_end(struct event_log *log, const struct glint_error *why,
     put_error(log, why);
     if (summary != NULL) put_summary(log, summary);
     line_end(log, true);
-    if (log->state != LOG_BROKEN) write_pending(log);
+    if (log->state != LOG_BROKEN) write_pending(log); /* a crash from here on loses no event */
 }

@@ -1,4 +1,5 @@
-/* What the driver's calls mean in terms of the log. */
+/* Translates the driver's events to those of the event log: stage numbers of the action to those of
+ * the job, messages and scheduler state to outcomes. */
 #include "engine/driver/event_log_listener.h"
 
 #include "engine/base/text.h"
@@ -7,6 +8,7 @@
 
 #include <assert.h>
 
+/* Replaces the context's note function while the log is open. */
 static void note_and_log(void *arg, const char *line)
 {
     struct driver *d = arg;
@@ -20,7 +22,8 @@ static uint32_t stage_number(const struct action_run *a, uint32_t stage)
     return a->stages[stage].number;
 }
 
-/* The options as they are in force, whatever named them. */
+/* Logs the options in effect, whether they come from the command line, the environment or a file.
+ * NULL: not set. */
 static void log_job(struct driver *d)
 {
     const struct glint_config *c = &d->g->config;
@@ -56,11 +59,12 @@ static void log_job(struct driver *d)
 int event_log_listener_open(struct driver *d)
 {
     struct glint_config *c = &d->g->config;
-    if (c->event_log == NULL || c->explain) return 0;
+    if (c->event_log == NULL || c->explain) return 0; /* explain runs no job */
     const struct event_log_config config = {
         .env = d->env, .path = c->event_log, .note = c->note, .note_arg = c->note_arg};
     d->log = event_log_open(&config, driver_error(d));
     if (d->log == NULL) return driver_error(d)->code;
+    /* The log's own warnings go to the user only: config.note is the original function. */
     d->note = c->note;
     d->note_arg = c->note_arg;
     c->note = note_and_log;
@@ -110,7 +114,7 @@ void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
 void event_log_listener_on_action_start(struct driver *d)
 {
     const struct action_run *a = d->action_run;
-    uint32_t skipped[PLAN_NODES_MAX], count = 0;
+    uint32_t skipped[PLAN_NODES_MAX], count = 0; /* stages whose map outputs exist already */
     if (d->log == NULL) return;
     for (uint32_t i = 0; i < a->stage_count; i++)
         if (a->stages[i].skipped) skipped[count++] = a->stages[i].number;
@@ -147,13 +151,13 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
-    if (!a->stages[number].started) return; /* all its tasks were done before */
+    if (!a->stages[number].started) return; /* all its tasks were done by an earlier action */
     event_log_stage_end(d->log, stage_number(a, number), NULL);
 }
 
 /* ---- Attempts */
 
-/* `m`: what its executor says of it, or NULL. */
+/* `m`: the executor's DONE or FAILED, or NULL if the executor is lost. */
 static void log_attempt(struct driver *d, const struct task_attempt *run,
                         enum event_outcome outcome, const struct glint_error *why,
                         const struct message *m)
@@ -184,11 +188,13 @@ void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint
     const struct action_run *a = d->action_run;
     struct task_attempt run;
     if (d->log == NULL) return;
+    /* A message of an attempt that the scheduler does not know (stale, duplicate) is not logged. */
     for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);) {
         if (run.stage != stage || run.task != m->task || run.attempt != m->attempt) continue;
         bool interrupted =
             m->type == MSG_FAILED && m->error != NULL && m->error->code == GLINT_E_INTERRUPTED;
-        if (interrupted && m->run_ns == 0) continue; /* it was queued there, and never began */
+        if (interrupted && m->run_ns == 0) continue; /* killed while queued: it never started */
+        /* Killed, even if DONE: the driver ignores the result. */
         bool ended = run.superseded || a->over || interrupted;
         enum event_outcome outcome = ended                 ? OUTCOME_KILLED
                                      : m->type == MSG_DONE ? OUTCOME_DONE
@@ -214,6 +220,7 @@ void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
     struct task_attempt run;
     if (d->log == NULL || a == NULL || a->sched == NULL) return;
     for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);) {
-        if (!run.queued) log_attempt(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
+        if (!run.queued) /* a queued attempt has not started: no event */
+            log_attempt(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
     }
 }

@@ -1,39 +1,40 @@
-/* The driver's events on their way into the event log (event_log.h), where the context has one.
+/* Writes the driver's events to the event log (event_log.h), if the context has one.
  *
- * Called where things happen: of an attempt before the scheduler hears that it is over, for then it
- * is forgotten. Nothing here changes what the driver does, and without a log each call returns at
- * once. */
+ * The driver calls these functions where the events happen. The end of an attempt is logged before
+ * the scheduler is told, since the scheduler then forgets the attempt. Nothing here changes what
+ * the driver does. Without a log each function returns at once. Driver thread only. */
 #ifndef GLINT_DRIVER_EVENT_LOG_LISTENER_H
 #define GLINT_DRIVER_EVENT_LOG_LISTENER_H
 
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log.h"
 
-/* Opens the log that the context's options name, if any. From here on notes go there, too. 0, or
- * the context's code. */
+/* Opens the log of the context's event_log option, if set, and logs the start of the job. From now
+ * on the context's notes are logged, too. Returns 0, or a code with the context's error set. */
 int event_log_listener_open(struct driver *d);
-/* The last line. Once, after the outputs are published or removed. */
+/* Logs published outputs and the end of the job. Call once, after commit_job or abort_job. */
 void event_log_listener_on_job_end(struct driver *d);
+/* Closes the log; notes are no longer logged. */
 void event_log_listener_close(struct driver *d);
-/* Writes what has waited long enough. */
+/* Writes lines that have been buffered long enough. */
 void event_log_listener_on_timer(struct driver *d);
 
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why);
-/* Once its stages are known. */
+/* Of the running action, once its stages are built. */
 void event_log_listener_on_action_start(struct driver *d);
-/* After the action: the context's error says how it ended. */
+/* The running action ended, with the context's error if it failed. */
 void event_log_listener_on_action_end(struct driver *d);
 void event_log_listener_on_stage_start(struct driver *d, uint32_t stage);
 void event_log_listener_on_stage_end(struct driver *d, uint32_t stage);
-/* What an executor says of an attempt. */
+/* An executor sent DONE or FAILED (`m`). Call before sched_on_*. */
 void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint32_t stage,
                                        const struct message *m);
-/* All that ran on an executor. */
+/* Logs all attempts that ran on the executor as lost. Call before the scheduler removes it. */
 void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
                                          const struct glint_error *why);
-/* An attempt, or an output that it made, is to be made again. */
+/* A task will run again: its attempt failed, or the attempt's map output is lost. */
 void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
                                  uint32_t executor, const struct glint_error *why);
 

@@ -1,8 +1,8 @@
-/* An executor process, as its two connections show it: messages and signs of life on one, blocks on
- * the other. One without the other is of no use, so the end of either is the process's end for us.
+/* The connections to one executor: control for messages and heartbeats, data for blocks. One is of
+ * no use without the other, so the executor is lost when either closes.
  *
- * How it ended is known to its daemon only, who says so a moment later; until then the loss is not
- * reported, at most EXIT_REPORT_MS. */
+ * Only the executor's daemon knows how the process exited, and reports it a moment later. The loss
+ * is reported to the driver with that status, but after at most EXIT_REPORT_MS. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -14,13 +14,14 @@
 
 void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
-    conn_send(c, type, request, payload); /* where it fails the connection ends by itself */
+    conn_send(c, type, request, payload); /* on failure the connection closes by itself */
     if (payload != NULL) buffer_fini(payload);
 }
 
 struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
                                            struct glint_error *error)
 {
+    /* Numbers are never reused, so a job can use EXECUTORS_MAX executors in all. */
     if (r->executor_conn_count >= CLUSTER_EXECUTORS_MAX || r->number_count >= EXECUTORS_MAX) {
         error_set(error, GLINT_E_NO_EXECUTORS, NULL, "the job has as many executors as it may");
         return NULL;
@@ -32,6 +33,7 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
     }
     l->r = r;
     memcpy(l->incarnation, incarnation, sizeof l->incarnation);
+    /* Both connections, and then REGISTER. */
     l->deadline_ns = cluster_transport_now(r) + 2 * r->net.connect_ms * MS_NS;
     liveness_init(&l->liveness, &r->cluster->heartbeat, cluster_transport_now(r));
     *r->executor_conns_end = l;
@@ -41,7 +43,8 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
     return l;
 }
 
-/* Frees it when nobody speaks of it any more. */
+/* Frees it when no references remain: both connections have closed, whose callbacks use it, and
+ * the loss is reported. */
 static void executor_conn_free_if_unused(struct executor_conn *l)
 {
     struct cluster_transport *r = l->r;
@@ -58,7 +61,7 @@ static void executor_conn_free_if_unused(struct executor_conn *l)
     mem_free(l);
 }
 
-/* ---- The end */
+/* ---- Failure and loss */
 
 static void close_both_conns(struct executor_conn *l, bool flush)
 {
@@ -73,6 +76,7 @@ void executor_conn_finalize(struct executor_conn *l)
     l->state = EXECUTOR_CONN_CLOSED;
     struct glint_error why = l->why;
     enum executor_loss_reason loss = LOSS_CONNECTION;
+    /* If it never joined and did not exit, `why` is a failed dial and more precise. */
     if (l->joined || l->has_exited) loss = executor_loss_describe(l, &why);
     if (l->joined) {
         l->lost_event->loss = loss;
@@ -81,7 +85,7 @@ void executor_conn_finalize(struct executor_conn *l)
         l->lost_event = NULL;
     }
     if (l->daemon_conn != NULL) {
-        if (l->draining) l->daemon_conn->drained = true;
+        if (l->draining) l->daemon_conn->drained = true; /* on purpose: do not launch it again */
         daemon_conn_on_executor_gone(l->daemon_conn, &why, l->joined);
     }
     l->daemon_conn = NULL;
@@ -98,11 +102,14 @@ void executor_conn_fail(struct executor_conn *l, const struct glint_error *why)
     if (l->why.code == GLINT_OK)
         error_set(&l->why, GLINT_E_CONNECTION, NULL, "the connection was closed");
     close_both_conns(l, false);
+    /* Finalize from the timer: callers still use `l`, which executor_conn_finalize may free. */
     l->deadline_ns = cluster_transport_now(r);
     cluster_transport_arm_timer(r, l->deadline_ns);
 }
 
-/* The other side has ended it: perhaps its process died. */
+/* A connection was closed by the executor, perhaps because its process crashed: waits up to
+ * EXIT_REPORT_MS for the daemon's EXECUTOR_EXITED, which says whether a task killed it. A protocol
+ * error needs no such explanation. */
 static void executor_conn_fail_by_peer(struct executor_conn *l, const struct glint_error *why)
 {
     struct cluster_transport *r = l->r;
@@ -127,13 +134,16 @@ void executor_conn_on_executor_exited(struct executor_conn *l, const struct exec
     if (l->has_exited || l->state == EXECUTOR_CONN_CLOSED) return;
     l->has_exited = true;
     l->exited = *exited;
-    /* What it sent before may still be on its way; the connections end behind it. */
+    /* If its connections are still open, messages that it sent before it exited (DONE) may still
+     * be in flight: wait until the connections close, at most EXIT_REPORT_MS. */
     l->deadline_ns = cluster_transport_now(l->r) +
                      (l->state == EXECUTOR_CONN_CLOSING ? 0 : EXIT_REPORT_MS * MS_NS);
     cluster_transport_arm_timer(l->r, l->deadline_ns);
 }
 
-/* ---- It speaks */
+/* ---- Frames from the executor */
+
+/* OPENING -> REGISTERED. REGISTER may arrive before the data connection is open. */
 
 static void executor_conn_check_registered(struct executor_conn *l)
 {
@@ -151,6 +161,7 @@ static int on_register(struct executor_conn *l, struct glint_slice payload,
     struct executor_registration ready;
     int r = executor_registration_decode(payload, &ready, error);
     if (r != 0) return r;
+    /* Zero slots or port 0 would make it an executor that never runs or serves anything. */
     if (l->is_registered || ready.slots == 0 || ready.slots > SLOTS_MAX || ready.port == 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "REGISTER twice, or of %u slots at port %u",
                          ready.slots, ready.port);
@@ -166,12 +177,13 @@ static int on_task_message(struct executor_conn *l, struct glint_slice payload,
 {
     struct message *m = message_decode(payload, error);
     if (m == NULL) return error->code;
+    /* An executor sends only results of tasks, and gets no task before it joins. */
     bool known = l->joined && (m->type == MSG_DONE || (m->type == MSG_FAILED && m->error != NULL));
     if (!known) {
         message_destroy(m);
         return error_set(error, GLINT_E_PROTOCOL, NULL, "an unexpected message of an executor");
     }
-    if (m->type == MSG_DONE && m->id != 0) {
+    if (m->type == MSG_DONE && m->id != 0) { /* the result stayed with the executor */
         task_result_fetch_add(l, m);
         return 0;
     }
@@ -187,7 +199,7 @@ static int on_task_message(struct executor_conn *l, struct glint_slice payload,
 
 static int on_drain_request(struct executor_conn *l, struct glint_error *error)
 {
-    if (l->draining || !l->joined) {
+    if (l->draining || !l->joined) { /* not joined: join_job_and_notify reports it */
         l->draining = true;
         return 0;
     }
@@ -226,7 +238,8 @@ static int on_data_frame(struct executor_conn *l, const struct frame *f, struct 
     }
 }
 
-/* Without memory for the event it stays what it was, and is looked at again. */
+/* Reports a change between suspect and alive. When out of memory the state is not changed, so the
+ * next heartbeat or timer tries again. */
 static void set_suspect(struct executor_conn *l, bool suspect)
 {
     struct inbox_event *e =
@@ -238,6 +251,7 @@ static void set_suspect(struct executor_conn *l, bool suspect)
     inbox_push(l->r, e);
 }
 
+/* Any frame on either connection counts as a heartbeat. */
 static void record_last_seen(struct executor_conn *l)
 {
     liveness_on_heartbeat(&l->liveness, cluster_transport_now(l->r));
@@ -248,6 +262,7 @@ static int executor_conn_on_frame(void *arg, struct conn *c, const struct frame 
                                   struct glint_slice payload, struct glint_error *error)
 {
     struct executor_conn *l = arg;
+    /* Frames may still arrive until `closed`: after its loss the driver must not see them. */
     if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return 0;
     record_last_seen(l);
     return c == l->control ? on_control_frame(l, f, payload, error)
@@ -282,13 +297,14 @@ static void executor_conn_on_closed(void *arg, struct conn *c, const struct glin
     executor_conn_free_if_unused(l);
 }
 
-/* ---- The beginning */
+/* ---- Opening connections */
 
 static void executor_conn_on_opened(void *arg, struct conn *c)
 {
     struct executor_conn *l = arg;
     const struct hello *peer = conn_peer_hello(c);
     if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
+    /* The executor may have exited already, and another process may have got its port. */
     if (peer->role != ROLE_EXECUTOR ||
         memcmp(peer->incarnation, l->incarnation, sizeof l->incarnation) != 0)
         executor_conn_fail_with(l, GLINT_E_CONNECTION,
@@ -321,7 +337,7 @@ int executor_conn_dial(struct daemon_conn *p, const struct executor_started *a,
     if (l->control != NULL)
         l->data = conn_dial(&r->net, l->host, a->port, CHANNEL_DATA, a->incarnation,
                             &executor_conn_events, l, &why);
-    if (l->data == NULL) executor_conn_fail(l, &why);
+    if (l->data == NULL) executor_conn_fail(l, &why); /* also if control failed: data is NULL */
     return 0;
 }
 
@@ -334,10 +350,10 @@ void executor_conn_attach(struct executor_conn *l, struct conn *c)
     else
         l->data = c;
     conn_set_events(c, &executor_conn_events, l);
-    executor_conn_check_registered(l);
+    executor_conn_check_registered(l); /* `opened` is called for dialled connections only */
 }
 
-/* ---- What is due */
+/* ---- Timer */
 
 static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
 {
@@ -351,7 +367,7 @@ static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
     if (life == LIFE_DEAD) {
         executor_conn_fail_with(l, GLINT_E_CONNECTION, "no sign of life for %llu ms",
                                 (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
-        return now;
+        return now; /* to finalize it */
     }
     if (heartbeat_due && ping_encode(&ping, &payload, &ignored) == 0)
         send_frame(l->control, FRAME_PING, 0, &payload);
@@ -361,6 +377,7 @@ static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
 
 uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now)
 {
+    /* The process has exited but its connections are still open, e.g. the FIN was lost. */
     bool exited = l->has_exited && l->state < EXECUTOR_CONN_CLOSING;
     if ((l->state == EXECUTOR_CONN_OPENING || exited) && now >= l->deadline_ns)
         executor_conn_fail_with(l, GLINT_E_CONNECTION,

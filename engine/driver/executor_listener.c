@@ -1,4 +1,5 @@
-/* Executors that dial us: each comes with two connections of one incarnation, in any order. */
+/* Accepts executors that dial the driver (submit --listen). Each opens a control and a data
+ * connection, in any order; both carry the same incarnation in their hello. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -16,6 +17,8 @@ static struct executor_conn *find_by_incarnation(const struct cluster_transport 
     return NULL;
 }
 
+/* Names must be unique: name and host identify a node in the scheduler, and the user knows an
+ * executor by its name. */
 static bool name_is_free(const struct cluster_transport *r, const char *name,
                          struct glint_error *error)
 {
@@ -28,6 +31,7 @@ static bool name_is_free(const struct cluster_transport *r, const char *name,
     return true;
 }
 
+/* Returns false with *error set to reject the connection. */
 static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 {
     struct cluster_transport *r = arg;
@@ -42,7 +46,7 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
         error_set(error, GLINT_E_PROTOCOL, NULL, "the same connection for the second time");
         return false;
     }
-    if (l == NULL) {
+    if (l == NULL) { /* the first of its two connections */
         if (!name_is_free(r, peer->node, error)) return false;
         l = executor_conn_create(r, peer->incarnation, error);
         if (l == NULL) return false;

@@ -1,5 +1,5 @@
-/* Why an executor was lost, for a person: how its process ended where its daemon has said so, else
- * what became of the connection; and where to read on. */
+/* Describes for the user why an executor was lost: the exit status of its process if the daemon
+ * reported it, else the error of its connection; and the path of its log. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -40,5 +40,7 @@ enum executor_loss_reason executor_loss_describe(const struct executor_conn *l,
     error_set(out, GLINT_E_EXECUTOR_LOST, "look at its log", "%s%s%s", what,
               log[0] != '\0' ? "; log " : "", log);
     if (l->draining) return LOSS_DRAINED;
+    /* Only a signal (crash, OOM kill) is blamed on the tasks that ran there: a process that exits
+     * with a status has ended by its own decision. */
     return l->has_exited && WIFSIGNALED(l->exited.wait_status) ? LOSS_SIGNALED : LOSS_CONNECTION;
 }

@@ -1,6 +1,6 @@
-/* What executors are told around tasks, each when it needs it, and once: broadcasts, plans, where
- * map outputs are; and what all are told: broadcasts that are not large, to end what they run, to
- * forget. */
+/* Messages to executors, other than tasks. Broadcasts, stage plans and map output locations are
+ * sent once to each executor, before the first task that needs them; small broadcasts, CANCEL and
+ * RELEASE are sent to all executors. */
 #include "engine/driver/driver_internal.h"
 
 #include <assert.h>
@@ -11,6 +11,7 @@ static int send_message_to(struct driver *d, uint32_t executor, struct message *
     return d->transport.send(d->transport.arg, executor, m, driver_error(d));
 }
 
+/* Sends a copy of `like`. A borrowed body is not copied: it lives as long as the job. */
 static int send_copy(struct driver *d, uint32_t executor, const struct message *like)
 {
     struct message *m = message_create(like->type);
@@ -29,6 +30,7 @@ static int send_copy(struct driver *d, uint32_t executor, const struct message *
     return send_message_to(d, executor, m);
 }
 
+/* Sends all broadcasts with an id above the last one sent. */
 static int send_broadcasts(struct driver *d, uint32_t executor)
 {
     uint64_t sent = d->executors[executor].last_broadcast_sent, last = sent;
@@ -47,6 +49,7 @@ static int send_broadcasts(struct driver *d, uint32_t executor)
     return 0;
 }
 
+/* last_broadcast_sent is a single id, so a small broadcast cannot be sent ahead of a large one. */
 static bool has_unsent_large_broadcast(const struct driver *d, const struct executor_state *m)
 {
     const struct glint_broadcast *b = d->g->broadcasts;
@@ -65,6 +68,7 @@ int send_small_broadcasts(struct driver *d)
     return r;
 }
 
+/* Locations of a shuffle whose map tasks are all done: a stage is ready only then. */
 static int send_map_outputs(struct driver *d, uint32_t executor, uint32_t number)
 {
     const struct map_outputs *o = d->action_run->stages[number].map_outputs;
@@ -89,6 +93,7 @@ int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t number)
         r = send_copy(d, executor, &like);
         m->plan_sent[number] = r == 0;
     }
+    /* Locations are sent again after a map output was lost and made again: the epoch differs. */
     for (uint32_t i = 0; i < stage->parent_count && r == 0; i++) {
         uint32_t parent = stage->parents[i], epoch = sched_map_output_epoch(a->sched, parent) + 1;
         if (m->map_outputs_epoch_sent[parent] == epoch) continue;
@@ -124,7 +129,7 @@ int send_cancel(struct driver *d, bool cancel)
 void send_stage_release(struct driver *d)
 {
     const struct action_run *a = d->action_run;
-    struct glint_error before = *driver_error(d);
+    struct glint_error before = *driver_error(d); /* out of memory here is not the action's error */
     for (uint32_t e = 0; e < d->executor_count; e++) {
         if (d->executors[e].lost || d->executors[e].plan_sent == NULL) continue;
         for (uint32_t i = 0; i < a->stage_count; i++)

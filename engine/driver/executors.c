@@ -1,4 +1,4 @@
-/* Executors as the driver knows them: who joined, who left, and what each has been told. */
+/* The driver's table of executors: additions, drains, losses, and what each has been sent. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
@@ -26,8 +26,8 @@ static bool executor_start_action(struct executor_state *m, uint32_t stage_count
 {
     assert(m->plan_sent == NULL && m->map_outputs_epoch_sent == NULL);
     if (m->lost) return true;
-    m->excluded_for_failures = m->has_lost_outputs = m->excluded_unreachable =
-        false; /* each action begins anew */
+    /* Each action has a new scheduler, which knows nothing of earlier failures. */
+    m->excluded_for_failures = m->has_lost_outputs = m->excluded_unreachable = false;
     m->plan_sent = mem_zalloc(sizeof *m->plan_sent * stage_count);
     m->map_outputs_epoch_sent = mem_zalloc(sizeof *m->map_outputs_epoch_sent * stage_count);
     return m->plan_sent != NULL && m->map_outputs_epoch_sent != NULL;
@@ -63,6 +63,8 @@ static struct executor_state *executor_state_add(struct driver *d, const struct 
     *m = (struct executor_state){.slots = info->slots, .node = d->executor_count};
     text_format(m->name, sizeof m->name, "%s", info->name);
     text_format(m->host, sizeof m->host, "%s", info->host);
+    /* A restarted executor gets a new number, but keeps its node, so that a task which failed there
+     * avoids it. */
     for (uint32_t e = 0; e < d->executor_count; e++) {
         if (strcmp(grown[e].host, m->host) != 0 || strcmp(grown[e].name, m->name) != 0) continue;
         m->node = grown[e].node;
@@ -77,6 +79,7 @@ int driver_on_executor_added(struct driver *d, const struct executor_info *info)
     struct action_run *a = d->action_run;
     struct executor_state *m = executor_state_add(d, info);
     bool ok = m != NULL;
+    /* It joins the running action at once; otherwise executors_start_action includes it later. */
     if (ok && a != NULL && a->sched != NULL)
         ok = executor_start_action(m, a->stage_count) &&
              sched_add_executor(a->sched, m->node, m->slots, sched_prefetch_limit(m->slots));
@@ -109,6 +112,7 @@ void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspec
 void executors_update_excluded(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     const struct executor_state *m = &d->executors[executor];
+    /* Exclusion is per node, so the flag of the node's first executor is the node's. */
     bool *reported = &d->executors[m->node].excluded_for_failures,
          now = sched_is_excluded_for_failures(d->action_run->sched, executor);
     if (now && !*reported) {
@@ -122,7 +126,8 @@ void executors_update_excluded(struct driver *d, uint32_t executor, const struct
     *reported = now;
 }
 
-/* The cause, with what ran there as far as the driver knows: what waited behind may have begun. */
+/* Adds to the cause the task that ran there, or else the last one that finished. As far as the
+ * driver knows: a queued task may have started since. */
 static struct glint_error describe_lost_executor(const struct driver *d, uint32_t executor,
                                                  const struct glint_error *why)
 {
@@ -145,14 +150,14 @@ static struct glint_error describe_lost_executor(const struct driver *d, uint32_
     return described;
 }
 
-/* What becomes of the tasks is the scheduler's; a person reads the cause, and how much of a loss it
- * is. */
+/* Tells the user why the executor was lost, and how much work must be done again. */
 static void note_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     const struct action_run *a = d->action_run;
     const struct executor_state *m = &d->executors[executor];
     uint32_t running = a != NULL && a->sched != NULL ? sched_busy_slots_on(a->sched, executor) : 0;
     uint32_t map_outputs = 0;
+    /* Of all shuffles of the job, though only those that a later stage reads are made again. */
     for (const struct map_outputs *o = d->map_outputs; o != NULL; o = o->next)
         for (uint32_t i = 0; i < o->maps; i++)
             map_outputs += o->available[i] && o->locations[i].executor == executor;
@@ -162,7 +167,7 @@ static void note_loss(struct driver *d, uint32_t executor, const struct glint_er
                running == 1 ? "" : "s", map_outputs, map_outputs == 1 ? "" : "s");
 }
 
-/* It may turn out to be what ends the job. */
+/* In case this loss ends the action: see results_check_sched_status. */
 static void remember_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     struct glint_error *last = &d->action_run->last_error;
@@ -172,6 +177,7 @@ static void remember_loss(struct driver *d, uint32_t executor, const struct glin
     text_format(last->effect, sizeof last->effect, "the last attempt of a task was lost%s", where);
 }
 
+/* Also if the output is lost by now: an attempt may still be reading it. */
 static bool stage_reads_from(const struct action_run *a, uint32_t stage, uint32_t executor)
 {
     for (uint32_t i = 0; i < a->stages[stage].parent_count; i++) {
@@ -182,9 +188,9 @@ static bool stage_reads_from(const struct action_run *a, uint32_t stage, uint32_
     return false;
 }
 
-/* Whoever reads from a process that has ended knows it by the closed connection; of one that is
- * silent it would learn only when the transfer had stood still for long. Such tasks end, and begin
- * anew when what they read was made again: nobody's failure. */
+/* Tasks that fetch from a process that ended see a closed connection. From one that only stopped
+ * responding they would wait for the fetch timeout. So kill them: the kill counts as no failure,
+ * and they run again once the map outputs they read are available again. */
 int kill_readers_of_executor(struct driver *d, uint32_t executor)
 {
     const struct action_run *a = d->action_run;
@@ -197,8 +203,8 @@ int kill_readers_of_executor(struct driver *d, uint32_t executor)
     return r;
 }
 
-/* What the scheduler makes of it. What ran there is known before, and what of it runs again, after.
- */
+/* Reports the loss to the scheduler and records the retries. The list of running attempts is read
+ * before, since the scheduler then drops them; whether a task is retried is known only after. */
 static void update_sched_on_loss(struct driver *d, uint32_t executor,
                                  enum executor_loss_reason loss, const struct glint_error *why)
 {
@@ -224,8 +230,10 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
     event_log_listener_on_executor_lost(d, executor, why);
     d->executors[executor].lost = true;
     if (loss != LOSS_DRAINED) d->losses++;
+    /* First, so that the retries below include the lost outputs. */
     map_outputs_remove_executor(d->map_outputs, executor);
     if (a != NULL && a->sched != NULL) {
+        /* Before the scheduler's status is checked, which reports last_error. */
         if (loss != LOSS_DRAINED) remember_loss(d, executor, why);
         update_sched_on_loss(d, executor, loss, why);
         executors_update_excluded(d, executor, why);
@@ -234,8 +242,10 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
             sched_stop(a->sched);
         }
         fetch_failures_on_executor_lost(d, executor);
+        /* After a signal or a drain its process has ended: readers see that. */
         if (!a->over && loss == LOSS_CONNECTION) kill_readers_of_executor(d, executor);
     }
+    /* The scheduler counts the losses of one action, the driver those of the job. */
     if (d->losses > EXECUTOR_FAILURES_MAX)
         error_set(driver_error(d), GLINT_E_TOO_MANY_EXECUTOR_FAILURES,
                   "look at the executors' logs", "%u executors were lost; the last one, %s: %s",
@@ -251,7 +261,7 @@ void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)
 void driver_on_no_executors(struct driver *d, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
-    if (driver_error(d)->code == GLINT_OK) *driver_error(d) = *why;
+    if (driver_error(d)->code == GLINT_OK) *driver_error(d) = *why; /* the first error is kept */
 }
 
 void driver_on_cancel_requested(struct driver *d)

@@ -1,5 +1,6 @@
-/* `glint explain`: actions show their stages as a run would number and name them, and are not run.
- * What the job does after an empty result may differ from a run: the plan says where. */
+/* `glint explain`: each action shows its stages, numbered and named as in a run. Except on side
+ * files it is not run, and the job gets an empty result. What the job then does may differ from a
+ * real run, so the plan shows which stages depend on an empty result. */
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/input.h"
@@ -17,7 +18,7 @@ static const struct glint_rdd *find_rdd(const struct glint *g, uint32_t id)
     return rdd;
 }
 
-/* A line of a plan; what does not fit is cut. */
+/* A line of a plan, truncated if it does not fit. */
 struct plan_line {
     char text[1024];
     size_t used;
@@ -40,14 +41,15 @@ static void add_skipped(struct plan_line *l, const char *what, const struct skip
     plan_line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
 }
 
-/* A shuffle whose partitions follow from an input whose size is not known. */
+/* The shuffle's number of partitions is computed from an input of unknown size. */
 static bool is_guess(const struct glint_rdd *shuffle)
 {
     return shuffle->unsized && shuffle->partitions_requested == 0 &&
            shuffle->g->config.partitions == 0;
 }
 
-/* A source that reads what earlier steps of the job save: which, and from where. */
+/* A source that reads outputs of earlier actions, which explain did not run: their paths, and the
+ * stages that would save them. */
 static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
 {
     for (uint32_t i = 0; i < inputs->unwritten_count; i++)
@@ -56,7 +58,7 @@ static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
     plan_line_add(l, " (an estimate of its tasks: nothing is saved yet)");
 }
 
-/* "map words.split", with what only this operator has to say. */
+/* "map words.split", followed by what is special to this operator. `root`: the last node. */
 static void add_node(struct plan_line *l, const struct glint *g, const struct stage_node *n,
                      bool root)
 {
@@ -85,7 +87,8 @@ static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t 
     for (uint32_t i = 0; i < view->step_count; i++) glint_note(g, "  %s", view->steps[i].text);
 }
 
-/* The stages that a node of stage `s` reads from, into memory of the stage. False: no memory. */
+/* Sets step->reads to the stages that the node reads from, in memory of the stage's arena. False:
+ * out of memory. */
 static bool add_reads(struct stage_plan *s, const struct stage_node *n, const struct glint_rdd *rdd,
                       bool root, struct plan_step *step)
 {
@@ -101,7 +104,7 @@ static bool add_reads(struct stage_plan *s, const struct stage_node *n, const st
     return true;
 }
 
-/* The steps of the stage, and its notes or the call of who draws it. */
+/* Passes the stage to config.plan if it is set; else prints it as notes. */
 static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *view,
                       uint32_t partitions)
 {
@@ -127,7 +130,7 @@ static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *
     return fits ? 0 : error_no_memory(&g->error);
 }
 
-/* The stage that makes the outputs of `wide`, or, NULL, the action's own. */
+/* Shows the stage that makes the map outputs of `shuffle`; NULL: the action's own stage. */
 static int explain_stage(const struct action *action, struct glint_rdd *shuffle, uint32_t number,
                          const char *heading, uint32_t after)
 {
@@ -181,6 +184,7 @@ int explain_start_action(struct driver *d, const struct action *action)
     struct glint *g = d->g;
     driver_check_interrupt_or_timeout(d);
     if (context_failed(g)) return g->error.code;
+    /* A job that loops until a result satisfies it would never end: its results are all empty. */
     if (g->empty_results < EXPLAIN_ACTIONS_MAX || !rdd_is_explain_only(action->rdd)) return 0;
     return glint_abort(g, GLINT_E_PLAN_LIMIT, NULL,
                        "%u actions had no result, it may wait for one in a loop",
@@ -200,10 +204,10 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
     for (uint32_t i = 0; i < count && r == 0; i++) {
         r = explain_stage(action, shuffles[i], plan_assign_stage_number(d, shuffles[i]), NULL,
                           after);
-        shuffles[i]->explained = true;
+        shuffles[i]->explained = true; /* a later action that reads it does not show it again */
     }
     mem_free(shuffles);
-    /* One that is run numbers its own stage again. */
+    /* An action that is run assigns the number of its own stage itself, so only predict it here. */
     const uint32_t number = skipped ? plan_assign_stage_number(d, NULL) : d->stage_numbers_used;
     if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
     if (r != 0 || !skipped) return r;
@@ -212,17 +216,19 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
         const struct saved_output saved = {.path = path_from_file_url(action->outputs[i]),
                                            .stage = number,
                                            .parts = action->rdd->partitions};
+        /* Later actions may read it: they get a source of unknown size. */
         r = context_add_saved_output(g, &saved);
     }
     if (r != 0) return r;
+    /* Only a result that the job sees can change what it does next. */
     if (action->output_count > 0 || action->internal) return 0;
     g->empty = g->skipped;
     g->empty_results++;
     return 0;
 }
 
-/* Errors that the job itself sets about its data. A wrong command line, a missing file or a plan
- * that the engine refuses do not follow from an empty result. */
+/* True for errors that the job itself reports about its data: a consequence of the empty result. A
+ * wrong command line, a missing file or a plan that the engine rejects are not. */
 static bool follows_from_empty(const struct glint *g)
 {
     const int status = glint_code_exit_status(g->error.code);

@@ -1,9 +1,10 @@
-/* Map outputs that could not be fetched: what is made again, and which executor gets no more tasks.
+/* Fetch failures: decides which map outputs are made again, and which executors are excluded.
  *
- * An output that is damaged or missing is made again. Where the holder does not answer, it or the
- * reader may be what others cannot reach. So at first the task goes to a third executor, which will
- * tell, and no output is given up; the one at fault (reachability.h) is then excluded: what runs
- * there ends, and what it made is made again by others. */
+ * An output that is damaged or missing is made again. If its holder does not respond, either the
+ * holder or the reader may be cut off from the others. So no output is given up at first: the task
+ * is retried on a third executor, and its success or failure shows which one is at fault
+ * (reachability.h). That one is then excluded: its attempts are killed, and its map outputs are
+ * made again by others. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
@@ -11,7 +12,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define UNREACHABLE_EXPIRY_NS (60 * UINT64_C(1000000000)) /* from one action to the next */
+/* Failures older than this are dropped when an action starts, since networks recover. Within an
+ * action they are kept: a retry on an executor that is still at fault would cost an attempt. */
+#define UNREACHABLE_EXPIRY_NS (60 * UINT64_C(1000000000))
 
 uint64_t fetch_failures_attempt_start_ns(const struct driver *d, uint32_t executor, uint32_t stage,
                                          const struct message *m)
@@ -33,8 +36,9 @@ static void mark_output_lost(struct driver *d, uint32_t stage, uint32_t map)
     sched_on_map_output_lost(a->sched, stage, map, location.executor, location.attempt);
 }
 
-/* One map output is lost, or, where the executor did not answer, or has lost one before, all that
- * the shuffle has there: finding that out one by one would cost an attempt for each. */
+/* Marks one map output lost. If the executor did not respond, or has lost one before, all outputs
+ * of the shuffle on it: finding out one by one would cost a failed attempt each, and after
+ * STAGE_ATTEMPTS_MAX of them in a row the stage fails. */
 static void mark_outputs_lost(struct driver *d, uint32_t stage, const struct fetch_failure *f,
                               const struct glint_error *why)
 {
@@ -43,6 +47,7 @@ static void mark_outputs_lost(struct driver *d, uint32_t stage, const struct fet
     d->executors[f->executor].has_lost_outputs = true;
     for (uint32_t map = 0; map < o->maps; map++) {
         struct map_output_location location = o->locations[map];
+        /* A stale report: the output has been made again since. */
         if (map == f->map ? location.attempt != f->attempt : !all) continue;
         if (location.executor == f->executor && o->available[map]) mark_output_lost(d, stage, map);
     }
@@ -60,7 +65,7 @@ static void mark_shuffle_outputs_lost(struct driver *d, const struct fetch_failu
     }
 }
 
-/* All that the running action's shuffles have there. How many. */
+/* All map outputs of the running action on the executor. Returns their number. */
 static uint32_t mark_executor_outputs_lost(struct driver *d, uint32_t executor,
                                            const struct glint_error *why)
 {
@@ -80,7 +85,8 @@ static uint32_t mark_executor_outputs_lost(struct driver *d, uint32_t executor,
 
 /* ---- Executors */
 
-/* What runs there would not be read by anybody, or cannot read. */
+/* Kills the executor's attempts: they cannot fetch their input, or no other executor could fetch
+ * their output. */
 static int kill_attempts_on(struct driver *d, uint32_t executor)
 {
     struct task_attempt run;
@@ -104,10 +110,12 @@ static int exclude_executor(struct driver *d, uint32_t executor, const struct gl
     m->exclusion_reported = true;
     event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_EXCLUDED, why);
     int r = kill_attempts_on(d, executor);
+    /* Attempts elsewhere would wait for the fetch timeout. */
     return r == 0 ? kill_readers_of_executor(d, executor) : r;
 }
 
-/* `why`: the failure that was told last. */
+/* Excludes the executors that are at fault now, and readmits those that no longer are: a new
+ * failure can shift the fault to another executor. `why`: the last failure. */
 static int update_excluded(struct driver *d, const struct glint_error *why)
 {
     int r = 0;
@@ -122,7 +130,8 @@ static int update_excluded(struct driver *d, const struct glint_error *why)
     return r;
 }
 
-/* Prefers one that is neither, nor on the node of either. False: there is none. */
+/* The task's next attempt prefers an executor on a third node. Starting at the task's number
+ * spreads the retries over all of them. False: no such executor. */
 static bool avoid_both_nodes(struct driver *d, uint32_t stage, uint32_t task, uint32_t reader,
                              uint32_t holder)
 {
@@ -137,7 +146,7 @@ static bool avoid_both_nodes(struct driver *d, uint32_t stage, uint32_t task, ui
     return false;
 }
 
-/* ---- What happens */
+/* ---- Events */
 
 static int on_executor_unreachable(struct driver *d, uint32_t reader, uint32_t stage, uint32_t task,
                                    const struct fetch_failure *f, const struct glint_error *why,
@@ -149,6 +158,8 @@ static int on_executor_unreachable(struct driver *d, uint32_t reader, uint32_t s
     if (r != 0 || d->executors[reader].excluded_unreachable ||
         d->executors[f->executor].excluded_unreachable)
         return r;
+    /* Not decided yet. Without a third node, or without room to record the pair, it never would be:
+     * then make the outputs again, so that the job can go on. */
     bool third = avoid_both_nodes(d, stage, task, reader, f->executor);
     if (!third || update == REACHABILITY_FULL) mark_shuffle_outputs_lost(d, f, why);
     return 0;
@@ -161,6 +172,7 @@ int fetch_failures_on_task_failed(struct driver *d, uint32_t executor, uint32_t 
     struct glint_error ignored = {.code = GLINT_OK};
     if (fetch_failure_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0)
         return 0;
+    /* A lost executor's outputs have been marked lost already. */
     if (f.executor >= d->executor_count || d->executors[f.executor].lost) return 0;
     if (f.unreachable && f.executor != executor)
         return on_executor_unreachable(d, executor, stage, m->task, &f, m->error, start_ns);

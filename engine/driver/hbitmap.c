@@ -1,4 +1,4 @@
-/* Levels lie behind each other in one block; a level ends where one word says it all. */
+/* All levels are in one array, level 0 first; the last level is a single word. */
 #include "engine/driver/hbitmap.h"
 
 #include "engine/base/mem.h"
@@ -24,6 +24,7 @@ bool hbitmap_reserve(struct hbitmap *b, uint32_t capacity)
     }
     grown.words = mem_zalloc(sizeof *grown.words * grown.word_count);
     if (grown.words == NULL) return false;
+    /* Level boundaries move with the capacity, so the words cannot be copied as they are. */
     for (uint32_t i = hbitmap_next(b, 0); i != HBITMAP_NONE; i = hbitmap_next(b, i + 1))
         hbitmap_set(&grown, i);
     mem_free(b->words);
@@ -43,7 +44,7 @@ void hbitmap_set(struct hbitmap *b, uint32_t number)
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
         uint64_t *word = &b->words[b->at[level] + (number >> 6)], before = *word;
         *word = before | bit_mask(number);
-        if (before != 0) return;
+        if (before != 0) return; /* the levels above have this word's bit */
     }
 }
 
@@ -53,7 +54,7 @@ void hbitmap_clear(struct hbitmap *b, uint32_t number)
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
         uint64_t *word = &b->words[b->at[level] + (number >> 6)];
         *word &= ~bit_mask(number);
-        if (*word != 0) return;
+        if (*word != 0) return; /* the levels above keep this word's bit */
     }
 }
 
@@ -65,7 +66,7 @@ void hbitmap_assign(struct hbitmap *b, uint32_t number, bool member)
         hbitmap_clear(b, number);
 }
 
-/* Up, until a word has a member at or behind `from`; then down along the first ones. */
+/* Climbs until a word has a set bit at or after `from`, then descends along the first set bits. */
 uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from)
 {
     if (from >= b->capacity) return HBITMAP_NONE;

@@ -1,8 +1,8 @@
-/* A set of small numbers that knows its smallest member from a given one on.
+/* A hierarchical bitmap: a set of small numbers that finds its next member quickly.
  *
- * Bits, and above them a bit per word that is not empty, level upon level: adding, removing and
- * finding the next member take one step per level (three for 200,000 numbers), and walking the set
- * in order costs nothing for what is not in it. */
+ * Level 0 has a bit per number; each level above has a bit per word of the level below that is not
+ * zero. Adding, removing and finding the next member take one step per level (three levels for
+ * 200,000 numbers), and iterating skips empty ranges. */
 #ifndef GLINT_DRIVER_HBITMAP_H
 #define GLINT_DRIVER_HBITMAP_H
 
@@ -12,21 +12,22 @@
 #define HBITMAP_NONE       UINT32_MAX
 #define HBITMAP_LEVELS_MAX 6u
 
-/* Zeros are an empty set with room for nothing. */
+/* Zero-initialized: an empty set with capacity 0. */
 struct hbitmap {
-    uint64_t *words;                 /* of all levels, the members' own first */
-    uint32_t at[HBITMAP_LEVELS_MAX]; /* where each level begins */
+    uint64_t *words;                 /* of all levels, level 0 first */
+    uint32_t at[HBITMAP_LEVELS_MAX]; /* index of each level's first word */
     uint32_t capacity, levels, word_count;
 };
 
-/* Room for numbers below `capacity`; members stay. False without memory, and nothing changed. */
+/* Makes numbers below `capacity` valid; members are kept, it never shrinks. Returns false, with the
+ * set unchanged, when out of memory. */
 bool hbitmap_reserve(struct hbitmap *b, uint32_t capacity);
-void hbitmap_fini(struct hbitmap *b);
-/* Adding what is there, removing what is not: no harm. */
+void hbitmap_fini(struct hbitmap *b); /* leaves an empty set with capacity 0 */
+/* `number` is below the capacity. Adding a member or removing a number that is none is allowed. */
 void hbitmap_set(struct hbitmap *b, uint32_t number);
 void hbitmap_clear(struct hbitmap *b, uint32_t number);
-void hbitmap_assign(struct hbitmap *b, uint32_t number, bool member);
-/* The smallest member that is not below `from`; HBITMAP_NONE: there is none. */
+void hbitmap_assign(struct hbitmap *b, uint32_t number, bool member); /* set or clear */
+/* Returns the smallest member >= `from`, which may exceed the capacity; HBITMAP_NONE: no such. */
 uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from);
 bool hbitmap_is_empty(const struct hbitmap *b);
 uint64_t hbitmap_memory_bytes(const struct hbitmap *b);

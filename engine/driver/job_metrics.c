@@ -1,4 +1,4 @@
-/* Counters are few and met by name once per task, so a list serves. */
+/* Counters are in an array that is searched by name: there are few, added once per task. */
 #include "engine/driver/job_metrics.h"
 
 #include "engine/base/error.h"
@@ -72,7 +72,7 @@ int64_t job_metrics_counter_value(const struct job_metrics *t, const char *name)
     return (int64_t)sum;
 }
 
-/* Stages begin nearly in the order of their numbers. */
+/* Insertion sort: stages start nearly in the order of their numbers. */
 bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *name, uint32_t tasks)
 {
     uint64_t size = sizeof *t->stages * t->stage_count;
@@ -89,13 +89,14 @@ bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *n
     return true;
 }
 
+/* From the end: the stage that finishes is among the last that started. */
 void job_metrics_finish_stage(struct job_metrics *t, uint32_t number, uint64_t elapsed_ns)
 {
     for (uint32_t i = t->stage_count; i-- > 0;)
         if (t->stages[i].number == number) t->stages[i].elapsed_ns = elapsed_ns;
 }
 
-/* Built-in counters have their own order, before all others. */
+/* Built-in counters have a fixed order, before all others. */
 static uint32_t counter_rank(const char *name)
 {
     uint32_t i = 0;
@@ -103,6 +104,7 @@ static uint32_t counter_rank(const char *name)
     return i;
 }
 
+/* Insertion sort: at most COUNTERS_MAX, once per summary. */
 void job_metrics_sort_counters(struct job_metrics *t)
 {
     for (uint32_t i = 1; i < t->counter_count; i++) {

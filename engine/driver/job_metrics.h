@@ -1,4 +1,5 @@
-/* What a job did, added up for its summary: counters by name, stages with their times. */
+/* The metrics of a job, for its summary and progress: sums of counters, stages with their times,
+ * numbers of tasks and retries. Driver thread only. */
 #ifndef GLINT_DRIVER_JOB_METRICS_H
 #define GLINT_DRIVER_JOB_METRICS_H
 
@@ -11,24 +12,28 @@ struct job_metrics {
     uint32_t counter_count, stage_count;
     char *names[COUNTERS_MAX];
     int64_t values[COUNTERS_MAX];
-    struct stage_time *stages; /* by number */
-    uint32_t tasks, stages_skipped, retries;
+    struct stage_time *stages;               /* in order of their numbers; names are owned */
+    uint32_t tasks, stages_skipped, retries; /* tasks: of all stages that have started */
 };
 
 void job_metrics_fini(struct job_metrics *t);
-/* 0, PLAN_LIMIT or NO_MEMORY. `name` is copied. */
+/* Adds `by` to the counter, which is created at the first call. `name` is copied. Returns 0,
+ * PLAN_LIMIT (more than COUNTERS_MAX counters) or NO_MEMORY. */
 int job_metrics_add_counter(struct job_metrics *t, const char *name, int64_t by,
                             struct glint_error *error);
-/* Adds a task's counters (msgpack, see executor.h). 0, PROTOCOL or NO_MEMORY. */
+/* Adds a task's counters (msgpack, see task_counters_encode). Returns 0, PROTOCOL, PLAN_LIMIT or
+ * NO_MEMORY; after an error, some of them are added. */
 int job_metrics_add_task_counters(struct job_metrics *t, struct glint_slice counters,
                                   struct glint_error *error);
-/* The sum of the counter and of its parts: "bad rows: REASON" is one of "bad rows". */
+/* Returns the sum of the counter and of its parts: "bad rows: REASON" is a part of "bad rows". 0 if
+ * the counter does not exist. */
 int64_t job_metrics_counter_value(const struct job_metrics *t, const char *name);
-/* A stage began, or ended, the first time. `name` is copied. False without memory. */
+/* A stage started for the first time. `name` is copied. Returns false when out of memory. */
 bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *name,
                            uint32_t tasks);
+/* Sets the stage's elapsed time. */
 void job_metrics_finish_stage(struct job_metrics *t, uint32_t number, uint64_t elapsed_ns);
-/* Built-in counters first, then the functions' by name. */
+/* Built-in counters first, in the order of task_counter_names, then the functions' own by name. */
 void job_metrics_sort_counters(struct job_metrics *t);
 
 #endif

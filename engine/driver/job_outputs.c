@@ -1,5 +1,6 @@
-/* The outputs of a job: each is opened before anything runs that it depends on, and checked against
- * the others and against the inputs; all are published together when the job ends, or removed. */
+/* The outputs of a job. Each is opened before the tasks that write it run, and is checked against
+ * the other outputs and against the inputs. All are published together when the job ends
+ * (commit_job), or all are removed (abort_job). */
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/input.h"
@@ -8,6 +9,7 @@
 
 #include <assert.h>
 
+/* Finds the output that job_outputs_reserve opened for `path`; NULL: none. */
 static struct commit *find_reserved(const struct driver *d, const char *path)
 {
     for (uint32_t i = 0; i < d->commit_count; i++)
@@ -33,12 +35,14 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
     const struct glint_config *config = &d->g->config;
     struct commit_options options = {config->overwrite, config->no_sync};
     struct commit *c = *out = find_reserved(d, path_from_file_url(path));
-    if (c != NULL) {
+    if (c != NULL) { /* opened and checked by job_outputs_reserve */
         c->reserved = false;
         return 0;
     }
     c = *out = add_commit(d);
     if (c == NULL) return driver_error(d)->code;
+    /* The id in the hidden directory's name differs for each output, since two of them may have
+     * the same name and parent until commit_check_disjoint rejects them. */
     int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count,
                                driver_error(d));
     for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
@@ -54,7 +58,8 @@ int job_outputs_reserve(struct driver *d, const char *path)
     return r;
 }
 
-/* RDDs are listed newest first, by number. */
+/* g->rdds is sorted by id, newest first, so each output visits only RDDs that it has not checked.
+ */
 int job_outputs_check_inputs(struct driver *d)
 {
     struct glint *g = d->g;
@@ -72,12 +77,14 @@ int job_outputs_check_inputs(struct driver *d)
 
 int commit_job(struct driver *d)
 {
-    d->published = mem_zalloc(sizeof *d->published * (d->commit_count + 1));
+    /* Allocated first: after publishing nothing may fail. */
+    d->published = mem_zalloc(sizeof *d->published * (d->commit_count + 1)); /* never 0 bytes */
     if (d->published == NULL) return error_no_memory(driver_error(d));
     int r = commit_publish_all_or_none(d->commits, d->commit_count, driver_error(d));
     for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
         struct commit *c = d->commits[i];
         if (c->state == COMMIT_PUBLISHED) d->published[d->published_count++] = c->out;
+        /* The outputs are published: an old one that remains is no reason to fail the job. */
         if (!commit_cleanup(c))
             context_warn(d->g, "what %s replaced could not be removed, and is left in %s", c->out,
                          c->hidden);

@@ -1,10 +1,12 @@
-/* Plain arrays: a job has few shuffles, and an output is met once per event. */
+/* Plain arrays and a list of tables: a job has few shuffles, and an event concerns one output. */
 #include "engine/driver/map_outputs.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define SIZES_BYTES_MAX (64 * MIB) /* of one shuffle: 100,000 maps of 200 partitions are 20 MB */
+/* Of one shuffle; 100,000 map tasks with 200 partitions need 20 MB. Beyond it the driver knows no
+ * sizes, and reduce tasks have no preferred executor. */
+#define SIZES_BYTES_MAX (64 * MIB)
 
 struct map_outputs *map_outputs_get_or_create(struct map_outputs **list, uint32_t shuffle,
                                               uint32_t maps, uint32_t partitions)
@@ -20,10 +22,12 @@ struct map_outputs *map_outputs_get_or_create(struct map_outputs **list, uint32_
     o->shuffle = shuffle;
     o->maps = maps;
     o->partitions = partitions;
+    /* + 1: no allocation of 0 bytes for a shuffle without map tasks. */
     o->locations = mem_zalloc(sizeof *o->locations * ((uint64_t)maps + 1));
     o->available = mem_zalloc((uint64_t)maps + 1);
     o->counted = mem_zalloc((uint64_t)maps + 1);
     o->lost = mem_zalloc((uint64_t)maps + 1);
+    /* A single reduce task gets no preference either. Sizes are optional: NULL is no error. */
     if (partitions > 1 && size_bytes <= SIZES_BYTES_MAX) o->sizes = mem_zalloc(size_bytes + 1);
     if (o->locations == NULL || o->available == NULL || o->counted == NULL || o->lost == NULL) {
         map_outputs_destroy(o);
@@ -68,6 +72,7 @@ static bool same_location(struct map_output_location a, struct map_output_locati
     return a.executor == b.executor && a.attempt == b.attempt;
 }
 
+/* The location is kept: it names the executor and attempt in the retry that follows. */
 static void mark_lost(struct map_outputs *o, uint32_t map)
 {
     assert(o->available[map] && !o->lost[map]);
@@ -118,10 +123,11 @@ uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t pa
         scratch[e] += bytes;
         if (scratch[e] > scratch[best]) best = e;
     }
-    /* A quarter more than an even share, since a size may be an eighth off; what is spread evenly
-     * may be read from anywhere. */
+    /* It needs a quarter more than an even share, because a coded size may be an eighth too low.
+     * A partition that is spread evenly has no preference: most of it is remote anyway. */
     bool clear = holders > 0 && scratch[best] * holders * 4 > sum * 5;
     if (holders == 1) clear = true;
+    /* Clears only what was used, so that a call costs nothing per executor. */
     for (uint32_t m = 0; m < o->maps; m++) scratch[o->locations[m].executor] = 0;
     return clear ? best : UINT32_MAX;
 }

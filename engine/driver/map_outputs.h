@@ -1,40 +1,48 @@
-/* Where map outputs are, for as long as the job lives: one table per shuffle, over all its actions.
+/* The map output tracker: the locations of all map outputs of a job, one table per shuffle. Tables
+ * live until the job ends, so later actions reuse the outputs.
  *
- * During an action the scheduler decides what is to be made again; this is what it starts from,
- * what executors are told (MAP_OUTPUTS), and what says which tasks have been counted already.
- * Driver thread only. */
+ * During an action the scheduler decides which map tasks run again. The tables are its initial
+ * state, the contents of MAP_OUTPUTS messages, and the record of which tasks' counters have been
+ * added. Driver thread only. */
 #ifndef GLINT_DRIVER_MAP_OUTPUTS_H
 #define GLINT_DRIVER_MAP_OUTPUTS_H
 
 #include "engine/net/message.h"
 
+/* The map outputs of one shuffle. */
 struct map_outputs {
     struct map_outputs *next;
-    uint32_t shuffle; /* the wide RDD's id */
-    uint32_t maps, partitions;
-    struct map_output_location *locations; /* [maps] */
-    bool *available, *counted; /* [maps]; counted: once there, its counters are in the tally */
-    bool *lost;                /* [maps]: it was there, and was not made again since */
+    uint32_t shuffle;                      /* id of the RDD that reads them */
+    uint32_t maps, partitions;             /* map tasks; reduce partitions */
+    struct map_output_location *locations; /* [maps]; of a lost one: where it was */
+    bool *available, *counted; /* [maps]; counted: the job metrics contain its task's counters */
+    bool *lost;                /* [maps]: it was available, and no retry is recorded yet */
     uint32_t lost_count;
-    uint8_t *sizes; /* [maps][partitions], size_code_encode; NULL: not kept */
+    uint8_t *sizes; /* [maps][partitions], size_code_encode; NULL: too many, or no memory */
 };
 
-/* The table of a shuffle, made if it is not there. NULL without memory. */
+/* Returns the table of a shuffle, created at the first call and owned by *list; NULL when out of
+ * memory. `maps` and `partitions` must be the same in each call. */
 struct map_outputs *map_outputs_get_or_create(struct map_outputs **list, uint32_t shuffle,
                                               uint32_t maps, uint32_t partitions);
 void map_outputs_destroy(struct map_outputs *list);
 
-/* Map task `map` has ended well. `sizes`: the body of its DONE, taken for what it is worth. */
+/* Map task `map` is done. `sizes` is the body of its DONE message: the coded size of each
+ * partition. A body of another length is accepted and counts as unknown sizes, which are only a
+ * hint. */
 void map_outputs_add(struct map_outputs *o, uint32_t map, struct map_output_location location,
                      struct glint_slice sizes);
-/* Ignored unless the output is just there. */
+/* Marks the output lost. Ignored unless it is available at this location: a newer attempt may have
+ * replaced it. */
 void map_outputs_remove(struct map_outputs *o, uint32_t map, struct map_output_location location);
+/* Marks all outputs on a lost executor as lost, in all tables. */
 void map_outputs_remove_executor(struct map_outputs *list, uint32_t executor);
-/* It is being made again, or is there again: it is lost no more. */
+/* Clears `lost`: its retry has been recorded, or it is available again. */
 void map_outputs_clear_lost(struct map_outputs *o, uint32_t map);
 bool map_outputs_is_complete(const struct map_outputs *o);
-/* The executor that has clearly more of a reduce partition than the others; UINT32_MAX: none.
- * `scratch`: [executors] zeros before and after. */
+/* Returns the executor that has clearly more bytes of a reduce partition than the others;
+ * UINT32_MAX: none, or sizes are unknown. `executors`: their number; `scratch`: that many zeros,
+ * which are zeros again afterwards. */
 uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t partition,
                                         uint32_t executors, uint64_t *scratch);
 

@@ -1,5 +1,6 @@
-/* A name and a kind decide what is glint's: a job writes _SUCCESS and parts, all of them regular
- * files, and _SUCCESS last of all, so that parts without it are of no job that has ended well. */
+/* Name and file type decide what is glint's: a job writes _SUCCESS and parts, all regular files.
+ * _SUCCESS is written last, so parts without it are not the output of a glint job that succeeded,
+ * perhaps of another tool. */
 #include "engine/driver/old_output.h"
 
 #include "engine/base/text.h"
@@ -18,7 +19,7 @@ struct contents {
     uint64_t parts;
     bool success;
     char foreign[NAME_MAX + 1]; /* the first entry that no job writes */
-    int error;                  /* of removing */
+    int error;                  /* old_output_remove: the first negative errno */
 };
 
 /* part-00007, part-00007.gz: as ops/save.c names them. */
@@ -31,6 +32,7 @@ bool old_output_is_job_file(const char *name)
     return digits >= 5 && (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0);
 }
 
+/* Called for each entry. 1 ends the listing: a foreign entry was found. */
 static int check_entry(void *arg, const char *name)
 {
     struct contents *c = arg;
@@ -69,6 +71,7 @@ int old_output_check_replaceable(struct env *env, int dir, const char *name, con
     if (r == 0 && stat.kind != ENV_DIRECTORY)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name the directory itself",
                          "%s is a link, and --overwrite would replace it", shown);
+    /* The current directory would become the hidden one, which is removed. */
     if (r == 0 && env_path_is_within(env, ".", &stat))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                          "%s is the current directory, or holds it", shown);
@@ -98,6 +101,6 @@ int old_output_remove(struct env *env, int dir, const char *name)
         env->close(env, c.dir);
     }
     if (r >= 0) r = c.error;
-    int removed = env->remove(env, dir, name, true); /* even if not listed: it may be empty */
+    int removed = env->remove(env, dir, name, true); /* even if unreadable: it may be empty */
     return removed == 0 ? 0 : r != 0 ? r : removed;
 }

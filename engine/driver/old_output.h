@@ -1,5 +1,6 @@
-/* What --overwrite replaces: an empty directory, or one that holds what a glint job writes and
- * nothing else. All else is refused before the job runs, and again when it is about to go.
+/* What --overwrite may replace: an empty directory, or one that contains only what a glint job
+ * writes. Everything else is rejected before the job runs, and again when it is replaced, so that a
+ * mistyped path never deletes the user's files.
  *
  * Driver thread only. */
 #ifndef GLINT_DRIVER_OLD_OUTPUT_H
@@ -10,14 +11,15 @@
 
 #define OLD_OUTPUT_SUCCESS "_SUCCESS"
 
-/* May the directory `name` in `dir` be replaced? `shown` is its path for messages. 0, or
- * OUTPUT_EXISTS or OUTPUT_CREATE: *error says what it is, or which of its files is not glint's. */
+/* Checks whether the directory `name` in `dir` may be replaced. `shown` is its path for messages.
+ * Returns 0; OUTPUT_EXISTS if it is a link, is or contains the current directory, contains a file
+ * that is not glint's, or parts without _SUCCESS; OUTPUT_CREATE if it cannot be read. */
 int old_output_check_replaceable(struct env *env, int dir, const char *name, const char *shown,
                                  struct glint_error *error);
-/* Removes it, file by file: what no glint job writes stays, and the directory with it. 0 or a
- * negative errno, the first one. */
+/* Removes it file by file. A file that no glint job writes is kept, and so is the directory then.
+ * Returns 0 or the first negative errno. */
 int old_output_remove(struct env *env, int dir, const char *name);
-/* Is this the name of a file that a job writes into its output? */
+/* Whether a job writes files of this name into its output. */
 bool old_output_is_job_file(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is replaced has no directory in it (old_output.h), so an input is lost with it only if it is
- * one of its files. */
+/* A replaceable output contains no directories (old_output.h), so only its direct files can be
+ * inputs that would be lost. */
 #include "engine/driver/output_overlap.h"
 
 #include "engine/base/mem.h"
@@ -11,7 +11,7 @@ struct file_id {
     uint64_t device, inode;
 };
 
-/* The files of an existing output. */
+/* The files of an existing output, sorted by compare_file_ids. */
 struct file_ids {
     struct env *env;
     int dir;
@@ -26,7 +26,7 @@ static int compare_file_ids(const void *a, const void *b)
     return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* A file that has other names stays when this one goes. */
+/* Skips files with more than one hard link: removing this name keeps the input. */
 static int add_id(void *arg, const char *name)
 {
     struct file_ids *ids = arg;
@@ -45,7 +45,7 @@ static int add_id(void *arg, const char *name)
     return 0;
 }
 
-/* 0 or a negative errno; an output that does not exist has no files. */
+/* Returns 0 or a negative errno. An output that does not exist has no files. */
 static int list_ids(struct file_ids *ids, const struct commit *c)
 {
     *ids = (struct file_ids){.env = c->env};
@@ -75,7 +75,7 @@ static int refuse_inputs_inside(const struct commit *c, const struct input_list 
     return r;
 }
 
-/* The hidden directory stands where OUT is to stand. */
+/* OUT may not exist yet: checks the hidden directory, which has the same parent. */
 static int refuse_inside_input(const struct commit *c, const struct input_list *inputs,
                                struct glint_error *error)
 {
@@ -93,6 +93,7 @@ static int refuse_inside_input(const struct commit *c, const struct input_list *
 int output_overlap_check(const struct commit *c, const struct input_list *inputs,
                          struct glint_error *error)
 {
+    /* Without `overwrite` OUT does not exist, so no input can be one of its files. */
     int r = refuse_inside_input(c, inputs, error);
     return r == 0 && c->overwrite ? refuse_inputs_inside(c, inputs, error) : r;
 }

@@ -1,5 +1,5 @@
-/* From an action to its stages: which shuffles are missing, in which order they can be made, and
- * how a stage is called. */
+/* Plans the stages of an action: which shuffles it needs and in which order they can run, and the
+ * numbers and names of stages that users see. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Collects each shuffle once; `all`: see plan_needed_shuffles. */
 struct shuffle_list {
     struct glint_rdd **items;
     uint32_t count, capacity;
@@ -16,6 +17,7 @@ struct shuffle_list {
 static int add_shuffle(void *arg, struct glint_rdd *shuffle)
 {
     struct shuffle_list *w = arg;
+    /* Not its parents either: they are visited from the list. */
     if ((shuffle->shuffled || shuffle->explained) && !w->all) return 0;
     for (uint32_t i = 0; i < w->count; i++)
         if (w->items[i] == shuffle) return 0;
@@ -41,10 +43,11 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
                          uint32_t *out_count)
 {
     struct shuffle_list w = {NULL, 0, 0, all};
+    /* Breadth first: the list grows while its elements are visited. */
     int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &w);
     for (uint32_t i = 0; i < w.count && r == 0; i++)
         r = rdd_visit_shuffle_inputs(w.items[i]->parents[0], add_shuffle, &w);
-    /* Ids ascend from parents to children. */
+    /* An RDD is created after its parents, so in order of ids parents are first. */
     if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, compare_rdd_ids);
     for (uint32_t i = 0; i < w.count; i++) assert(w.items[i]->op->kind == OP_WIDE);
     *out = w.items;
@@ -55,6 +58,7 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
 uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
 {
     if (shuffle == NULL) return d->stage_numbers_used++;
+    /* 0 means not assigned, so the field is the number + 1. */
     if (shuffle->stage == 0) shuffle->stage = ++d->stage_numbers_used;
     return shuffle->stage - 1;
 }

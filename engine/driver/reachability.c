@@ -1,6 +1,6 @@
-/* The pairs are the edges of a graph, and those at fault cover it: first the executor in most pairs
- * that are not explained yet, again and again, then the holders of pairs that stand alone. A job
- * has few such pairs, so all is counted anew after each change. */
+/* The pairs are the edges of a graph, and the executors at fault are a vertex cover of it, found
+ * greedily: repeatedly the executor in most unexplained pairs, then the holders of the pairs that
+ * remain. A job has few such pairs, so everything is recomputed after each change. */
 #include "engine/driver/reachability.h"
 
 #include "engine/base/mem.h"
@@ -36,7 +36,7 @@ static void mark_at_fault(struct reachability *r, uint32_t executor)
     assert(r->executors[executor].unexplained == 0);
 }
 
-/* The executor in most unexplained pairs, the lowest number among equals. */
+/* Returns the executor in most unexplained pairs; of several, the one with the lowest number. */
 static uint32_t most_unexplained(const struct reachability *r)
 {
     uint32_t most = 0;
@@ -62,13 +62,14 @@ static void update_faults(struct reachability *r)
     }
     for (;;) {
         uint32_t executor = most_unexplained(r);
-        if (r->executors[executor].unexplained < 2) break;
+        if (r->executors[executor].unexplained < 2) break; /* a single pair may be either side */
         mark_at_fault(r, executor);
     }
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->pairs[i].explained && r->pairs[i].again) mark_at_fault(r, r->pairs[i].holder);
 }
 
+/* The executors' array only grows: numbers are never reused. */
 static bool reserve_reachability(struct reachability *r, uint32_t count)
 {
     if (count <= r->executor_count) return true;
@@ -99,9 +100,11 @@ enum reachability_update reachability_record_failure(struct reachability *r, uin
     struct unreachable_pair *p =
         reserve_reachability(r, executors) ? find_or_add_pair(r, reader, holder, now_ns) : NULL;
     if (p == NULL) return REACHABILITY_FULL;
+    /* Attempts that already ran at the first failure fail from the same outage. Only an attempt
+     * that started later shows that the problem persists. */
     if (!p->again && start_ns > p->first_ns) {
         p->again = true;
-        p->holder = holder; /* from here on, whatever the other one says that now ends */
+        p->holder = holder; /* fixed now: a later failure in the other direction cannot change it */
     }
     update_faults(r);
     return p->again ? REACHABILITY_REPEATED_FAILURE : REACHABILITY_FIRST_FAILURE;

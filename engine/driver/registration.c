@@ -1,6 +1,7 @@
-/* When executor processes become executors of the job: none before executors_min are there, then
- * each at once. Whoever joins is told who else is there, and the others of it; and if none is there
- * for start_ms, or none can come any more, the driver is told why. */
+/* When registered executors join the job: none before executors_min have registered, then each at
+ * once. A new executor gets the addresses of all others, and they get its address, since they
+ * fetch shuffle data from each other. If no executor has joined for start_ms, or none can come any
+ * more, the job ends with INBOX_NO_EXECUTORS. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -29,7 +30,7 @@ static bool grow_executors_by_id(struct cluster_transport *r)
     return true;
 }
 
-/* The job's options and its number, always the first that an executor hears. */
+/* JOB: the job's options and the executor's number, always the first message to an executor. */
 static bool send_job_options(struct executor_conn *l, struct glint_error *error)
 {
     const struct glint_config *c = &l->r->g->config;
@@ -40,6 +41,8 @@ static bool send_job_options(struct executor_conn *l, struct glint_error *error)
                                    .no_sync = c->no_sync};
     struct message m = {.type = MSG_JOB, .id = l->number};
     struct buffer payload = {NULL, 0, 0};
+    /* Relative paths of the job refer to the driver's directory. If it was removed, only absolute
+     * paths work. */
     if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
     int r = job_options_encode(&options, &m.body, error);
     if (r == 0) r = message_encode(&m, &payload, error);
@@ -66,6 +69,7 @@ static bool send_executor_added(const struct executor_conn *to, const struct exe
 static bool send_peer_addresses(struct executor_conn *l, struct glint_error *error)
 {
     for (struct executor_conn *other = l->r->executor_conns; other != NULL; other = other->next) {
+        /* One that registers later gets the addresses of both when it joins. */
         if (other == l || other->state != EXECUTOR_CONN_JOINED) continue;
         if (!send_executor_added(l, other, error) || !send_executor_added(other, l, error))
             return false;
@@ -73,7 +77,8 @@ static bool send_peer_addresses(struct executor_conn *l, struct glint_error *err
     return true;
 }
 
-/* From here on the driver knows it, so whatever fails later is a loss. */
+/* Gives it a number and reports it to the driver. Any later failure is reported as a loss, whose
+ * event is allocated here so that this needs no memory. False: out of memory. */
 static bool join_job(struct executor_conn *l)
 {
     struct cluster_transport *r = l->r;
@@ -100,6 +105,7 @@ static void join_job_and_notify(struct executor_conn *l)
 {
     struct glint_error error = {.code = GLINT_OK};
     bool ok = join_job(l) && send_job_options(l, &error) && send_peer_addresses(l, &error);
+    /* A drain request that arrived before it joined; pushed after EXECUTOR_ADDED. */
     struct inbox_event *draining =
         ok && l->draining ? inbox_event_create(INBOX_EXECUTOR_DRAINING, l->number) : NULL;
     if (draining != NULL) inbox_push(l->r, draining);
@@ -127,10 +133,11 @@ void registration_join_if_enough(struct cluster_transport *r)
     if (!r->started && registered_count(r) < registration_executors_min(r)) {
         acquisition_order_enforce(r);
         cluster_transport_arm_timer(
-            r, cluster_transport_now(r)); /* perhaps nobody can come any more */
+            r, cluster_transport_now(r)); /* to check whether enough can still come */
         return;
     }
     r->started = true;
+    /* A failed join only marks the executor as CLOSING, so the list does not change here. */
     for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
         if (l->state == EXECUTOR_CONN_REGISTERED) join_job_and_notify(l);
     cluster_transport_arm_timer(r, cluster_transport_now(r));
@@ -141,21 +148,22 @@ void registration_on_executor_gone(struct executor_conn *l)
     struct cluster_transport *r = l->r;
     if (!l->joined) return;
     assert(r->executors_by_id[l->number] == l && r->joined_count > 0);
-    r->executors_by_id[l->number] = NULL;
+    r->executors_by_id[l->number] = NULL; /* numbers are never reused */
     if (--r->joined_count == 0) r->no_executor_since_ns = cluster_transport_now(r);
     broadcast_server_on_executor_lost(r, l->number);
     cluster_transport_arm_timer(r, cluster_transport_now(r));
 }
 
-/* ---- Nobody is there */
+/* ---- Too few executors */
 
-/* Executors that are there, or may still come. */
+/* How many executors are connected or may still come. */
 static uint32_t possible_executor_count(const struct cluster_transport *r)
 {
     uint32_t possible = 0;
-    if (r->listener != NULL) return UINT32_MAX;
+    if (r->listener != NULL) return UINT32_MAX; /* any number may dial */
     for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
         const struct daemon_conn *p = &r->daemon_conns[i];
+        /* One that is merely unreachable may be started by the user until start_ms has passed. */
         bool never = p->state == DAEMON_CONN_REJECTED ||
                      (p->permanently_unreachable && p->state == DAEMON_CONN_BACKOFF);
         possible += p->executor_conn != NULL || !never;
@@ -173,7 +181,7 @@ static bool any_queued(const struct cluster_transport *r)
 
 static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t capacity)
 {
-    char address[HOST_BYTES_MAX + 16]; /* is named once */
+    char address[HOST_BYTES_MAX + 16]; /* stripped from `what`: the caller prints it already */
     const char *what = p->why.code != GLINT_OK ? p->why.cause : "no answer";
     bool ready = p->executor_conn != NULL && p->executor_conn->state == EXECUTOR_CONN_REGISTERED;
     text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
@@ -189,7 +197,7 @@ static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t 
         text_format(out, capacity, "%s", what);
 }
 
-/* Each executor of the file; those that do not fit are counted. */
+/* The state of each executor of cluster.toml; those that do not fit into `out` are counted. */
 static void describe_daemon_conns(const struct cluster_transport *r, char *out, size_t capacity)
 {
     size_t used = 0;
@@ -209,7 +217,8 @@ static void describe_daemon_conns(const struct cluster_transport *r, char *out, 
     }
 }
 
-/* Somebody who was reached and did not answer is there: then to start it is no advice. */
+/* The hint of a daemon's own error comes first: if a daemon was reached but rejected the driver or
+ * did not respond, "start them" would be wrong advice. */
 static const char *no_executors_hint(const struct cluster_transport *r)
 {
     if (r->cluster->listen_host != NULL)
@@ -222,12 +231,13 @@ static const char *no_executors_hint(const struct cluster_transport *r)
     return "look at their logs";
 }
 
-/* Who refuses us will go on to, while who is not there may have been late. */
+/* The error of a daemon that rejected the driver. It becomes the job's error, since it is
+ * permanent, while an unreachable daemon may only be late. */
 static const struct glint_error *find_rejection(const struct cluster_transport *r)
 {
     for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
-            r->daemon_conns[i].auth_failures > 0)
+            r->daemon_conns[i].auth_failures > 0) /* not permanent yet, but the likely cause */
             return &r->daemon_conns[i].why;
     return NULL;
 }
@@ -245,6 +255,7 @@ static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
     enum glint_code code = refused != NULL ? refused->code : GLINT_E_NO_EXECUTORS;
     const char *hint =
         refused != NULL && refused->hint[0] != '\0' ? refused->hint : no_executors_hint(r);
+    /* --listen; too few can come; some came, but not enough in time; none came. */
     if (r->cluster->listen_host != NULL)
         error_set(&e->why, code, hint, "%u of %u executors came to %s:%u within %llu ms",
                   registered_count(r), wanted, r->cluster->listen_host, listener_port(r->listener),
@@ -260,7 +271,7 @@ static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
     inbox_push(r, e);
 }
 
-/* Who is not there when the others have begun. */
+/* Other executors have joined: notes once for each that is still missing after start_ms. */
 static void report_missing_executors(struct cluster_transport *r, uint64_t now)
 {
     if (r->daemon_conns == NULL || now < r->no_executor_since_ns + r->cluster->start_ms * MS_NS)
@@ -284,11 +295,14 @@ uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
         report_missing_executors(r, now);
         return UINT64_MAX;
     }
-    /* It is another job's turn, not a failure, as long as nobody has to wait for this one. */
+    /* Queued behind other jobs: that is no failure, wait without a limit. But if this job keeps an
+     * executor while it waits, start_ms limits how long others are blocked by it. */
     if (any_queued(r) && !acquisition_order_keeps_any(r)) r->no_executor_since_ns = now;
+    /* executors_min is a condition of the start only: afterwards the job runs on any executor. */
     uint32_t wanted = r->started ? 1 : registration_executors_min(r);
     if (now - r->no_executor_since_ns < wait_ns && possible_executor_count(r) >= wanted) {
-        /* Not just at the end: our own sleep shows as a look that comes late. */
+        /* Wake up every heartbeat interval, not just at the end: a process pause is detected by a
+         * timer that runs too late (on_timer in cluster_transport.c). */
         uint64_t end = r->no_executor_since_ns + wait_ns,
                  next_check = now + r->cluster->heartbeat.heartbeat_ns;
         return next_check < end ? next_check : end;

@@ -1,4 +1,5 @@
-/* What comes back: outcomes of tasks, results in order of the partitions. */
+/* Outcomes of tasks: messages from executors, results in order of the partitions, retries, and
+ * progress. */
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
@@ -21,7 +22,7 @@ void results_report_progress(struct driver *d, uint32_t number)
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
     assert(number < a->stage_count);
-    if (!stage->started) return; /* an earlier action has made its outputs */
+    if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
     uint64_t bytes = (uint64_t)job_metrics_counter_value(&d->metrics, "bytes read");
     report_progress(d, &(struct progress){.name = stage->name,
                                           .stage = stage->number,
@@ -49,7 +50,7 @@ void results_report_action_finished(struct driver *d)
     report_progress(d, &(struct progress){.action_ended = true});
 }
 
-/* ---- Retries: counted where they are logged, so that both say the same */
+/* ---- Retries: counted where they are logged, so that the summary and the event log agree */
 
 static void record_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
                          uint32_t executor, const struct glint_error *why)
@@ -63,6 +64,7 @@ void results_retry_task(struct driver *d, const struct task_attempt *run,
 {
     const struct action_run *a = d->action_run;
     if (a->over || sched_status(a->sched) != SCHED_RUNNING) return;
+    /* Not if another copy still runs, or the stage is not needed: no attempt replaces this one. */
     if (!sched_task_is_waiting(a->sched, run->stage, run->task)) return;
     record_retry(d, run->stage, run->task, run->attempt, run->executor, why);
 }
@@ -74,6 +76,7 @@ void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *
     for (uint32_t i = 0; i + 1 < a->stage_count; i++) {
         struct map_outputs *o = a->stages[i].map_outputs;
         for (uint32_t map = 0; o->lost_count > 0 && map < o->maps; map++) {
+            /* If its stage is not needed now, it stays lost; a later action may need it. */
             if (!o->lost[map] || !sched_task_is_waiting(a->sched, i, map)) continue;
             record_retry(d, i, map, o->locations[map].attempt, o->locations[map].executor, why);
             map_outputs_clear_lost(o, map);
@@ -83,11 +86,13 @@ void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *
 
 /* ---- Results */
 
-/* "part-00007.attempt-3" is kept as "part-00007"; in each output the file has the same name. An
- * error ends the job, so no output is published without the part of another. */
+/* Renames "part-00007.attempt-3" to "part-00007" in each output of the action. Only attempts whose
+ * result is consumed get here, one per partition, so a second attempt's file is never published. An
+ * error ends the job, so no output is published if another one lacks a part. */
 static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t executor,
                                struct glint_slice name)
 {
+    /* The name comes from the executor: accept nothing but a part of this partition. */
     char part[256], wanted[32];
     const bool fits = name.size > 0 && name.size < sizeof part;
     const uint8_t *cut =
@@ -105,6 +110,7 @@ static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t ex
     return r;
 }
 
+/* The limit is per action, hence bad_rows_before. */
 static int check_bad_rows(struct driver *d)
 {
     int64_t max = d->g->config.bad_rows_max;
@@ -124,9 +130,9 @@ static int add_task_counters(struct driver *d, const struct buffer *counters)
     return r == 0 ? check_bad_rows(d) : r;
 }
 
-/* A result whose turn it is. Its counters count from here on, so that an action that ends early has
- * counted the same tasks every time. Sampling reads what will be read again, so its own stage adds
- * nothing to what the job counts. */
+/* Consumes the next result in order. Its counters are added here and not when it arrives, so that
+ * an action that ends early has the same counters in each run. An internal action (sampling)
+ * reads input that is read again later, so its own stage adds nothing to the job's counters. */
 static int consume_result(struct driver *d, uint32_t task)
 {
     struct action_run *a = d->action_run;
@@ -158,7 +164,7 @@ static int consume_results_in_order(struct driver *d)
 
 /* ---- Messages from executors */
 
-/* A map output; made again after a loss it counts no second time. */
+/* A map output is available. One that is made again after a loss is not counted a second time. */
 static int on_map_output(struct driver *d, uint32_t executor, uint32_t number, struct message *m)
 {
     struct map_outputs *o = d->action_run->stages[number].map_outputs;
@@ -174,8 +180,11 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     struct action_run *a = d->action_run;
     struct task_attempt other_copy;
     uint64_t now = d->env->now_ns(d->env);
+    /* False: a stale message, or the result of a superseded copy. Ignored, since each task must
+     * count once. */
     if (!sched_on_task_done(a->sched, executor, number, m->task, m->attempt, now) || a->over)
         return 0;
+    /* A success can end the exclusion of its node. */
     if (d->executors[d->executors[executor].node].excluded_for_failures)
         executors_update_excluded(d, executor, driver_error(d));
     int r = sched_superseded_copy(a->sched, number, m->task, &other_copy)
@@ -184,7 +193,8 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     if (r != 0) return r;
     if (number + 1 != a->stage_count) return on_map_output(d, executor, number, m);
     a->results[m->task] = (struct task_result){m->body, m->counters, executor, true};
-    m->body = m->counters = (struct buffer){NULL, 0, 0};
+    m->body = m->counters = (struct buffer){NULL, 0, 0}; /* moved, not copied */
+    /* The limit also bounds results that wait for an earlier partition. */
     a->buffered_bytes += a->results[m->task].body.size;
     uint64_t max = d->g->config.result_bytes_max;
     if (a->buffered_bytes > max)
@@ -195,7 +205,7 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     return consume_results_in_order(d);
 }
 
-/* The file and offset that a task begins to read at. False: it reads something else. */
+/* Formats the file and offset where a task starts to read. False: it does not read a file. */
 static bool format_task_input(struct driver *d, uint32_t stage, uint32_t partition, char *out,
                               size_t capacity)
 {
@@ -218,7 +228,7 @@ static bool format_task_input(struct driver *d, uint32_t stage, uint32_t partiti
     return found;
 }
 
-/* Whoever ran the task died each time: what it reads may be why. */
+/* The executor died in each attempt of the task: its input may be the cause, so name it. */
 static void describe_failed_task(struct driver *d, struct glint_error *e)
 {
     struct action_run *a = d->action_run;
@@ -240,10 +250,10 @@ int results_check_sched_status(struct driver *d)
     struct glint_error *e = driver_error(d);
     enum sched_status status = sched_status(a->sched);
     if (status == SCHED_RUNNING || e->code != GLINT_OK) return e->code;
-    assert(a->last_error.code != GLINT_OK);
+    assert(a->last_error.code != GLINT_OK); /* each failure that changes the status sets it */
     *e = a->last_error;
     if (status == SCHED_TASK_FAILED) describe_failed_task(d, e);
-    if (status == SCHED_STAGE_FAILED) { /* the cause names who has it, the effect who wants it */
+    if (status == SCHED_STAGE_FAILED) { /* the cause names the holder, the effect the reader */
         size_t used = strlen(e->effect);
         text_format(e->effect + used, sizeof e->effect - used,
                     "%s%u attempts in a row to run a stage failed so", used > 0 ? "; " : "",
@@ -253,6 +263,7 @@ int results_check_sched_status(struct driver *d)
     return e->code;
 }
 
+/* An INTERRUPTED task was killed by the driver, so it is not a failure. */
 static enum sched_failure_kind failure_kind(enum glint_code code)
 {
     if (code == GLINT_E_FETCH_FAILED) return SCHED_FETCH_ERROR;
@@ -266,6 +277,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
     struct action_run *a = d->action_run;
     enum sched_failure_kind why = failure_kind(m->error->code);
     const struct task_attempt run = {executor, number, m->task, m->attempt, .start_ns = 0};
+    /* Both are read before the scheduler handles the failure, which changes them. */
     bool stays = !a->over && sched_stage_is_needed(a->sched, number);
     uint64_t start_ns =
         why == SCHED_FETCH_ERROR ? fetch_failures_attempt_start_ns(d, executor, number, m) : 0;
@@ -277,7 +289,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                 : 0;
     if (r != 0) return r;
     if (why == SCHED_TASK_ERROR) executors_update_excluded(d, executor, m->error);
-    if (!stays) return 0;
+    if (!stays) return 0; /* failures in a stage that is not needed must not end the action */
     if (why != SCHED_KILLED) results_retry_task(d, &run, m->error);
     char where[2 * NAME_BYTES_MAX];
     executor_describe(d, executor, where, sizeof where);
@@ -289,7 +301,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
     return results_check_sched_status(d);
 }
 
-/* For the report, should it be lost. */
+/* If the executor is lost while it runs nothing, the report names this task. */
 static void remember_last_task(struct driver *d, uint32_t executor, uint32_t number,
                                const struct message *m)
 {
@@ -304,6 +316,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
 {
     struct action_run *a = d->action_run;
     assert(executor < d->executor_count && !d->executors[executor].lost);
+    /* Stage ids are unique in the job, so a message of an earlier action is out of range here. */
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
     if (a != NULL && a->sched != NULL && number < a->stage_count &&
         m->task < a->stages[number].tasks) {
@@ -312,7 +325,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
         remember_last_task(d, executor, number, m);
         if (m->type == MSG_DONE) r = on_task_done(d, executor, number, m);
         if (m->type == MSG_FAILED && m->error != NULL) r = on_task_failed(d, executor, number, m);
-        if (r != 0) {
+        if (r != 0) { /* the action ends; run_tasks returns the context's error */
             a->over = true;
             sched_stop(a->sched);
         }

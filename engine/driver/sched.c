@@ -1,4 +1,4 @@
-/* The scheduler's tables: made here, asked here. What happens to them: see sched_internal.h. */
+/* Creates the scheduler's tables, and the getters. For the other files see sched_internal.h. */
 #include "engine/driver/sched.h"
 
 #include "engine/base/mem.h"
@@ -72,7 +72,8 @@ static bool reserve_executors(struct sched *s)
     return true;
 }
 
-/* For executors with so much room, free or in their queues. */
+/* Reserves the buckets for executors with up to `room` slots or queued tasks. Done when an executor
+ * is added, so that no event needs memory and can fail. */
 static bool reserve_buckets(struct sched *s, uint32_t room)
 {
     uint32_t most = room > s->room_max ? room : s->room_max;
@@ -92,6 +93,7 @@ bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t
         !reserve_buckets(s, slots > prefetch ? slots : prefetch))
         return false;
     struct sched_executor e = {.node = node, .slots = slots, .prefetch = prefetch};
+    /* All attempts that the executor can have at a time, so that starting one needs no memory. */
     uint32_t places = slots + prefetch;
     e.attempts = e.free = mem_zalloc(sizeof *e.attempts * places);
     if (e.attempts == NULL) return false;
@@ -165,7 +167,7 @@ void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, 
     struct sched_task *t = sched_task_at(s, stage, task);
     assert(executor < s->executor_count && !s->executors[executor].lost);
     assert(t->state == TASK_WAITING && t->attempts == 0 && attempt < UINT32_MAX);
-    t->attempts = attempt + 1;
+    t->attempts = attempt + 1; /* a new attempt must differ from the one that made the output */
     sched_task_set_done(s, t, executor, attempt);
     sched_update_stages(s);
 }
@@ -173,7 +175,7 @@ void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, 
 static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32_t executor)
 {
     if (executor < stage->preferred_count) return true;
-    uint32_t count = s->executor_capacity;
+    uint32_t count = s->executor_capacity; /* for all executors: it grows as seldom as they do */
     uint64_t size = sizeof *stage->preferred * stage->preferred_count;
     uint64_t wanted = sizeof *stage->preferred * count;
     struct sched_task_ring *grown = mem_grow(stage->preferred, size, wanted);
@@ -198,7 +200,7 @@ void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task
     sched_task_ring_add(&st->preferred[executor], t);
 }
 
-/* ---- Questions */
+/* ---- Getters */
 
 bool sched_stage_is_done(const struct sched *s, uint32_t stage)
 {

@@ -1,39 +1,46 @@
-/* The scheduler: a pure function of events. No clock, no sockets, no threads, no memory but its own
- * tables, so the same events always give the same commands, and one seed replays a whole cluster.
+/* The scheduler: decides which task runs on which executor. A pure function of events: no clock, no
+ * sockets, no threads, no memory but its own tables. The same events always give the same commands,
+ * so a simulation replays a whole cluster from one seed.
  *
  * Stages are numbered parents first; the last one is the action's. A stage is needed if it is the
- * last one, or a needed stage that reads it has tasks that are not done; a needed stage is ready
- * when all tasks of its parents are done. The oldest stage that is ready comes first, and the
- * executor with the most free slots: it takes a task that prefers it, or else the first that waits,
- * which goes to the executor that it prefers itself if that one has a free slot.
+ * last one, or if a needed stage that reads its outputs is not complete. A needed stage is ready
+ * when all tasks of its parents are done. The scheduler picks the oldest stage that is ready and
+ * the executor with the most free slots. That executor gets a task that prefers it. If no task
+ * does, the first waiting task is picked; it goes to its own preferred executor if that one has a
+ * free slot.
  *
- * Where no slot is free tasks are queued ahead, so that a slot has its next task at once, and short
- * ones go out and come back several at a time: as many at an executor as it may have (`ahead`), and
- * only while the stage has at least a task for each slot left. One that is queued runs when a slot
- * there ends; it is called back [sched_revoke_queued] if before that another executor's slot is
- * free and nothing else waits for it, or its own executor drains or is set aside. Where it does not
- * come back it may have a twin, like one that runs.
+ * Prefetch: where no slot is free, tasks are queued at the executor, so that a slot has its next
+ * task without a round trip, and short tasks travel several to a write. An executor queues at most
+ * `prefetch` tasks, and only while the stage has at least one waiting task per slot of the cluster.
+ * A queued task starts when a slot of its executor is freed. It is revoked [sched_revoke_queued]
+ * if another executor has a free slot and no waiting task can use it, or if its own executor drains
+ * or is excluded. If the executor does not respond, the task may get a speculative copy, like one
+ * that runs.
  *
  *   task: WAITING -> RUNNING  [sched_next_task]
  *         RUNNING -> DONE     [sched_on_task_done]
  *         RUNNING -> WAITING  [sched_on_task_failed, sched_on_executor_lost]
- *         RUNNING -> FAILED   [sched_on_task_failed, sched_on_executor_lost: the last time]
- *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_map_output_lost; not in the last
- * stage]
+ *         RUNNING -> FAILED   [sched_on_task_failed, sched_on_executor_lost: the last attempt]
+ *         DONE    -> WAITING  [sched_on_executor_lost, sched_on_map_output_lost; never in the last
+ *                              stage, whose results the driver already has]
  *
- * What counts: a task has TASK_ATTEMPTS_MAX attempts that failed by its own doing; a stage may
- * fail to fetch STAGE_ATTEMPTS_MAX times in a row (a task of it that ends well begins anew; what
- * was begun before a failure is part of that one); a job may lose EXECUTOR_FAILURES_MAX executors.
- * Nothing counts in a stage that is no longer needed. An attempt's number is never given twice for
- * a task, so whatever comes late belongs to no attempt that runs, and is ignored. What was queued
- * at an executor that is lost had not begun. Of one whose process died just when a task had ended
- * and the queued one had begun, that cannot be known; so once a process has died nothing is queued
- * any more, and whoever kills processes is found out.
+ * Limits: a task fails after TASK_ATTEMPTS_MAX attempts with SCHED_TASK_ERROR; a stage fails after
+ * STAGE_ATTEMPTS_MAX fetch failures in a row (a task that succeeds resets the count; failures of
+ * attempts that started before the last counted failure belong to that one); a job fails after
+ * more than EXECUTOR_FAILURES_MAX lost executors. Nothing counts in a stage that is not needed.
  *
- * Where another attempt goes: not to a node where the task failed by its own doing, if there is
- * another that takes tasks, even if that one is busy now, for where tasks fail soon is always room;
- * if there is none, at least not to the last of them. The node that any other attempt left is the
- * second choice. */
+ * An attempt's number is never reused within a task. So a stale message matches no running attempt
+ * and is ignored.
+ *
+ * A task queued at a lost executor is assumed not to have started, so the loss does not count as
+ * its failure. That is not certain: the process may have died just after it had finished a task and
+ * started the queued one. So once a process has died by a signal, prefetch stops for the rest of
+ * the action, and a task that kills executors is detected.
+ *
+ * Where the next attempt runs: never on a node where the task failed with SCHED_TASK_ERROR while
+ * another node accepts tasks, even if that one is busy (a node where tasks fail fast always has
+ * free slots). If it failed on all nodes, it only avoids the last of them. The node of an attempt
+ * that ended in any other way is the second choice. */
 #ifndef GLINT_DRIVER_SCHED_H
 #define GLINT_DRIVER_SCHED_H
 
@@ -46,118 +53,136 @@
 
 struct sched;
 
+/* One attempt of a task, as the scheduler reports it. */
 struct task_attempt {
     uint32_t executor, stage, task, attempt;
-    bool speculative;
-    uint64_t start_ns; /* queued: when it was queued */
-    bool queued;       /* it waits behind what runs there */
-    bool superseded;   /* its task no longer wants it */
+    bool speculative;  /* a speculative copy: another attempt of the task was running */
+    uint64_t start_ns; /* of a queued one: when it was queued */
+    bool queued;       /* prefetched: no slot of the executor is free for it yet */
+    bool superseded;   /* another copy is done, or the task failed: the outcome is ignored */
 };
 
-/* NULL without memory. `speculate`: start a second attempt, on another node, of a task that runs
- * far longer than the others of its stage: 1.5 times the median of the done ones, when 3 in 4 are
- * done, and no less than SCHED_SPECULATE_NS_MIN. */
+/* Returns NULL when out of memory; the caller destroys it. With `speculate`, a task that runs far
+ * longer than the others of its stage gets a second attempt on another node: when 3 in 4 tasks of
+ * the stage are done, and this one has run 1.5 times their median duration and at least
+ * SCHED_SPECULATE_NS_MIN. */
 #define SCHED_SPECULATE_NS_MIN 100000000u
 struct sched *sched_create(bool speculate);
-void sched_destroy(struct sched *s);
+void sched_destroy(struct sched *s); /* NULL is allowed */
 
-/* All that add answer false without memory. Executors and stages are numbered from 0, each added
- * once, in order; stages before anything runs, an executor at any time. `node` numbers hosts, below
- * EXECUTORS_MAX: executors of one node fail together. At most SLOTS_MAX slots; up to `ahead` tasks
- * behind those that run, SLOTS_MAX at most: a cluster's take sched_prefetch_limit. */
-#define SCHED_PREFETCH     4u  /* behind each slot */
-#define SCHED_PREFETCH_MAX 32u /* of an executor; one of so many slots has one behind each */
+/* How many tasks the driver queues at an executor beyond its slots: SCHED_PREFETCH per slot, at
+ * most SCHED_PREFETCH_MAX, but always at least one per slot. */
+#define SCHED_PREFETCH     4u
+#define SCHED_PREFETCH_MAX 32u
 static inline uint32_t sched_prefetch_limit(uint32_t slots)
 {
     if (slots >= SCHED_PREFETCH_MAX) return slots;
     return slots * SCHED_PREFETCH < SCHED_PREFETCH_MAX ? slots * SCHED_PREFETCH
                                                        : SCHED_PREFETCH_MAX;
 }
+/* The functions sched_add_executor and sched_add_stage return false when out of memory. Both number
+ * what they add from 0, in the order of the calls. An executor can be added at any time, stages
+ * only before the first task runs. `node` is a number below EXECUTORS_MAX that executors share if
+ * they are likely to fail together. `slots` is in [1, SLOTS_MAX]; at most `prefetch` tasks, and
+ * no more than SLOTS_MAX, are queued beyond the slots (the driver: sched_prefetch_limit). `parents`
+ * are stages that were added before; the array is copied. */
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t prefetch);
 bool sched_add_stage(struct sched *s, uint32_t tasks, const uint32_t *parents,
                      uint32_t parent_count);
-/* Before anything runs: this task's output is there already, made by that attempt. */
+/* Before the first task runs: the output of this task is available from an earlier action, made by
+ * that attempt on that executor. */
 void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                                 uint32_t attempt);
-/* Where most of the task's input is; SCHED_NONE: anywhere. Only while it waits, and for the next
- * attempt only. A hint: without memory it is not taken. */
+/* A locality hint: the executor that has most of the task's input, or SCHED_NONE. Applies to the
+ * next attempt only. Ignored if the task is not waiting, or when out of memory. */
 void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task,
                                   uint32_t executor);
 
-/* The next task to start or to queue, if there is one: it counts as running from here on. */
+/* Picks the next task to start or to queue at an executor, and sets it running. False: none can be
+ * started now; call again after the next event, or at sched_next_wakeup_ns. */
 bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out);
-/* After sched_next_task said no: an attempt to be called back from where it is queued, one at a
- * time from each executor. It then fails there as SCHED_KILLED, unless it has begun by now. */
+/* Call it after sched_next_task returned false. Sets *out to a queued attempt for the caller to
+ * kill with KILL_IF_QUEUED; at most one per executor is being revoked at a time. The executor then
+ * reports it as SCHED_KILLED, unless it has already started. False: none. */
 bool sched_revoke_queued(struct sched *s, struct task_attempt *out);
-/* When sched_next_task may answer otherwise without an event (speculation); UINT64_MAX: never. */
+/* The time at which sched_next_task may find a task without another event, because a speculative
+ * copy may start; UINT64_MAX: never. */
 uint64_t sched_next_wakeup_ns(const struct sched *s);
 
-/* Events. Those about an attempt that does not run are late: ignored, false. */
+/* Events. The ones about an attempt return false if its outcome does not matter to the caller: no
+ * such attempt is running (a stale message), or it is superseded; then only its slot is freed. */
 bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
                         uint32_t attempt, uint64_t now_ns);
-/* Of the task: another attempt that still runs elsewhere, once its twin is done; to be told to
- * end. It keeps its slot until it does, but whatever it says is late. False: there is none. */
+/* After sched_on_task_done: the other copy of the task that still runs, for the caller to kill. It
+ * keeps its slot until its outcome arrives, which is then ignored. False: there is no copy. */
 bool sched_superseded_copy(const struct sched *s, uint32_t stage, uint32_t task,
                            struct task_attempt *out);
 
 enum sched_failure_kind {
-    SCHED_FATAL_ERROR, /* another attempt would end the same way */
-    SCHED_TASK_ERROR,  /* the task's own doing: counts */
-    SCHED_FETCH_ERROR, /* its input was not there: counts for the stage (see
-                          sched_on_map_output_lost) */
-    SCHED_KILLED, /* it was not begun, or ended on our own wish: counts for nothing, is no retry */
+    SCHED_FATAL_ERROR, /* another attempt would fail the same way: the task fails at once */
+    SCHED_TASK_ERROR,  /* caused by the task: counts for the task and for its node */
+    SCHED_FETCH_ERROR, /* a map output could not be fetched: counts for the stage. The caller also
+                          reports the output, see sched_on_map_output_lost */
+    SCHED_KILLED,      /* the driver killed or revoked it: counts for nothing */
 };
 bool sched_on_task_failed(struct sched *s, uint32_t executor, uint32_t stage, uint32_t task,
                           uint32_t attempt, enum sched_failure_kind why, uint64_t now_ns);
-/* The executor is gone with all it had; its number is not used again. `blame`: SCHED_NONE, or the
- * process died by a signal while it ran these tasks, so the attempt of each counts. `counts`: it is
- * one of the job's losses (a drain is none). */
+/* The executor is lost with all its attempts and map outputs; its number is not reused.
+ * `exit_caused_by_task`: its process died by a signal, so each attempt that ran there counts as
+ * SCHED_TASK_ERROR. `counts`: the loss counts towards EXECUTOR_FAILURES_MAX (a drain does not). */
 void sched_on_executor_lost(struct sched *s, uint32_t executor, bool exit_caused_by_task,
                             bool counts);
-/* It gets no more tasks, those that run go on, those that are queued are called back. */
+/* The executor gets no more tasks. Running ones continue; queued ones are revoked. */
 void sched_on_executor_draining(struct sched *s, uint32_t executor);
-/* It gets no more tasks until it is heard again. */
+/* A suspect executor gets no more tasks until its heartbeats return, and nothing is revoked from it
+ * (it would not respond); its queued tasks may get speculative copies. */
 void sched_on_executor_suspect(struct sched *s, uint32_t executor, bool suspect);
-/* Output of a map task could not be fetched from where it was. Ignored if it is somewhere else by
- * now. */
+/* The output of a map task could not be fetched: the task runs again. Ignored unless the output is
+ * still the one that `attempt` made on `executor`, so it is not lost twice. */
 void sched_on_map_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                               uint32_t attempt);
-/* Others cannot read what it makes, or it what they made: its node gets no tasks while a better one
- * is left, until this is taken back, or the executor is lost. */
+/* Sets or clears the exclusion of the executor's node because executors cannot fetch from each
+ * other. The node gets no tasks while a node that is not excluded is left. Also cleared when the
+ * executor is lost. */
 void sched_set_executor_excluded(struct sched *s, uint32_t executor, bool excluded);
-/* Starts no more tasks; those that run are waited for. */
+/* sched_next_task returns no more tasks. Running attempts keep their slots until they end. */
 void sched_stop(struct sched *s);
 
-/* A node on which SCHED_NODE_FAILURES_MAX tasks failed in a row by their own doing (a process that
- * died is one) gets no tasks while a better node is left; a task that ends well there begins anew.
- * False: it is not, or there is no such executor. */
+/* True if the executor's node is excluded for failures: SCHED_NODE_FAILURES_MAX attempts in a row
+ * ended with SCHED_TASK_ERROR there (a process that died counts once), and a good node is left. A
+ * task that succeeds on the node resets the count. False also for an unknown executor. */
 #define SCHED_NODE_FAILURES_MAX 4u
 bool sched_is_excluded_for_failures(const struct sched *s, uint32_t executor);
 
+/* RUNNING until the first failure that ends the action, then that one's reason. */
 enum sched_status { SCHED_RUNNING, SCHED_TASK_FAILED, SCHED_STAGE_FAILED, SCHED_TOO_MANY_LOSSES };
 enum sched_status sched_status(const struct sched *s);
-/* The first task that failed for good. False: none has. */
+/* The first task that ran out of attempts or failed with SCHED_FATAL_ERROR. False: none. */
 bool sched_failed_task(const struct sched *s, uint32_t *out_stage, uint32_t *out_task);
+/* All its tasks are done now; a lost map output makes it false again. */
 bool sched_stage_is_done(const struct sched *s, uint32_t stage);
 bool sched_stage_has_failed(const struct sched *s, uint32_t stage);
 bool sched_stage_is_needed(const struct sched *s, uint32_t stage);
 uint32_t sched_done_task_count(const struct sched *s, uint32_t stage);
-/* Slots in use: twins that are to end, too. Where none is, nothing is queued. */
+/* Slots in use, also by superseded copies. If it is 0, nothing is queued either. */
 uint32_t sched_busy_slots(const struct sched *s);
 uint32_t sched_busy_slots_on(const struct sched *s, uint32_t executor);
-/* The attempts that an executor has, one with each call; *at is 0 before the first. False: there
- * are no more. */
+/* Iterates over the running and queued attempts of an executor: *at is 0 for the first call. False:
+ * no more, or the executor is lost. */
 bool sched_each_attempt_on(const struct sched *s, uint32_t executor, uint32_t *at,
                            struct task_attempt *out);
-/* Executors that can run tasks now or when others end: alive, not draining. */
+/* Executors that are neither lost nor draining; suspect and excluded ones are included. */
 uint32_t sched_usable_executor_count(const struct sched *s);
-/* Who has done a task, and as which attempt. False: it is not done. */
+/* The executor and the attempt that made the task's output. False: the task is not done. */
 bool sched_output_location(const struct sched *s, uint32_t stage, uint32_t task,
                            uint32_t *out_executor, uint32_t *out_attempt);
-/* Changes whenever an output of the stage is somewhere else than before, or is lost. */
+/* Increases whenever a map output of the stage is added or lost, so a copy of the locations is
+ * current if its epoch is equal. */
 uint32_t sched_map_output_epoch(const struct sched *s, uint32_t stage);
-/* The task will be started, first or again: no executor runs it, and its stage is needed. */
+/* The task will be started, for the first time or again: no attempt runs, and its stage is needed
+ * and has not failed. */
 bool sched_task_is_waiting(const struct sched *s, uint32_t stage, uint32_t task);
+/* Losses that count towards EXECUTOR_FAILURES_MAX. */
 uint32_t sched_lost_executor_count(const struct sched *s);
 uint64_t sched_memory_bytes(const struct sched *s);
 

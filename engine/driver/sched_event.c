@@ -1,10 +1,10 @@
-/* What happened to attempts and executors, and what becomes of their tasks. */
+/* Events of attempts and executors, and their consequences for tasks and stages. */
 #include "engine/base/mem.h"
 #include "engine/driver/sched_internal.h"
 
 #include <assert.h>
 
-/* The attempt, if it is this one that runs or is queued there. */
+/* Returns the attempt if it runs or is queued on that executor. NULL: a stale message. */
 static struct sched_attempt *find_attempt(const struct sched *s, uint32_t executor, uint32_t stage,
                                           uint32_t task, uint32_t attempt)
 {
@@ -15,13 +15,14 @@ static struct sched_attempt *find_attempt(const struct sched *s, uint32_t execut
     for (int i = 0; i < 2; i++)
         if (known[i] != NULL && known[i]->number == attempt && known[i]->executor == executor)
             return known[i];
+    /* A superseded attempt may have no link from its task: see leave_task_state. */
     const struct sched_executor *e = &s->executors[executor];
     for (uint32_t i = 0; i < e->slots + e->prefetch; i++)
         if (e->attempts[i].task == t && e->attempts[i].number == attempt) return &e->attempts[i];
     return NULL;
 }
 
-/* The attempt is the only one that its task still wants. Answers its twin, which is doomed. */
+/* `a` has succeeded. Returns the task's other copy, now superseded, or NULL. */
 static struct sched_attempt *supersede_other_copy(struct sched_task *t, struct sched_attempt *a)
 {
     struct sched_attempt *other = t->run != a ? t->run : t->other_copy;
@@ -38,14 +39,15 @@ bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint
     struct sched_attempt *a = find_attempt(s, executor, stage, task, attempt);
     if (a == NULL) return false;
     s->now_ns = now_ns;
-    if (a->superseded) {
+    if (a->superseded) { /* the other copy's result was taken first: never two results per task */
         sched_attempt_finish(s, a);
         return false;
     }
     struct sched_task *t = a->task;
     struct sched_attempt *other_copy = supersede_other_copy(t, a);
-    if (!a->queued)
-        speculation_record_duration(s, a, now_ns); /* else another's news come later than its own */
+    /* A queued one can be done here if the message about the attempt before it comes later. Its
+     * start time is then unknown. */
+    if (!a->queued) speculation_record_duration(s, a, now_ns);
     sched_attempt_finish(s, a);
     sched_task_set_done(s, t, executor, attempt);
     t->other_copy = other_copy;
@@ -55,8 +57,9 @@ bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint
     return true;
 }
 
-/* What could not be fetched in one round counts once, however many tasks missed it. A round ends
- * with its first failure; who began before that belongs to the old one. */
+/* One lost executor makes many tasks fail to fetch at about the same time; that counts once. So the
+ * first fetch failure ends the stage attempt, and failures of task attempts that started before it
+ * do not count again. */
 static void count_fetch_failure(struct sched *s, struct sched_stage *stage, uint32_t stage_attempt)
 {
     assert(stage_attempt <= stage->stage_attempt);
@@ -67,7 +70,7 @@ static void count_fetch_failure(struct sched *s, struct sched_stage *stage, uint
         sched_fail_stage(s, stage, SCHED_STAGE_FAILED);
 }
 
-/* An attempt that counts; false: it was the last one. */
+/* Counts a failed attempt. False: it was the last one allowed. */
 static bool count_task_failure(struct sched_task *t, uint32_t node)
 {
     assert(t->failures < TASK_ATTEMPTS_MAX);
@@ -77,7 +80,7 @@ static bool count_task_failure(struct sched_task *t, uint32_t node)
     return true;
 }
 
-/* The task has an attempt less: it waits, if that was the only one. */
+/* An attempt of the task has ended. The task waits again, unless another copy still runs. */
 static void set_waiting_if_no_copy(struct sched *s, struct sched_task *t, uint32_t node)
 {
     t->last_failed_node = node;
@@ -93,7 +96,8 @@ static void fail_task(struct sched *s, struct sched_task *t)
     sched_fail_stage(s, &s->stages[t->stage], SCHED_TASK_FAILED);
 }
 
-/* An attempt did not end well. Of a stage that nobody needs any more nothing counts. */
+/* An attempt failed. In a stage that is not needed any more nothing counts: its failure must not
+ * end an action that can do without it. */
 static void on_attempt_failed(struct sched *s, struct sched_task *t, uint32_t node,
                               enum sched_failure_kind why)
 {
@@ -114,6 +118,7 @@ bool sched_on_task_failed(struct sched *s, uint32_t executor, uint32_t stage, ui
     if (a == NULL) return false;
     s->now_ns = now_ns;
     struct sched_task *t = a->task;
+    /* sched_attempt_finish releases the attempt, so copy what is needed of it. */
     bool superseded = a->superseded;
     uint32_t node = s->executors[executor].node, stage_attempt = a->stage_attempt;
     sched_attempt_finish(s, a);
@@ -125,7 +130,8 @@ bool sched_on_task_failed(struct sched *s, uint32_t executor, uint32_t stage, ui
     return true;
 }
 
-/* Its results of the last stage are with the driver already. */
+/* The executor's map outputs are lost with it: their tasks wait again. Tasks of the last stage stay
+ * done, since the driver has their results. */
 static void requeue_lost_outputs(struct sched *s, struct sched_executor *e)
 {
     struct sched_task_ring kept = {NULL};
@@ -148,12 +154,15 @@ void sched_on_executor_lost(struct sched *s, uint32_t executor, bool exit_caused
     struct sched_executor *e = &s->executors[executor];
     e->lost = true;
     if (!e->draining) sched_executor_set_usable(s, executor, false);
-    sched_node_set_excluded(s, e->node, false); /* its next process may be reached */
+    sched_node_set_excluded(s, e->node, false); /* its next process may be reachable */
     if (counts) s->losses++;
     if (s->losses > EXECUTOR_FAILURES_MAX && s->status == SCHED_RUNNING)
         s->status = SCHED_TOO_MANY_LOSSES;
     requeue_lost_outputs(s, e);
-    sched_update_stages(s); /* whether a task that runs here is needed, may follow from them */
+    /* Before the attempts fail: lost map outputs can make a stage needed again, and only failures
+     * in needed stages count. */
+    sched_update_stages(s);
+    /* Queued attempts first: freeing a slot would start them. They count for nothing. */
     while (e->queue != NULL) {
         struct sched_task *t = e->queue->task;
         bool superseded = e->queue->superseded;
@@ -162,7 +171,9 @@ void sched_on_executor_lost(struct sched *s, uint32_t executor, bool exit_caused
     }
     if (exit_caused_by_task) s->process_died = true;
     if (exit_caused_by_task && e->busy > 0)
-        sched_node_record_outcome(s, e->node, true); /* it died once, for all */
+        sched_node_record_outcome(s, e->node, true); /* one death is one failure of the node */
+    /* After a signal any running task may be the cause, so all of them count. Otherwise the network
+     * or the host failed: SCHED_FETCH_ERROR here only means "does not count for the task". */
     for (uint32_t i = 0; i < e->slots + e->prefetch; i++) {
         struct sched_attempt *a = &e->attempts[i];
         struct sched_task *t = a->task;
@@ -199,9 +210,10 @@ void sched_on_executor_suspect(struct sched *s, uint32_t executor, bool suspect)
 void sched_on_map_output_lost(struct sched *s, uint32_t stage, uint32_t task, uint32_t executor,
                               uint32_t attempt)
 {
-    if (stage >= s->stage_count || stage == s->stage_count - 1) return;
+    if (stage >= s->stage_count || stage == s->stage_count - 1) return; /* from a message */
     if (task >= s->stages[stage].count) return;
     struct sched_task *t = &s->stages[stage].tasks[task];
+    /* A stale report: the output is already being made again, or a newer attempt has made it. */
     if (t->state != TASK_DONE || t->executor != executor || t->attempt != attempt) return;
     sched_task_set_state(s, t, TASK_WAITING);
     sched_update_stages(s);

@@ -1,18 +1,18 @@
-/* What the scheduler's files share: its tables, and the few functions that change them.
+/* Shared by the scheduler's files: its tables, and the few functions that change them.
  *
- * sched.c       makes the tables, answers questions
- * sched_state.c the state of a task, of the stages above and below it, of executors and nodes
- * sched_pick.c  which task is next, and where: sched_next_task
- * sched_speculation.c  attempts that run far longer than others: twins, sched_next_wakeup_ns
- * sched_event.c what happened: sched_on_*
+ * sched.c              creates the tables, getters
+ * sched_state.c        state changes of tasks, attempts, stages, executors and nodes
+ * sched_pick.c         the next task and its executor: sched_next_task, sched_revoke_queued
+ * sched_speculation.c  speculative copies of slow attempts, sched_next_wakeup_ns
+ * sched_event.c        events: sched_on_*
  *
- * No event looks at all tasks or all executors. Tasks that wait are bits of their stage; tasks that
- * prefer an executor are a ring of the stage and the executor; tasks that are done are a ring of
- * the executor that has their output; attempts lie in places of their executor, those that are
- * queued there are a list. Executors with room are bits, one set per number of free slots, and
- * where no slot is free per number of tasks that may be queued. Only when a stage becomes
- * complete or incomplete are all stages looked at, and only when a node turns bad or good all
- * executors. */
+ * Few events scan all tasks or all executors. Each stage has a bitmap of its waiting tasks, and per
+ * executor a ring of the waiting tasks that prefer it. Each executor has a ring of the tasks whose
+ * output it has, an array of attempts (running, queued or unused), and a list of the queued ones.
+ * Executors that accept tasks are in buckets: one bitmap per number of free slots and, for those
+ * without a free slot, one per number of tasks that can still be queued. All stages are scanned
+ * only when one becomes complete, incomplete or failed; all executors only when a node becomes
+ * excluded or good again. */
 #ifndef GLINT_DRIVER_SCHED_INTERNAL_H
 #define GLINT_DRIVER_SCHED_INTERNAL_H
 
@@ -27,26 +27,29 @@ enum task_state { TASK_WAITING, TASK_RUNNING, TASK_DONE, TASK_FAILED };
 struct sched_attempt;
 
 struct sched_task {
-    struct sched_task *next, *prev; /* the ring it is in: see above */
-    /* Running: its attempts; most have no twin. Done: none, and as twin the one to be told to end.
-     */
+    /* Waiting: the ring of its preferred executor, if it has one. Done: the ring of the executor
+     * that has its output. */
+    struct sched_task *next, *prev;
+    /* Running: its attempts; most have no other copy. Done: `run` is NULL, `other_copy` is the
+     * superseded copy that still runs, or NULL. */
     struct sched_attempt *run, *other_copy;
     uint32_t stage;
-    uint32_t executor; /* waiting: the preferred one, or SCHED_NONE; done: who has the output */
-    uint32_t attempt;  /* done: which one made it */
-    uint32_t attempts; /* given out so far: the next one's number */
-    uint32_t
-        last_failed_node; /* the node of the last attempt that did not end well, or SCHED_NONE */
-    uint32_t failed_on[TASK_ATTEMPTS_MAX - 1]; /* the nodes of those that counted */
+    uint32_t executor; /* waiting: the preferred one, or SCHED_NONE; done: it has the output */
+    uint32_t attempt;  /* done: the attempt that made the output */
+    uint32_t attempts; /* started so far: the next attempt's number */
+    uint32_t last_failed_node; /* of the last attempt that failed, counted or not; SCHED_NONE */
+    uint32_t failed_on[TASK_ATTEMPTS_MAX - 1]; /* nodes of the `failures` attempts that counted */
     uint8_t state, failures;
 };
 
-/* A place in use, or free. Doomed: its task no longer wants it, so only its slot matters. */
+/* An element of an executor's array of attempts. `superseded`: its outcome is ignored, it only
+ * occupies its slot. `revoked`: queued, and sched_revoke_queued has returned it. `stage_attempt`:
+ * that of its stage when it started, see count_fetch_failure. */
 struct sched_attempt {
-    struct sched_task *task;           /* NULL: free */
-    struct sched_attempt *next, *prev; /* without a twin: the stage's ring, the oldest first */
-    struct sched_attempt *behind;      /* free, queued: the next such one */
-    uint64_t start_ns;
+    struct sched_task *task;           /* NULL: unused */
+    struct sched_attempt *next, *prev; /* candidate for a copy: the stage's ring, oldest first */
+    struct sched_attempt *behind;      /* the next one of the free list or of the queue */
+    uint64_t start_ns;                 /* queued: when it was queued */
     uint32_t executor, number, stage_attempt;
     bool superseded, speculative, queued, revoked;
 };
@@ -57,11 +60,12 @@ struct sched_task_ring {
 
 #define DURATION_BUCKETS 1024u
 
-/* How long tasks took: 16 buckets for each power of two, so that the median is right to 1/16 and
- * costs a step per task. */
+/* A histogram of task durations with 16 buckets per power of two, so that the median is exact to
+ * 1/16. `median` is the number of its bucket, `below` the count of durations in earlier buckets:
+ * they are updated with each duration, without a scan. */
 struct durations {
     uint32_t count[DURATION_BUCKETS];
-    uint32_t total, below, median; /* `below` durations lie in buckets before the median's */
+    uint32_t total, below, median;
 };
 
 struct sched_stage {
@@ -70,36 +74,39 @@ struct sched_stage {
     struct hbitmap waiting;
     uint32_t *parents;
     uint32_t parent_count;
-    uint32_t epoch;
-    uint32_t stage_attempt,
-        stage_attempts_failed; /* of fetching: a round ends with its first failed fetch */
+    uint32_t epoch; /* see sched_map_output_epoch */
+    /* A stage attempt ends with the first fetch failure of a task attempt that started in it.
+     * stage_attempts_failed counts the consecutive ones. */
+    uint32_t stage_attempt, stage_attempts_failed;
     bool needed, ready, failed;
     struct sched_task_ring *preferred; /* per executor; NULL until a task prefers one */
     uint32_t preferred_count;
-    struct sched_attempt *oldest; /* speculation only, as is `durations` */
+    /* Only with speculation: the ring of candidates for a copy, and the durations of done tasks. */
+    struct sched_attempt *oldest;
     struct durations *durations;
 };
 
 struct sched_executor {
-    struct sched_attempt *attempts, *free; /* [slots + ahead]; NULL when it is lost */
-    struct sched_attempt *queue;           /* the first to run */
-    struct sched_task_ring outputs;
+    struct sched_attempt *attempts, *free; /* [slots + prefetch]; NULL once it is lost */
+    struct sched_attempt *queue;           /* in the order in which they will run */
+    struct sched_task_ring outputs;        /* done tasks whose output it has */
+    /* busy: attempts that occupy a slot; queued: attempts in `queue` */
     uint32_t node, slots, prefetch, busy, queued;
-    uint32_t bucket; /* the set it is in; 0: none */
+    uint32_t bucket; /* its index in sched.buckets; 0: it gets no tasks */
     bool lost, draining, suspect;
-    bool revoking; /* an attempt that is queued there is called back, since revoke_ns */
-    uint64_t revoke_ns;
+    bool revoking;      /* one of its queued attempts is being revoked: at most one at a time */
+    uint64_t revoke_ns; /* since when */
 };
 
-/* The number of an executor's set: above QUEUE_ONLY by its free slots, up to it by the tasks that
- * may be queued. */
+/* The bucket of an executor: QUEUE_ONLY + its free slots or, if it has none, the number of tasks
+ * that can still be queued there (1 to QUEUE_ONLY). */
 #define QUEUE_ONLY  SLOTS_MAX
 #define BUCKETS_MAX (2 * SLOTS_MAX)
 
 struct sched_node {
-    uint32_t usable; /* executors alive and not draining */
+    uint32_t usable; /* its executors that are neither lost nor draining */
     uint32_t failures_in_row;
-    bool excluded;
+    bool excluded; /* by sched_set_executor_excluded; failures_in_row is the other reason */
 };
 
 struct sched {
@@ -107,22 +114,23 @@ struct sched {
     struct sched_stage *stages;
     struct sched_node *nodes;
     uint32_t executor_count, executor_capacity, stage_count, stage_capacity, node_count;
-    struct hbitmap buckets[BUCKETS_MAX + 1]; /* executors that take tasks, by their room */
-    struct hbitmap nonempty_buckets;         /* BUCKETS_MAX - bucket, of those that are not empty */
-    struct hbitmap runnable_stages;          /* stages that are ready and have tasks that wait */
-    struct hbitmap speculatable;             /* stages where 3 in 4 tasks are done, but not all */
-    struct hbitmap executors_with_queue;     /* executors where something is queued */
-    struct hbitmap draining_with_queue;      /* of these, those that drain */
-    uint32_t room_max;
-    uint32_t nodes_good, nodes_bad; /* with usable executors */
-    uint32_t running, losses, usable_executors;
-    uint64_t slots;  /* of executors that are alive */
-    uint64_t now_ns; /* of the last call that told it */
+    struct hbitmap buckets[BUCKETS_MAX + 1]; /* executors that accept tasks, see QUEUE_ONLY */
+    /* BUCKETS_MAX - i for each bucket i that is not empty: the first is the one with most slots. */
+    struct hbitmap nonempty_buckets;
+    struct hbitmap runnable_stages;      /* stages that are ready and have waiting tasks */
+    struct hbitmap speculatable;         /* needed stages with 3 in 4 tasks done, but not all */
+    struct hbitmap executors_with_queue; /* executors where a task is queued */
+    struct hbitmap draining_with_queue;  /* of these, the draining ones */
+    uint32_t room_max;                   /* most slots or prefetch of any executor so far */
+    uint32_t nodes_good, nodes_bad;      /* nodes with usable executors; bad: excluded */
+    uint32_t running, losses, usable_executors; /* running: occupied slots of all executors */
+    uint64_t slots;                             /* of the usable executors */
+    uint64_t now_ns;                            /* the time of the last call that had one */
     enum sched_status status;
-    const struct sched_task *failed; /* the first task that did; NULL: none */
+    const struct sched_task *failed; /* the first task that failed; NULL: none */
     bool speculate, stopped;
-    bool process_died;
-    bool stages_stale; /* a stage became complete, incomplete or failed */
+    bool process_died; /* by a signal: no more prefetch, see sched.h */
+    bool stages_stale; /* sched_update_stages is needed: a stage became complete, not, or failed */
 };
 
 static inline uint32_t sched_task_number(const struct sched *s, const struct sched_task *t)
@@ -143,7 +151,7 @@ static inline struct task_attempt sched_attempt_info(const struct sched *s,
                                  .superseded = a->superseded};
 }
 
-/* Its task has no other. */
+/* The task's only attempt: not superseded, and without another copy. */
 static inline bool sched_attempt_is_only_copy(const struct sched_attempt *a)
 {
     return a->task->run == a && a->task->other_copy == NULL;
@@ -163,41 +171,52 @@ static inline bool sched_stage_is_complete(const struct sched_stage *stage)
 
 void sched_task_ring_add(struct sched_task_ring *ring, struct sched_task *t);
 void sched_task_ring_remove(struct sched_task_ring *ring, struct sched_task *t);
-/* The only function that writes a task's state. Done: by `executor`, as `attempt`. */
+/* The only two functions that write a task's state; they keep the bitmaps and rings in step. The
+ * caller updates t->run before, and calls sched_update_stages at the end of the event. */
 void sched_task_set_state(struct sched *s, struct sched_task *t, enum task_state state);
 void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executor,
                          uint32_t attempt);
-/* At the end of whatever may have changed a stage: which ones are needed, which ready. */
+/* Called at the end of each event that may have changed a stage: recomputes which stages are needed
+ * and which are ready. */
 void sched_update_stages(struct sched *s);
+/* Fails the stage. The first `why` becomes the scheduler's status. */
 void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_status why);
 
-/* Queued, where no slot is free. */
+/* Starts an attempt, or queues it if no slot is free there. It is a speculative copy if another
+ * attempt of the task runs. */
 struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t, uint32_t executor);
-/* Its slot is free for the first that is queued there, and its task has it no more. */
+/* Removes the attempt from its task and from its executor. If it occupied a slot, the first queued
+ * attempt gets the slot. The caller updates the task's state. */
 void sched_attempt_finish(struct sched *s, struct sched_attempt *a);
 
-/* Puts the executor among those that take tasks, or not. */
+/* Recomputes the executor's bucket. Call it after any change of its slots, queue, state or node. */
 void sched_executor_update_bucket(struct sched *s, uint32_t executor);
+/* The executor was added (true), or drains or is lost: counts it, its slots and its node. */
 void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable);
+/* Counts SCHED_TASK_ERROR failures in a row; a success resets them. */
 void sched_node_record_outcome(struct sched *s, uint32_t node, bool failed);
 void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded);
-/* Takes tasks: has usable executors, and is not set aside. */
+/* It has usable executors and is not excluded, or all nodes are: the job then runs on bad nodes
+ * rather than not at all. */
 bool sched_node_accepts_tasks(const struct sched *s, uint32_t node);
 
 /* ---- sched_pick.c */
 
-/* The executor with the most free slots, the lowest number among equals, on a node where the task
- * may run: not on `other_than`, and not where it failed while another node takes tasks. SCHED_NONE:
- * there is none. */
+/* Returns the executor with the most free slots (the lowest number if several have as many) on a
+ * node where the task may run: not on node `other_than`, and not where it failed while another node
+ * accepts tasks. SCHED_NONE: no such executor. */
 uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t,
                              uint32_t other_than);
 
-/* ---- sched_speculation.c: nothing happens here without speculation */
+/* ---- sched_speculation.c: all of it does nothing if speculation is off */
 
+/* Candidates are running or queued attempts without another copy. Removing an attempt that is not
+ * one is allowed. */
 void speculation_add_candidate(struct sched *s, struct sched_attempt *a);
 void speculation_remove_candidate(struct sched *s, struct sched_attempt *a);
+/* A task is done: its duration counts for the median of its stage. */
 void speculation_record_duration(struct sched *s, const struct sched_attempt *a, uint64_t now_ns);
-/* A task whose attempt runs far too long, and where its twin can run. */
+/* Returns a task whose only attempt is too slow, and the executor for its copy; NULL: none. */
 struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_executor);
 
 #endif

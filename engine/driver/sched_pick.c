@@ -1,24 +1,24 @@
-/* Which task is next, and where.
+/* Picks the next task and its executor.
  *
- * The oldest stage that is ready goes first. The executor with the most free slots takes a task
- * that prefers it; if there is none, the first task that waits goes to the executor that it
- * prefers, if that one has a free slot, or else to the one with the most. So tasks spread evenly,
- * none waits for the one place where its data is, and an executor does what is near before what is
- * far. Where no slot is free, all that is the same for room in queues. */
+ * The oldest ready stage is first. The executor with the most free slots gets a task that prefers
+ * it. If no task does, the first waiting task goes to its own preferred executor if that one has a
+ * free slot, else to the one with the most. So tasks are spread evenly, no task waits for the
+ * executor that has its data, and executors run local tasks before remote ones. If no slot is free,
+ * the same rules apply to the space in the executors' queues. */
 #include "engine/driver/sched_internal.h"
 
 #include <assert.h>
 
-/* Of the tasks that may run nowhere now, so many are passed over for others behind them. */
+/* How many waiting tasks that can run nowhere now are skipped; bounds the time of a call. */
 #define PASSED_OVER_MAX 64u
 
-/* Where a task must not run: the nodes where it failed by its own doing; if no other node takes
- * tasks, only the last of them; if that is the only one, none. It rather waits for another node
- * than fail again where a failure comes quickly. */
+/* The nodes where a task must not run: those where it failed with SCHED_TASK_ERROR. If no other
+ * node accepts tasks, only the last of them; if that is the only node, none. A task waits for
+ * another node to be free rather than fail again on a node where it fails fast. */
 struct avoided_nodes {
     const uint32_t *nodes;
     uint32_t count;
-    uint32_t other_than; /* and not there */
+    uint32_t other_than; /* one more node; SCHED_NONE: no more */
 };
 
 static bool node_is_avoided(const struct avoided_nodes *a, uint32_t node)
@@ -33,6 +33,7 @@ static struct avoided_nodes avoided_nodes_of(const struct sched *s, const struct
     uint32_t takes = s->nodes_good > 0 ? s->nodes_good : s->nodes_bad, failed = 0;
     struct avoided_nodes all = {t->failed_on, 0, SCHED_NONE};
     assert(t->failures < TASK_ATTEMPTS_MAX);
+    /* Count each node once, even if the task failed there several times. */
     for (; all.count < t->failures; all.count++) {
         uint32_t node = t->failed_on[all.count];
         if (!node_is_avoided(&all, node)) failed += sched_node_accepts_tasks(s, node);
@@ -43,7 +44,8 @@ static struct avoided_nodes avoided_nodes_of(const struct sched *s, const struct
     return (struct avoided_nodes){last, others ? 1 : 0, SCHED_NONE};
 }
 
-/* In buckets above that one. */
+/* Returns the executor in the highest bucket above `above`: 0 allows queueing, QUEUE_ONLY requires
+ * a free slot. */
 static uint32_t find_free_executor(const struct sched *s, const struct avoided_nodes *a,
                                    uint32_t above)
 {
@@ -70,7 +72,8 @@ uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t, 
     return find_executor_for(s, t, other_than, QUEUE_ONLY);
 }
 
-/* The node that the last attempt left is only the second choice. */
+/* The node of the last failed attempt is only the second choice, even if its failure did not count:
+ * what made it fail may still be wrong there. */
 static uint32_t find_executor_for_waiting(const struct sched *s, const struct sched_task *t,
                                           uint32_t above)
 {
@@ -91,10 +94,13 @@ static bool task_may_run_on(const struct sched *s, const struct sched_task *t, u
 static struct sched_task *pick_task(const struct sched *s, const struct sched_stage *stage,
                                     uint32_t *out_executor)
 {
+    /* With fewer waiting tasks than slots, a queued task would soon wait while a slot elsewhere is
+     * free. After a process died: see sched.h. */
     bool prefetch = !s->process_died && stage->waiting_count >= s->slots;
     uint32_t above = prefetch ? 0 : QUEUE_ONLY, passed = 0;
     uint32_t most = find_free_executor(s, &(struct avoided_nodes){NULL, 0, SCHED_NONE}, above);
     if (most == SCHED_NONE) return NULL;
+    /* While a slot is free anywhere, do not queue a task at its preferred executor. */
     uint32_t near_above = s->executors[most].bucket > QUEUE_ONLY ? QUEUE_ONLY : 0;
     if (most < stage->preferred_count) {
         struct sched_task *near = stage->preferred[most].first;
@@ -124,21 +130,26 @@ bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out)
     for (uint32_t i = hbitmap_next(&s->runnable_stages, 0); i != HBITMAP_NONE && t == NULL;
          i = hbitmap_next(&s->runnable_stages, i + 1))
         t = pick_task(s, &s->stages[i], &executor);
+    /* Speculative copies only use slots that no waiting task can use, and are never queued. */
     if (t == NULL && sched_has_free_slot(s)) t = speculation_pick_task(s, &executor);
     if (t == NULL) return false;
     *out = sched_attempt_info(s, sched_attempt_start(s, t, executor));
     return true;
 }
 
-/* An attempt that is queued in one of these executors, and may run elsewhere now if it does not go
- * back anyhow. NULL: none. */
+/* Returns an attempt that is queued at one of these executors and can run elsewhere now. With
+ * `always`, or if its own node is excluded, it is returned even if no other executor is free.
+ * NULL: none. */
 static struct sched_attempt *find_revocable(const struct sched *s, const struct hbitmap *executors,
                                             bool always)
 {
     for (uint32_t i = hbitmap_next(executors, 0); i != HBITMAP_NONE;
          i = hbitmap_next(executors, i + 1)) {
         const struct sched_executor *e = &s->executors[i];
-        struct sched_attempt *last = NULL; /* it is the least likely to begin before it hears */
+        /* The last one is the least likely to start before the KILL arrives. */
+        struct sched_attempt *last = NULL;
+        /* A suspect executor would not respond; speculation handles its queue. One KILL at a time
+         * per executor: with more, more tasks could come back than there are free slots. */
         if (e->suspect || e->revoking) continue;
         bool back = always || !sched_node_accepts_tasks(s, e->node);
         for (struct sched_attempt *a = e->queue; a != NULL; a = a->behind)
@@ -154,6 +165,8 @@ bool sched_revoke_queued(struct sched *s, struct task_attempt *out)
 {
     if (s->stopped || s->status != SCHED_RUNNING) return false;
     struct sched_attempt *a = find_revocable(s, &s->draining_with_queue, true);
+    /* Without a free slot a queued attempt is best left where it is, unless its node is excluded.
+     * After a process died all are revoked, so that no task is queued behind another: sched.h. */
     if (a == NULL && (s->process_died || s->nodes_bad > 0 || sched_has_free_slot(s)))
         a = find_revocable(s, &s->executors_with_queue, s->process_died);
     if (a == NULL) return false;

@@ -1,7 +1,8 @@
 /* Speculation: when 3 in 4 tasks of a stage are done, an attempt that runs far longer than they did
- * gets a twin on another node, and the first of both that ends well counts.
+ * gets a speculative copy on another node. The first of the two that succeeds counts.
  *
- * Attempts begin in order of time, so the oldest of a stage's ring is the first that is due. */
+ * A stage's candidates are a ring in order of their start times. The limit is the same for all, so
+ * the oldest candidate reaches it first, and a search stops at the first one below the limit. */
 #include "engine/driver/sched_internal.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static uint32_t duration_bucket(uint64_t ns)
     return (power - 3) * 16 + (uint32_t)(ns >> (power - 4) & 15);
 }
 
-/* The first duration that belongs to a later bucket. */
+/* Returns the first duration above the bucket. The cap keeps sums of it from overflowing. */
 static uint64_t duration_bucket_end(uint32_t bucket)
 {
     if (bucket < 16) return bucket + 1;
@@ -30,7 +31,8 @@ static void durations_add(struct durations *d, uint64_t ns)
     d->count[bucket]++;
     d->total++;
     if (bucket < d->median) d->below++;
-    uint32_t half = (d->total - 1) / 2; /* so many lie below the median */
+    /* `half` durations are below the median. Move its bucket until that holds again. */
+    uint32_t half = (d->total - 1) / 2;
     while (d->below > half) d->below -= d->count[--d->median];
     while (d->below + d->count[d->median] <= half) d->below += d->count[d->median++];
 }
@@ -46,8 +48,8 @@ void speculation_add_candidate(struct sched *s, struct sched_attempt *a)
         stage->oldest = a;
         return;
     }
-    /* It goes before the first that began later; most begin last of all. One that comes back when
-     * its twin is gone is old, so that it is near the front. */
+    /* Insert it before the first one that started later. A new attempt starts last, so it goes to
+     * the end. One that is a candidate again, since its copy has ended, belongs near the front. */
     bool last = first->prev->start_ns <= a->start_ns;
     while (!last && behind->start_ns <= a->start_ns) behind = behind->next;
     a->next = behind;
@@ -73,16 +75,18 @@ void speculation_record_duration(struct sched *s, const struct sched_attempt *a,
     if (d != NULL) durations_add(d, now_ns > a->start_ns ? now_ns - a->start_ns : 0);
 }
 
-/* UINT64_MAX: nothing is known to compare with. */
+/* When the attempt becomes too slow; UINT64_MAX: no task of its stage is done to compare with. */
 static uint64_t slow_deadline_ns(const struct sched_stage *stage, const struct sched_attempt *a)
 {
     if (stage->durations->total == 0) return UINT64_MAX;
     uint64_t median = duration_bucket_end(stage->durations->median), wait = median + median / 2;
+    /* For tasks of a few milliseconds a copy costs more than it saves. */
     if (wait < SCHED_SPECULATE_NS_MIN) wait = SCHED_SPECULATE_NS_MIN;
     return a->start_ns + wait;
 }
 
-/* One that is queued is called back first, and has a twin where that is not answered soon. */
+/* When the attempt may get a copy. A queued one is revoked first, which is cheaper than a copy; it
+ * gets one only if its executor is suspect, or has not responded within SCHED_SPECULATE_NS_MIN. */
 static uint64_t copy_start_ns(const struct sched *s, const struct sched_stage *stage,
                               const struct sched_attempt *a)
 {
@@ -102,7 +106,7 @@ struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_ex
         const struct sched_attempt *a = stage->oldest;
         if (!stage->ready || a == NULL) continue;
         do {
-            if (slow_deadline_ns(stage, a) > s->now_ns) break;
+            if (slow_deadline_ns(stage, a) > s->now_ns) break; /* all behind it are younger */
             assert(a->task->run == a && a->task->other_copy == NULL);
             *out_executor = SCHED_NONE;
             if (copy_start_ns(s, stage, a) <= s->now_ns)
@@ -114,9 +118,8 @@ struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_ex
     return NULL;
 }
 
-/* Those that were due at the last sched_next_task could run nowhere: what may change that is an
- * event.
- */
+/* A deadline that has passed by the last sched_next_task is not returned: no executor could run the
+ * copy then, and only an event can change that. */
 uint64_t sched_next_wakeup_ns(const struct sched *s)
 {
     uint64_t wake = UINT64_MAX;

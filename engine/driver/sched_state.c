@@ -1,5 +1,5 @@
-/* State and what follows from it: every change of a task, an attempt, an executor or a node passes
- * here, so that the sets that make the next pick quick are always true. */
+/* State changes of tasks, attempts, stages, executors and nodes. All of them are made here, so that
+ * the bitmaps, rings and buckets that make sched_next_task fast always match the states. */
 #include "engine/base/mem.h"
 #include "engine/driver/sched_internal.h"
 
@@ -27,6 +27,7 @@ void sched_task_ring_remove(struct sched_task_ring *ring, struct sched_task *t)
 
 /* ---- Stages */
 
+/* Recomputes in which of the scheduler's two stage bitmaps the stage is. */
 static void update_stage_sets(struct sched *s, uint32_t number)
 {
     const struct sched_stage *stage = &s->stages[number];
@@ -36,6 +37,8 @@ static void update_stage_sets(struct sched *s, uint32_t number)
     hbitmap_assign(&s->speculatable, number, speculatable);
 }
 
+/* A stage is needed if a needed child is not complete. Children have higher numbers than their
+ * parents, so one pass from the last stage to the first is enough. */
 static void mark_needed_stages(struct sched *s)
 {
     for (uint32_t i = 0; i < s->stage_count; i++) s->stages[i].needed = i + 1 == s->stage_count;
@@ -55,6 +58,7 @@ void sched_update_stages(struct sched *s)
     for (uint32_t i = 0; i < s->stage_count; i++) {
         struct sched_stage *stage = &s->stages[i];
         stage->ready = stage->needed && !stage->failed;
+        /* Not while a parent is incomplete: a task reads its share of every map output. */
         for (uint32_t p = 0; p < stage->parent_count && stage->ready; p++)
             stage->ready = sched_stage_is_complete(&s->stages[stage->parents[p]]);
         update_stage_sets(s, i);
@@ -71,6 +75,7 @@ void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_sta
 
 /* ---- Tasks */
 
+/* Undoes what the task's present state has in the tables. */
 static void leave_task_state(struct sched *s, struct sched_stage *stage, struct sched_task *t)
 {
     if (t->state == TASK_WAITING) {
@@ -84,7 +89,9 @@ static void leave_task_state(struct sched *s, struct sched_stage *stage, struct 
         sched_task_ring_remove(&s->executors[t->executor].outputs, t);
         stage->done--;
         stage->epoch++;
-        t->other_copy = NULL; /* it goes on until it ends, as nobody's */
+        /* The superseded copy keeps running, and its result is still ignored; but the task no
+         * longer refers to it, and gets a new attempt. */
+        t->other_copy = NULL;
     }
     t->executor = SCHED_NONE;
 }
@@ -118,7 +125,7 @@ void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executo
     assert(stage->done <= stage->count);
     if (sched_stage_is_complete(stage)) {
         s->stages_stale = true;
-        mem_free(stage->preferred);
+        mem_free(stage->preferred); /* no task waits, so all its rings are empty */
         stage->preferred = NULL;
         stage->preferred_count = 0;
     }
@@ -127,6 +134,7 @@ void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executo
 
 /* ---- Attempts */
 
+/* Appends to the queue: the executor starts its tasks in the order in which they were sent. */
 static void attempt_queue_add(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
 {
     struct sched_attempt **link = &e->queue;
@@ -143,7 +151,7 @@ static void attempt_queue_remove(struct sched *s, struct sched_executor *e, stru
     while (*link != a) link = &(*link)->behind;
     *link = a->behind;
     a->behind = NULL;
-    if (a->revoked) e->revoking = false;
+    if (a->revoked) e->revoking = false; /* started or returned: another one can be revoked */
     a->queued = a->revoked = false;
     e->queued--;
     if (e->queue != NULL) return;
@@ -151,7 +159,7 @@ static void attempt_queue_remove(struct sched *s, struct sched_executor *e, stru
     hbitmap_clear(&s->draining_with_queue, a->executor);
 }
 
-/* It holds a slot from now on. */
+/* The attempt occupies a slot from now on. */
 static void occupy_slot(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
 {
     assert(e->busy < e->slots && !a->queued);
@@ -165,6 +173,7 @@ struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t,
     struct sched_executor *e = &s->executors[executor];
     struct sched_attempt *a = e->free;
     bool queued = e->busy == e->slots;
+    /* A task has at most one speculative copy at a time, and it is never queued. */
     assert(a != NULL && a->task == NULL && t->other_copy == NULL && !(queued && t->run != NULL));
     e->free = a->behind;
     *a = (struct sched_attempt){.task = t,
@@ -179,7 +188,7 @@ struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t,
         occupy_slot(s, e, a);
     sched_executor_update_bucket(s, executor);
     if (a->speculative) {
-        speculation_remove_candidate(s, t->run); /* it has its twin */
+        speculation_remove_candidate(s, t->run); /* it has its copy */
         t->other_copy = a;
         return a;
     }
@@ -189,10 +198,13 @@ struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t,
     return a;
 }
 
+/* A slot was freed, and the executor starts the first queued task without a message from the
+ * driver. So the driver assumes the same. */
 static void start_queued_attempt(struct sched *s, struct sched_executor *e)
 {
     struct sched_attempt *a = e->queue;
     attempt_queue_remove(s, e, a);
+    /* Its start time changes, and with it its place among the candidates. */
     speculation_remove_candidate(s, a);
     occupy_slot(s, e, a);
     if (sched_attempt_is_only_copy(a)) speculation_add_candidate(s, a);
@@ -209,7 +221,7 @@ void sched_attempt_finish(struct sched *s, struct sched_attempt *a)
     if (t->run == a || t->other_copy == a) {
         if (t->run == a) t->run = t->other_copy;
         t->other_copy = NULL;
-        if (t->run != NULL) speculation_add_candidate(s, t->run); /* it may have another twin */
+        if (t->run != NULL) speculation_add_candidate(s, t->run); /* it may get another copy */
     }
     a->task = NULL;
     a->behind = e->free;
@@ -230,6 +242,7 @@ static bool node_is_bad(const struct sched_node *n)
 bool sched_node_accepts_tasks(const struct sched *s, uint32_t node)
 {
     const struct sched_node *n = &s->nodes[node];
+    /* With only excluded nodes left, a slow job is better than none. */
     return n->usable > 0 && (!node_is_bad(n) || s->nodes_good == 0);
 }
 
@@ -252,8 +265,9 @@ void sched_executor_update_bucket(struct sched *s, uint32_t executor)
     }
 }
 
-/* Nodes of each kind, counted anew for this one. If a node turned, or the last good one went, or
- * the first one came, then executors of any node may be concerned. */
+/* Writes the node and updates the counts of good and bad nodes. If a node became bad or good, or
+ * the last good one is gone, or the first one came, then executors of any node may accept tasks or
+ * stop accepting them. */
 static void update_node(struct sched *s, uint32_t node, struct sched_node now)
 {
     struct sched_node *n = &s->nodes[node];
@@ -270,7 +284,7 @@ void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable)
 {
     struct sched_node n = s->nodes[s->executors[executor].node];
     assert(usable || (n.usable > 0 && s->usable_executors > 0));
-    n.usable += usable ? 1 : UINT32_MAX;
+    n.usable += usable ? 1 : UINT32_MAX; /* + 1 or - 1 */
     s->usable_executors += usable ? 1 : UINT32_MAX;
     uint32_t slots = s->executors[executor].slots;
     s->slots = usable ? s->slots + slots : s->slots - slots;

@@ -1,5 +1,6 @@
-/* The stages of the running action: every shuffle above it, those that are complete too, because an
- * executor that is lost takes its map outputs along; then the action itself. */
+/* The stages of the running action: one for each shuffle that it descends from, then the action's
+ * own. Shuffles whose map outputs are complete are included, because a lost executor takes its map
+ * outputs with it, and their tasks must then run again. */
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
 #include "engine/net/cluster.h"
@@ -28,7 +29,7 @@ static int add_parent(void *arg, struct glint_rdd *shuffle)
     return 0;
 }
 
-/* A shuffle's stage: its table of outputs, without those on executors that are lost. */
+/* A shuffle's stage: it runs the map tasks whose outputs are not available. */
 static int init_shuffle_stage(struct driver *d, struct stage_run *stage, struct glint_rdd *shuffle)
 {
     stage->shuffle = shuffle;
@@ -100,7 +101,7 @@ void stage_runs_fini(struct action_run *a)
     mem_free(a->stages);
 }
 
-/* Encoded once; executors that need it are sent copies of the bytes. */
+/* Encodes the body of the STAGE message once; each executor that needs it is sent a copy. */
 static int encode_stage_plan(struct driver *d, uint32_t number)
 {
     struct action_run *a = d->action_run;
@@ -118,6 +119,7 @@ static int encode_stage_plan(struct driver *d, uint32_t number)
     return r;
 }
 
+/* Lost executors are added too, so that numbers are the same in the driver and the scheduler. */
 static bool add_executors(struct driver *d)
 {
     for (uint32_t e = 0; e < d->executor_count; e++) {
@@ -132,7 +134,8 @@ static bool add_executors(struct driver *d)
     return executors_start_action(d, d->action_run->stage_count);
 }
 
-/* Stages that have nothing to do, and whose outputs one reads that has. */
+/* Counts the stages that have nothing to run and whose outputs a stage with tasks to run reads, as
+ * Spark's "skipped" stages. */
 static void count_skipped_stages(struct driver *d)
 {
     struct action_run *a = d->action_run;
@@ -166,6 +169,7 @@ int stage_runs_schedule(struct driver *d)
             if (stage->map_outputs->available[t])
                 sched_add_available_output(a->sched, i, t, location.executor, location.attempt);
         }
+        /* An earlier action completed it: it does not finish, and is not reported, again. */
         stage->finished =
             ok && !stage->is_first_run && stage->tasks_to_run == 0 && stage->shuffle != NULL;
     }
@@ -174,7 +178,8 @@ int stage_runs_schedule(struct driver *d)
     return fetch_failures_on_action_start(d);
 }
 
-/* Tasks of stages that read one shuffle, partition by partition, like to be where most of it is. */
+/* The stage `parent` is complete: tasks of stages that read only its shuffle prefer the executor
+ * that has most of their partition. */
 static int prefer_output_locations(struct driver *d, uint32_t parent)
 {
     struct action_run *a = d->action_run;
@@ -200,7 +205,8 @@ static int prefer_output_locations(struct driver *d, uint32_t parent)
 int stage_run_start(struct driver *d, uint32_t number)
 {
     struct stage_run *stage = &d->action_run->stages[number];
-    assert(!stage->started); /* it may have ended: what it had made was lost since */
+    /* `finished` may be set: an earlier action completed it, and outputs were lost since. */
+    assert(!stage->started);
     stage->started = true;
     stage->start_ns = d->env->now_ns(d->env);
     stage->bytes_before = (uint64_t)job_metrics_counter_value(&d->metrics, "bytes read");
@@ -216,8 +222,8 @@ static int finish_stage(struct driver *d, uint32_t number)
     struct action_run *a = d->action_run;
     struct stage_run *stage = &a->stages[number];
     assert(!stage->finished && sched_stage_is_done(a->sched, number));
-    int r =
-        !stage->started && stage->is_first_run ? stage_run_start(d, number) : 0; /* without tasks */
+    /* A stage without tasks has not been started by send_task. */
+    int r = !stage->started && stage->is_first_run ? stage_run_start(d, number) : 0;
     if (r != 0) return r;
     stage->finished = true;
     event_log_listener_on_stage_end(d, number);
@@ -225,7 +231,7 @@ static int finish_stage(struct driver *d, uint32_t number)
         job_metrics_finish_stage(&d->metrics, stage->number,
                                  d->env->now_ns(d->env) - stage->start_ns);
     if (stage->shuffle == NULL) return 0;
-    stage->shuffle->shuffled = true;
+    stage->shuffle->shuffled = true; /* later actions skip this stage, and read its outputs */
     return d->executor_count > 1 ? prefer_output_locations(d, number) : 0;
 }
 
@@ -243,6 +249,7 @@ void stage_runs_record_unfinished(struct driver *d)
 int stage_runs_finish_done_stages(struct driver *d)
 {
     struct action_run *a = d->action_run;
+    /* A stage finishes once per action, also if it becomes incomplete and complete again. */
     for (uint32_t i = 0; i < a->stage_count; i++) {
         if (a->stages[i].finished || !sched_stage_is_done(a->sched, i)) continue;
         int r = finish_stage(d, i);

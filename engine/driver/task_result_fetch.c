@@ -1,12 +1,15 @@
-/* Results that stayed with their executor, since they are too large for a message. Each is fetched
- * in chunks, several of them asked for ahead, and handed on as if its message had brought it.
+/* Fetches task results that are too large for a message (above RESULT_INLINE_BYTES_MAX) and stayed
+ * with their executor. A result is fetched in chunks, with up to WINDOW_CHUNKS requests in flight,
+ * and then passed to the driver as if its DONE had contained it.
  *
- *   WAITING -> FETCHING [task_result_fetch_start_pending: there is room]     FETCHING -> handed on
- * [finish] FETCHING -> broken  [task_result_fetch_on_error]: a FAILED is handed on in its place
+ *   pending  -> fetching  [start_fetch: it fits into result_bytes_max]
+ *   fetching -> done      [finish_fetch: DONE with the result is pushed to the inbox]
+ *   fetching -> broken    [task_result_fetch_on_error: no more requests]
+ *   broken   -> done      [finish_fetch, once nothing is in flight: FAILED is pushed instead]
  *
- * What is fetched, and not yet taken by the driver, is at most result_bytes_max, the limit on what
- * an action may answer: a driver that is busy is not run over. The upper half of a request's id is
- * the result's, the lower one the chunk's. */
+ * Results that are fetched and not yet taken by the driver are limited to result_bytes_max, which
+ * is also the limit of an action's result: a slow driver's memory stays bounded. A request id
+ * consists of the fetch id (upper 32 bits) and the number of the chunk (lower 32 bits). */
 #include "engine/base/endian.h"
 #include "engine/driver/cluster_transport_internal.h"
 
@@ -18,12 +21,12 @@
 
 struct result_fetch {
     struct result_fetch *next;
-    struct message *m;
-    uint32_t id; /* 0: waits */
+    struct message *m; /* DONE; its body becomes the result */
+    uint32_t id;       /* 0: pending */
     uint32_t chunks, requested, received;
-    uint32_t in_flight[WINDOW_CHUNKS], in_flight_count;
-    uint64_t last_progress_ns, checksum; /* XXH3-64 of the bytes */
-    struct glint_error broken;           /* asks no more, and ends when nothing flies */
+    uint32_t in_flight[WINDOW_CHUNKS], in_flight_count; /* numbers of chunks, in any order */
+    uint64_t last_progress_ns, checksum;                /* XXH3-64 of the whole result */
+    struct glint_error broken;                          /* code not OK: broken */
 };
 
 static uint64_t chunk_bytes(const struct result_fetch *s, uint32_t chunk)
@@ -54,7 +57,7 @@ static void push_message(struct executor_conn *l, struct message *m, uint64_t fe
     inbox_push(l->r, e);
 }
 
-/* Takes the DONE; the driver hears of a failed attempt instead. */
+/* Replaces the DONE by a FAILED of the same attempt. Takes ownership of `m`. */
 static void push_failed_task(struct executor_conn *l, struct message *m,
                              const struct glint_error *why)
 {
@@ -75,7 +78,7 @@ static void push_failed_task(struct executor_conn *l, struct message *m,
     message_destroy(m);
 }
 
-/* ---- Asking */
+/* ---- Requests */
 
 static void request_chunks(struct executor_conn *l, struct result_fetch *s)
 {
@@ -96,7 +99,8 @@ static void request_chunks(struct executor_conn *l, struct result_fetch *s)
     }
 }
 
-/* The bytes, and an id that no other result has now. */
+/* Allocates the result and sends the first requests. If there is no memory, only the attempt
+ * fails. Returns false then, and `s` is freed. */
 static bool start_fetch(struct executor_conn *l, struct result_fetch *s)
 {
     struct cluster_transport *r = l->r;
@@ -113,7 +117,7 @@ static bool start_fetch(struct executor_conn *l, struct result_fetch *s)
     }
     m->body.capacity = m->size;
     atomic_fetch_add(&r->fetched_results_bytes, m->size);
-    if (++r->next_fetch_id == 0) r->next_fetch_id = 1;
+    if (++r->next_fetch_id == 0) r->next_fetch_id = 1; /* 0 is pending */
     s->id = r->next_fetch_id;
     s->last_progress_ns = cluster_transport_now(r);
     request_chunks(l, s);
@@ -129,6 +133,7 @@ void task_result_fetch_start_pending(struct cluster_transport *r)
              s != NULL && l->state == EXECUTOR_CONN_JOINED; s = next) {
             next = s->next;
             uint64_t held = atomic_load(&r->fetched_results_bytes);
+            /* One is always allowed, else a result could wait forever. */
             if (s->id == 0 && (held == 0 || held + s->m->size <= max)) start_fetch(l, s);
         }
 }
@@ -139,7 +144,7 @@ void task_result_fetch_add(struct executor_conn *l, struct message *m)
     struct glint_error why = {.code = GLINT_OK};
     uint64_t max = r->g->config.result_bytes_max;
     assert(l->joined && m->type == MSG_DONE);
-    if (m->size == 0 || m->body.size != RESULT_CHECKSUM_BYTES) {
+    if (m->size == 0 || m->body.size != RESULT_CHECKSUM_BYTES) { /* the body is the checksum */
         message_destroy(m);
         executor_conn_fail_with(l, GLINT_E_PROTOCOL, "a result that is there and not there");
         return;
@@ -167,18 +172,20 @@ void task_result_fetch_add(struct executor_conn *l, struct message *m)
     task_result_fetch_start_pending(r);
 }
 
-/* ---- Answers */
+/* ---- Responses */
 
+/* Lets the executor free its copy of the result. */
 static void send_release(struct executor_conn *l, uint64_t id)
 {
     struct message m = {.type = MSG_RELEASE, .id = id};
     struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* it stays there until the job ends */
+    struct glint_error ignored = {.code = GLINT_OK}; /* it is freed when the job ends */
     if (message_encode(&m, &payload, &ignored) == 0)
         send_frame(l->control, FRAME_MESSAGE, 0, &payload);
     buffer_fini(&payload);
 }
 
+/* All chunks arrived, or the fetch is broken: passes DONE or FAILED to the driver. */
 static void finish_fetch(struct executor_conn *l, struct result_fetch *s)
 {
     struct message *m = s->m;
@@ -195,14 +202,15 @@ static void finish_fetch(struct executor_conn *l, struct result_fetch *s)
     } else {
         assert(s->received == s->chunks && m->body.capacity == size);
         m->body.size = size;
-        m->id = m->size = 0;
+        m->id = m->size = 0; /* now like a DONE with an inline result */
         push_message(l, m, size);
     }
     mem_free(s);
     task_result_fetch_start_pending(l->r);
 }
 
-/* The result and the chunk's place among what flies; NULL: nobody asked for it. */
+/* Finds the fetch of a request id, and the index of the chunk in in_flight. NULL: there is no such
+ * request. */
 static struct result_fetch *find_request(struct executor_conn *l, uint64_t request,
                                          uint32_t *out_at)
 {
@@ -231,6 +239,7 @@ static void on_chunk_response(struct executor_conn *l, struct result_fetch *s, u
     s->in_flight[at] = s->in_flight[--s->in_flight_count];
     s->last_progress_ns = cluster_transport_now(l->r);
     if (s->broken.code == GLINT_OK) request_chunks(l, s);
+    /* request_chunks may have failed the executor; its fetches are then freed with it. */
     if (l->state == EXECUTOR_CONN_JOINED && s->in_flight_count == 0) finish_fetch(l, s);
 }
 
@@ -238,7 +247,7 @@ void task_result_fetch_on_data(struct executor_conn *l, const struct frame *f)
 {
     uint32_t at = 0;
     struct result_fetch *s = find_request(l, f->request, &at);
-    assert(s != NULL); /* as task_result_fetch_buffer_for has found */
+    assert(s != NULL); /* task_result_fetch_buffer_for found it */
     s->received++;
     on_chunk_response(l, s, at);
 }

@@ -1,7 +1,7 @@
-/* What has happened, in order, until the driver's thread waits for it.
+/* The queue of events from the loop's thread to the driver's thread, in the order they happened.
  *
- * The loop's thread alone fills it. A signal handler may want the driver to wake, and may not touch
- * a lock: it leaves a wish, and the loop passes it on (inbox_wake_driver). */
+ * Only the loop's thread appends. A signal handler that wakes the driver may not lock a mutex: it
+ * sets wake_requested, and the loop's thread signals the condition (inbox_wake_driver). */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include <assert.h>
@@ -68,10 +68,10 @@ static void handle_event(struct cluster_transport *r, struct driver *driver, str
     case INBOX_MESSAGE:
         if (e->fetched_bytes > 0) {
             atomic_fetch_sub(&r->fetched_results_bytes, e->fetched_bytes);
-            uv_async_send(&r->wakeup); /* there is room for the next one */
+            uv_async_send(&r->wakeup); /* starts fetches that had no room */
         }
         driver_on_message(driver, e->executor, e->message);
-        e->message = NULL;
+        e->message = NULL; /* now the driver's */
         break;
     case INBOX_EXECUTOR_DRAINING: driver_on_executor_draining(driver, e->executor); break;
     case INBOX_EXECUTOR_SUSPECT: driver_on_executor_suspect(driver, e->executor, true); break;
@@ -84,16 +84,18 @@ static void handle_event(struct cluster_transport *r, struct driver *driver, str
     inbox_event_destroy(e);
 }
 
-/* The deadline is of the context's clock, a condition's of the system's. */
+/* The deadline is on the context's clock, which tests may replace; the condition waits on the
+ * system's monotonic clock. Converts by the time left. */
 static struct timespec to_system_deadline(const struct cluster_transport *r, uint64_t deadline_ns)
 {
     struct env *system = env_real();
     uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
     uint64_t at = system->now_ns(system) + left;
-    if (at < left) at = INT64_MAX;
+    if (at < left) at = INT64_MAX; /* overflow: UINT64_MAX is no deadline */
     return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
 }
 
+/* Adds what was sent since the last call to the job's counters. */
 static void report_broadcast_bytes(struct cluster_transport *r, struct driver *driver)
 {
     uint64_t sent = atomic_load(&r->broadcast_bytes);
@@ -109,6 +111,7 @@ void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t dea
     struct timespec end = to_system_deadline(r, deadline_ns);
     int waited = 0;
     pthread_mutex_lock(&r->lock);
+    /* The driver has no more to send for now: the loop writes all messages at once. */
     if (r->outgoing != NULL) uv_async_send(&r->wakeup);
     while (r->events == NULL && !r->woken && waited == 0)
         waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);
@@ -117,6 +120,7 @@ void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t dea
     r->events_end = &r->events;
     r->woken = false;
     pthread_mutex_unlock(&r->lock);
+    /* Without the lock: the driver runs the job's code, and may send. */
     while (e != NULL) {
         struct inbox_event *next = e->next;
         e->next = NULL;

@@ -1,13 +1,16 @@
-/* Messages from the driver's thread to the loop's. They are encoded before they cross, so that the
- * loop has little to do, and that what cannot be sent is an error of whoever sends it. They cross
- * when the driver waits (inbox_wait), so that what it has to say at a time is few writes to each
- * executor; but for what is much, and what should not wait for a callback of the job's. */
+/* The queue of messages from the driver's thread to the loop's thread. The driver's thread encodes
+ * them, so that the loop does little work and encoding errors are returned to the sender.
+ *
+ * The loop is woken only when the driver waits (inbox_wait), so that messages are coalesced into
+ * few writes per executor. Exceptions are sent at once, since the driver may run the job's code for
+ * long before it waits: KILL, large broadcasts, and more than OUTGOING_BYTES_MAX. */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include <assert.h>
 
-#define OUTGOING_BYTES_MAX MIB
+#define OUTGOING_BYTES_MAX MIB /* queued at most before the loop is woken */
 
+/* The message has only the broadcast's id and size; executors fetch it in blocks. */
 static bool is_sent_by_reference(const struct message *m)
 {
     return m->type == MSG_BROADCAST && m->body.size > BROADCAST_INLINE_BYTES_MAX;
@@ -66,7 +69,8 @@ int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *
 static void send_outgoing(struct cluster_transport *r, struct outgoing_message *p)
 {
     struct executor_conn *l = executor_conn_find(r, p->executor);
-    if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return;
+    if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return; /* lost: reported by its event */
+    /* Counted here, once per executor; those sent by reference are counted block by block. */
     if (p->inline_broadcast_bytes > 0)
         atomic_fetch_add(&r->broadcast_bytes, p->inline_broadcast_bytes);
     send_frame(l->control, FRAME_MESSAGE, 0, &p->bytes);

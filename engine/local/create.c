@@ -1,5 +1,5 @@
-/* The context's life, as a program sees it (glint_context.h): options are checked, and whoever runs
- * its actions is started, in this process or in a cluster. */
+/* Creation and destruction of a context (glint_context.h): checks the options and starts the
+ * runner, either local mode or the driver of a cluster. */
 #include "engine/base/text.h"
 #include "engine/driver/cluster_transport.h"
 #include "engine/local/local.h"
@@ -9,20 +9,23 @@
 
 /* ---- The context */
 
-/* What so many slots would have if each had no more than any slot of the cluster: plans are made
- * for them. 0 where executors come by themselves. */
+/* The planner sizes partitions by the memory of a slot, and any task may run on any executor: takes
+ * the smallest slot of the cluster, times `slots`. 0 with --listen, where executors are not known
+ * yet. */
 static uint64_t cluster_memory_bytes(const struct cluster *cluster, uint32_t slots)
 {
     uint64_t least = 0;
     for (uint32_t i = 0; cluster->listen_host == NULL && i < cluster->executor_count; i++) {
         const struct cluster_executor *e = &cluster->executors[i];
-        uint64_t share = e->memory_bytes / (e->slots > 0 ? e->slots : slots); /* as many as here */
-        if (share < SLOT_MEMORY_BYTES_MIN) share = SLOT_MEMORY_BYTES_MIN; /* it refuses itself */
+        /* Without `slots` in its file an executor uses its processors: assume as many as here. */
+        uint64_t share = e->memory_bytes / (e->slots > 0 ? e->slots : slots);
+        if (share < SLOT_MEMORY_BYTES_MIN) share = SLOT_MEMORY_BYTES_MIN; /* else it won't start */
         if (i == 0 || share < least) least = share;
     }
     return least * slots;
 }
 
+/* Replaces zeros by defaults and checks limits. Returns 0, or BAD_VALUE, MEMORY_LIMIT. */
 static int config_check(struct glint_config *c, struct glint_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -49,7 +52,8 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     return 0;
 }
 
-/* The executors come by events. 0, or the context's code. */
+/* Executors are added later, by events of the transport. Returns 0, or a code with the context's
+ * error set. */
 static int start_cluster_driver(struct glint *g)
 {
     struct transport transport;
@@ -77,8 +81,8 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
     context_init(g, &c);
     if (c.env->random(c.env, &g->job_id, sizeof g->job_id) != 0)
         error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
-    if (g->job_id == 0) g->job_id = 1;
-    bool remote = c.cluster != NULL && !c.explain; /* a plan needs no executors */
+    if (g->job_id == 0) g->job_id = 1;             /* 0 is no job */
+    bool remote = c.cluster != NULL && !c.explain; /* explain needs no executors */
     int r = g->error.code;
     if (r == 0) r = remote ? start_cluster_driver(g) : local_start(g);
     if (r == 0) return g;
@@ -98,7 +102,7 @@ void glint_destroy(struct glint *g)
     if (g == NULL) return;
     bool stuck = g->runner->stuck;
     g->runner->destroy(g->runner);
-    if (stuck) return;
+    if (stuck) return; /* a task still runs and uses the context: leak it, the process exits */
     context_fini(g);
     mem_free(g);
 }

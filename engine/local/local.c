@@ -1,8 +1,9 @@
-/* The single-process mode: driver and one executor, joined by function calls instead of sockets.
+/* Local mode: the driver and one executor in one process. The transport is function calls instead
+ * of sockets.
  *
- * The driver's side is a libuv loop, as in a cluster: slots put their messages into an inbox and
- * wake it through uv_async_send; a timer is the deadline of every wait. With encode_messages each
- * message is turned into its wire form and back on the way, in both directions. */
+ * The driver's thread waits in a libuv loop: the executor's slots append messages to an inbox and
+ * wake the loop with uv_async_send; a timer ends each wait at its deadline. With encode_messages
+ * (for tests) each message is encoded and decoded on the way, in both directions. */
 #include "engine/local/local.h"
 
 #include "engine/driver/driver.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define LOOP_FILES 5
+#define LOOP_FILES 5 /* descriptors that a libuv loop opens */
 
 struct local {
     struct glint *g;
@@ -33,6 +34,7 @@ struct local {
 
 /* ---- Executor to driver */
 
+/* Any slot's thread. Takes ownership of `m`. */
 static void local_deliver(void *arg, struct message *m)
 {
     struct local *l = arg;
@@ -48,8 +50,7 @@ static void local_deliver(void *arg, struct message *m)
     uv_async_send(&l->arrived);
 }
 
-/* Through the wire form and back: answers the copy and destroys `m`; or, with *error set, `m`
- * itself. */
+/* Returns a decoded copy and destroys `m`. On failure sets *error and returns `m` itself. */
 static struct message *encode_and_decode(struct message *m, struct glint_error *error)
 {
     struct buffer wire = {NULL, 0, 0};
@@ -92,6 +93,8 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
     struct local *l = arg;
     struct env *env = l->g->config.env;
     uint64_t now = env->now_ns(env);
+    /* Round up: waking before the deadline would spin. libuv counts from its cached time, which is
+     * old after the job's own code ran. */
     uint64_t ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
     uv_update_time(&l->loop);
     uv_timer_start(&l->timer, on_timer, ms, 0);
@@ -100,6 +103,7 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
     local_receive_messages(l, driver);
 }
 
+/* Any thread, and signal handlers: uv_async_send is async-signal-safe. */
 static void local_wake(void *arg)
 {
     uv_async_send(&((struct local *)arg)->arrived);
@@ -118,7 +122,7 @@ static int local_send(void *arg, uint32_t executor, struct message *m, struct gl
 static void local_destroy(void *arg)
 {
     struct local *l = arg;
-    if (l->g->runner != NULL && l->g->runner->stuck) { /* tasks that do not end use the rest */
+    if (l->g->runner != NULL && l->g->runner->stuck) { /* a task that does not end uses the rest */
         work_dir_close(&l->work_dir);
         return;
     }
@@ -138,8 +142,8 @@ static void local_destroy(void *arg)
     mem_free(l);
 }
 
-/* What a loop opens: libuv ends the process where it cannot have the first of them, and leaks
- * others, so they are tried before. */
+/* Checks that a loop's descriptors can be opened, by opening as many. Without descriptors
+ * uv_loop_init aborts the process or leaks. Returns 0 or a negative errno. */
 static int check_loop_files(struct env *env)
 {
     int files[LOOP_FILES], count = 0;
@@ -200,7 +204,7 @@ int local_start(struct glint *g)
                                   .destroy = local_destroy,
                                   .arg = l};
     struct driver *driver = r == 0 ? driver_create(g, &transport) : NULL;
-    if (driver == NULL) {
+    if (driver == NULL) { /* the transport is still ours */
         local_destroy(l);
         return g->error.code;
     }
@@ -210,6 +214,6 @@ int local_start(struct glint *g)
         return 0;
     }
     struct runner *runner = driver_as_runner(driver);
-    runner->destroy(runner);
+    runner->destroy(runner); /* and the transport, with `l` */
     return g->error.code;
 }

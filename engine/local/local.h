@@ -1,10 +1,11 @@
-/* Starts the single-process mode for a context: its runner, over one executor in this process. 0,
- * or the context's code. */
+/* Local mode: the driver and one executor in this process. */
 #ifndef GLINT_LOCAL_LOCAL_H
 #define GLINT_LOCAL_LOCAL_H
 
 #include "engine/plan/context.h"
 
+/* Creates the driver and the executor, and sets g->runner, whose destroy ends both. Returns 0, or a
+ * code with the context's error set. */
 int local_start(struct glint *g);
 
 #endif
