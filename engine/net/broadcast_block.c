@@ -1,4 +1,4 @@
-/* A block of a broadcast, packed and taken side by side. */
+/* Blocks of a broadcast: compression, decompression and checksums. */
 #include "engine/net/broadcast_block.h"
 
 #include "engine/base/endian.h"
@@ -10,7 +10,7 @@
 static_assert(BROADCAST_BLOCK_BYTES_MAX <= LZ4_MAX_INPUT_SIZE, "a block can be packed at once");
 static_assert(BROADCAST_BLOCK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a block is one frame");
 
-/* What a block is of: 12 bytes, hashed. */
+/* Identifies a block by value id and block number. */
 static uint64_t block_seed(uint64_t id, uint32_t block)
 {
     uint8_t place[12];
@@ -31,7 +31,8 @@ int broadcast_block_compress(uint32_t block, struct glint_slice value, struct bu
 {
     assert(block < broadcast_block_count(value.size) && out->data == NULL);
     struct glint_slice bytes = broadcast_block_slice(value, block);
-    /* It must pay: by an eighth at least, else the other side would work for nothing. */
+    /* Require a saving of at least an eighth: for less, decompression costs the receiver more than
+     * the network saves. */
     uint64_t room = bytes.size - bytes.size / 8;
     if (!buffer_reserve(out, room)) return error_no_memory(error);
     int n = LZ4_compress_default((const char *)bytes.data, (char *)out->data, (int)bytes.size,
@@ -51,6 +52,7 @@ int broadcast_block_decode(uint64_t id, uint32_t block, uint64_t checksum,
     uint32_t raw = broadcast_block_bytes_at(size, block);
     uint8_t *place = value + block * broadcast_block_bytes(size);
     const char *what = "it cannot be decompressed";
+    /* A compressed block is always shorter than the block, so another size is corrupt. */
     if (packed.size > 0 &&
         (packed.size >= raw || LZ4_decompress_safe((const char *)packed.data, (char *)place,
                                                    (int)packed.size, (int)raw) != (int)raw))

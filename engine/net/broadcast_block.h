@@ -1,9 +1,10 @@
-/* Blocks of a broadcast value: as they travel, and as they are checked on arrival. Pure.
+/* Blocks of a broadcast value: splitting, compression for the network, and verification on receipt.
+ * Pure functions.
  *
- * A block travels packed, as one lz4 block, where that pays, else as it is; its size says which:
- * packed it is shorter. Its sum, of the bytes unpacked, is the driver's and comes with the news of
- * who has the block (BLOCK_ASSIGN), so that what anybody answers is held against what the driver
- * has. */
+ * A block is sent as one lz4 block if that makes it at least an eighth smaller, and uncompressed
+ * otherwise; the receiver tells the two apart by the size. The checksum covers the uncompressed
+ * bytes. The driver computes it and sends it with the location of the block (BLOCK_ASSIGN), so that
+ * an executor can verify a block it fetched from any other executor. */
 #ifndef GLINT_NET_BROADCAST_BLOCK_H
 #define GLINT_NET_BROADCAST_BLOCK_H
 
@@ -12,9 +13,9 @@
 #include "engine/limits.h"
 
 #define BROADCAST_BLOCKS_TARGET                                                                    \
-    64u /* so that executors have something to give each other early on */
+    64u /* many blocks, so that executors soon have some to serve to others */
 
-/* Of a value of `size` bytes; the last block may be shorter. */
+/* Bytes per block of a value of `size` bytes; the last block may be shorter. */
 static inline uint64_t broadcast_block_bytes(uint64_t size)
 {
     uint64_t each = size / BROADCAST_BLOCKS_TARGET / 4096 * 4096;
@@ -28,27 +29,31 @@ static inline uint32_t broadcast_block_count(uint64_t size)
     return (uint32_t)((size + each - 1) / each);
 }
 
+/* Bytes in block number `block`. */
 static inline uint32_t broadcast_block_bytes_at(uint64_t size, uint32_t block)
 {
     uint64_t each = broadcast_block_bytes(size), left = size - block * each;
     return (uint32_t)(left < each ? left : each);
 }
 
-/* One of broadcast_block_count() of the whole `value`. */
+/* Block number `block` (below broadcast_block_count) of the complete `value`; borrowed from it. */
 static inline struct glint_slice broadcast_block_slice(struct glint_slice value, uint32_t block)
 {
     return (struct glint_slice){value.data + block * broadcast_block_bytes(value.size),
                                 broadcast_block_bytes_at(value.size, block)};
 }
 
-/* XXH3-64 of the block, seeded with that of id (8 bytes) and block (4 bytes, both little-endian),
- * so that a block that was answered for another one is noticed. */
+/* XXH3-64 of the uncompressed bytes of a block of the complete `value`. The seed is the hash of
+ * id (8 bytes) and block (4 bytes, both little-endian), so that the bytes of a different block do
+ * not match. */
 uint64_t broadcast_block_checksum(uint64_t id, uint32_t block, struct glint_slice value);
-/* The block packed, in *out, or nothing, where that does not pay. 0 or NO_MEMORY. */
+/* Compresses the block into the empty *out, which the caller frees. Leaves *out empty if
+ * compression saves less than an eighth. Returns 0 or NO_MEMORY. */
 int broadcast_block_compress(uint32_t block, struct glint_slice value, struct buffer *out,
                              struct glint_error *error);
-/* Puts a block in its place in `value`, which has `size` bytes, and checks it; `packed` without
- * bytes: there it is already. 0, or SHUFFLE_CORRUPT; the block's place may then hold anything. */
+/* Decompresses `packed` to the block's position in `value`, which has `size` bytes, and verifies
+ * the checksum. If `packed` is empty, the uncompressed bytes are already at that position and are
+ * only verified. Returns 0 or SHUFFLE_CORRUPT; the block's bytes in `value` are then undefined. */
 int broadcast_block_decode(uint64_t id, uint32_t block, uint64_t checksum,
                            struct glint_slice packed, uint8_t *value, uint64_t size,
                            struct glint_error *error);

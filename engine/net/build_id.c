@@ -1,7 +1,7 @@
-/* Which program this is: read from the running one, so that it cannot be anything else.
+/* The build id of this program, read from the running program's memory, so that it always matches.
  *
- * The linker hashes what it links and leaves the hash in a note (-Wl,--build-id=sha1), which is
- * mapped with the program. */
+ * The linker stores a hash of its output in an ELF note (-Wl,--build-id=sha1), which is mapped with
+ * the program. */
 #include "engine/net/hello.h"
 
 #include <assert.h>
@@ -17,7 +17,8 @@ static char build[NAME_BYTES_MAX];
 static_assert(sizeof GLINT_VERSION + 2 * ID_BYTES_MAX + sizeof BUILD_UNMARKED < NAME_BYTES_MAX,
               "version and id fit");
 
-/* The id among the notes [at, limit), which are aligned to 4 bytes. False: none of them is it. */
+/* Appends the build id to `build` if it is among the notes in [at, limit), which are aligned to 4
+ * bytes. Returns false if not found. */
 static bool id_in_notes(const uint8_t *at, const uint8_t *limit)
 {
     while ((size_t)(limit - at) >= sizeof(ElfW(Nhdr))) {
@@ -40,7 +41,8 @@ static bool id_in_notes(const uint8_t *at, const uint8_t *limit)
     return false;
 }
 
-/* The first object that is walked is the program itself: 1 or 2 ends the walk there. */
+/* Callback of dl_iterate_phdr. The first object is the program itself; a result other than 0 ends
+ * the iteration, so shared libraries are not searched. 1: found, 2: not found. */
 static int id_of_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
@@ -49,7 +51,8 @@ static int id_of_program(struct dl_phdr_info *info, size_t size, void *arg)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_NOTE) continue;
         const uint8_t *notes = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
-        /* Also of 8-byte alignment: mold puts all notes into one segment. */
+        /* Not skipped if 8-byte aligned: mold puts all notes into one segment with
+         * that alignment. */
         if (id_in_notes(notes, notes + segment->p_memsz)) return 1;
     }
     return 2;

@@ -1,6 +1,5 @@
-/* A cluster as its file describes it (cluster.toml; read by cli/cluster_file.h). Constant once
- * read.
- */
+/* The configuration of a cluster, from cluster.toml (parsed by cli/cluster_file.h) or from
+ * command-line options. Constant after loading. */
 #ifndef GLINT_NET_CLUSTER_H
 #define GLINT_NET_CLUSTER_H
 
@@ -12,48 +11,50 @@
 
 #define CLUSTER_EXECUTORS_MAX 1024u
 
+/* How the driver starts executor daemons: not at all, as local processes, or over SSH. */
 enum launch { LAUNCH_NONE, LAUNCH_LOCAL, LAUNCH_SSH };
 
-/* Zeros: any, which the system chooses. */
+/* An inclusive range of ports; zeros: the system chooses any free port. */
 struct port_range {
     uint16_t first, last;
 };
 
+/* One `[[executor]]` entry: an executor daemon. */
 struct cluster_executor {
     const char *id;
     const char *host;
     uint16_t port;
-    uint32_t slots;        /* of the daemon, divided by drivers_max */
-    uint64_t memory_bytes; /* likewise */
-    const char *work_dir;  /* parent; NULL: $TMPDIR or /tmp */
+    uint32_t slots;        /* of the daemon; each driver's executor gets 1/drivers_max */
+    uint64_t memory_bytes; /* as slots */
+    const char *work_dir;  /* parent directory; NULL: $TMPDIR or /tmp */
 };
 
 struct cluster {
-    const char *path;        /* of the file; NULL: made from options (--listen) */
+    const char *path;        /* of the file; NULL: from options only (--listen) */
     const char *name;        /* the cluster id */
-    const char *secret_file; /* NULL: the user's own, loopback only */
+    const char *secret_file; /* NULL: the user's default secret, loopback only */
     bool insecure_plaintext;
     enum launch launch;
     const char *const *launch_command; /* LAUNCH_SSH: argv; {host}, {id}, {config} are replaced */
-    /* NAME=value of what options said, which started executors take from their environment; ends
-     * with NULL; NULL: none. */
+    /* NAME=value pairs that pass command-line options on to launched daemons through their
+     * environment; NULL-terminated; NULL: none. */
     const char *const *launch_variables;
-    const char *log_dir;    /* of launched executors */
+    const char *log_dir;    /* for launched executor daemons */
     uint64_t log_bytes_max; /* per log file */
     uint32_t drivers_max;
-    struct port_range ports; /* that processes for jobs listen on */
+    struct port_range ports; /* that executor processes listen on */
     struct liveness_limits heartbeat;
-    uint64_t connect_ms; /* of one connection */
-    uint64_t start_ms;   /* until the first executor is there */
+    uint64_t connect_ms; /* from dialling or accepting to an open connection */
+    uint64_t start_ms;   /* longest wait for executors, at the start or after losing all */
     uint64_t drain_ms;
-    uint64_t fetch_ms; /* of one request without progress */
+    uint64_t fetch_ms; /* per request, without progress */
     uint32_t executor_count;
     struct cluster_executor *executors;
-    /* submit --listen HOST:PORT --executors N: waits for executors that dial. NULL: dials itself.
-     */
+    /* submit --listen HOST:PORT --executors N: the driver listens, and executors connect to it.
+     * NULL: the driver connects to the daemons. */
     const char *listen_host;
     uint16_t listen_port;
-    uint32_t executors_min; /* wait for so many before the first task; 0: for one */
+    uint32_t executors_min; /* before the first task starts; 0: 1 */
     bool speculate;
 };
 

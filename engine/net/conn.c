@@ -1,6 +1,6 @@
-/* A connection's life, from its socket to the last callback (states: conn.h). Whatever ends it goes
- * through conn_end, which closes the handles; what it owned is let go when libuv has let go of
- * them, and then, last of all, `closed` is called. */
+/* Lifecycle of a connection, from socket to last callback (states: conn.h). Every end goes through
+ * conn_end, which closes the handles. When libuv has closed both, conn_on_handle_closed frees what
+ * the connection owned, calls `closed` last, and frees the conn. */
 #include "engine/net/conn.h"
 
 #include "engine/base/text.h"
@@ -13,12 +13,13 @@
 #include <signal.h>
 #include <string.h>
 
-/* ---- Ending */
+/* ---- Close */
 
 void conn_on_handle_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
     assert(c->handles > 0 && c->state == CONN_CLOSED);
+    /* libuv still references the conn until both handles are closed. */
     if (--c->handles > 0) return;
     conn_dial_fini(c);
     conn_write_fini(c);
@@ -56,6 +57,8 @@ void conn_fail(struct conn *c, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
     if (c->state == CONN_CLOSED) return;
+    /* The first error is the cause; later ones are its consequences. During a graceful close errors
+     * such as a reset by the peer are expected. */
     if (c->why.code == GLINT_OK && !c->ending) c->why = *why;
     conn_end(c);
 }
@@ -63,8 +66,11 @@ void conn_fail(struct conn *c, const struct glint_error *why)
 static int set_uv_error(struct conn *c, int code, const char *operation, struct glint_error *why)
 {
     bool has_opened = c->state == CONN_OPEN;
+    /* Errors of this host, not of the peer: the hint is about its limits. */
     if (code == UV_EMFILE || code == UV_ENFILE || code == UV_ENOMEM)
         return error_set_system(why, GLINT_E_CONNECTION, code, operation, c->address);
+    /* A peer that fails the handshake closes or resets the connection without telling why, so hint
+     * at its log and at the usual misconfigurations. */
     if (code == UV_EOF || (code == UV_ECONNRESET && !has_opened))
         return error_set(why, GLINT_E_CONNECTION,
                          has_opened            ? NULL
@@ -89,7 +95,7 @@ static void on_close_timeout(uv_timer_t *timer)
     conn_end(timer->data);
 }
 
-/* The clock that libuv keeps may be as old as the callback that we are in. */
+/* libuv's cached time may be as old as the current callback, which would shorten the timeout. */
 static void start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 {
     uv_update_time(c->net->loop);
@@ -98,8 +104,10 @@ static void start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 
 void conn_close_gracefully(struct conn *c)
 {
+    /* Nothing can be sent any more. */
     if (c->broken) conn_end(c);
     if (c->state == CONN_CLOSED) return;
+    /* A peer that does not read or does not close must not keep the connection open. */
     if (!c->ending) start_timer(c, on_close_timeout, CLOSE_MS);
     c->ending = true;
     conn_flush(c);
@@ -113,10 +121,13 @@ void conn_close(struct conn *c, bool flush)
         conn_end(c);
 }
 
-/* What came before the other side went is still to be read; the end of it is our end. */
+/* A write error does not end the connection at once: the peer may have sent data, such as an error
+ * that explains its close, before it closed. Keep reading until EOF, or until the timeout for a
+ * peer that is gone without FIN. */
 void conn_on_write_error(struct conn *c, int code, const char *operation)
 {
     if (c->state == CONN_CLOSED || c->broken) return;
+    /* Nothing is left to deliver during a graceful close or a handshake. */
     if (c->ending || c->state != CONN_OPEN) {
         conn_fail_uv(c, code, operation);
         return;
@@ -127,7 +138,7 @@ void conn_on_write_error(struct conn *c, int code, const char *operation)
     if (c->state != CONN_CLOSED) start_timer(c, on_close_timeout, CLOSE_MS);
 }
 
-/* ---- Beginning */
+/* ---- Open */
 
 static void on_open_timeout(uv_timer_t *timer)
 {
@@ -142,7 +153,8 @@ static void on_open_timeout(uv_timer_t *timer)
     conn_fail(c, &why);
 }
 
-/* A write to a connection that has gone is an error, not a signal. */
+/* Makes a write to a closed connection return EPIPE instead of killing the process. A handler that
+ * the program has installed is kept. */
 static void ignore_pipe_signal(void)
 {
     struct sigaction now;
@@ -165,9 +177,11 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     c->expected = frames_before_hello;
     int r = uv_timer_init(net->loop, &c->timer);
     if (r == 0) r = uv_tcp_init(net->loop, &c->tcp);
-    assert(r == 0); /* neither can fail: no descriptor is made yet */
+    assert(r == 0); /* cannot fail: no descriptor is created yet */
     c->timer.data = c->tcp.data = c->connect.data = c->write.data = c->shutdown.data = c;
     c->handles = 2;
+    /* One timeout for TCP connect, TLS and hello together: a peer cannot extend it by sending a
+     * byte from time to time. */
     start_timer(c, on_open_timeout, net->connect_ms);
     return c;
 }
@@ -177,6 +191,7 @@ void conn_set_peer_address(struct conn *c)
     struct sockaddr_storage s;
     int size = sizeof s;
     uint16_t port = 0;
+    /* Fails if the peer has already reset the connection. */
     if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&s, &size) == 0) {
         bool six = s.ss_family == AF_INET6;
         port = ntohs(six ? ((struct sockaddr_in6 *)&s)->sin6_port
@@ -184,6 +199,7 @@ void conn_set_peer_address(struct conn *c)
         uv_ip_name((struct sockaddr *)&s, c->host, sizeof c->host);
         c->source_key = address_source_key((struct sockaddr *)&s);
     }
+    /* The address of a dialled connection is the configured one, as the user knows it. */
     if (!c->dialling)
         text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",
                     c->host[0] != '\0' ? c->host : "somebody who has gone", port);
@@ -196,12 +212,14 @@ void conn_on_connected(struct conn *c)
         conn_set_peer_address(c);
     }
     assert(c->state == CONN_TLS_HANDSHAKE && (c->dialling || c->address[0] != '\0'));
+    /* Nagle's algorithm would delay small control frames until the previous one is acknowledged. */
     int r = uv_tcp_nodelay(&c->tcp, 1);
     if (r == 0) r = conn_read_start(c);
     if (r != 0) {
         conn_fail_uv(c, r, "use the socket");
         return;
     }
+    /* The accepting side starts TLS on the first received byte (tls_handshake_step). */
     if (c->net->tls == NULL)
         conn_start_handshake(c);
     else if (c->dialling && conn_start_tls(c))
@@ -212,13 +230,14 @@ bool conn_start_tls(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     assert(c->tls == NULL && c->state == CONN_TLS_HANDSHAKE);
+    /* A rotated secret takes effect with the next handshake, without a restart. */
     net_reload_secrets(c->net);
     c->tls = tls_open(c->net->tls, c->dialling, &why);
     if (c->tls == NULL) conn_fail(c, &why);
     return c->tls != NULL;
 }
 
-/* ---- What is known */
+/* ---- Accessors */
 
 void conn_set_ack_timeout(struct conn *c, uint64_t ms)
 {

@@ -1,13 +1,15 @@
-/* One connection: frames over libuv TCP, through TLS where there is a key.
+/* A connection: frames over libuv TCP, encrypted with TLS unless the net is plain text.
  *
- *   DIALLING -> TLS_HANDSHAKE [tcp connected or accepted]   TLS_HANDSHAKE -> HANDSHAKE
- * [tls_is_handshake_done] HANDSHAKE -> OPEN     [both hellos fit]             any -> CLOSED
- * [conn_close, error, deadline]
+ *   DIALLING      -> TLS_HANDSHAKE [TCP connected; an accepted connection starts here]
+ *   TLS_HANDSHAKE -> HANDSHAKE     [tls_is_handshake_done; at once without TLS]
+ *   HANDSHAKE     -> OPEN          [hellos are compatible]
+ *   any           -> CLOSED        [conn_close, error, timeout]
  *
- * Loop thread only. Callbacks come from the loop, never from inside a call; they may call whatever
- * is here. After `closed` returns the conn is gone. Where
- * writing fails, what the other side had still sent is read first. SIGPIPE is ignored from the
- * first connection on. */
+ * Loop thread only. Callbacks run from the loop, never from inside a call to a function below,
+ * and may call all of these functions. A conn is freed after its `closed` callback returns, or,
+ * if it has no events, after its handles are closed. After a write error the bytes that the peer
+ * has already sent are still read and delivered. The first connection of a process makes it
+ * ignore SIGPIPE. */
 #ifndef GLINT_NET_CONN_H
 #define GLINT_NET_CONN_H
 
@@ -17,80 +19,91 @@
 
 #include <uv.h>
 
-/* Where the secrets of a net come from, and what the file was like when it was read. */
+/* The secret file of a net, and its stat when it was last read, to detect a replacement. */
 struct secret_file {
-    const char *path; /* NULL: it is never read again */
+    const char *path; /* NULL: never read again */
     struct env_stat seen;
 };
 
-/* What connections of one process share. Constant while one lives, but for the counters and for
- * secrets that change. */
+/* State shared by all connections of a process. Constant while connections exist, except for the
+ * counters and for secrets, which net_reload_secrets replaces. */
 struct net {
     uv_loop_t *loop;
     struct env *env;
     struct tls_context *tls; /* NULL: insecure_plaintext */
     struct secret_file secret_file;
-    struct hello self;   /* channel and wanted are each connection's */
-    uint64_t connect_ms; /* deadline from dialling or accepting to OPEN */
+    struct hello self;   /* channel and expected_incarnation are set per connection */
+    uint64_t connect_ms; /* timeout from dialling or accepting to OPEN */
     uint64_t bytes_sent, bytes_received;
-    uint64_t rejected; /* connections that did not get to OPEN */
+    uint64_t rejected; /* connections that ended before OPEN */
 };
 
 struct conn;
 
-/* `arg` is the conn's. */
+/* Callbacks of a connection; `arg` is the one passed to conn_dial or conn_set_events. */
 struct conn_events {
-    /* Of a connection that we dialled: conn_peer_hello is known. (Of others listener.h's
-     * `accepted`.) */
+    /* A dialled connection is OPEN and conn_peer_hello is set. (An accepted connection gets the
+     * listener's `accepted` instead.) */
     void (*opened)(void *arg, struct conn *c);
-    /* A whole frame; the payload is borrowed. Not for DATA frames that went to `into`. Answers 0,
-     * or a code with *error set, which ends the connection. */
+    /* A complete frame; the payload is borrowed until return. Not called for DATA frames. Returns
+     * 0, or a code with *error set, which closes the connection. */
     int (*frame)(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
                  struct glint_error *error);
-    /* Where the bytes of a DATA frame go: f->length bytes, which stay the connection's until
-     * `data`, or `closed`; NULL: nobody wants them, they are passed over, and `data` is not called.
-     * May itself be NULL: no DATA is expected, and the connection ends if some comes. */
+    /* Returns the buffer for the f->length bytes of a DATA frame. The connection writes to it
+     * until `data` or `closed` is called. Returns NULL to discard the bytes; `data` is not
+     * called then. If the callback itself is NULL, no DATA is expected, and a DATA frame closes
+     * the connection. */
     uint8_t *(*buffer_for)(void *arg, struct conn *c, const struct frame *f);
+    /* The buffer from buffer_for is filled. */
     void (*data)(void *arg, struct conn *c, const struct frame *f);
-    /* Once, after anything else; why->code is OK where we closed it. */
+    /* Last callback, once. why->code is OK if this side closed the connection. */
     void (*closed)(void *arg, struct conn *c, const struct glint_error *why);
 };
 
-/* Dials; a name is resolved. NULL: *error set. `wanted` may be NULL. */
+/* Connects to host:port; a host name is resolved asynchronously. `expected_incarnation` may be
+ * NULL: any. `events` stays borrowed. Returns NULL with *error set if it fails at once; later
+ * failures are reported by `closed`. */
 struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
                        const uint8_t *expected_incarnation, const struct conn_events *events,
                        void *arg, struct glint_error *error);
-/* Queues a control frame, which is sent once OPEN; takes over payload->data, which is empty then
- * (NULL: no payload). False without memory, or when what waits to be sent takes
- * CONN_QUEUE_BYTES_MAX of it: the connection then ends by itself; or where it ends already. */
+/* Queues a control frame, which is sent once OPEN. Takes ownership of payload->data and empties
+ * *payload, also on failure (NULL: no payload). Returns false when out of memory, when the payload
+ * is over the limit of its type or when queued control frames would take more than
+ * CONN_QUEUE_BYTES_MAX of memory: the connection then fails. Also returns false if the connection
+ * is already ending. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
-/* Queues a DATA frame whose bytes are borrowed until `sent` is called, which is always (when the
- * connection ends: with ok false, before `closed`). Without TLS they go to the socket from where
- * they are. False, and `sent` will not be called: without memory, the connection then ends by
- * itself; or where it ends already. */
+/* Queues a DATA frame. `bytes` are borrowed until `sent` is called, which always happens: with ok
+ * false, before `closed`, if the connection ends first. Without TLS they are written to the socket
+ * without a copy. Returns false, and `sent` is not called, when out of memory (the connection then
+ * fails) or if the connection is already ending. */
 bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
                     void (*sent)(void *arg, bool ok), void *arg);
-/* The memory of what waits to be sent. A sender of much data keeps it below a window of its own. */
+/* Memory taken by queued frames. A sender of much data limits it to a window (backpressure). */
 uint64_t conn_queued_bytes(const struct conn *c);
-/* From now on nothing more is read while something waits to be sent: for a connection on which the
- * other side only asks and we only answer, so that whoever reads no answers cannot ask for more. */
+/* Stops reading while frames are queued. For a connection on which the peer only sends requests: a
+ * peer that does not read responses cannot send more requests. */
 void conn_set_half_duplex(struct conn *c);
-/* With `flush` after what is queued has been sent and the other side has closed too, but not later
- * than CLOSE_MS; frames that come until then are passed over. */
+/* Closes the connection. With `flush`, after the queued frames are sent and the peer has closed
+ * too, but within CLOSE_MS; frames received in that time are discarded. Without `flush`, or before
+ * OPEN, immediately. `closed` is called later, from the loop. */
 void conn_close(struct conn *c, bool flush);
 
-/* From now on the connection ends when what was sent is not acknowledged for so long: nobody is
- * there. Who is there and busy, or stopped, is acknowledged for by its system while that has room.
- */
+/* Fails the connection when sent bytes stay unacknowledged for `ms` (TCP_USER_TIMEOUT): detects a
+ * dead host or a broken network. A busy or stopped peer process does not trigger it while its
+ * kernel has buffer space to acknowledge the bytes. */
 void conn_set_ack_timeout(struct conn *c, uint64_t ms);
+/* OPEN, and neither closing nor failed: frames can be sent. */
 bool conn_is_open(const struct conn *c);
+/* Only for a connection that has been OPEN; valid as long as the conn. */
 const struct hello *conn_peer_hello(const struct conn *c);
-/* Whether the other side has proved no more than a client secret; of an accepted connection. */
+/* Whether the peer authenticated with a client secret only. For accepted connections that have
+ * been OPEN. */
 bool conn_has_client_secret(const struct conn *c);
-/* "10.0.0.2:7400" */
+/* For messages, e.g. "10.0.0.2:7400"; valid as long as the conn. */
 const char *conn_peer_address(const struct conn *c);
-/* The other side's address alone, as conn_dial takes it. */
+/* The peer's address without the port, in the form that conn_dial takes. */
 void conn_peer_host(const struct conn *c, char *out, size_t capacity);
+/* Replaces the callbacks; `events` stays borrowed. */
 void conn_set_events(struct conn *c, const struct conn_events *events, void *arg);
 
 #endif

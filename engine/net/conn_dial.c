@@ -1,6 +1,6 @@
-/* Dialling: a name's addresses are tried one after another, until the deadline. Numbers are not
- * asked for; a name is, on libuv's pool, which cannot always be told to stop: then the connection
- * ends without it. */
+/* Dialling: tries the addresses of a host one after another until the connect timeout. Numeric
+ * addresses need no lookup. A name is resolved on libuv's thread pool; such a request cannot always
+ * be cancelled, so it may outlive its connection. */
 #include "engine/base/text.h"
 #include "engine/net/conn_internal.h"
 
@@ -12,10 +12,12 @@ static void on_connect(uv_connect_t *connect, int status);
 static void on_retry_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
+    /* conn_end found this socket already closing, and counts on this callback. */
     if (c->state == CONN_CLOSED) {
         conn_on_handle_closed(handle);
         return;
     }
+    /* A socket whose connect failed cannot be reused; the next address needs a new one. */
     int r = uv_tcp_init(c->net->loop, &c->tcp);
     assert(r == 0 && c->next_address != NULL);
     c->tcp.data = c;
@@ -28,12 +30,13 @@ static void on_retry_closed(uv_handle_t *handle)
 static void on_connect(uv_connect_t *connect, int status)
 {
     struct conn *c = connect->data;
+    /* Closing the socket cancels the connect; libuv still calls back. */
     if (c->state == CONN_CLOSED) return;
     if (status == 0)
         conn_on_connected(c);
     else if (c->next_address == NULL)
         conn_fail_uv(c, status, "connect");
-    else /* the next one, on a socket of its own */
+    else /* try the next address on a new socket */
         uv_close((uv_handle_t *)&c->tcp, on_retry_closed);
 }
 
@@ -43,6 +46,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     struct conn *c = name_lookup->conn;
     mem_free(name_lookup);
     if (c != NULL) c->name_lookup = NULL;
+    /* The connection ended during the lookup. */
     if (c == NULL || c->state == CONN_CLOSED) {
         uv_freeaddrinfo(found);
         return;
@@ -61,8 +65,9 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 void conn_dial_fini(struct conn *c)
 {
     if (c->name_lookup != NULL) {
+        /* on_resolved frees the request, since a running lookup cannot be cancelled. */
         c->name_lookup->conn = NULL;
-        uv_cancel((uv_req_t *)&c->name_lookup->request); /* where it can be */
+        uv_cancel((uv_req_t *)&c->name_lookup->request); /* no effect if it is already running */
     }
     if (c->addresses != NULL) uv_freeaddrinfo(c->addresses);
     c->name_lookup = NULL;
@@ -113,7 +118,7 @@ struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum ch
         conn_set_events(c, events, arg);
         return c;
     }
-    conn_fail_uv(c, r, "connect"); /* which nobody hears of but by this: */
+    conn_fail_uv(c, r, "connect"); /* has no events yet: `closed` is not called */
     *error = c->why;
     return NULL;
 }

@@ -1,6 +1,6 @@
-/* The handshake: hellos, refusals, and who is let in. The side that dialled speaks first; the other
- * one answers when it knows that it wants to, and whatever its owner sends from inside `accepted`
- * goes out behind that answer. */
+/* The handshake: exchange of hellos, or rejection. The dialling side sends its hello first. The
+ * accepting side queues its own when the peer's hello is compatible, then calls its owner; frames
+ * that the owner sends from inside `accepted` follow the hello. */
 #include "engine/net/conn_internal.h"
 
 #include <assert.h>
@@ -34,7 +34,8 @@ void conn_start_handshake(struct conn *c)
         conn_flush(c);
 }
 
-/* Says why, and ends. */
+/* Sends the reason to the peer, then closes. Our hello, if queued, is discarded: the peer gets
+ * either a hello or a REJECT. */
 static void send_reject(struct conn *c, const struct glint_error *why)
 {
     struct buffer payload = {NULL, 0, 0};
@@ -45,6 +46,7 @@ static void send_reject(struct conn *c, const struct glint_error *why)
     bool queued =
         reject_encode(why, &payload, &ignored) == 0 && conn_enqueue(c, FRAME_REJECT, 0, &payload);
     buffer_fini(&payload);
+    /* Without memory for the REJECT the peer only sees the close. */
     if (queued)
         conn_close_gracefully(c);
     else
@@ -54,12 +56,14 @@ static void send_reject(struct conn *c, const struct glint_error *why)
 static void finish_handshake(struct conn *c)
 {
     struct hello self = own_hello(c);
+    /* Limits what the peer can make this process do to the frames of its role. */
     c->expected = hello_allowed_frames(&self, &c->peer, c->dialling);
     conn_set_state(c, CONN_OPEN);
     uv_timer_stop(&c->timer);
 }
 
-/* The owner of the gate may send, close, or not want it. */
+/* The hellos are compatible; calls the listener's owner, which may send, close or reject. Corked,
+ * so that nothing is written before its decision: a REJECT can then still replace our hello. */
 static void accept_conn(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -71,6 +75,7 @@ static void accept_conn(struct conn *c)
     finish_handshake(c);
     bool accepted = listener_accept(c, &why);
     c->corked = false;
+    /* A rejected connection never calls the owner back. */
     if (!accepted) conn_set_events(c, NULL, NULL);
     if (c->state == CONN_CLOSED) return;
     if (accepted) {
@@ -78,11 +83,11 @@ static void accept_conn(struct conn *c)
         conn_flush(c);
         return;
     }
-    c->has_opened = false; /* for nobody: it counts as refused */
+    c->has_opened = false; /* never open for its owner: counts as rejected */
     send_reject(c, &why);
 }
 
-/* Whoever proved a client secret only is a client. 0 or a code. */
+/* A peer that authenticated with a client secret must have the role CLIENT. Returns 0 or a code. */
 static int check_secret(const struct conn *c, struct glint_error *why)
 {
     bool client_only =
@@ -97,15 +102,18 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
     struct glint_error why = {.code = GLINT_OK};
     assert(c->state == CONN_HANDSHAKE && (type == FRAME_HELLO || type == FRAME_REJECT));
     if (type == FRAME_REJECT) {
+        /* Always sets `why`: to the peer's error, or to PROTOCOL. */
         reject_decode(payload, &why);
         conn_fail(c, &why);
         return;
     }
     if (hello_decode(payload, &c->peer, &why) == 0) {
+        /* The dialling side chooses the channel. */
         if (!c->dialling) c->channel = c->peer.channel;
         struct hello self = own_hello(c);
         if (check_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
     }
+    /* Only the accepting side sends a REJECT; the dialling side just closes. */
     if (why.code != GLINT_OK && c->dialling)
         conn_fail(c, &why);
     else if (why.code != GLINT_OK)
@@ -114,6 +122,7 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
         accept_conn(c);
     else {
         finish_handshake(c);
+        /* Then sends also the frames that were queued before OPEN. */
         if (c->events->opened != NULL) c->events->opened(c->arg, c);
         conn_flush(c);
     }

@@ -1,9 +1,9 @@
-/* A connection's inside, for conn.c (its life), conn_dial.c, conn_handshake.c, conn_read.c,
- * conn_write.c and listener.c.
+/* Internals of a connection, shared by conn.c (lifecycle), conn_dial.c, conn_handshake.c,
+ * conn_read.c, conn_write.c and listener.c.
  *
- * While OPEN it may be `ending` (conn_close with flush: takes no more frames, sends what it has,
- * then FIN, and waits for the other side's) or `broken` (writing failed: what the other side still
- * said is read). Both last CLOSE_MS at most. */
+ * An OPEN connection may be `ending` (conn_close with flush: discards received frames, sends its
+ * queue, then FIN, and waits for the peer's FIN) or `broken` (a write failed: received bytes are
+ * still processed). Both last at most CLOSE_MS. */
 #ifndef GLINT_NET_CONN_INTERNAL_H
 #define GLINT_NET_CONN_INTERNAL_H
 
@@ -16,66 +16,67 @@
 
 enum conn_state { CONN_DIALLING, CONN_TLS_HANDSHAKE, CONN_HANDSHAKE, CONN_OPEN, CONN_CLOSED };
 
-/* One frame that waits to be sent, or is being sent. */
+/* A frame that is queued or being written. */
 struct out_frame {
     struct out_frame *next;
     uint8_t header[FRAME_HEADER_BYTES];
-    bool early;          /* HELLO, REJECT: sent before OPEN */
-    struct buffer owned; /* a control frame's payload */
-    struct glint_slice bytes;
-    void (*sent)(void *arg, bool ok); /* of DATA; NULL: a control frame */
+    bool early;                       /* HELLO or REJECT: sent before OPEN */
+    struct buffer owned;              /* a control frame's payload */
+    struct glint_slice bytes;         /* payload: `owned`, or borrowed */
+    void (*sent)(void *arg, bool ok); /* DATA only; NULL: a control frame */
     void *arg;
 };
 
-/* What is being resolved; it may outlive its connection, since libuv cannot always cancel. */
+/* A getaddrinfo request. It may outlive its connection, because libuv cannot cancel a request that
+ * a pool thread is already running. */
 struct name_lookup {
     uv_getaddrinfo_t request;
-    struct conn *conn; /* NULL: has ended */
+    struct conn *conn; /* NULL: the connection has ended */
 };
 
 struct conn {
     struct net *net;
     uv_tcp_t tcp;
-    uv_timer_t timer; /* until OPEN; until CLOSED when ending or broken */
-    unsigned handles; /* open ones */
+    uv_timer_t timer; /* timeout until OPEN, or until CLOSED if ending or broken */
+    unsigned handles; /* not closed yet; the conn is freed at 0 */
     enum conn_state state;
     bool dialling, has_opened, ending, broken;
     enum channel channel;
     struct hello peer;
-    struct frame_type_set expected;
-    uint8_t expected_incarnation[INCARNATION_BYTES];
-    struct tls *tls;                  /* NULL: plain text, or accepted and still silent */
-    const struct conn_events *events; /* NULL: none yet */
+    struct frame_type_set expected;                  /* what the peer may send in this state */
+    uint8_t expected_incarnation[INCARNATION_BYTES]; /* zeros: any */
+    struct tls *tls;                  /* NULL: plain text, or accepted with no byte received yet */
+    const struct conn_events *events; /* NULL: not accepted by the listener's owner yet */
     void *arg;
-    struct glint_error why;
+    struct glint_error why; /* reason for the end; OK: closed by this side */
     char host[HOST_TEXT_MAX];
     char address[HOST_TEXT_MAX + 8];
-    /* Dialling (conn_dial.c). */
+    /* Dialling (conn_dial.c): the resolved addresses, and the next to try. */
     uv_connect_t connect;
     struct name_lookup *name_lookup;
     struct addrinfo *addresses, *next_address;
-    /* Reading (conn_read.c): a frame's header, then its payload. */
+    /* Reading (conn_read.c): first a frame's header, then its payload. */
     uint8_t header[FRAME_HEADER_BYTES];
     uint32_t header_fill;
     struct frame frame;
-    uint64_t fill;                  /* bytes of the payload so far */
-    struct buffer payload;          /* of a control frame that came in pieces */
-    uint8_t *data_buffer;           /* of a DATA frame; NULL: passed over */
-    bool in_place;                  /* the socket is being read to `into` */
-    bool short_read;                /* the next bytes are likely a header, and then long ones */
-    bool half_duplex, paused;       /* conn_set_half_duplex; and nothing is read now */
-    uint32_t unauthenticated_bytes; /* bytes fed to TLS before it was ready */
-    /* Writing (conn_write.c): `first` to `last` wait; `writing` are with the kernel. */
+    uint64_t fill;                  /* payload bytes received so far */
+    struct buffer payload;          /* of a control frame split over several reads */
+    uint8_t *data_buffer;           /* from buffer_for; NULL: discard the bytes */
+    bool in_place;                  /* the current read goes directly to data_buffer */
+    bool short_read;                /* read a short piece: a long DATA frame is likely next */
+    bool half_duplex, paused;       /* conn_set_half_duplex; reading is stopped now */
+    uint32_t unauthenticated_bytes; /* fed to TLS before the handshake was done */
+    /* Writing (conn_write.c): `first` to `last` are queued, `writing` is in the current write. */
     struct out_frame *first, *last, *writing;
-    uint64_t encrypted_bytes; /* bytes of `first`, header included, that are encrypted */
-    struct buffer encrypted;  /* with the kernel */
-    uint64_t queued, queued_control;
+    uint64_t encrypted_bytes;        /* bytes of `first`, including its header, already encrypted */
+    struct buffer encrypted;         /* in the current write */
+    uint64_t queued, queued_control; /* memory of queued frames: all; control frames */
     uv_write_t write;
     uv_shutdown_t shutdown;
-    bool busy;   /* `write` is under way */
-    bool corked; /* frames only queue up */
-    bool shut;   /* `shutdown` is under way or done */
-    /* Accepted, and not OPEN or CLOSED yet (listener.c, pending_conns.c). */
+    bool busy;   /* `write` is in progress */
+    bool corked; /* do not start a write: more frames will be queued now */
+    bool shut;   /* `shutdown` was started */
+    /* Set from accept until OPEN or CLOSED (listener.c, pending_conns.c). */
     struct listener *listener;
     uint64_t source_key;
     struct pending_source *source;
@@ -84,53 +85,64 @@ struct conn {
 };
 
 /* conn.c */
+/* Starts the connect timeout. Returns NULL with *error set when out of memory. */
 struct conn *conn_create(struct net *net, bool dialling, struct glint_error *error);
-/* Fills in host and address. Of an accepted one before conn_on_connected. */
+/* Sets host, address and source_key. An accepted connection needs it before conn_on_connected. */
 void conn_set_peer_address(struct conn *c);
-/* The TCP connection is there: TLS and hello begin. */
+/* TCP is connected: starts reading and the TLS handshake, or the hello without TLS. */
 void conn_on_connected(struct conn *c);
-/* With the secrets of now. An accepted connection needs no TLS before its first byte: one that
- * stays silent costs little. False: it has ended. */
+/* Creates the TLS session, after reloading changed secrets. For an accepted connection it is called
+ * on the first received byte, so that an idle connection costs no TLS session. Returns false if the
+ * connection failed. */
 bool conn_start_tls(struct conn *c);
+/* Writes `state`, after conn_create the only function that does; states only increase. */
 void conn_set_state(struct conn *c, enum conn_state state);
-/* It ends, with *why unless it has another reason already. */
+/* Ends the connection. *why becomes its reason unless it already has one or is ending. */
 void conn_fail(struct conn *c, const struct glint_error *why);
-/* The same of a failed call: `code` is libuv's. */
+/* As conn_fail, for a failed libuv call with result `code`; the message is "cannot OPERATION". */
 void conn_fail_uv(struct conn *c, int code, const char *operation);
-/* As conn_close with flush, in any state in which there is something to send. */
+/* As conn_close with flush, also in HANDSHAKE, where a REJECT is to be sent. */
 void conn_close_gracefully(struct conn *c);
-/* Writing failed: called from the loop, never from inside a call. */
+/* A write failed. Called from the loop only, since it calls `sent` callbacks. */
 void conn_on_write_error(struct conn *c, int code, const char *operation);
+/* libuv's close callback of both handles; the last one frees the conn. */
 void conn_on_handle_closed(uv_handle_t *handle);
 
 /* conn_dial.c */
+/* Cancels the name lookup and frees the addresses. */
 void conn_dial_fini(struct conn *c);
 
 /* conn_handshake.c */
-/* TLS is ready, or not wanted: the side that dialled says hello. */
+/* TLS is established, or not used: the dialling side sends its hello. */
 void conn_start_handshake(struct conn *c);
-/* A HELLO or REJECT in HANDSHAKE. */
+/* Handles a HELLO or REJECT received in HANDSHAKE. */
 void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_slice payload);
 
 /* conn_read.c */
+/* Returns 0 or libuv's error. */
 int conn_read_start(struct conn *c);
-/* Reads on, if that was put off and nothing waits to be sent any more. */
+/* Resumes reading if half duplex paused it and the write queue is empty again. */
 void conn_resume_reading(struct conn *c);
 
 /* conn_write.c */
-/* A control frame; HELLO and REJECT before all others. False without memory. */
+/* Appends a control frame to the queue; HELLO and REJECT go to its front. Takes *payload over.
+ * Returns false when out of memory; *payload is unchanged then. */
 bool conn_enqueue(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
+/* Starts the next write unless one is in progress. Sends FIN if the connection is ending and the
+ * queue is empty. */
 void conn_flush(struct conn *c);
-/* Everything that was not sent ends now. */
+/* Frees all frames that are not being written; calls `sent` with ok false. */
 void conn_discard_queue(struct conn *c);
+/* After the handles are closed: frees all frames, also those being written. */
 void conn_write_fini(struct conn *c);
 
 /* listener.c */
-/* Whether its owner wants it; conn_set_events has been called then. */
+/* Calls the listener's `accepted`. Returns true if it accepted the connection and called
+ * conn_set_events, or false with *error set. */
 bool listener_accept(struct conn *c, struct glint_error *error);
-/* Its ClientHello was accepted. */
+/* The ClientHello named a known key with a valid binder: moves c to the class KNOWN. */
 void listener_on_known_key(struct conn *c);
-/* The connection is OPEN or CLOSED, and waits at the gate no more. */
+/* The connection is OPEN or CLOSED: no longer pending. Does nothing if it was dialled. */
 void listener_remove_pending(struct conn *c);
 
 #endif

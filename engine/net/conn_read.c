@@ -1,23 +1,23 @@
-/* Bytes in, frames out. The socket is read into a buffer of the thread, from which frames are taken
- * where they lie; what belongs to a long DATA frame goes from the socket, or out of TLS, straight
- * to where its taker wants it. */
+/* Receiving: bytes to frames. The socket is read to a per-thread buffer, and frames are parsed in
+ * it without a copy. Most bytes of a long DATA frame are read, or decrypted, directly to the buffer
+ * that the owner of the connection provides. */
 #include "engine/net/conn_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define READ_BYTES                (256 * KIB)
-#define READ_SHORT_BYTES          (4 * KIB)  /* a header, and little of a payload read in place */
-#define IN_PLACE_BYTES            (64 * KIB) /* and more are read in place */
-#define KEEP_BYTES                (64 * KIB) /* of the buffer for frames that come in pieces */
-#define UNAUTHENTICATED_BYTES_MAX HELLO_BYTES_MAX
+#define READ_SHORT_BYTES          (4 * KIB)  /* a header; the payload after it is read in place */
+#define IN_PLACE_BYTES            (64 * KIB) /* shorter payloads are copied: fewer system calls */
+#define KEEP_BYTES                (64 * KIB) /* keep the payload buffer up to this size */
+#define UNAUTHENTICATED_BYTES_MAX HELLO_BYTES_MAX /* limit of a TLS handshake */
 #define MAGIC_BYTES               4u
-#define TLS_REPLY_BYTES_MAX       (64 * KIB) /* TLS's own responses that a peer does not read */
+#define TLS_REPLY_BYTES_MAX       (64 * KIB) /* responses of TLS that a peer does not read */
 
 static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
 static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];
 
-/* Nothing more is to be understood. */
+/* Closed, or closing gracefully: discard received bytes. */
 static bool takes_no_more(const struct conn *c)
 {
     return c->state == CONN_CLOSED || c->ending;
@@ -39,7 +39,8 @@ static void reset_frame(struct conn *c)
     c->payload.size = 0;
 }
 
-/* A control frame is whole; its checksum is not known to be right. */
+/* A control frame is complete; its checksum is not verified yet. `payload` is borrowed, in a read
+ * buffer or in c->payload. */
 static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -61,6 +62,8 @@ static void on_data_frame_complete(struct conn *c)
 {
     struct frame f = c->frame;
     bool wanted = c->data_buffer != NULL;
+    /* Another long DATA frame is likely next. Reading only its header now lets its payload go to
+     * its buffer directly. */
     c->short_read = f.length >= IN_PLACE_BYTES;
     reset_frame(c);
     if (wanted && c->events->data != NULL) c->events->data(c->arg, c, &f);
@@ -74,6 +77,7 @@ static void on_data_frame_header(struct conn *c)
         conn_fail(c, &why);
         return;
     }
+    /* This side sent no request on this connection. */
     if (c->events->buffer_for == NULL) {
         error_set(&why, GLINT_E_PROTOCOL, NULL, "a DATA frame that nobody has asked for");
         conn_fail(c, &why);
@@ -96,7 +100,8 @@ static void on_header_complete(struct conn *c)
         on_control_frame_complete(c, NULL);
 }
 
-/* Who speaks another protocol may never send as much as a header: its first bytes tell. */
+/* Detects another protocol (HTTP, SSH, TLS) from the first bytes. A client of another protocol may
+ * wait for a response before it has sent as many bytes as a frame header. */
 static void check_magic(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -109,7 +114,7 @@ static void check_magic(struct conn *c)
     conn_fail(c, &why);
 }
 
-/* `n` more bytes of the payload have come to their place. */
+/* `n` more bytes of the payload are at their destination. */
 static void payload_advance(struct conn *c, uint64_t n)
 {
     c->fill += n;
@@ -138,6 +143,7 @@ static uint64_t consume_payload(struct conn *c, const uint8_t *bytes, uint64_t s
 {
     struct glint_error why = {.code = GLINT_OK};
     uint64_t n = c->frame.length - c->fill;
+    /* The complete payload is in the read buffer: no copy. */
     if (c->frame.type != FRAME_DATA && c->fill == 0 && size >= n) {
         on_control_frame_complete(c, bytes);
         return n;
@@ -167,7 +173,8 @@ static void consume_bytes(struct conn *c, const uint8_t *bytes, uint64_t size)
     }
 }
 
-/* How much of the frame at hand is to be read to its place, which is `into + fill`; or 0. */
+/* Bytes of the current frame to read directly to data_buffer + fill; 0 if fewer than
+ * `least` remain. */
 static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
 {
     if (!in_payload(c) || c->data_buffer == NULL || takes_no_more(c)) return 0;
@@ -177,17 +184,20 @@ static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
 
 /* ---- TLS */
 
-/* The first bytes of what is no TLS at all. True: the connection has ended. */
+/* Detects peers that do not speak TLS, to give a better error than OpenSSL's. Returns true if the
+ * bytes are not TLS: the connection has failed, or more bytes are needed to tell which protocol
+ * it is. */
 static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame ignored;
     uint64_t n =
         FRAME_HEADER_BYTES - c->header_fill < size ? FRAME_HEADER_BYTES - c->header_fill : size;
+    /* The content types of TLS records. */
     if (c->header_fill == 0 && bytes[0] >= 0x14 && bytes[0] <= 0x17) return false;
     memcpy(c->header + c->header_fill, bytes, n);
     c->header_fill += (uint32_t)n;
-    if (c->header_fill < MAGIC_BYTES) return true; /* it will be told when there are more */
+    if (c->header_fill < MAGIC_BYTES) return true; /* wait for more */
     memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
     if (memcmp(c->header, "GLNT", MAGIC_BYTES) == 0)
         error_set(&why, GLINT_E_PROTOCOL, "insecure_plaintext must be the same on both sides",
@@ -198,12 +208,14 @@ static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
     return true;
 }
 
-/* The handshake; true once it is done. */
+/* Feeds received bytes to the TLS handshake. Returns true once it is done. */
 static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (c->unauthenticated_bytes == 0 && is_not_tls(c, bytes.data, bytes.size)) return false;
     if (c->tls == NULL && !conn_start_tls(c)) return false;
+    /* Checked before feeding, so that the bytes of one last read may exceed the limit: a fast peer
+     * may send its first frames with the end of its handshake. */
     if (c->unauthenticated_bytes > UNAUTHENTICATED_BYTES_MAX) {
         error_set(&why, GLINT_E_AUTH, NULL, "a TLS handshake of more than %llu bytes",
                   (unsigned long long)UNAUTHENTICATED_BYTES_MAX);
@@ -212,13 +224,16 @@ static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
         c->unauthenticated_bytes = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
         tls_feed(c->tls, bytes, &why);
     }
+    /* Before the TLS handshake is done: from now on the connection does not compete with
+     * connections of hosts without a key. */
     if (why.code == GLINT_OK && !c->dialling && tls_has_known_key(c->tls)) listener_on_known_key(c);
+    /* listener_on_known_key may have dropped this connection. */
     if (c->state == CONN_CLOSED) return false;
     if (why.code == GLINT_OK && tls_is_handshake_done(c->tls)) {
         conn_start_handshake(c);
         return true;
     }
-    conn_flush(c); /* an answer, or an alert that tells the other side why */
+    conn_flush(c); /* the handshake's response, or an alert with the reason */
     if (why.code != GLINT_OK) conn_fail(c, &why);
     return false;
 }
@@ -241,10 +256,12 @@ static void consume_encrypted(struct conn *c, struct glint_slice bytes)
             if (n > 0) consume_bytes(c, plain_buffer, (uint64_t)n);
         }
     }
+    /* A peer that sends KeyUpdate requests without reading would make the output grow
+     * without limit. */
     if (n >= 0 && tls_output_bytes(c->tls) > TLS_REPLY_BYTES_MAX)
         n = error_set(&why, GLINT_E_PROTOCOL, NULL,
                       "the other side asks for new keys, and does not read them");
-    if (tls_output_bytes(c->tls) > 0) conn_flush(c); /* what answers a KeyUpdate, or an alert */
+    if (tls_output_bytes(c->tls) > 0) conn_flush(c); /* a response to KeyUpdate, or an alert */
     if (n < 0) conn_fail(c, &why);
 }
 
@@ -263,7 +280,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
         *out = uv_buf_init((char *)read_buffer, little ? READ_SHORT_BYTES : READ_BYTES);
 }
 
-/* What was read is answered whole: the frames of READ_SHORT_BYTES, and no more. */
+/* Half duplex: stops reading while responses are queued, so that a peer that does not read them
+ * cannot fill the memory. At most the frames of READ_SHORT_BYTES are processed beyond that. */
 static void pause_reading(struct conn *c)
 {
     if (!c->half_duplex || c->paused || c->state == CONN_CLOSED || c->ending || c->queued == 0)
@@ -274,6 +292,7 @@ static void pause_reading(struct conn *c)
 
 void conn_resume_reading(struct conn *c)
 {
+    /* A closing connection reads on even with a queue: it waits for the peer's FIN. */
     if (!c->paused || c->state == CONN_CLOSED || (c->queued > 0 && !c->ending)) return;
     c->paused = false;
     int r = conn_read_start(c);
@@ -290,6 +309,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
     assert((size_t)n <= buf->len);
     c->net->bytes_received += (uint64_t)n;
+    /* Read and discard until EOF: closing a socket with unread bytes would reset it, and the peer
+     * would lose what it has not read yet. */
     if (takes_no_more(c)) return;
     if (c->in_place)
         payload_advance(c, (uint64_t)n);

@@ -1,23 +1,24 @@
-/* Frames out. While a write is under way the next frames gather, and go together: a loop's turn of
- * small frames is one system call and, through TLS, few records. Without TLS payloads go to the
- * socket from where they are; with it they are encrypted a part at a time, so that what waits is
- * plain, and borrowed. */
+/* Sending: frames to bytes. One write at a time: frames queued while it is in progress are sent
+ * together by the next one, so that many small frames cost one system call and, with TLS, few
+ * records. Without TLS payloads are written from their own memory. With TLS a part of the queue is
+ * encrypted per write, so that queued frames stay plain and borrowed. */
 #include "engine/net/conn_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define WRITE_BUFS     64u
-#define WRITE_BYTES    MIB        /* without TLS: then `sent` is told */
-#define ENCRYPT_BYTES  (64 * KIB) /* at a time: it stays in the processor's cache */
-#define KEEP_BYTES     (16 * KIB) /* of an idle connection's buffer */
+#define WRITE_BYTES    MIB        /* per write without TLS; `sent` is called after it */
+#define ENCRYPT_BYTES  (64 * KIB) /* per write with TLS; fits the processor's cache */
+#define KEEP_BYTES     (16 * KIB) /* buffer that an idle connection keeps */
 #define FRAME_BYTES(f) (FRAME_HEADER_BYTES + (f)->bytes.size)
 
 static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "whole records");
 
-/* ---- The end of frames */
+/* ---- Freeing frames */
 
-/* The memory that a frame holds, which for a small one is ten times its bytes. */
+/* Memory taken by a frame. For a small frame it is ten times its bytes, so limits count memory,
+ * not bytes. */
 static uint64_t frame_memory(const struct out_frame *f)
 {
     return sizeof *f + (f->sent == NULL ? f->owned.capacity : f->bytes.size);
@@ -38,7 +39,8 @@ static void frame_free(struct conn *c, struct out_frame *f, bool ok)
     mem_free(f);
 }
 
-/* All of a list that no longer belongs to anybody; the callbacks may send again. */
+/* Frees a list that is already detached from the connection, since the `sent` callbacks may
+ * queue frames. */
 static void frames_free(struct conn *c, struct out_frame *f, bool ok)
 {
     for (struct out_frame *next; f != NULL; f = next) {
@@ -62,7 +64,7 @@ void conn_write_fini(struct conn *c)
     c->writing = NULL;
     frames_free(c, writing, false);
     conn_discard_queue(c);
-    assert(c->first == NULL); /* what has ended takes no more */
+    assert(c->first == NULL); /* a closed connection accepts no frames */
     buffer_fini(&c->encrypted);
 }
 
@@ -75,13 +77,13 @@ static void on_shutdown(uv_shutdown_t *shutdown, int status)
         conn_on_write_error(c, status, "end the connection");
 }
 
-/* All is sent. What ends says so by a FIN and waits for the other side's, since closing a socket
- * with unread bytes would take back what has just been sent. */
+/* The queue is empty. An ending connection sends FIN and waits for the peer's FIN: closing a socket
+ * with unread bytes sends RST, which makes the peer lose bytes it has not read yet. */
 static void write_idle(struct conn *c)
 {
     if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
     if (c->tls != NULL) {
-        tls_take_output(c->tls, &c->encrypted); /* its memory, if it has some */
+        tls_take_output(c->tls, &c->encrypted); /* the output is empty; frees the memory it keeps */
         assert(c->encrypted.size == 0);
         if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
     }
@@ -97,7 +99,7 @@ static void on_written(uv_write_t *write, int status)
     struct out_frame *written = c->writing;
     c->writing = NULL;
     c->encrypted.size = 0;
-    frames_free(c, written, status == 0); /* still busy: what they send gathers */
+    frames_free(c, written, status == 0); /* still busy: frames they queue are sent together */
     c->busy = false;
     if (c->state == CONN_CLOSED) return;
     if (status != 0)
@@ -107,7 +109,7 @@ static void on_written(uv_write_t *write, int status)
     conn_resume_reading(c);
 }
 
-/* The frame that is to go next: before OPEN only what the handshake says. */
+/* The next frame to send, or NULL. Before OPEN only HELLO and REJECT may be sent. */
 static struct out_frame *next_frame(const struct conn *c)
 {
     return c->first != NULL && (c->state == CONN_OPEN || c->first->early) ? c->first : NULL;
@@ -138,7 +140,7 @@ static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
     return n;
 }
 
-/* Bytes on their way into records that are full, but for the last one. */
+/* Collects bytes so that all TLS records but the last are full. */
 struct record {
     struct tls *tls;
     uint64_t fill;
@@ -150,6 +152,7 @@ static int record_append(struct record *r, struct glint_slice in, struct glint_e
     int code = 0;
     while (code == 0 && in.size > 0) {
         uint64_t n;
+        /* Full records are encrypted from the source without a copy. */
         if (r->fill == 0 && in.size >= sizeof r->bytes) {
             n = in.size - in.size % sizeof r->bytes;
             code = tls_write(r->tls, (struct glint_slice){in.data, n}, why);
@@ -168,7 +171,8 @@ static int record_append(struct record *r, struct glint_slice in, struct glint_e
     return code;
 }
 
-/* Of `first`, whatever is left of it, at most `room` bytes; answers how many. */
+/* The next part of frame `f`, the first in the queue: at most `room` bytes of its header or its
+ * payload. Returns the number of bytes. */
 static uint64_t next_part(struct conn *c, const struct out_frame *f, uint64_t room,
                           struct glint_slice *out)
 {
@@ -184,7 +188,8 @@ static uint64_t next_part(struct conn *c, const struct out_frame *f, uint64_t ro
     return out->size;
 }
 
-/* 0 or a code. */
+/* Encrypts up to ENCRYPT_BYTES of the queue; a long frame may need several calls. Returns 0 or
+ * a code. */
 static int encrypt_frames(struct conn *c, struct glint_error *why)
 {
     struct record record;
@@ -211,11 +216,12 @@ static unsigned collect_encrypted(struct conn *c, uv_buf_t bufs[WRITE_BUFS],
                                   struct glint_error *why)
 {
     assert(c->encrypted.size == 0);
-    tls_take_output(c->tls,
-                    &c->encrypted); /* so that the memory that was just sent is used again */
+    /* Gives the memory that was just written back for reuse. */
+    tls_take_output(c->tls, &c->encrypted);
+    /* TLS has no output of its own (handshake, alert, KeyUpdate): encrypt frames. */
     if (c->encrypted.size == 0) {
         if (tls_is_handshake_done(c->tls)) encrypt_frames(c, why);
-        tls_take_output(c->tls, &c->encrypted); /* after a failure too: an alert */
+        tls_take_output(c->tls, &c->encrypted); /* after a failure too: there may be an alert */
     }
     if (c->encrypted.size == 0) return 0;
     bufs[0] = uv_buf_init((char *)c->encrypted.data, (unsigned)c->encrypted.size);
@@ -228,7 +234,7 @@ void conn_flush(struct conn *c)
     uv_buf_t bufs[WRITE_BUFS];
     if (c->busy || c->corked || c->broken || c->shut) return;
     if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
-    if (c->net->tls != NULL && c->tls == NULL) return; /* it has yet to say something */
+    if (c->net->tls != NULL && c->tls == NULL) return; /* accepted, nothing received yet */
     assert(c->writing == NULL);
     unsigned n = c->tls == NULL ? collect_plain(c, bufs) : collect_encrypted(c, bufs, &why);
     if (n > 0) {
@@ -237,6 +243,7 @@ void conn_flush(struct conn *c)
         c->busy = r == 0;
         if (r != 0) conn_fail_uv(c, r, "send");
     }
+    /* After uv_write, which sends at once what the socket accepts: an alert tells the peer why. */
     if (why.code != GLINT_OK)
         conn_fail(c, &why);
     else if (n == 0)
@@ -249,7 +256,9 @@ static void enqueue_frame(struct conn *c, struct out_frame *f)
 {
     c->queued += frame_memory(f);
     if (f->sent == NULL) c->queued_control += frame_memory(f);
+    /* Nothing may be inserted in the middle of a partly encrypted frame. */
     assert(!f->early || c->encrypted_bytes == 0);
+    /* HELLO and REJECT precede frames queued before OPEN. */
     f->next = f->early ? c->first : NULL;
     if (c->first == NULL || f->early)
         c->first = f;
@@ -289,6 +298,8 @@ static int check_send_limits(const struct conn *c, enum frame_type type,
         return error_set(why, GLINT_E_PROTOCOL, NULL, "a %s frame of %llu bytes, at most %u",
                          frame_type_name(type), (unsigned long long)size,
                          frame_payload_bytes_max(type));
+    /* Bounds the memory for a peer that does not read. DATA is not counted: its senders limit it
+     * themselves (conn_queued_bytes). */
     if (c->queued_control + memory > CONN_QUEUE_BYTES_MAX)
         return error_set(why, GLINT_E_CONNECTION, "its machine or the network may be overloaded",
                          "the other side does not read: %llu bytes wait for it",
@@ -307,7 +318,9 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
         }
         error_no_memory(&why);
     }
+    /* Ownership passes on failure too. */
     if (payload != NULL) buffer_fini(payload);
+    /* A lost control frame would leave the two sides with different states: fail the connection. */
     if (alive) conn_fail(c, &why);
     return false;
 }

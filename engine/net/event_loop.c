@@ -1,5 +1,6 @@
-/* What a loop opens is tried before: an epoll, an eventfd, and the two ends of the pipe for signals
- * twice, once for the process and once for the loop. */
+/* Before uv_loop_init, opens as many descriptors as it will need, to find out whether the limit
+ * allows it: an epoll descriptor, an eventfd, and two pipes for signals, one of the process and one
+ * of the loop. */
 #include "engine/net/event_loop.h"
 
 #include <assert.h>
@@ -36,7 +37,9 @@ void signal_close_and_ignore(uv_signal_t *handler)
     assert(!uv_is_closing((uv_handle_t *)handler));
     sigemptyset(&held);
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) sigaddset(&held, ends[i]);
-    pthread_sigmask(SIG_BLOCK, &held, NULL); /* until they are ignored */
+    /* A signal between uv_close, which restores the default action, and SIG_IGN would kill
+     * the process. */
+    pthread_sigmask(SIG_BLOCK, &held, NULL); /* stay blocked; ignored below */
     uv_close((uv_handle_t *)handler, NULL);
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) signal(ends[i], SIG_IGN);
 }

@@ -1,7 +1,7 @@
-/* The header of a frame, written and read side by side, and what its bytes must be.
+/* Frame headers: encoding, decoding and checksum.
  *
- * One table says how long a frame of each type may be, so that no length is believed before it is
- * known to be one that such a frame can have. */
+ * A table gives the maximum payload of each frame type, so that a length is checked before memory
+ * is allocated for it. */
 #include "engine/net/frame.h"
 
 #include "engine/base/endian.h"
@@ -67,6 +67,7 @@ uint32_t frame_payload_bytes_max(enum frame_type type)
 static uint64_t frame_checksum(const uint8_t header[FRAME_HEADER_BYTES], const uint8_t *head,
                                uint32_t size)
 {
+    /* DATA and empty frames: one-shot hashing is faster than a streaming state. */
     if (size == 0) return hash_checksum(header, AT_CHECKSUM);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
@@ -89,7 +90,8 @@ void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FR
     put_le64(out + AT_CHECKSUM, frame_checksum(out, head, frame->head));
 }
 
-/* What speaks another protocol, by its first bytes: found more often than damage. */
+/* Names the other protocol if the first bytes are known: connecting to a wrong port is more
+ * frequent than corruption. */
 static int error_other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
 {
     static const char *const http[] = {"GET ", "POST", "HEAD", "PUT ", "DELE", "OPTI",
@@ -145,6 +147,7 @@ int frame_verify_checksum(const uint8_t in[FRAME_HEADER_BYTES], const struct fra
                           const uint8_t *head, struct glint_error *error)
 {
     assert(frame->head <= frame->length);
+    /* `is` is computed from the received bytes, `said` is in the header. */
     uint64_t is = frame_checksum(in, head, frame->head), said = get_le64(in + AT_CHECKSUM);
     if (is == said) return 0;
     return error_set(

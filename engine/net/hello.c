@@ -1,4 +1,5 @@
-/* Hellos and refusals, both ways, and the rules of who may talk to whom about what. */
+/* Hellos and rejections: encoding and decoding, and the rules for which processes may connect and
+ * which frames they may send. */
 #include "engine/net/hello.h"
 
 #include "engine/base/text.h"
@@ -8,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A hello of a later protocol may have more fields behind these, and a refusal too. */
+/* Later protocol versions may append fields to a hello or a rejection; decoding ignores them. */
 #define HELLO_FIELDS  9u
 #define REJECT_FIELDS 3u
 
-/* What a refusal holds of an error, so that it fits HELLO_BYTES_MAX. */
+/* Limits for the error in a rejection, so that it fits HELLO_BYTES_MAX. */
 #define REJECT_CAUSE_MAX 512u
 #define REJECT_HINT_MAX  256u
 static_assert(REJECT_CAUSE_MAX + REJECT_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a refusal fits");
@@ -59,6 +60,7 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     unpacker_init(&u, bytes);
     uint32_t min = (uint32_t)unpack_u64(&u, UINT32_MAX);
     uint32_t max = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    /* Checked before the other fields, which another protocol version may encode differently. */
     if (!u.failed && min > 0 && min <= max &&
         !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
         unpacker_fini(&u);
@@ -84,7 +86,7 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     return 0;
 }
 
-/* Which channels there are between two roles, as bits. */
+/* The channels that two roles may have, as bits. */
 static unsigned channels_between(enum role a, enum role b)
 {
     enum { CONTROL = 1u << CHANNEL_CONTROL, DATA = 1u << CHANNEL_DATA };
@@ -131,18 +133,18 @@ struct frame_type_set hello_allowed_frames(const struct hello *self, const struc
     };
     struct frame_type_set set = {.where = where[peer->role][peer->channel]};
     assert((channels_between(self->role, peer->role) & 1u << peer->channel) != 0);
-    if (peer->channel == CHANNEL_CONTROL) /* who accepted may still refuse */
+    if (peer->channel == CHANNEL_CONTROL) /* the accepting side may still reject */
         set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REJECT) : 0);
     else if (peer->role == ROLE_DRIVER)
         set.types = BYTES | FRAME_BIT(FRAME_BLOCK_ASSIGN);
     else if (self->role == ROLE_DRIVER)
         set.types = BYTES | FRAME_BIT(FRAME_BLOCK_REQUEST);
-    else /* among executors whoever dials asks */
+    else /* between executors the dialling side sends the requests */
         set.types = dialled ? ANSWERS : FRAME_BIT(FRAME_GET);
     return set;
 }
 
-/* "0123456789abcdef": the first half tells starts apart well enough. */
+/* E.g. "0123456789abcdef": half of the bytes are enough to tell two starts apart. */
 static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char out[17])
 {
     for (unsigned i = 0; i < 8; i++) snprintf(out + (size_t)2 * i, 3, "%02x", incarnation[i]);
@@ -174,6 +176,7 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
                          "install the same build of glint on every node",
                          "%s speaks the protocols %u to %u, %s %u to %u", a, self->protocol_min,
                          self->protocol_max, b, peer->protocol_min, peer->protocol_max);
+    /* A configured address leads back to this process. */
     if (memcmp(self->incarnation, peer->incarnation, INCARNATION_BYTES) == 0)
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
                          "%s has reached itself as %s", a, b);
@@ -185,6 +188,8 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
         return error_set(error, GLINT_E_PEER_MISMATCH,
                          "install the same build of glint on every node, and restart its executors",
                          "%s is the build %s, %s is %s", a, self->build, b, peer->build);
+    /* Without a build id equal texts do not mean equal programs, and the payloads and plans of
+     * different builds are incompatible. */
     if (!build_is_marked(self->build))
         return error_set(error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
                          "%s and %s cannot tell if they are the same program: the build is %s", a,
@@ -206,7 +211,7 @@ int reject_encode(const struct glint_error *why, struct buffer *out, struct glin
 {
     assert(why->code < 0);
     char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
-    text_format(cause, sizeof cause, "%s", why->cause); /* what is too long is cut */
+    text_format(cause, sizeof cause, "%s", why->cause); /* truncated to fit */
     text_format(hint, sizeof hint, "%s", why->hint);
     struct packer p;
     uint64_t before = out->size;
@@ -217,7 +222,7 @@ int reject_encode(const struct glint_error *why, struct buffer *out, struct glin
     return payload_pack_end(&p, out, before, error);
 }
 
-/* Also of another version: a code that this one does not know is a mismatch. */
+/* The peer may be a later version: an unknown code becomes PEER_MISMATCH. */
 int reject_decode(struct glint_slice bytes, struct glint_error *error)
 {
     struct unpacker u;
@@ -229,6 +234,7 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error)
     bool ok = !u.failed && code < 0;
     unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a refusal does not parse");
+    /* From the network, and printed to a terminal or a log. */
     text_make_printable(cause);
     text_make_printable(hint);
     bool known = code > INT16_MIN && error_is_known((enum glint_code)code);

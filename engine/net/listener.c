@@ -1,11 +1,11 @@
-/* Accepting. What a new connection needs may be missing: memory, then it is taken into a handle of
- * the gate's own and closed at once; a descriptor, then libuv closes it with one that it keeps in
- * reserve, and where even that is gone, the gate closes its port and listens again a little later:
- * libuv would try again and again.
+/* Accepting connections when resources are short. Without memory for a conn, the connection is
+ * accepted into a handle of the listener and closed at once, since libuv waits until a pending
+ * connection is accepted. Without a descriptor libuv closes it using one it keeps in reserve; if
+ * that fails too, the listener closes its port and listens again a little later, because libuv
+ * would retry in a busy loop.
  *
- *   LISTENING -> BACKOFF [no descriptor]  BACKOFF -> LISTENING [timer]  any -> closed
- * [listener_close]
- */
+ *   LISTENING -> BACKOFF [no descriptor]   BACKOFF -> LISTENING [timer]
+ *   any -> closed [listener_close] */
 #include "engine/net/listener.h"
 
 #include "engine/base/log.h"
@@ -19,29 +19,29 @@
 #include <sys/resource.h>
 
 #define BACKLOG           1024
-#define DESCRIPTORS_SPARE 8u /* of the process, left for others */
+#define DESCRIPTORS_SPARE 8u /* always left for files and outgoing connections */
 #define LOG_INTERVAL_MS   10000u
 #define FILES_HINT        "raise the limit on open files (ulimit -n, or LimitNOFILE of the service)"
 
 struct listener {
     struct net *net;
     uv_tcp_t tcp;           /* listens */
-    uv_tcp_t rejected_conn; /* takes what there is no memory for */
+    uv_tcp_t rejected_conn; /* accepts, then closes, if there is no memory for a conn */
     uv_timer_t accept_backoff;
-    uv_timer_t plaintext_warning; /* each minute, of a port without TLS */
-    unsigned handles;             /* open ones */
+    uv_timer_t plaintext_warning; /* every minute, without TLS */
+    unsigned handles;             /* not closed yet; the listener is freed at 0 */
     bool closed, backing_off, rejecting;
-    bool another_waits; /* came while one was turned away */
+    bool another_waits; /* another connection came while rejected_conn was closing */
     struct sockaddr_storage address;
     uint16_t port;
     bool (*accepted)(void *arg, struct conn *c, struct glint_error *error);
     void *arg;
     struct pending_conns pending;
-    uint32_t unknown_max;    /* fewer than PENDING_MAX while descriptors are few */
-    uint64_t last_logged_ms; /* when the log heard last of a lack; 0: never */
+    uint32_t unknown_max;    /* below PENDING_MAX while descriptors are few */
+    uint64_t last_logged_ms; /* last log line about a shortage; 0: none yet */
 };
 
-/* ---- Not open yet */
+/* ---- Pending connections */
 
 static uint32_t pending_count(const struct listener *g, enum pending_class class)
 {
@@ -67,6 +67,7 @@ void listener_remove_pending(struct conn *c)
     struct listener *g = c->listener;
     if (g == NULL) return;
     pending_conns_remove(&g->pending, c);
+    /* The flood is over: restore the limit. */
     if (pending_count(g, PENDING_UNKNOWN) == 0) g->unknown_max = PENDING_MAX;
     c->listener = NULL;
     if (c->why.code != GLINT_OK)
@@ -81,7 +82,7 @@ static void drop_conn(struct conn *c, const char *cause)
     conn_fail(c, &why);
 }
 
-/* One that just came to its class may be one too many. */
+/* Drops a connection if the last one added to the class exceeds `max`; it may be the added one. */
 static void make_room(struct listener *g, enum pending_class class, uint32_t max)
 {
     if (pending_count(g, class) <= max) return;
@@ -98,7 +99,8 @@ void listener_on_known_key(struct conn *c)
     make_room(g, PENDING_KNOWN, PENDING_MAX);
 }
 
-/* Descriptors that the work needs are not for those who have yet to show a key. */
+/* Reserves descriptors for authenticated connections and files. Descriptors are numbered from the
+ * lowest free one, so a number near the limit means that almost all are in use. */
 static bool descriptors_are_short(struct conn *c)
 {
     struct rlimit limit;
@@ -125,7 +127,7 @@ static int listen_again(struct listener *g)
     return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_connection);
 }
 
-/* A lack that lasts is a line every ten seconds. */
+/* At most one line every ten seconds while the shortage lasts. */
 static void log_shortage(struct listener *g, const char *what, int code)
 {
     uint64_t now_ms = uv_now(g->net->loop);
@@ -135,7 +137,7 @@ static void log_shortage(struct listener *g, const char *what, int code)
              uv_strerror(code));
 }
 
-/* A port that anybody may use is not to be forgotten. */
+/* Repeated, so that the warning is in any recent part of the log. */
 static void plaintext_warning(uv_timer_t *timer)
 {
     const struct listener *g = timer->data;
@@ -167,6 +169,7 @@ static void on_port_closed(uv_handle_t *handle)
         return;
     }
     g->handles--;
+    /* Not before: the handle is reused, and closing the port has freed a descriptor. */
     uv_timer_start(&g->accept_backoff, on_backoff_over, LISTENER_BACKOFF_MS, 0);
 }
 
@@ -182,7 +185,8 @@ static void on_rejected_closed(uv_handle_t *handle)
     struct listener *g = handle->data;
     bool another_waits = g->another_waits;
     g->rejecting = g->another_waits = false;
-    /* It still waits to be taken: libuv stands still until then. */
+    /* The other connection is still pending in libuv, which reports no more until it
+     * is accepted. */
     if (another_waits && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
     on_handle_closed(handle);
 }
@@ -196,8 +200,8 @@ static void reject_without_memory(struct listener *g)
     g->rejected_conn.data = g;
     g->rejecting = true;
     g->handles++;
-    uv_accept((uv_stream_t *)&g->tcp,
-              (uv_stream_t *)&g->rejected_conn); /* or its error: it is gone */
+    /* On error the peer has already closed. */
+    uv_accept((uv_stream_t *)&g->tcp, (uv_stream_t *)&g->rejected_conn);
     uv_close((uv_handle_t *)&g->rejected_conn, on_rejected_closed);
 }
 
@@ -226,10 +230,12 @@ static void on_connection(uv_stream_t *stream, int status)
     make_room(g, PENDING_UNKNOWN, g->unknown_max);
     uint32_t unknown = pending_count(g, PENDING_UNKNOWN);
     if (unknown > 0 && c->state != CONN_CLOSED && descriptors_are_short(c)) {
+        /* Later connections then displace pending ones instead of taking more descriptors. */
         if (unknown > 1) g->unknown_max = unknown - 1;
         drop_conn(pending_conns_choose_victim(&g->pending, PENDING_UNKNOWN),
                   "few file descriptors are left; " FILES_HINT);
     }
+    /* The new connection may have been the one dropped. */
     if (c->state != CONN_CLOSED) conn_on_connected(c);
 }
 
@@ -251,7 +257,8 @@ static int resolve_address(struct listener *g, const char *host, uint16_t port)
     return 0;
 }
 
-/* Of any port, the one that it has become. */
+/* Sets g->port, for port 0 to the one the system chose. g->address gets it too, so that listening
+ * again after a backoff uses the same port. */
 static int read_bound_port(struct listener *g)
 {
     int size = sizeof g->address;
@@ -280,7 +287,7 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
     int r = uv_tcp_init(net->loop, &g->tcp);
     if (r == 0) r = uv_timer_init(net->loop, &g->accept_backoff);
     if (r == 0) r = uv_timer_init(net->loop, &g->plaintext_warning);
-    assert(r == 0); /* none can fail: no descriptor is made yet */
+    assert(r == 0); /* cannot fail: no descriptor is created yet */
     g->tcp.data = g->accept_backoff.data = g->plaintext_warning.data = g;
     g->handles = 3;
     r = resolve_address(g, host, port);
@@ -315,10 +322,12 @@ void listener_close(struct listener *g)
     if (g == NULL) return;
     assert(!g->closed);
     g->closed = true;
+    /* conn_close removes the connection from its list. */
     for (unsigned class = 0; class < PENDING_CLASSES; class ++)
         while (pending_count(g, class) > 0) conn_close(g->pending.classes[class].list[0], false);
     uv_close((uv_handle_t *)&g->accept_backoff, on_handle_closed);
     uv_close((uv_handle_t *)&g->plaintext_warning, on_handle_closed);
+    /* During a backoff g->tcp is already closing or closed. */
     if (!g->backing_off) uv_close((uv_handle_t *)&g->tcp, on_handle_closed);
 }
 

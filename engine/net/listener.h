@@ -1,9 +1,10 @@
-/* The gate: one listening port of a process, and what comes in there before it is trusted.
+/* A listening port, and its connections until their handshake is done.
  *
- * TLS, then hello, within net->connect_ms; how many connections may be on their way at a time, and
- * which of them are dropped for others, is pending_conns.h's to say; where few file descriptors are
- * left, fewer. With no descriptor left at all it rests for LISTENER_BACKOFF_MS, without spinning.
- * What did not get in is logged, and each minute that there is no TLS. Loop thread only. */
+ * TLS and hello must be done within net->connect_ms. pending_conns.h limits the number of pending
+ * connections and chooses which to drop; the limit is lower while few file descriptors are left.
+ * With no descriptor left the listener stops accepting for LISTENER_BACKOFF_MS instead of
+ * spinning. Logs each rejected connection, and a warning every minute if the port has no TLS. Loop
+ * thread only. */
 #ifndef GLINT_NET_LISTENER_H
 #define GLINT_NET_LISTENER_H
 
@@ -14,21 +15,23 @@
 
 struct listener;
 
-/* `accepted` gets each connection once it is OPEN and calls conn_set_events (`opened` is not
- * called; what is sent from inside it goes out behind our hello); answering false closes it, with
- * the REJECT that *error holds, e.g. a second executor of the same id, and its events are never
- * called. Port 0: any. NULL: *error set (ADDRESS, SYSTEM, NO_MEMORY). A name is resolved at once,
- * which may block. */
+/* Opens a listener. `accepted` is called with each connection once it is OPEN. To accept it,
+ * `accepted` calls conn_set_events and returns true (`opened` is not called; frames sent from
+ * inside `accepted` follow our hello). If it returns false with *error set, e.g. for a second
+ * executor with the same id, the peer gets *error in a REJECT, the connection is closed and none of
+ * its callbacks is called. Port 0: any free port. A host name is resolved synchronously, which may
+ * block. Returns NULL with *error set (ADDRESS, SYSTEM, NO_MEMORY). */
 struct listener *listener_open(struct net *net, const char *host, uint16_t port,
                                bool (*accepted)(void *arg, struct conn *c,
                                                 struct glint_error *error),
                                void *arg, struct glint_error *error);
+/* The bound port. */
 uint16_t listener_port(const struct listener *g);
-/* Closes the port and what has not come through; accepted connections live on. The memory is freed
- * by the loop, later. NULL is fine. */
+/* Closes the port and all pending connections; accepted connections stay open. The memory is freed
+ * later, by the loop. NULL is allowed. */
 void listener_close(struct listener *g);
 
-/* Whether an address is this host's own and no other's: "localhost", 127.0.0.0/8, ::1. */
+/* Whether an address is always this host: "localhost", 127.0.0.0/8, ::1. */
 bool host_is_loopback(const char *host);
 
 #endif

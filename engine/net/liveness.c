@@ -1,4 +1,4 @@
-/* Silence, measured between looks. Whoever looks brings the time, so that a test can. */
+/* The failure detector. The caller passes the time, so tests need no clock. */
 #include "engine/net/liveness.h"
 
 #include <assert.h>
@@ -20,8 +20,8 @@ void liveness_init(struct liveness *l, const struct liveness_limits *limits, uin
                            .last_sent_ns = now_ns};
 }
 
-/* The one place where the state changes. What is dead stays dead: it was given up, and others know.
- */
+/* The only place where the state changes. DEAD is final: the caller has given the peer up, and a
+ * heartbeat that arrives later must not revive it. */
 static void liveness_update(struct liveness *l, uint64_t now_ns)
 {
     if (l->life == LIFE_DEAD) return;
@@ -47,6 +47,8 @@ enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heart
 {
     const struct liveness_limits *limits = l->limits;
     assert(now_ns >= l->last_check_ns);
+    /* Called late: this process was paused and could not receive heartbeats. Restart the timeout as
+     * if one had come now. */
     if (liveness_is_process_pause(limits, l->last_check_ns, now_ns) && now_ns > l->last_seen_ns)
         l->last_seen_ns = now_ns;
     l->last_check_ns = now_ns;
@@ -56,6 +58,7 @@ enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heart
     if (l->life == LIFE_DEAD) return LIFE_DEAD;
     *out_heartbeat_due = now_ns - l->last_sent_ns >= limits->heartbeat_ns;
     if (*out_heartbeat_due) l->last_sent_ns = now_ns;
+    /* The earlier of our next heartbeat and the peer's next change of state. */
     uint64_t change = l->life == LIFE_ALIVE ? limits->suspect_ns : limits->dead_ns;
     *out_next_ns = earlier(l->last_sent_ns + limits->heartbeat_ns, l->last_seen_ns + change);
     assert(*out_next_ns > now_ns);

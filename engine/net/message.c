@@ -1,4 +1,4 @@
-/* Messages: field by field, both ways, next to each other. */
+/* Messages and their bodies: encoding and decoding, field by field. */
 #include "engine/net/message.h"
 
 #include "engine/limits.h"
@@ -50,6 +50,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     return 0;
 }
 
+/* Copies a byte string; *out_memory as in error_unpack. */
 static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memory)
 {
     struct glint_slice s = unpack_bytes(u);
@@ -57,7 +58,8 @@ static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memor
     return !u->failed && *out_memory;
 }
 
-/* A FAILED has an error, all others an empty array in its place. */
+/* FAILED has an error; all other types have an empty array in its place. *out_memory is false if
+ * there was no memory, so that the caller does not report PROTOCOL. */
 static bool error_unpack(struct unpacker *u, struct message *m, bool *out_memory)
 {
     if (m->type != MSG_FAILED) {
@@ -137,6 +139,7 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
         unpacker_init(&u, bytes) && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
     uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
     int r = 0;
+    /* The count is limited above, before memory is allocated for it. */
     if (ok && (locations = mem_alloc(sizeof *locations * (count + 1))) == NULL)
         r = error_no_memory(error);
     for (uint32_t i = 0; locations != NULL && i < count; i++) {
@@ -210,7 +213,8 @@ int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
     return payload_unpack_end(&u, "a fault", error);
 }
 
-/* Three bits behind the leading one: steps of an eighth. Codes below 8 are the sizes themselves. */
+/* A small floating-point format: three bits after the leading one, so that a step is an eighth.
+ * Codes below 16 are the sizes themselves. */
 uint8_t size_code_encode(uint64_t bytes)
 {
     if (bytes < 8) return (uint8_t)bytes;

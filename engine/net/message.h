@@ -1,22 +1,24 @@
-/* What driver and executors say to each other. The same structs go over every transport; over a
- * wire they are msgpack arrays, fields in the order of the table below.
+/* Messages between driver and executors. Every transport carries the same structs; over the network
+ * they are msgpack arrays (message_encode).
  *
- *   driver -> executor                        executor -> driver
- *   JOB        id: your number, body: options DONE    stage, task, attempt, run_ns, counters,
- *   STAGE      stage, body: the plan                  body: result
- *   MAP_OUTPUTS    id: shuffle, body: map outputs FAILED  stage, task, attempt, run_ns, error,
- *   BROADCAST  id, body: the value, or size           body: fault
- *   TASK       stage, task, attempt, partition, body: splits
- *   KILL       stage, task, attempt: end it, nobody wants it any more; id: enum kill_mode
- *   CANCEL     id: 1 end running tasks, 0 run again
- *   RELEASE     stage, or id: a result
+ *   driver -> executor
+ *     JOB          id: the executor's number, body: options. Once, first.
+ *     STAGE        stage, body: the plan
+ *     MAP_OUTPUTS  id: shuffle, body: map output locations
+ *     BROADCAST    id, body: the value; or size, and no body: fetch it in blocks
+ *                  (executor/broadcast_client.h)
+ *     TASK         stage, task, attempt, partition, body: splits
+ *     KILL         stage, task, attempt, id: enum kill_mode. Ends an attempt that is not needed
+ *     CANCEL       id: 1 end running tasks and start none, 0 run tasks again
+ *     RELEASE      stage: free its data; or id: free a task's result
+ *   executor -> driver
+ *     DONE         stage, task, attempt, run_ns, counters, body: result
+ *     FAILED       stage, task, attempt, run_ns, error, body: fetch_failure
  *
- * JOB comes first, once. A BROADCAST without a body is fetched in blocks
- * (executor/broadcast_client.h). A DONE whose result is over RESULT_INLINE_BYTES_MAX has `id` and
- * `size` for it, and its XXH3-64 as the body, until the driver's transport has fetched it. The body
- * of a map task's DONE is one byte per reduce partition, how much there is for it
- * (size_code_encode); that of a FAILED of FETCH_FAILED is the fault.
- */
+ * A DONE whose result is over RESULT_INLINE_BYTES_MAX has its `id` and `size`, and the XXH3-64 of
+ * the result as body, until the driver's transport has fetched it. The body of a map task's DONE
+ * has one byte per reduce partition, the size of its output for it (size_code_encode). FAILED has a
+ * body only if its error is FETCH_FAILED. */
 #ifndef GLINT_NET_MESSAGE_H
 #define GLINT_NET_MESSAGE_H
 
@@ -42,32 +44,35 @@ enum message_type {
 
 enum kill_mode {
     KILL_ALWAYS,
-    KILL_IF_QUEUED, /* only if it has not begun */
+    KILL_IF_QUEUED, /* only if it has not started */
 };
 
+/* One message, of any type; unused fields are zero. */
 struct message {
     enum message_type type;
     uint32_t stage, task, attempt, partition;
     uint64_t id;
-    uint64_t size;   /* BROADCAST, DONE: of what is not in the body */
-    uint64_t run_ns; /* DONE, FAILED: how long it ran */
+    uint64_t size;   /* BROADCAST, DONE: bytes not in the body, fetched separately */
+    uint64_t run_ns; /* DONE, FAILED: run time */
     struct buffer body;
-    bool body_borrowed;        /* the body outlives the message and belongs to somebody else */
-    struct buffer counters;    /* DONE: msgpack, see task_counters_encode */
+    bool body_borrowed;        /* the caller keeps the body until the message is destroyed */
+    struct buffer counters;    /* DONE: task_counters_encode */
     struct glint_error *error; /* FAILED */
-    struct message *outcome;   /* an executor's: the answer to a TASK, made ahead */
-    struct message *next;      /* in a queue */
+    struct message *outcome;   /* TASK, in an executor: its DONE or FAILED, allocated ahead */
+    struct message *next;      /* of a queue */
 };
 
-struct message *message_create(enum message_type type); /* NULL without memory */
+struct message *message_create(enum message_type type); /* NULL when out of memory */
+/* Frees it with its body (unless borrowed), counters, error and outcome. NULL is allowed. */
 void message_destroy(struct message *m);
-/* 0, or NO_MEMORY, PROTOCOL. */
+/* Writes the encoded message to the empty *out. Returns 0 or NO_MEMORY. */
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error);
-/* Everything is copied and checked; NULL: error set. */
+/* Copies and validates everything. Returns NULL with *error set: PROTOCOL or NO_MEMORY. */
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error);
 
-/* The body of MAP_OUTPUTS: per map task who has its output, and the attempt that made it. encode: 0
- * or NO_MEMORY. decode: 0, PROTOCOL, NO_MEMORY; what it answers is freed with mem_free. */
+/* The body of MAP_OUTPUTS: for each map task the executor that has its output, and the attempt that
+ * produced it. encode returns 0 or NO_MEMORY. decode returns 0, PROTOCOL or NO_MEMORY; *out is
+ * freed with mem_free. */
 struct map_output_location {
     uint32_t executor, attempt;
 };
@@ -76,25 +81,26 @@ int map_outputs_encode(const struct map_output_location *locations, uint32_t cou
 int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
                        uint32_t *out_count, struct glint_error *error);
 
-/* The body of JOB: what the driver's options say about every task (not its memory and work_dir,
- * which are the executor's own). */
+/* The body of JOB: the driver's options for every task, except memory and work_dir, which are
+ * configured per executor. */
 int job_options_encode(const struct task_options *options, struct buffer *out,
                        struct glint_error *error);
 int job_options_decode(struct glint_slice bytes, struct task_options *options,
                        struct glint_error *error);
 
-/* The body of FAILED with FETCH_FAILED: the map output that could not be had. */
+/* The body of FAILED with FETCH_FAILED: the map output that could not be fetched. */
 struct fetch_failure {
     uint64_t shuffle;
     uint32_t map, executor, attempt;
-    bool unreachable; /* the executor did not answer: its other outputs cannot be had either */
+    bool unreachable; /* the executor did not respond: its other outputs are unreachable too */
 };
 int fetch_failure_encode(const struct fetch_failure *f, struct buffer *out,
                          struct glint_error *error);
 int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
                          struct glint_error *error);
 
-/* Sizes in one byte, rounded down to eighths of a power of two; 0 is 0. */
+/* A size in one byte, rounded down to an eighth of a power of two: precise enough to choose the
+ * executor with most of a partition's input. 0 stays 0. */
 uint8_t size_code_encode(uint64_t bytes);
 uint64_t size_code_decode(uint8_t code);
 

@@ -1,5 +1,5 @@
-/* A secret is in memory for as long as its key is derived; the key, for as long as the process
- * lives, which is why other processes may not read its memory. */
+/* Sets up the net of a process. A secret is in memory only while its keys are derived. The keys are
+ * in memory for the life of the process, so other processes must not be able to read its memory. */
 #include "engine/net/net_init.h"
 
 #include "engine/base/env.h"
@@ -15,7 +15,7 @@
 
 static const char client_hint[] = "name the file of the cluster's own secret";
 
-/* Whoever has a client secret may be a client only. 0 or a code. */
+/* A client secret is valid for the role CLIENT only. Returns 0 or a code. */
 static int check_secret_kind(const struct secrets *secrets, enum role role, const char *path,
                              struct glint_error *error)
 {
@@ -24,7 +24,8 @@ static int check_secret_kind(const struct secrets *secrets, enum role role, cons
                      "%s holds a client secret: it may only ask for status", path);
 }
 
-/* The file is looked at before it is read: a change in between is seen the next time. */
+/* stat before reading: if the file is replaced in between, the next check sees a change and
+ * reads again. */
 static int load_secrets(struct net *net, struct secrets *out, struct glint_error *error)
 {
     const char *path = net->secret_file.path;
@@ -34,7 +35,7 @@ static int load_secrets(struct net *net, struct secrets *out, struct glint_error
     return r != 0 ? r : check_secret_kind(out, net->self.role, path, error);
 }
 
-/* A copy of the path, which is for as long as the net is. */
+/* Stores a copy of the path of the secret file, configured or default, freed by net_fini. */
 static int copy_secret_path(struct net *net, const char *configured, struct glint_error *error)
 {
     char path[PATH_MAX];
@@ -53,10 +54,12 @@ static int open_tls(struct net *net, const struct net_config *c, struct glint_er
     struct secrets secrets;
     unsigned options = 0;
     if (c->insecure_plaintext) return 0;
+    /* No core dumps, and no ptrace or /proc/PID/mem by other processes of the user. */
     if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)
         return error_set_system(error, GLINT_E_SYSTEM, -errno, "keep core dumps from", "the key");
     if (copy_secret_path(net, c->secret_file, error) != 0) return error->code;
     if (load_secrets(net, &secrets, error) == 0) {
+        /* Only drivers and executors transfer bulk data; only daemons serve clients. */
         if (c->role == ROLE_DRIVER || c->role == ROLE_EXECUTOR) options |= TLS_BULK_CIPHER;
         if (c->role == ROLE_DAEMON) options |= TLS_ACCEPT_CLIENT_SECRETS;
         net->tls = tls_context_create(&secrets, options, error);
@@ -77,6 +80,8 @@ void net_reload_secrets(struct net *net)
     struct secrets secrets;
     struct glint_error why = {.code = GLINT_OK};
     const char *path = net->secret_file.path;
+    /* A file that is missing at the moment changes nothing: it may be in the middle of
+     * a replacement. */
     if (path == NULL || net->tls == NULL || net->env->stat(net->env, path, &now) != 0) return;
     if (is_same_file(&now, &net->secret_file.seen)) return;
     if (load_secrets(net, &secrets, &why) == 0 && !tls_context_set_secrets(net->tls, &secrets))

@@ -1,27 +1,29 @@
-/* What a process needs before it can dial or listen: its hello, and the key of TLS. */
+/* Initialization of a process's net: its hello, and its TLS keys. */
 #ifndef GLINT_NET_NET_INIT_H
 #define GLINT_NET_NET_INIT_H
 
 #include "engine/net/conn.h"
 
+/* Parameters of net_init, borrowed until it returns. */
 struct net_config {
     enum role role;
     const char *cluster, *node; /* shorter than NAME_BYTES_MAX */
-    const char *secret_file;    /* NULL: the user's own */
+    const char *secret_file;    /* NULL: the user's default secret */
     bool insecure_plaintext;    /* no TLS */
     uint64_t connect_ms;
 };
 
-/* Fills *net, with an incarnation of its own. Where there is a key the process writes no core dumps
- * from then on, and other processes of the user cannot look into it. With a client secret the role
- * must be CLIENT. 0, or a code with *error set. net_fini in any case; *net stays where it is. */
+/* Initializes *net, with a random incarnation. With TLS, the process writes no core dumps from then
+ * on, and other processes of the user cannot read its memory (PR_SET_DUMPABLE). A client secret
+ * requires the role CLIENT. Returns 0, or a code with *error set. Call net_fini in both cases. *net
+ * must not move: connections point to it. */
 int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
              struct glint_error *error);
-/* Before a handshake: if the secrets' file was replaced since it was read, takes the new ones, so
- * that secrets change without a restart. A file that cannot be used is logged, and changes nothing.
+/* Called before each handshake: reloads the secret file if it was replaced, so that secrets
+ * change without a restart. If the new file is invalid, logs a warning and keeps the old secrets.
  * Loop thread. */
 void net_reload_secrets(struct net *net);
-/* After the last connection has closed. Zeros are fine. */
+/* Call after the last connection is closed. A zeroed *net is allowed. */
 void net_fini(struct net *net);
 
 #endif

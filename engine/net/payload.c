@@ -1,4 +1,4 @@
-/* Fields that several payloads have, written and read side by side. */
+/* Fields that several payloads share: encoding and decoding. */
 #include "engine/net/payload.h"
 
 #include "engine/base/text.h"
@@ -33,6 +33,7 @@ int payload_unpack_end(struct unpacker *u, const char *what, struct glint_error 
 void unpack_name(struct unpacker *u, char *out, size_t capacity)
 {
     unpack_text(u, out, capacity);
+    /* Names are printed in logs and terminals: no control characters from the network. */
     if (text_is_printable(out)) return;
     u->failed = true;
     out[0] = '\0';
@@ -66,6 +67,7 @@ void unpack_error(struct unpacker *u, struct glint_error *out)
     unpack_text(&e, out->cause, sizeof out->cause);
     unpack_text(&e, out->effect, sizeof out->effect);
     unpack_text(&e, out->hint, sizeof out->hint);
+    /* The range is checked before the cast to the enum. */
     bool known = code < 0 && code > INT16_MIN && error_is_known((enum glint_code)code);
     if (!unpack_is_complete(&e) || !known) {
         u->failed = true;

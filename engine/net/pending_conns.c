@@ -1,5 +1,5 @@
-/* Sources are found by a look at all of them, which are a few KiB: a table by hash would have to be
- * safe from those who choose their addresses. */
+/* Sources are found by a linear scan of a few KiB: a hash table would need protection against
+ * attackers who choose their addresses to collide. */
 #include "engine/net/pending_conns.h"
 
 #include "engine/base/env.h"
@@ -9,8 +9,7 @@
 #include <string.h>
 
 #define IPV4_KEY                                                                                   \
-    (UINT64_C(0xffffffff) << 32) /* no IPv6 host has such a prefix: it is multicast                \
-                                  */
+    (UINT64_C(0xffffffff) << 32) /* cannot be the prefix of an IPv6 host: ff00::/8 is multicast */
 
 uint64_t address_source_key(const struct sockaddr *address)
 {
@@ -20,6 +19,7 @@ uint64_t address_source_key(const struct sockaddr *address)
     if (address->sa_family == AF_INET)
         return IPV4_KEY | ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
     if (address->sa_family != AF_INET6) return 0;
+    /* A dual-stack socket reports IPv4 peers as ::ffff:a.b.c.d, which share one /64. */
     if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
         memcpy(&v4, v6->sin6_addr.s6_addr + 12, sizeof v4);
         return IPV4_KEY | ntohl(v4);
@@ -43,7 +43,7 @@ static struct pending_source *find_source(struct pending_conns *p, uint64_t key)
         if (!is_source_free(s) && s->key == key) return s;
         if (free == NULL && is_source_free(s)) free = s;
     }
-    assert(free != NULL); /* as many as connections */
+    assert(free != NULL); /* there are as many entries as connections */
     free->key = key;
     return free;
 }
@@ -92,11 +92,13 @@ struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_c
     const struct pending_list *l = &p->classes[class];
     uint32_t most = 0, candidates = 0, random = 0;
     assert(l->count > 0);
+    /* Counts the connections of all sources that have the most. */
     for (uint32_t i = 0; i < l->count; i++) {
         uint32_t count = l->list[i]->source->counts[class];
         candidates = count > most ? 1 : candidates + (count == most);
         if (count > most) most = count;
     }
+    /* Random, so that an attacker cannot predict which one is kept. */
     if (p->env->random(p->env, &random, sizeof random) != 0) random = 0;
     uint32_t chosen = random % candidates;
     for (uint32_t i = 0;; i++) {

@@ -1,17 +1,16 @@
-/* Connections that were accepted and are not open yet, and which of them gives way when there are
- * too many. Two classes, each of at most PENDING_MAX:
+/* Pending connections: accepted, but not open yet. If there are too many, chooses one to drop. Two
+ * classes, each of at most PENDING_MAX connections:
  *
- *   UNKNOWN   nothing is known of it but its address
- *   KNOWN    its ClientHello has named one of our keys, and the binder fits
- * [pending_conns_mark_known]
+ *   UNKNOWN  only its address is known
+ *   KNOWN    its ClientHello named one of our keys with a valid binder [pending_conns_mark_known]
  *
- * A class gives way for its own newcomers only, so whoever has a key is never displaced by those
- * who have none. Within a class the source with the most connections gives way, and of these (the
- * newcomer among them) one at random: a source that has one connection keeps it as long as another
- * source has two, and none is shut out because it is far away. A source is an IPv4 address, or a
- * /64 of IPv6, which is what one host has.
+ * A new connection can displace only one of its own class, so a flood from hosts without a key
+ * never displaces a host with a key. Within a class the source with the most connections loses one
+ * of them, chosen at random (possibly the new one): a source with one connection keeps it while
+ * another source has two, and a slow, distant host is not at a disadvantage. A source is an IPv4
+ * address, or an IPv6 /64, which is what one host typically has.
  *
- * Adding and choosing look at each source and connection once. Loop thread only. */
+ * Adding and choosing scan all sources and connections once. Loop thread only. */
 #ifndef GLINT_NET_PENDING_CONNS_H
 #define GLINT_NET_PENDING_CONNS_H
 
@@ -26,7 +25,7 @@ struct env;
 
 enum pending_class { PENDING_UNKNOWN, PENDING_KNOWN, PENDING_CLASSES };
 
-/* Free where all counts are 0. */
+/* Connection counts of one source; the entry is free if all are 0. */
 struct pending_source {
     uint64_t key;
     uint32_t counts[PENDING_CLASSES];
@@ -37,17 +36,18 @@ struct pending_conns {
     struct pending_source sources[PENDING_CLASSES * (PENDING_MAX + 1)];
     struct pending_list {
         uint32_t count;
-        struct conn *list[PENDING_MAX + 1]; /* with the newcomer, before one gives way */
+        struct conn *list[PENDING_MAX + 1]; /* plus a new one, until one is dropped */
     } classes[PENDING_CLASSES];
 };
 
-/* What an address counts as. */
+/* The source that an address belongs to. */
 uint64_t address_source_key(const struct sockaddr *address);
-/* A new one is UNKNOWN; its address is known. */
+/* Adds c to the class UNKNOWN; its source_key must be set. */
 void pending_conns_add(struct pending_conns *p, struct conn *c);
+/* Moves c from UNKNOWN to KNOWN. */
 void pending_conns_mark_known(struct pending_conns *p, struct conn *c);
 void pending_conns_remove(struct pending_conns *p, struct conn *c);
-/* Which one of a class gives way; there is one. It stays where it is. */
+/* Returns the connection to drop from a class that is not empty. Does not remove it. */
 struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_class class);
 
 #endif

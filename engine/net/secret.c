@@ -1,4 +1,5 @@
-/* Hex in a file of its owner alone. Bytes of the secret are cleared from every buffer they pass. */
+/* Secret files: reading, creation and key derivation. Every buffer that contained secret bytes is
+ * cleared after use. */
 #include "engine/net/secret.h"
 
 #include "engine/base/error.h"
@@ -29,7 +30,8 @@ static int set_secret_error(struct glint_error *error, const char *path, const c
     return error_set(error, GLINT_E_SECRET, hint, "%s: %s", path, what);
 }
 
-/* Not short, and not one digit over and over, as an editor or a mistake leaves it. */
+/* Parses 64 hex digits. Rejects a secret of one repeated digit, which is a placeholder or
+ * a mistake. */
 static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
 {
     bool varied = false;
@@ -44,7 +46,7 @@ static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
     return varied;
 }
 
-/* One line joins *out. NULL, or what is wrong with it. */
+/* Parses one line and appends it to *out. Returns NULL, or what is wrong. */
 static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets *out)
 {
     static const uint64_t word = sizeof CLIENT_WORD - 1;
@@ -62,7 +64,7 @@ static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets
     return NULL;
 }
 
-/* Empty lines are passed over. NULL, or what is wrong. */
+/* Parses all lines; empty lines are ignored. Returns NULL, or what is wrong. */
 static const char *parse_secrets(const uint8_t *text, uint64_t size, struct secrets *out)
 {
     const char *wrong = NULL;
@@ -86,7 +88,7 @@ int secrets_load(struct env *env, const char *path, struct secrets *out, struct 
     if (file == -ENOENT) text_format(error->hint, sizeof error->hint, HINT_NEW);
     if (file < 0) return error->code;
     int64_t n = env_read_full(env, file, text, sizeof text, 0);
-    env->close(env, file); /* nothing was written: nothing to lose */
+    env->close(env, file); /* read only: an error of close does not matter */
     if (n < 0) r = error_set_system(error, GLINT_E_SECRET, (int)n, "read", path);
     if (r == 0) wrong = parse_secrets(text, (uint64_t)n, out);
     if (wrong != NULL) r = set_secret_error(error, path, wrong, HINT_NEW);
@@ -96,7 +98,7 @@ int secrets_load(struct env *env, const char *path, struct secrets *out, struct 
     return r;
 }
 
-/* A new file of one line, `word` and the secret. 0 or a code. */
+/* Creates a file of one line: `word`, then the secret in hex. Returns 0 or a code. */
 static int write_secret_file(struct env *env, const char *path, const char *word,
                              const struct secret *secret, struct glint_error *error)
 {
@@ -117,6 +119,7 @@ static int write_secret_file(struct env *env, const char *path, const char *word
         int c = env->close(env, file);
         if (w == 0) w = c;
         if (w != 0) {
+            /* A truncated secret must not remain. */
             env->remove(env, ENV_CWD, path, false);
             r = error_set_system(error, GLINT_E_SECRET, w, "write", path);
         }
@@ -170,9 +173,9 @@ bool secret_derive_client_secret(const struct secret *secret, struct secret *out
     return secret_derive_key(secret, CLIENT_INFO, out->bytes, sizeof out->bytes);
 }
 
-/* ---- Where none is configured */
+/* ---- The default secret file */
 
-/* Makes the folders of `path`, whatever is missing of them. */
+/* Creates the missing directories of `path`. Returns 0 or a negative errno. */
 static int make_directories(struct env *env, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -184,7 +187,7 @@ static int make_directories(struct env *env, char *path)
     return 0;
 }
 
-/* The whole secret under a name of its own. 0 or a code. */
+/* Creates a complete secret file under a temporary name. Returns 0 or a code. */
 static int create_temp_secret(struct env *env, const char *path, char temp[PATH_MAX],
                               struct glint_error *error)
 {
@@ -197,7 +200,9 @@ static int create_temp_secret(struct env *env, const char *path, char temp[PATH_
     return secret_file_create(env, temp, error);
 }
 
-/* It takes its place only where none is: whoever comes second loads the first one's. */
+/* Creates the default secret atomically: a complete file is renamed to its name unless one exists.
+ * If two processes do this at the same time, the second one uses the secret of the first. Returns 0
+ * or a code. */
 static int create_default_secret(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
     char temp[PATH_MAX];
@@ -215,6 +220,7 @@ int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error 
     struct env_stat s;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool fits = false;
+    /* The XDG Base Directory Specification says to ignore a relative path. */
     if (state != NULL && state[0] == '/')
         fits = text_format(out, PATH_MAX, "%s/glint/secret", state);
     else if (home != NULL && home[0] == '/')

@@ -1,15 +1,16 @@
-/* The secrets that let processes of one cluster talk: each is 32 random bytes, in a file as a line
- * of 64 hex digits. A file may list several, so that they can be changed one node after the other:
- * a listener accepts each of them, and the first is used to dial.
+/* Shared secrets, by which the processes of one cluster authenticate each other. A secret is 32
+ * random bytes, stored as a line of 64 hex digits. A file may list several, so that secrets can be
+ * rotated one node at a time: a listener accepts all of them, and a dialling process uses the
+ * first.
  *
- * A line `client HEX` holds a client secret, derived from a secret of the cluster by HKDF-SHA256
- * (`glint secret derive`). Its holder may ask for the status of executors, and nothing else, and
- * cannot compute the secret that it comes from. A file holds one kind.
+ * A line `client HEX` is a client secret, derived from a secret of the cluster by HKDF-SHA256
+ * (`glint secret derive`). It allows its holder only to ask for the status of executors, and the
+ * secret it was derived from cannot be computed from it. A file contains secrets of one kind.
  *
- * From a secret the key of TLS is derived (tls.c). The file, and each link to it, must belong to
- * this user or to root, and be closed to others: 0600, or of root's 0640 (base/file_check.h). A
- * secret that is short or all one digit is refused. It is never in an argument, a variable or a
- * log, nor, since net_init.c forbids them, in a core dump. */
+ * TLS keys are derived from a secret (tls.c). The file, and each symbolic link to it, must be owned
+ * by this user or root and not accessible to others: mode 0600, or 0640 if owned by root
+ * (base/file_check.h). A secret that is too short or all one digit is rejected. A secret is never
+ * in an argument, an environment variable, a log or (see net_init.c) a core dump. */
 #ifndef GLINT_NET_SECRET_H
 #define GLINT_NET_SECRET_H
 
@@ -19,7 +20,7 @@
 #include <limits.h>
 
 #define SECRET_BYTES 32u
-#define SECRETS_MAX  8u /* in a file */
+#define SECRETS_MAX  8u /* per file */
 
 enum secret_kind { SECRET_PEER, SECRET_CLIENT };
 
@@ -28,28 +29,31 @@ struct secret {
 };
 
 struct secrets {
-    enum secret_kind kind; /* of all of them */
+    enum secret_kind kind; /* of all in `list` */
     uint32_t count;        /* at least 1 once loaded */
     struct secret list[SECRETS_MAX];
 };
 
-/* 0, or SECRET with *error set: path, what is wrong, how to make it right; *out is cleared then. */
+/* Reads and validates a secret file. Returns 0, or SECRET with *error set (path, what is wrong, how
+ * to fix it) and *out cleared. */
 int secrets_load(struct env *env, const char *path, struct secrets *out, struct glint_error *error);
-/* Makes a new file, mode 0600, with a random secret; never replaces one. 0, or SECRET,
- * OUTPUT_EXISTS. */
+/* Creates a file, mode 0600, with a random secret. Never replaces a file. Returns 0 or a code:
+ * OUTPUT_EXISTS, SECRET, OUTPUT_FULL or SYSTEM. */
 int secret_file_create(struct env *env, const char *path, struct glint_error *error);
-/* Makes a new file, mode 0600, with the client secret of the first secret of `from`. 0, or SECRET,
- * OUTPUT_EXISTS. */
+/* Creates a file, mode 0600, with the client secret derived from the first secret of `from`.
+ * Otherwise as secret_file_create. */
 int client_secret_file_create(struct env *env, const struct secrets *from, const char *path,
                               struct glint_error *error);
-/* The file where no secret is configured: $XDG_STATE_HOME/glint/secret (default ~/.local/state),
- * made with its directories (0700) if it is not there; two processes that start at once agree on
- * one. 0 or SECRET. */
+/* The default secret file: $XDG_STATE_HOME/glint/secret (~/.local/state if unset). If missing, it
+ * is created with its directories (mode 0700); processes that start at the same time agree on one
+ * secret. Returns 0, SECRET, or SYSTEM without random numbers. */
 int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error *error);
-/* HKDF-SHA256 with an empty salt. False: OpenSSL failed. */
+/* Derives `size` bytes for the purpose `info` by HKDF-SHA256 with an empty salt. Returns false if
+ * OpenSSL failed. */
 bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *out, size_t size);
-/* The client secret of one of a cluster. False: OpenSSL failed. */
+/* Derives the client secret of a cluster's secret. Returns false if OpenSSL failed. */
 bool secret_derive_client_secret(const struct secret *secret, struct secret *out);
+/* Overwrites the secrets with zeros. */
 void secrets_clear(struct secrets *s);
 
 #endif

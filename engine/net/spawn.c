@@ -1,5 +1,6 @@
-/* posix_spawn, and a pidfd in the loop. Whoever starts this process may have told it to ignore the
- * ends of its children; then nobody could ask how they ended, so that is undone first. */
+/* Child processes by posix_spawn, and a pidfd in the event loop for the exit. If this process
+ * inherited SIGCHLD as ignored, the kernel would reap children itself and their exit status would
+ * be lost, so the default is restored first. */
 #include "engine/net/spawn.h"
 
 #include "engine/base/env.h"
@@ -16,7 +17,7 @@
 
 #define NULL_DEVICE "/dev/null"
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int add_file_actions(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
 {
     int r = 0;
@@ -31,6 +32,7 @@ static int set_spawn_attributes(posix_spawnattr_t *attributes, const struct spaw
     sigset_t all, none;
     short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
     if (p->own_session) flags |= POSIX_SPAWN_SETSID;
+    /* The loop's signal handlers and mask must not affect the program. */
     sigfillset(&all);
     sigemptyset(&none);
     int r = posix_spawnattr_setsigdefault(attributes, &all);
@@ -53,6 +55,7 @@ static int spawn_process(struct spawn *s, const struct spawn_program *p)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     struct sigaction before;
+    /* With SIGCHLD ignored waitpid would fail with ECHILD. */
     if (sigaction(SIGCHLD, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
         signal(SIGCHLD, SIG_DFL);
     int r = posix_spawn_file_actions_init(&actions);
@@ -77,14 +80,16 @@ static void on_exited(uv_poll_t *poll, int status, int events)
     (void)status, (void)events;
     assert(s->open && s->running);
     pid_t found = waitpid(s->pid, &wait_status, WNOHANG);
+    /* Woken too early: still running. */
     if (found == 0) return;
-    assert(found == s->pid); /* nobody else asks for it */
+    assert(found == s->pid); /* only this function reaps it */
     uv_poll_stop(poll);
     s->running = false;
     s->exited(s->arg, wait_status);
 }
 
-/* It runs, and nobody would hear of its end. */
+/* The child runs, but its exit cannot be watched: kill it, so that the caller sees a
+ * failed start. */
 static void kill_and_reap(struct spawn *s)
 {
     kill(s->pid, SIGKILL);
@@ -98,7 +103,7 @@ int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *pr
     *s = (struct spawn){.file = -1, .exited = exited, .arg = arg};
     int r = spawn_process(s, program);
     if (r != 0) return r;
-    s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* closed on exec */
+    s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* has close-on-exec */
     r = s->file >= 0 ? uv_poll_init(loop, &s->poll, s->file) : -errno;
     if (r == 0) {
         s->poll.data = s;
@@ -114,7 +119,7 @@ int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *pr
 
 void spawn_kill(struct spawn *s, int number)
 {
-    if (s->running) kill(s->pid, number); /* it is not waited for yet, so it is no other's number */
+    if (s->running) kill(s->pid, number); /* not reaped: the pid is still its own */
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -130,6 +135,7 @@ bool spawn_close(struct spawn *s, void (*closed)(void *arg))
     s->closed = closed;
     s->open = s->running = false;
     uv_close((uv_handle_t *)&s->poll, on_closed);
+    /* libuv has removed the descriptor from epoll in uv_close. */
     close(s->file);
     return true;
 }

@@ -1,8 +1,8 @@
-/* A program that is started, and its end.
+/* Child processes: starting a program and waiting for its exit on the event loop.
  *
- * By posix_spawn: a fork would copy the tables of all memory, and the locks of whatever thread held
- * them. The program gets the files it is given and no others, no signal blocked or ignored. Its end
- * is heard of through a descriptor of its own. Loop thread only. */
+ * Uses posix_spawn: fork would copy the page tables of all memory, and the child would inherit
+ * locks of other threads in an undefined state. The child inherits only the given files, with no
+ * signal blocked or ignored. Its exit is reported through a pidfd. Loop thread only. */
 #ifndef GLINT_NET_SPAWN_H
 #define GLINT_NET_SPAWN_H
 
@@ -14,36 +14,39 @@
 
 #define SPAWN_FILES_MAX 4u
 
+/* What to start; borrowed by spawn_start until it returns. */
 struct spawn_program {
-    const char *path;           /* looked for in $PATH where it has no slash */
-    char *const *words;         /* its arguments, the name first; NULL behind the last */
-    char *const *variables;     /* its environment; NULL: this process's own */
-    int files[SPAWN_FILES_MAX]; /* what its descriptors 0, 1, .. are; -1: nothing */
+    const char *path;           /* searched in $PATH if it has no slash */
+    char *const *words;         /* argv, NULL-terminated */
+    char *const *variables;     /* environment; NULL: inherit */
+    int files[SPAWN_FILES_MAX]; /* its descriptors 0, 1, ..; -1: /dev/null */
     uint32_t file_count;
-    bool own_session; /* away from the terminal */
+    bool own_session; /* setsid: detached from the terminal */
 };
 
-/* Zeros are one that was never started. */
+/* A child process; zeros: never started. */
 struct spawn {
     uv_poll_t poll;
     pid_t pid;
-    int file; /* that tells of its end */
+    int file; /* pidfd, readable on exit */
     bool open, running;
     void (*exited)(void *arg, int wait_status);
     void (*closed)(void *arg);
     void *arg;
 };
 
-/* `ended`: from the loop, once. 0, or a negative errno: nothing runs, and nothing is open. */
+/* Starts a program. `exited` is called once, from the loop, with the status as from waitpid.
+ * Returns 0, or a negative errno with nothing running or open. */
 int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *program,
                 void (*exited)(void *arg, int wait_status), void *arg);
-/* The error of a spawn_start that answered `failed`: it could not start `name`, or, where there is
- * no /dev/null, not give it that. Returns the code. */
+/* Sets *error after spawn_start returned `failed`: `name` could not be started, or /dev/null does
+ * not exist. Returns the code. */
 int spawn_set_error(struct glint_error *error, enum glint_code code, int failed, const char *name);
-/* One that has ended gets none. */
+/* Sends a signal. Does nothing if the process has exited. */
 void spawn_kill(struct spawn *s, int number);
-/* Hears no more of it; `closed` comes from the loop, then the memory is the caller's again. False:
- * nothing is open, and it will not come. */
+/* Stops waiting for the exit; a running process is not killed, and `exited` is not called.
+ * `closed` is called from the loop; *s may be freed then. Returns false if *s is not open:
+ * `closed` is not called. */
 bool spawn_close(struct spawn *s, void (*closed)(void *arg));
 
 #endif

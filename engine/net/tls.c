@@ -1,8 +1,8 @@
-/* OpenSSL between two pieces of memory. A key that both sides know is all there is: a side that
- * does not have it fails in the handshake, and so does one that would rather show a certificate.
+/* TLS sessions by OpenSSL, reading from and writing to memory. Authentication is by pre-shared key
+ * only: the handshake fails for a peer without the key, also if it offers a certificate instead.
  *
- * A BIO of our own reads from what was fed and writes to what is to be sent, so that between the
- * socket and OpenSSL's record nothing is copied twice. */
+ * A custom BIO reads directly from the bytes fed and writes directly to the output buffer, which
+ * avoids the copies of OpenSSL's memory BIO. */
 #include "engine/net/tls.h"
 
 #include "engine/base/error.h"
@@ -19,20 +19,20 @@
 #include <string.h>
 
 #define KEY_BYTES    32u
-#define KEYS_MAX     (2 * SECRETS_MAX) /* each secret, and its client secret */
+#define KEYS_MAX     (2 * SECRETS_MAX) /* each secret, and the client secret derived from it */
 #define CONTEXT_ID   "glint peer 1"
 #define SUITE        "TLS_AES_128_GCM_SHA256"
 #define SUITE_BYTES  "\x13\x01"
 #define GROUP        "X25519"
-#define RECORD_EXTRA (SSL3_RT_HEADER_LENGTH + 1 + EVP_GCM_TLS_TAG_LEN) /* a record's, at most */
+#define RECORD_EXTRA (SSL3_RT_HEADER_LENGTH + 1 + EVP_GCM_TLS_TAG_LEN) /* per record, at most */
 
 static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "a record of TLS");
 
-/* What a secret is used as. */
+/* A pre-shared key, derived from a secret. */
 struct key {
     enum secret_kind kind;
     uint8_t bytes[KEY_BYTES];
-    char identity[64]; /* the label and a fingerprint of the secret: it says which one is meant */
+    char identity[64]; /* PSK identity: label and fingerprint of the secret, to select the key */
 };
 
 struct keys {
@@ -48,23 +48,25 @@ struct tls_context {
     struct keys keys;
 };
 
+/* A session: `in` is the input of OpenSSL, `out` its output. */
 struct tls {
     SSL *ssl;
-    enum secret_kind kind; /* of the key that the handshake has used last */
-    struct glint_slice in; /* fed, not taken yet */
+    enum secret_kind kind; /* of the key last used in the handshake */
+    struct glint_slice in; /* fed by tls_feed, not consumed yet */
     struct buffer out;
-    uint64_t key_records, key_records_max; /* written with the key at hand */
-    bool known;                            /* a key that it has named was found */
-    bool ready, no_memory;                 /* starved: `out` could not grow */
+    uint64_t key_records, key_records_max; /* records written with the current key */
+    bool known;                            /* the peer named a key that we have */
+    bool ready, no_memory; /* ready: handshake done; no_memory: `out` could not grow */
 };
 
-/* ---- Memory as a BIO */
+/* ---- The BIO */
 
 static int bio_read_input(BIO *bio, char *out, int size)
 {
     struct tls *t = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (t->in.size == 0) {
+        /* Makes the OpenSSL call return SSL_ERROR_WANT_READ instead of EOF. */
         BIO_set_retry_read(bio);
         return -1;
     }
@@ -85,6 +87,7 @@ static int bio_write_output(BIO *bio, const char *in, int size)
     return -1;
 }
 
+/* OpenSSL requires that BIO_flush succeeds; no other control is supported. */
 static long bio_control(BIO *bio, int what, long number, void *pointer)
 {
     (void)bio;
@@ -103,7 +106,7 @@ static BIO_METHOD *bio_method_create(void)
     return NULL;
 }
 
-/* ---- The key */
+/* ---- Keys */
 
 static bool key_derive(const struct secret *secret, enum secret_kind kind, struct key *out)
 {
@@ -123,7 +126,7 @@ static bool key_derive(const struct secret *secret, enum secret_kind kind, struc
     return true;
 }
 
-/* `clients`: also the client secret of each. */
+/* also derive the client secret of each secret */
 static bool keys_derive(const struct secrets *secrets, bool clients, struct keys *out)
 {
     bool ok = secrets->count > 0;
@@ -152,6 +155,7 @@ static SSL_SESSION *key_session(SSL *ssl, const struct key *key)
         return NULL;
     }
     t->kind = key->kind;
+    /* OpenSSL verifies the PSK binder after this; if it is wrong, SSL_do_handshake fails. */
     t->known = true;
     return s;
 }
@@ -160,7 +164,7 @@ static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id,
                            SSL_SESSION **out)
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-    (void)md; /* the suite has one */
+    (void)md; /* the suite has only one */
     *out = key_session(ssl, &c->keys.list[0]);
     *id = (const unsigned char *)c->keys.list[0].identity;
     *id_size = strlen(c->keys.list[0].identity);
@@ -177,6 +181,8 @@ static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, S
         *out = key_session(ssl, key);
         return *out != NULL;
     }
+    /* An unknown identity is no error here: OpenSSL continues without a PSK, and the handshake
+     * fails for lack of a trusted certificate. */
     return 1;
 }
 
@@ -198,10 +204,14 @@ static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
     SSL_CTX_set_app_data(c->ssl, c);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    /* No dummy ChangeCipherSpec records, and no key exchange without Diffie-Hellman, which would
+     * have no forward secrecy. */
     SSL_CTX_clear_options(c->ssl, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
+    /* A peer that does not use a PSK needs a certificate, and no certificate is trusted. */
     SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     SSL_CTX_set_psk_use_session_callback(c->ssl, psk_use_session);
     SSL_CTX_set_psk_find_session_callback(c->ssl, psk_find_session);
+    /* An idle session keeps no record buffers. */
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
     return SSL_CTX_set_min_proto_version(c->ssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(c->ssl, TLS1_3_VERSION) &&
@@ -213,8 +223,8 @@ static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
 struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
                                        struct glint_error *error)
 {
-    /* What OpenSSL made for the whole process goes with the process: taking it down piece by piece
-     * takes 0.6 ms, and a child serves one driver only. */
+    /* OpenSSL's global state is not freed at exit: that takes 0.6 ms, and there is one executor
+     * process for each driver. */
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     struct tls_context *c = mem_zalloc(sizeof *c);
     if (c == NULL) {
@@ -247,8 +257,8 @@ void tls_context_destroy(struct tls_context *c)
 
 /* ---- A session */
 
-/* OpenSSL's calls want an empty queue of errors. Looking is cheaper than clearing: it is done for
- * each record. */
+/* SSL_get_error needs an empty error queue before the call. Called for each record: peeking is
+ * cheaper than clearing. */
 static void clear_error_queue(void)
 {
     if (ERR_peek_error() != 0) ERR_clear_error();
@@ -263,7 +273,7 @@ static bool session_set_up(struct tls *t, const struct tls_context *c)
     SSL_set_app_data(t->ssl, t);
     BIO_set_data(bio, t);
     BIO_set_init(bio, 1);
-    SSL_set_bio(t->ssl, bio, bio); /* takes it over */
+    SSL_set_bio(t->ssl, bio, bio); /* takes ownership of bio */
     return true;
 }
 
@@ -297,7 +307,8 @@ void tls_close(struct tls *t)
     mem_free(t);
 }
 
-/* What an OpenSSL call that did not succeed means: 0 where it only waits for more bytes. */
+/* Translates the result of a failed OpenSSL call. Returns 0 if it only needs more input, else sets
+ * *error and returns its code. */
 static int translate_ssl_error(struct tls *t, int result, struct glint_error *error)
 {
     int why = SSL_get_error(t->ssl, result);
@@ -310,6 +321,8 @@ static int translate_ssl_error(struct tls *t, int result, struct glint_error *er
     if (why == SSL_ERROR_ZERO_RETURN)
         return error_set(error, GLINT_E_CONNECTION, NULL,
                          "the other side has ended the connection");
+    /* Wrong binder, unknown identity, no common suite, not TLS 1.3: all mean that the peer does not
+     * use our key. */
     if (!t->ready)
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
                          "the other side does not have this side's secret (TLS: %s)", text);
@@ -321,7 +334,7 @@ static int do_handshake(struct tls *t, struct glint_error *error)
 {
     int result = SSL_do_handshake(t->ssl);
     if (result != 1) return translate_ssl_error(t, result, error);
-    if (SSL_session_reused(t->ssl) != 1) /* not by our key */
+    if (SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
                          "the other side did not use the secret");
     t->ready = true;
@@ -351,7 +364,8 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
     return r;
 }
 
-/* So many more records: the KeyUpdate goes out before them where they would be too many. */
+/* Counts records to be written, and queues a KeyUpdate before them if they would exceed the key's
+ * limit. Returns 0 or a code. */
 static int count_records(struct tls *t, uint64_t records, struct glint_error *error)
 {
     t->key_records += records;
@@ -366,6 +380,7 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
 {
     uint64_t records = in.size / TLS_RECORD_BYTES + 1;
     assert(t->ready);
+    /* Reserve for all records at once: growing in the BIO would copy the output several times. */
     if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
     clear_error_queue();
     if (count_records(t, records, error) != 0) return error->code;
@@ -374,7 +389,7 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
         int result = SSL_write_ex(t->ssl, in.data, in.size, &n);
         if (result != 1) {
             int r = translate_ssl_error(t, result, error);
-            return r != 0 ? r : error_no_memory(error); /* memory takes all, or there is none */
+            return r != 0 ? r : error_no_memory(error); /* the BIO fails only without memory */
         }
         in.data += n;
         in.size -= n;

@@ -1,8 +1,8 @@
-/* TLS 1.3 with a pre-shared key, over memory: bytes in, bytes out, no sockets.
+/* TLS 1.3 with pre-shared keys, on buffers in memory: it does no I/O.
  *
- * One suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke, no certificates, tickets or early data. The
- * identity says which of several keys is meant. OpenSSL appears in tls.c, tls_gcm.c and secret.c
- * only. */
+ * One cipher suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke (forward secrecy), no certificates, tickets
+ * or early data. The PSK identity says which of several keys is used. OpenSSL is used in tls.c,
+ * tls_gcm.c and secret.c only. */
 #ifndef GLINT_NET_TLS_H
 #define GLINT_NET_TLS_H
 
@@ -10,53 +10,64 @@
 #include "engine/net/secret.h"
 
 #define TLS_RECORD_BYTES                                                                           \
-    16384u /* at most, of plain bytes: writes of multiples of it fill records */
+    16384u /* maximum plaintext of a record; writing multiples of it fills records completely */
 
-/* RFC 8446, 5.5: at most 2^24.5 full records with one key. */
+/* RFC 8446, 5.5: at most 2^24.5 full records with one key; a key is renewed earlier. */
 #define TLS_KEY_RECORDS (UINT64_C(1) << 23)
 
-struct tls_context; /* outlives its sessions; one thread */
+struct tls_context; /* keys and settings; must outlive its sessions; one thread */
 enum tls_option {
-    /* For more than messages, by the faster cipher (tls_gcm.h), which takes 4 MB of the program
-     * into memory and a third of a millisecond. */
+    /* For bulk data: prefer the faster cipher of tls_gcm.h, which costs 4 MB of code mapped into
+     * memory and a third of a millisecond at start. */
     TLS_BULK_CIPHER = 1,
-    /* Whoever dials may also use a client secret, derived from one of `secrets`. */
+    /* Accepting side: a peer may also authenticate with a client secret derived from one
+     * of `secrets`. */
     TLS_ACCEPT_CLIENT_SECRETS = 2,
 };
+/* `options`: bits of enum tls_option. Keys are derived; `secrets` is not needed afterwards. Returns
+ * NULL with *error set (NO_MEMORY, SYSTEM). */
 struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
                                        struct glint_error *error);
-/* Handshakes that begin from now on use these secrets; open sessions stay. False: OpenSSL failed,
- * and nothing has changed. */
+/* Later handshakes use these secrets; established sessions are not affected. Returns false, and
+ * nothing has changed, if OpenSSL failed. */
 bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secrets);
-/* For tests: after how many records a session renews the key that it writes with. */
+/* For tests: a session renews its write key after so many records. */
 void tls_context_set_key_records(struct tls_context *c, uint64_t records);
+/* NULL is allowed. Clears the keys from memory. */
 void tls_context_destroy(struct tls_context *c);
 
-struct tls; /* one connection's; one thread */
-/* A dialling side has something to send at once: tls_take_output. */
+struct tls; /* the session of one connection; one thread */
+/* The dialling side's ClientHello is in the output at once: see tls_take_output. Returns NULL with
+ * *error set. */
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error);
+/* NULL is allowed. Does not send a close_notify alert. */
 void tls_close(struct tls *t);
 
-/* Bytes came from the network. They stay borrowed until tls_read answers 0 or less, which is to be
- * asked for once tls_is_handshake_done, and before the next ones are fed. Before, they are taken
- * whole. 0 or a code (AUTH: the other side has not the secret). */
+/* Passes in bytes from the network. Before tls_is_handshake_done they advance the handshake; what
+ * remains after it is done, and all bytes later, stay borrowed until tls_read has returned 0 or
+ * less, which must be before the next tls_feed. Returns 0 or a code (AUTH: the peer does not have
+ * the secret). */
 int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error);
-/* Plain bytes, of one record, at most `capacity`, straight to `out`: how many, 0: all that was fed
- * is taken, negative: a code (PROTOCOL: bytes were changed; CONNECTION: it has ended). */
+/* Decrypts the bytes fed, at most one record, to `out`. Returns the number of bytes, at most
+ * `capacity`; 0 if more input is needed; or a negative code (PROTOCOL: bytes were modified or are
+ * invalid; CONNECTION: the peer ended the session). */
 int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error *error);
-/* Encrypts, and what is to be sent is in tls_take_output. The key is renewed (KeyUpdate) between
- * two calls, after TLS_KEY_RECORDS, long before AES-GCM's limit. Before the handshake is done
- * nothing may be written. 0 or a code. */
+/* Encrypts `in` to the output, see tls_take_output. Only after the handshake. Before a call would
+ * exceed TLS_KEY_RECORDS, long before AES-GCM's limit, the key is renewed (KeyUpdate). Returns 0 or
+ * a code. */
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error);
-/* Bytes that wait in tls_take_output: also answers that OpenSSL gives by itself, to a KeyUpdate. */
+/* Size of the output, including what OpenSSL sends by itself: handshake, alerts, responses
+ * to KeyUpdate. */
 uint64_t tls_output_bytes(const struct tls *t);
-bool tls_is_handshake_done(const struct tls *t); /* the handshake is done */
-/* The side that dials has shown that it knows a key, by a ClientHello; it may be one that somebody
- * has recorded. Of the accepting side, while no call has failed. */
+bool tls_is_handshake_done(const struct tls *t); /* application data may be read and written */
+/* Accepting side: the ClientHello proved knowledge of one of our keys (a valid PSK binder). This
+ * may be a recorded ClientHello that is replayed, so it is no authentication yet. Valid while no
+ * call has failed. */
 bool tls_has_known_key(const struct tls *t);
-/* Which kind of secret the side that dialled has used; tls_is_handshake_done. */
+/* The kind of secret the dialling side used. Only after the handshake. */
 enum secret_kind tls_peer_secret_kind(const struct tls *t);
-/* What is to be sent: swapped into *out, which must be empty; its memory is used next. */
+/* Takes the output: swaps it with *out, which must be empty. The memory of *out is reused for
+ * later output. */
 void tls_take_output(struct tls *t, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
-/* See provider-cipher(7) and intel-ipsec-mb.h. Only what a record needs: an IV of 12 bytes, used
- * once; additional authenticated data (AAD) in one piece and first; then the text, in any pieces; a
- * tag of 16 bytes. All else is refused. */
+/* An OpenSSL provider with AES-128-GCM by libipsec-mb: see provider-cipher(7) and intel-ipsec-mb.h.
+ * Supports only what TLS records need: an IV of 12 bytes, used once; additional authenticated data
+ * (AAD) in one piece, before the text; text in any number of pieces; a tag of 16 bytes. All other
+ * calls fail. */
 #include "engine/net/tls_gcm.h"
 
 #include <stddef.h>
@@ -36,18 +37,19 @@ const char *tls_gcm_property_query(void)
 #define NEEDED    (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ)
 #define TESTED    IMB_FEATURE_SELF_TEST_PASS
 
-static IMB_MGR *manager; /* its functions for this processor; constant once there */
+static IMB_MGR *manager; /* functions for this processor; constant once loaded */
 
+/* A cipher context of OpenSSL: one key, one text at a time. */
 struct gcm {
-    _Alignas(64) struct gcm_key_data key; /* as the library has it */
-    struct gcm_context_data text;         /* how far it is */
+    _Alignas(64) struct gcm_key_data key; /* expanded key, as the library defines it */
+    struct gcm_context_data text;         /* state of the current text */
     uint8_t iv[IV_BYTES], tag[TAG_BYTES];
     bool encrypts, has_key, has_iv, started, has_tag;
 };
 
 static void *gcm_create(void *provider)
 {
-    struct gcm *g = mem_zalloc(sizeof *g); /* aligned as its key wants it */
+    struct gcm *g = mem_zalloc(sizeof *g); /* 64-byte aligned, as `key` requires */
     assert(provider == manager && (uintptr_t)g % _Alignof(struct gcm) == 0);
     if (g == NULL) ERR_raise(ERR_LIB_PROV, ERR_R_MALLOC_FAILURE);
     return g;
@@ -59,9 +61,9 @@ static void gcm_destroy(void *context)
     mem_free(context);
 }
 
-/* ---- A text */
+/* ---- Encryption */
 
-/* Key and IV may come in calls of their own, the key first, which serves many IVs. */
+/* Key and IV may be set by separate calls, the key first; a key is used with many IVs. */
 static int gcm_init(struct gcm *g, bool encrypts, const uint8_t *key, size_t key_size,
                     const uint8_t *iv, size_t iv_size)
 {
@@ -97,7 +99,7 @@ static int gcm_begin(struct gcm *g, const uint8_t *aad, size_t size)
     return 1;
 }
 
-/* Without `out` the bytes are AAD. */
+/* If `out` is NULL, `in` is AAD. */
 static int gcm_update(void *context, unsigned char *out, size_t *out_size, size_t capacity,
                       const unsigned char *in, size_t size)
 {
@@ -119,7 +121,9 @@ static int gcm_final(void *context, unsigned char *out, size_t *out_size, size_t
     uint8_t tag[TAG_BYTES];
     (void)capacity;
     *out_size = 0;
+    /* Without AAD and text the tag of the empty text is computed. */
     if (!g->started && !gcm_begin(g, out, 0)) return 0;
+    /* An IV must never be used twice with one key: the next text needs a new one. */
     g->started = g->has_iv = false;
     assert(g->has_key);
     if (g->encrypts) {
@@ -220,7 +224,8 @@ static int provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *co
 
 static OSSL_PROVIDER *loaded;
 
-/* What the processor has, and, unlike the library, whether the system lets programs use it. */
+/* Whether the processor has the needed features, and the operating system has enabled those that
+ * the library would use (AVX, AVX-512), which the library does not check. */
 static bool is_allowed(uint64_t features)
 {
     return (features & NEEDED) == NEEDED &&
@@ -228,7 +233,8 @@ static bool is_allowed(uint64_t features)
            ((features & IMB_FEATURE_AVX512F) == 0 || __builtin_cpu_supports("avx512f"));
 }
 
-/* Stays until the process ends. Where anything fails OpenSSL's own cipher serves. */
+/* Loads the provider for the life of the process. If anything fails, OpenSSL's own cipher
+ * is used. */
 static void load_provider(void)
 {
     manager = alloc_mb_mgr(0);

@@ -1,5 +1,5 @@
-/* Payloads about executors and daemons: field by field, both ways, next to each other. What asks
- * for bytes and answers with them is in wire_fetch.c. */
+/* Payloads about executors, jobs and daemons: encoding and decoding. Requests for bytes and their
+ * responses are in wire_fetch.c. */
 #include "engine/net/wire.h"
 
 #include "engine/base/text.h"
@@ -36,7 +36,7 @@ int ping_decode(struct glint_slice bytes, struct ping *v, struct glint_error *er
     return payload_unpack_end(&u, "a sign of life", error);
 }
 
-/* A number that cannot be 0. */
+/* Reads a number; 0 fails the unpacker. */
 static uint64_t unpack_positive(struct unpacker *u, uint64_t max)
 {
     uint64_t v = unpack_u64(u, max);
@@ -200,8 +200,9 @@ int executor_exited_decode(struct glint_slice bytes, struct executor_exited *v,
     v->out_of_memory = unpack_u64(&u, 1) != 0;
     unpack_text(&u, v->log, sizeof v->log);
     unpack_text(&u, v->crash, sizeof v->crash);
-    text_make_printable(v->log); /* paths may hold any bytes, and are only printed */
+    text_make_printable(v->log); /* paths may contain any bytes, but are only printed here */
     text_make_printable(v->crash);
+    /* Does not fit 32 bits. */
     if (status != v->wait_status) u.failed = true;
     return payload_unpack_end(&u, "the end of an executor", error);
 }
@@ -224,7 +225,7 @@ int fetch_error_decode(struct glint_slice bytes, struct glint_error *why, struct
     return payload_unpack_end(&u, "why there are no bytes", error);
 }
 
-/* ---- How far a job is */
+/* ---- Progress of a job */
 
 #define JOB_PROGRESS_FIELDS 7u
 
@@ -269,7 +270,7 @@ int job_progress_decode(struct glint_slice bytes, struct job_progress *v, struct
     return payload_unpack_end(&u, "how far a job is", error);
 }
 
-/* ---- The status of a daemon */
+/* ---- Status of a daemon */
 
 #define STATUS_JOB_FIELDS 8u
 

@@ -1,5 +1,5 @@
-/* Payloads that ask for bytes and say where they are: GET, BLOCK_REQUEST, BLOCK_ASSIGN, and the
- * parts that answer a GET. A GET has just the fields of its kind. */
+/* Payloads of data transfer: encoding and decoding of GET, BLOCK_REQUEST, BLOCK_ASSIGN and the
+ * response to an INDEX request. A GET contains only the fields of its kind. */
 #include "engine/net/wire.h"
 
 #include "engine/base/endian.h"
@@ -20,7 +20,7 @@ void get_request_fini(struct get_request *g)
     g->map_count = 0;
 }
 
-/* Bytes [offset, offset + size) that one DATA frame answers. */
+/* Whether bytes [offset, offset + size) fit one DATA frame and the offset cannot overflow. */
 static bool is_valid_range(uint64_t offset, uint64_t size)
 {
     return size > 0 && size <= DATA_FRAME_BYTES_MAX && offset <= INT64_MAX - size;
@@ -65,7 +65,7 @@ int get_request_encode(const struct get_request *v, struct buffer *out, struct g
     return payload_pack_end(&p, out, before, error);
 }
 
-/* Pairs of map and attempt. 0 or NO_MEMORY; what is wrong with them is in `u`. */
+/* Reads pairs of map and attempt. Returns 0 or NO_MEMORY; invalid input fails `u`. */
 static int map_list_unpack(struct unpacker *u, struct get_request *v, struct glint_error *error)
 {
     struct unpacker a = unpack_array(u);
@@ -116,7 +116,7 @@ int get_request_decode(struct glint_slice bytes, struct get_request *v, struct g
     return r;
 }
 
-/* ---- Which blocks next */
+/* ---- Requesting and assigning broadcast blocks */
 
 static void block_list_pack(struct packer *p, const uint32_t *blocks, uint32_t count)
 {
@@ -200,7 +200,8 @@ int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v
     return payload_unpack_end(&u, "a list of blocks", error);
 }
 
-/* ---- Parts: read head by head, for there are many, and their number is known */
+/* ---- Segments of map outputs. Decoded without an unpacker, for speed: there are many, and their
+ * number is known. */
 
 struct index_entry index_entry_create(const struct run *run, uint32_t partition, uint64_t *room)
 {
@@ -219,6 +220,7 @@ int map_output_index_encode(const struct index_entry *parts, uint32_t count, str
     struct packer p;
     uint64_t start = out->size, most = INDEX_HEAD_BYTES_MAX + count * INDEX_ENTRY_BYTES_MAX;
     for (uint32_t i = 0; i < count; i++) most += parts[i].bytes.size;
+    /* Reserves space for the checksum, which is computed when the list is complete. */
     if (!buffer_reserve(out, most) || !buffer_append(out, none, sizeof none))
         return error_no_memory(error);
     uint64_t before = out->size;
@@ -261,7 +263,9 @@ static bool consume_u64(struct glint_slice *bytes, uint64_t *out)
     return true;
 }
 
-/* lz4 makes no more than 255 bytes of one; a record has two bytes of sizes at least. */
+/* Whether the sizes of a segment are plausible: lz4 expands a byte to at most 255, and a
+ * record takes at least two bytes for its lengths. Protects the reader from allocating for
+ * impossible sizes. */
 static bool is_valid_segment(const struct run_part *p)
 {
     if (p->records == 0) return p->bytes == 0 && p->raw == 0;
@@ -270,7 +274,7 @@ static bool is_valid_segment(const struct run_part *p)
            p->raw / 255 <= p->bytes;
 }
 
-/* The list, without the parts' bytes. */
+/* Reads the list of segments, without the inlined bytes. */
 static bool consume_index(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
 {
     struct msgpack_head head;
@@ -281,10 +285,12 @@ static bool consume_index(struct glint_slice *bytes, struct index_entry *out, ui
     for (uint32_t i = 0; i < count; i++) {
         struct run_part *p = &out[i].part;
         uint64_t here;
+        /* `here`: the bytes are inlined; an empty segment has none to inline. */
         if (!consume_u64(bytes, &p->offset) || !consume_u64(bytes, &p->bytes) ||
             !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
             !consume_u64(bytes, &here) || !is_valid_segment(p) || here > (p->records > 0))
             return false;
+        /* Only the size for now: the bytes follow the list. */
         out[i].bytes = (struct glint_slice){NULL, here > 0 ? p->bytes : 0};
     }
     return true;
