@@ -1,6 +1,7 @@
-/* Inputs that are all here are read as they lie; where one is elsewhere a fetch (shuffle/fetch.h)
- * stands between. A map output that cannot be had or is damaged, here or there, ends the attempt
- * with FETCH_FAILED, which names it, so that the driver has it made again. */
+/* Map outputs that are all in this process are read directly; if one is on another executor, all
+ * are read through a fetch (shuffle/fetch.h). A map output that cannot be fetched or is corrupt,
+ * local or remote, ends the attempt with FETCH_FAILED, which names it, so that the driver
+ * recomputes it. */
 #include "engine/executor/attempt.h"
 
 #include "engine/base/endian.h"
@@ -9,26 +10,27 @@
 #include <assert.h>
 #include <xxhash.h>
 
-/* Beyond it the driver is not told how much there is for each partition. */
+/* With more partitions the driver gets no partition sizes. */
 #define SIZES_MAX 65536u
 
 struct attempt {
     const struct executor_config *config;
     struct store *store;
     struct glint_task *task;
-    /* The shuffle that is being read. */
+    /* The shuffle being read. */
     uint64_t shuffle;
     struct fetch_input *inputs;
     uint32_t input_count;
     struct run_slice *slices;
     uint32_t slice_count;
-    struct fetch *fetch;                /* NULL: all inputs are here */
+    struct fetch *fetch;                /* NULL: all inputs are local */
     struct fetch_failure fetch_failure; /* with FETCH_FAILED */
 };
 
 static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
 {
     struct attempt *a = arg;
+    /* Inline broadcasts are in the store; larger ones are fetched in blocks. */
     if (store_find_broadcast(a->store, id, out) == 0) return 0;
     if (a->config->broadcasts == NULL) return GLINT_E_PROTOCOL;
     return broadcast_client_wait(a->config->broadcasts, id, a->task->cancel_flag, out,
@@ -37,7 +39,8 @@ static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *ou
 
 /* ---- Inputs */
 
-/* The task's error becomes a FETCH_FAILED about one of the inputs. */
+/* Replaces the task's error by FETCH_FAILED with the location of one input. `unreachable` tells the
+ * driver that the executor did not respond, so its other outputs are lost too. */
 static int set_fetch_failed(struct attempt *a, uint32_t input)
 {
     assert(input < a->input_count);
@@ -94,6 +97,7 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
     for (uint32_t i = 0; r == 0 && i < a->input_count; i++) {
         bool mine = a->inputs[i].executor == a->config->self;
         all_here = all_here && mine;
+        /* A local output may have been removed, or belong to a shuffle with fewer partitions. */
         if (mine ? !is_local_input(&a->inputs[i], partition) : a->config->fetcher == NULL)
             r = set_fetch_failed(a, i);
     }
@@ -106,7 +110,7 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
     return r;
 }
 
-/* Which input the task's error is about; UINT32_MAX: none. */
+/* The input that caused the task's error; UINT32_MAX: none. */
 static uint32_t find_failed_input(const struct attempt *a)
 {
     uint32_t lost = a->fetch != NULL ? fetch_lost_input(a->fetch) : UINT32_MAX;
@@ -116,8 +120,9 @@ static uint32_t find_failed_input(const struct attempt *a)
     return lost;
 }
 
-/* A run that cannot be read is lost like one that cannot be fetched. Alone, another attempt of the
- * same task may have more luck with a disk; in a cluster the output is better made elsewhere. */
+/* Converts the error of reading an input to FETCH_FAILED. In local mode an I/O error stays
+ * SPILL_IO, so that the same task is retried: the disk may work again. In a cluster the map output
+ * is recomputed on another executor. */
 static void convert_input_error(struct attempt *a)
 {
     enum glint_code code = a->task->error.code;
@@ -132,6 +137,7 @@ static void inputs_close(void *arg, struct glint_task *task)
 {
     struct attempt *a = arg;
     assert(a->inputs != NULL);
+    /* Before fetch_close and the release: both free what names the input. */
     if (task->error.code != GLINT_OK) convert_input_error(a);
     fetch_close(a->fetch);
     store_release_inputs(a->store, a->inputs, a->input_count);
@@ -141,7 +147,8 @@ static void inputs_close(void *arg, struct glint_task *task)
 
 /* ---- The outcome */
 
-/* Takes the run. The body: how much there is for each partition. */
+/* Takes ownership of the run. Writes one size code per partition to `body`, for the driver's choice
+ * of executors near the data. */
 static int store_map_output(struct attempt *a, const struct message *m, uint64_t shuffle,
                             struct run *run, struct buffer *body)
 {
@@ -149,12 +156,14 @@ static int store_map_output(struct attempt *a, const struct message *m, uint64_t
     bool memory = buffer_reserve(body, sizes);
     for (uint32_t p = 0; memory && p < sizes; p++)
         body->data[body->size++] = size_code_encode(run->parts[p].bytes);
+    /* From here on other executors can fetch the output; the driver names it to them only after
+     * DONE. */
     if (memory && store_add_map_output(a->store, shuffle, m->task, m->attempt, run) == 0) return 0;
     run_destroy(run);
     return error_no_memory(&a->task->error);
 }
 
-/* What is too large for a message stays here until it was fetched. */
+/* A result too large for a message stays in the store until the driver has fetched it. */
 static int store_large_result(struct attempt *a, struct message *outcome)
 {
     if (a->config->fetcher == NULL || outcome->body.size <= RESULT_INLINE_BYTES_MAX) return 0;
@@ -173,6 +182,7 @@ static void set_outcome_failed(struct attempt *a, struct message *outcome)
     *outcome->error = a->task->error;
     if (outcome->error->code != GLINT_E_FETCH_FAILED) return;
     struct glint_error error = {.code = GLINT_OK};
+    /* Out of memory: report that instead of a FETCH_FAILED without a location. */
     if (fetch_failure_encode(&a->fetch_failure, &outcome->body, &error) != 0)
         *outcome->error = error;
 }
@@ -205,6 +215,7 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
     assert(m->type == MSG_TASK && outcome->error != NULL);
     task->broadcast = attempt_find_broadcast;
     task->broadcast_arg = &a;
+    /* A reference: the driver may release the stage while this attempt still runs. */
     const struct stage_plan *stage = store_acquire_stage(store, m->stage);
     task->stage = stage;
     int r = stage != NULL

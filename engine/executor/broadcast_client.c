@@ -1,14 +1,14 @@
-/* The loop thread fetches, checks and serves; slots only wait. What both look at (is it whole, has
- * it failed, when did the last block come) changes under one lock; the blocks' own states are the
- * loop's alone, and a value's bytes are read by slots only once it is whole.
+/* The loop thread fetches, verifies and serves blocks; slots only wait. State that both use
+ * (complete, error, progress) changes under one lock. Block states belong to the loop thread. Slots
+ * read the bytes only once the broadcast is complete.
  *
- * At most REQUESTS_TARGET blocks of a value are asked for at a time: each BLOCK_REQUEST wants what
- * is missing to that, and reports what came or failed, so every request that ends asks for the
- * next.
+ * At most REQUESTS_TARGET blocks of a broadcast are in flight: each BLOCK_REQUEST asks for as many
+ * blocks as are missing to that number and reports blocks that arrived or failed, so each completed
+ * request triggers the next.
  *
- *   block: MISSING -> REQUESTED   [broadcast_client_on_assign]
- *          REQUESTED   -> PRESENT    [block_arrived]
- *          REQUESTED   -> MISSING [block_failed; at BLOCK_TRIES_MAX the value fails] */
+ *    MISSING   -> REQUESTED [broadcast_client_on_assign]
+ *    REQUESTED -> PRESENT   [block_arrived]
+ *    REQUESTED -> MISSING   [block_failed; after BLOCK_TRIES_MAX failures the broadcast fails] */
 #include "engine/executor/broadcast_client.h"
 
 #include "engine/base/env.h"
@@ -22,8 +22,8 @@
 
 #define REQUESTS_TARGET 4u
 #define BLOCK_TRIES_MAX 8u
-/* A block may take the time of a request that hangs, and then that of another one, from the driver.
- */
+/* Times fetch_ms without a new block. More than 2: a block may take a request that hangs for
+ * fetch_ms and then one from the driver. */
 #define WAIT_REQUESTS 3u
 static_assert(REQUESTS_TARGET <= BLOCK_REQUEST_MAX, "a BLOCK_REQUEST can ask for them");
 
@@ -31,27 +31,27 @@ enum block_state { BLOCK_MISSING, BLOCK_REQUESTED, BLOCK_PRESENT };
 
 struct broadcast_block {
     uint8_t state, failures;
-    struct buffer packed; /* as it came, if it came so: others will ask for it */
+    struct buffer packed; /* compressed, if it arrived so: to serve */
 };
 
 struct block_fetch {
     struct fetch_request fetch;
-    struct broadcast *broadcast; /* NULL: free */
+    struct broadcast *broadcast; /* NULL: free slot */
     uint64_t checksum;
 };
 
 struct broadcast {
-    struct broadcast *next; /* changes under the lock */
+    struct broadcast *next; /* written under the lock */
     struct broadcast_client *owner;
     uint64_t id, size;
     uint8_t *data;
     uint32_t block_count, requests_in_flight;
     struct block_fetch requests[BLOCK_REQUEST_MAX];
-    /* These four change under the lock. */
+    /* These four are written under the lock. */
     bool complete;
     uint32_t present_count;
     uint64_t progress_ns;
-    struct glint_error error; /* it cannot be had */
+    struct glint_error error; /* why the broadcast failed */
     struct broadcast_block blocks[];
 };
 
@@ -62,7 +62,7 @@ struct broadcast_client {
     bool (*request_blocks)(void *arg, const struct block_request *t);
     void *arg;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something that waiting slots look at */
+    pthread_cond_t changed; /* complete, error or a cancel flag */
     struct broadcast *first;
 };
 
@@ -106,7 +106,7 @@ void broadcast_client_destroy(struct broadcast_client *v)
     mem_free(v);
 }
 
-/* The loop's thread needs no lock for the list, which only it changes. */
+/* Loop thread: needs no lock, because only it changes the list. Others hold the lock. */
 static struct broadcast *find_announced(const struct broadcast_client *v, uint64_t id)
 {
     struct broadcast *broadcast = v->first;
@@ -114,9 +114,9 @@ static struct broadcast *find_announced(const struct broadcast_client *v, uint64
     return broadcast;
 }
 
-/* ---- Fetching: the loop's thread */
+/* ---- Fetching: loop thread */
 
-/* Only the first failure counts. */
+/* Fails the broadcast and wakes all waiters; only the first error is kept. */
 static void broadcast_fail(struct broadcast *broadcast, const struct glint_error *why)
 {
     struct broadcast_client *v = broadcast->owner;
@@ -133,6 +133,7 @@ static void send_block_request(struct broadcast *broadcast, struct block_request
     bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
     if (!ended && broadcast->requests_in_flight < REQUESTS_TARGET)
         t->blocks_max = REQUESTS_TARGET - broadcast->requests_in_flight;
+    /* A complete broadcast reports its last block too, so that others can fetch it from here. */
     if (broadcast->owner->request_blocks(broadcast->owner->arg, t) || ended) return;
     struct glint_error driver_gone = {.code = GLINT_OK};
     error_set(&driver_gone, GLINT_E_CONNECTION, NULL,
@@ -145,6 +146,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
                          struct glint_error *error)
 {
     if (find_announced(v, id) != NULL) return 0;
+    /* The block count must fit into 32 bits. */
     if (size > UINT32_MAX * (BROADCAST_BLOCK_BYTES_MAX / 2))
         return error_set(error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes",
                          (unsigned long long)size);
@@ -174,7 +176,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     return 0;
 }
 
-/* Takes what is packed. */
+/* A block is verified and in place. Takes ownership of `packed`. */
 static void block_arrived(struct broadcast *broadcast, uint32_t block, struct buffer *packed)
 {
     struct broadcast_client *v = broadcast->owner;
@@ -183,6 +185,8 @@ static void block_arrived(struct broadcast *broadcast, uint32_t block, struct bu
     broadcast->blocks[block].state = BLOCK_PRESENT;
     pthread_mutex_lock(&v->lock);
     broadcast->present_count++;
+    /* A broadcast that failed stays failed even if all blocks arrive: a waiter may have seen the
+     * error. */
     assert(broadcast->present_count <= broadcast->block_count);
     broadcast->progress_ns = v->env->now_ns(v->env);
     broadcast->complete =
@@ -214,6 +218,7 @@ static void on_done(struct fetch_request *fetch)
     struct buffer packed = fetch->response;
     struct glint_error why = fetch->error;
     uint64_t checksum = r->checksum;
+    /* Free the slot first: block_arrived and block_failed request a block per free slot. */
     broadcast->requests_in_flight--;
     memset(r, 0, sizeof *r);
     const struct glint_slice bytes = {packed.data, packed.size};
@@ -227,7 +232,8 @@ static void on_done(struct fetch_request *fetch)
         block_failed(broadcast, block, &packed, &why);
 }
 
-/* Nothing has changed on PROTOCOL: all of it is looked at first. */
+/* Checks the whole assignment first, so that PROTOCOL leaves nothing changed. Each block must be
+ * MISSING: two requests must never write to the same memory. */
 static int check_assignment(const struct broadcast *broadcast, const struct block_assignment *t,
                             struct glint_error *error)
 {
@@ -288,7 +294,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
     return 0;
 }
 
-/* ---- Serving: the loop's thread */
+/* ---- Serving: loop thread */
 
 bool broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
                                  struct glint_slice *out)
@@ -298,12 +304,13 @@ bool broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32
     const struct broadcast_block *b = &broadcast->blocks[block];
     if (b->state != BLOCK_PRESENT) return false;
     *out = (struct glint_slice){b->packed.data, b->packed.size};
+    /* Arrived uncompressed: serve it from the broadcast's memory. */
     if (b->packed.size == 0)
         *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
     return true;
 }
 
-/* ---- Waiting: slots' threads */
+/* ---- Waiting: slot threads */
 
 void broadcast_client_wake_waiters(struct broadcast_client *v)
 {
@@ -312,7 +319,7 @@ void broadcast_client_wake_waiters(struct broadcast_client *v)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* Until something changed, or the clock has reached the deadline. */
+/* Waits, with the lock, for a change or until `deadline_ns` (CLOCK_MONOTONIC). */
 static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
@@ -320,7 +327,8 @@ static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
     pthread_cond_timedwait(&v->changed, &v->lock, &until);
 }
 
-/* With the lock. 0: whole; a code: it will not be; 1: wait until *out_deadline_ns. */
+/* Called with the lock. Returns 0: complete; a code with *error set: failed; 1: wait until
+ * *out_deadline_ns. */
 static int check_broadcast(const struct broadcast_client *v, const struct broadcast *broadcast,
                            const atomic_bool *cancel_flag, uint64_t start_ns,
                            uint64_t *out_deadline_ns, struct glint_error *error)
@@ -332,6 +340,8 @@ static int check_broadcast(const struct broadcast_client *v, const struct broadc
     }
     if (cancel_flag != NULL && atomic_load(cancel_flag))
         return error_set(error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    /* The deadline restarts with each block that arrives: a slow broadcast that makes progress is
+     * fine. */
     uint64_t since = broadcast->progress_ns > start_ns ? broadcast->progress_ns : start_ns;
     uint64_t limit_ms = WAIT_REQUESTS * v->fetch_ms;
     *out_deadline_ns = since + limit_ms * 1000000u;

@@ -23,7 +23,7 @@ void control_pipe_init(struct control_pipe *l, uv_loop_t *loop,
                        const struct control_pipe_events *events, void *arg)
 {
     *l = (struct control_pipe){.events = events, .arg = arg, .open = true};
-    uv_pipe_init(loop, &l->pipe, 0); /* cannot fail: no descriptor is made yet */
+    uv_pipe_init(loop, &l->pipe, 0); /* cannot fail: opens no descriptor */
     l->pipe.data = l;
 }
 
@@ -35,6 +35,7 @@ int control_pipe_open(struct control_pipe *l, int file)
     return r;
 }
 
+/* Reports the end once; after that no message is read or sent. */
 static void control_pipe_end(struct control_pipe *l)
 {
     if (l->ended) return;
@@ -43,7 +44,8 @@ static void control_pipe_end(struct control_pipe *l)
     l->events->ended(l->arg);
 }
 
-/* Takes whole messages off the front of what has come. */
+/* Passes the complete messages in the buffer to the callback and removes them. The callback may
+ * close the pipe, which stops the loop. */
 static void consume_messages(struct control_pipe *l)
 {
     uint64_t at = 0;
@@ -51,6 +53,7 @@ static void consume_messages(struct control_pipe *l)
         const uint8_t *p = l->in.data + at;
         uint32_t size = get_le32(p);
         enum control_pipe_kind kind = p[4];
+        /* Check the header first: the length limits how much of a message is buffered. */
         bool sound = size <= CONTROL_PIPE_BYTES_MAX && kind > 0 && kind < PIPE_KINDS_END;
         if (sound && l->in.size - at - HEADER_BYTES < size) break;
         if (!sound ||
@@ -69,6 +72,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     struct control_pipe *l = handle->data;
     (void)suggested;
     assert(l->in.size < IN_BYTES_MAX);
+    /* Out of memory: libuv reports UV_ENOBUFS to on_read, which ends the pipe. */
     bool room = buffer_reserve(&l->in, READ_AT_ONCE);
     *out = room ? uv_buf_init((char *)l->in.data + l->in.size, READ_AT_ONCE) : uv_buf_init(NULL, 0);
 }
@@ -93,7 +97,7 @@ int control_pipe_read_start(struct control_pipe *l)
 static void on_written(uv_write_t *write, int status)
 {
     struct control_pipe_write *w = write->data;
-    (void)status; /* a line that has ended says so where it is read */
+    (void)status; /* the reader reports that the pipe has ended */
     buffer_fini(&w->payload);
     mem_free(w);
 }
@@ -103,6 +107,7 @@ bool control_pipe_send(struct control_pipe *l, enum control_pipe_kind kind, stru
     assert(kind > 0 && kind < PIPE_KINDS_END && payload->size <= CONTROL_PIPE_BYTES_MAX);
     uv_stream_t *stream = (uv_stream_t *)&l->pipe;
     struct control_pipe_write *w = NULL;
+    /* A process that does not read must not make the sender run out of memory. */
     bool may = l->open && !l->ended && uv_stream_get_write_queue_size(stream) < QUEUED_BYTES_MAX;
     if (may) w = mem_zalloc(sizeof *w);
     if (w == NULL) {
@@ -124,7 +129,8 @@ bool control_pipe_send(struct control_pipe *l, enum control_pipe_kind kind, stru
 void control_pipe_write_from_signal(int file, enum control_pipe_kind kind, const char *text,
                                     size_t size)
 {
-    static uint8_t message[HEADER_BYTES + CONTROL_PIPE_BYTES_MAX]; /* once per process */
+    /* Static: too large for a signal handler's stack. */
+    static uint8_t message[HEADER_BYTES + CONTROL_PIPE_BYTES_MAX];
     if (size > CONTROL_PIPE_BYTES_MAX) size = CONTROL_PIPE_BYTES_MAX;
     put_le32(message, (uint32_t)size);
     message[4] = (uint8_t)kind;

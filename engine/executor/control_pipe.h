@@ -1,13 +1,13 @@
-/* The pipe between a daemon and a child: small messages both ways, and an end that tells either
- * side that the other one is gone, whatever way it went.
+/* The pipe between an executor daemon and an executor process it spawned: small messages in both
+ * directions. End of file tells each side that the other has exited, however it exited.
  *
- *     0         4      5
- *     +---------+------+---------
- *     | length  | kind | payload       length: of the payload, little-endian
- *     +---------+------+---------
+ *    0         4      5
+ *    +---------+------+---------
+ *    | length  | kind | payload       length: of the payload, little-endian
+ *    +---------+------+---------
  *
- * What runs in a child may be anybody's code, so the daemon believes nothing that comes from there
- * unchecked. Loop thread only. */
+ * A job can run arbitrary code in the executor process, so the daemon validates everything it
+ * reads. Loop thread only, except control_pipe_write_from_signal. */
 #ifndef GLINT_EXECUTOR_CONTROL_PIPE_H
 #define GLINT_EXECUTOR_CONTROL_PIPE_H
 
@@ -19,21 +19,24 @@
 #define CONTROL_PIPE_BYTES_MAX (32u * 1024)
 
 enum control_pipe_kind {
-    PIPE_CONFIG = 1, /* to the child, once: executor_process_config.h */
-    PIPE_READY,      /* from the child, once: an EXECUTOR_STARTED of net/wire.h */
-    PIPE_FAILED,     /* from the child, instead: an error, a FETCH_ERROR of net/wire.h */
-    PIPE_METRICS,    /* from the child, at each of its signs of life: executor_process_config.h */
-    PIPE_CRASHED,    /* from the child, as it crashes: the text of base/crash.h */
+    PIPE_CONFIG = 1, /* to the executor, once: see executor_process_config.h */
+    PIPE_READY,      /* from the executor, once: EXECUTOR_STARTED (net/wire.h) */
+    PIPE_FAILED,     /* from the executor, instead of READY: FETCH_ERROR (net/wire.h) */
+    PIPE_METRICS,    /* from the executor, with each heartbeat: struct executor_metrics */
+    PIPE_CRASHED,    /* from the executor's signal handler: the text of base/crash.h */
     PIPE_KINDS_END
 };
 
 struct control_pipe_events {
-    /* The payload is borrowed. False: nonsense, which ends the line. */
+    /* One message; the payload is borrowed. Return false if it is invalid, which ends the pipe. */
     bool (*message)(void *arg, enum control_pipe_kind kind, struct glint_slice payload);
-    /* The other side is gone, or spoke nonsense. Once; control_pipe_close is still due. */
+    /* The other side closed the pipe or sent an invalid message. Called at most once; the caller
+     * must still call control_pipe_close. */
     void (*ended)(void *arg);
 };
 
+/* One end of the pipe, in the caller's memory. `open` until control_pipe_close is called; `ended`
+ * once nothing more is read or sent. */
 struct control_pipe {
     uv_pipe_t pipe;
     struct buffer in;
@@ -43,23 +46,25 @@ struct control_pipe {
     void (*closed)(void *arg);
 };
 
-/* The handle alone, not connected. */
+/* Initializes the libuv handle, without a descriptor. `events` and `arg` are borrowed. */
 void control_pipe_init(struct control_pipe *l, uv_loop_t *loop,
                        const struct control_pipe_events *events, void *arg);
-/* Takes over a descriptor that was inherited, and keeps it from programs that this one starts. 0 or
- * a negative errno; control_pipe_close is due in any case. */
+/* Takes ownership of an inherited descriptor and sets close-on-exec, so that programs started by
+ * this process do not inherit it. Returns 0 or a negative errno; control_pipe_close is required in
+ * either case. */
 int control_pipe_open(struct control_pipe *l, int file);
-/* Begins to read. 0 or a negative errno. */
+/* Starts reading. Returns 0 or a negative errno. */
 int control_pipe_read_start(struct control_pipe *l);
-/* Takes over payload->data. A line whose other side does not read loses what is sent; whoever needs
- * an answer has a deadline for it. False: it was not sent. */
+/* Takes ownership of payload->data and queues the message. Messages are dropped when the other side
+ * does not read, so a caller that needs a response sets a deadline. Returns false if the message
+ * was not queued. */
 bool control_pipe_send(struct control_pipe *l, enum control_pipe_kind kind, struct buffer *payload);
-/* The frame of a message, by hand: for a child that crashes, from its signal handler. `file` is its
- * end of the pipe; what does not go at once is lost. */
+/* Writes one message directly to `file`, the executor's end of the pipe; for the signal handler of
+ * a crashing process. Cuts the text at CONTROL_PIPE_BYTES_MAX and ignores write errors. */
 void control_pipe_write_from_signal(int file, enum control_pipe_kind kind, const char *text,
                                     size_t size);
-/* `closed`, which may be NULL, comes from the loop; the line's memory is the caller's again. Once.
- */
+/* Closes the pipe, once. `closed` (may be NULL) is called from the loop, after which the struct's
+ * memory may be reused. */
 void control_pipe_close(struct control_pipe *l, void (*closed)(void *arg));
 
 #endif

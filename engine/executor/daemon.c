@@ -1,5 +1,5 @@
-/* A daemon's life. It sleeps while nobody is connected: the one timer is set only for what is due,
- * and nothing is due then. */
+/* Life cycle of the executor daemon. An idle daemon does not wake up: its timer is set only while a
+ * connection, an executor or a deadline needs it. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -14,10 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMER_NS_MIN MS_NS /* two looks are at least so far apart */
+#define TIMER_NS_MIN MS_NS /* minimum time between two timer events */
 
-/* ---- The end */
+/* ---- Shutdown */
 
+/* Closes everything; the loop stops with the last connection. No executor may be left. */
 static void daemon_stop(struct daemon *d)
 {
     assert(!d->stopping && d->runner_count == 0);
@@ -30,6 +31,7 @@ static void daemon_stop(struct daemon *d)
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
 
+/* Whether a launched daemon has neither a driver nor an executor. */
 static bool is_idle(const struct daemon *d)
 {
     if (!d->config->launched || d->runner_count > 0) return false;
@@ -46,6 +48,7 @@ void daemon_stop_if_done(struct daemon *d)
         daemon_stop(d);
         return;
     }
+    /* Only a launched daemon has an idle deadline; a driver that connects clears it. */
     if (!is_idle(d)) {
         d->idle_deadline_ns = UINT64_MAX;
     } else if (d->idle_deadline_ns == UINT64_MAX) {
@@ -54,6 +57,7 @@ void daemon_stop_if_done(struct daemon *d)
     }
 }
 
+/* The drain time is over, or a second signal came: executors exit without draining. */
 static void stop_runners_now(struct daemon *d)
 {
     for (struct executor_runner *w = executor_runner_next(d->runners); w != NULL;
@@ -74,6 +78,7 @@ static void on_signal(uv_signal_t *handle, int number)
     d->drain_deadline_ns = daemon_now(d) + d->cluster->drain_ms * MS_NS;
     log_line(LOG_INFO, NULL, "drains: signal %d, %u jobs to end, at most %llu ms", number,
              d->runner_count, (unsigned long long)d->cluster->drain_ms);
+    /* Queued drivers never get an executor here: reject them now, so that they use other nodes. */
     job_queue_reject_all(d);
     for (struct executor_runner *w = executor_runner_next(d->runners); w != NULL;
          w = executor_runner_next(w->next))
@@ -92,6 +97,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
+    /* drain_ms is over: executors get KILL_MS_SHORT to exit, then SIGKILL. */
     if (d->draining && now >= d->drain_deadline_ns) {
         d->drain_deadline_ns = UINT64_MAX;
         if (d->runner_count > 0) log_line(LOG_WARN, NULL, "the time to drain is over");
@@ -102,9 +108,11 @@ static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
         next = earlier(next, session_on_timer(v, now));
     for (struct executor_runner *w = executor_runner_next(d->runners), *after; w != NULL;
          w = after) {
+        /* executor_runner_on_timer may close and free the runner. */
         after = executor_runner_next(w->next);
         next = earlier(next, executor_runner_on_timer(w, now));
     }
+    /* Only a launched daemon that has had no driver for a while gets past this. */
     if (d->stopping || now < d->idle_deadline_ns) return earlier(next, d->idle_deadline_ns);
     log_line(LOG_INFO, NULL, "ends: it was started for a job, and none is here");
     daemon_stop(d);
@@ -130,7 +138,7 @@ void daemon_arm_timer(struct daemon *d, uint64_t at_ns)
     assert(failed == 0);
 }
 
-/* ---- The beginning */
+/* ---- Startup */
 
 static const struct cluster_executor *find_own_config(const struct daemon_config *config)
 {
@@ -159,7 +167,8 @@ static int check_config(const struct daemon *d, struct glint_error *error)
     return 0;
 }
 
-/* Where standard error goes, if that is a file: there a person reads on. */
+/* Finds the file that standard error is redirected to, if any: the driver names it in its messages
+ * when an executor exits. */
 static void find_log_path(struct daemon *d)
 {
     uv_fs_t fs;
@@ -172,8 +181,8 @@ static void find_log_path(struct daemon *d)
     uv_fs_req_cleanup(&fs);
 }
 
-/* A launched one's log makes room when it starts beyond log_bytes_max: so it has as much to grow.
- */
+/* The launching job rotates a log larger than log_bytes_max (driver/daemon_launch.c). So a daemon
+ * starts with at most that much, and may add as much again. */
 uint64_t daemon_log_bytes_max(const struct daemon *d)
 {
     return d->config->launched ? 2 * d->cluster->log_bytes_max : 0;
@@ -185,11 +194,12 @@ static void open_signals(struct daemon *d)
     for (uint32_t i = 0; i < DAEMON_SIGNALS; i++) {
         struct sigaction before;
         int r = uv_signal_init(&d->loop, &d->signals[i]);
-        assert(r == 0); /* the loop has its descriptors already */
+        assert(r == 0); /* event_loop_init opened its descriptors */
         d->signals[i].data = d;
+        /* A signal ignored by the parent, e.g. SIGHUP under nohup, stays ignored. */
         bool ignored = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
         if (!ignored || numbers[i] == SIGTERM)
-            uv_signal_start(&d->signals[i], on_signal, numbers[i]); /* nohup keeps what it did */
+            uv_signal_start(&d->signals[i], on_signal, numbers[i]);
     }
 }
 
@@ -219,6 +229,7 @@ static int daemon_start(struct daemon *d, struct glint_error *error)
     d->listener =
         listener_open(&d->net, d->self->host, d->self->port, session_on_accepted, d, error);
     if (d->listener == NULL) return error->code;
+    /* Directories of executors of a daemon that was killed; those of live processes are locked. */
     work_dir_remove_stale(d->env, d->self->work_dir);
     find_log_path(d);
     d->started_ns = daemon_now(d);
@@ -247,12 +258,13 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     d.timer.data = &d;
     open_signals(&d);
     r = daemon_start(&d, error);
+    /* After an error: closes what daemon_start opened; the loop below runs the close callbacks. */
     if (r != 0) daemon_stop(&d);
     uv_run(&d.loop, UV_RUN_DEFAULT);
     assert(d.stopping && d.runners == NULL && d.sessions == NULL);
     net_fini(&d.net);
     int failed = uv_loop_close(&d.loop);
-    assert(failed == 0); /* no handle is left */
+    assert(failed == 0); /* all handles are closed */
     log_flush_repeats();
     return r;
 }

@@ -1,13 +1,15 @@
-/* `glint executor --cluster FILE --id ID`: one port of one node, and a child process per driver.
+/* The executor daemon, `glint executor --cluster FILE --id ID`: listens on one port of a node and
+ * spawns one executor process per driver.
  *
- * The daemon runs no task and parses no plan, so that no job can hurt it: it admits drivers_max
- * drivers (the rest queue and are told their place), starts a child for each by posix_spawn
- * (executor_process.h), tells the driver where it listens (EXECUTOR_STARTED), and how it ended
- * (EXECUTOR_EXITED: wait status, OOM kill where the cgroup says so). A driver's connection that
- * ends or is silent ends its child. Answers STATUS, passes CANCEL on to the driver's connection.
- * SIGTERM: no new drivers, children drain; ends when they have, at most drain_ms later.
+ * The daemon runs no task and parses no plan, so a job cannot crash it. It serves drivers_max
+ * drivers at a time; others queue and receive their position. It spawns an executor for each with
+ * posix_spawn (executor_runner.c), sends the driver the executor's port (EXECUTOR_STARTED) and
+ * later its exit (EXECUTOR_EXITED: wait status, and whether the cgroup counted an OOM kill). When a
+ * driver's connection closes or misses its heartbeats the daemon stops its executor. It replies to
+ * STATUS and forwards CANCEL to the job's driver. SIGTERM: no new drivers, executors drain; the
+ * daemon exits when they have, at most drain_ms later.
  *
- * Prints one line on standard error when it is ready: "executor e1 ready on 127.0.0.1:7401". */
+ * Prints one line to standard error when it is ready: "executor e1 ready on 127.0.0.1:7401". */
 #ifndef GLINT_EXECUTOR_DAEMON_H
 #define GLINT_EXECUTOR_DAEMON_H
 
@@ -16,14 +18,16 @@
 
 struct daemon_config {
     const struct cluster *cluster;
-    const char *id; /* of one of its executors */
+    const char *id; /* its [[executor]] section in the cluster file */
     bool log_json;
-    /* A job has started it: it ends when no driver has come for start_ms, or none is left for
-     * dead_ns, so that it stays nobody's when its job is killed. */
+    /* Started by a job (--launched), not by an operator: exits if no driver connects within
+     * start_ms, or dead_ns after the last one has gone, so that it does not outlive a job that was
+     * killed. */
     bool launched;
 };
 
-/* Runs to the end. Answers GLINT_OK or a code with *error set. */
+/* Runs the daemon until it exits; blocks. Returns GLINT_OK, or a code with *error set if it could
+ * not start. */
 int daemon_run(const struct daemon_config *config, struct glint_error *error);
 
 #endif

@@ -1,11 +1,11 @@
-/* What the files of a daemon share.
+/* Shared by the files of the executor daemon.
  *
- *   daemon.c          its life: start, signals, the one timer, the end
- *   daemon_session.c  connections: drivers, who wait and are served, and clients
- *   executor_runner.c    child processes, from their start to the report of their end
- *   daemon_status.c   what it answers to STATUS and CANCEL
+ *    daemon.c           life cycle: start, signals, the timer, shutdown
+ *    daemon_session.c   connections: drivers that are queued or served, and clients
+ *    executor_runner.c  executor processes, from spawn to EXECUTOR_EXITED
+ *    daemon_status.c    replies to STATUS and CANCEL
  *
- * Everything belongs to one thread. */
+ * Everything runs on the loop thread. */
 #ifndef GLINT_EXECUTOR_DAEMON_INTERNAL_H
 #define GLINT_EXECUTOR_DAEMON_INTERNAL_H
 
@@ -20,10 +20,12 @@
 #define SESSIONS_MAX     256u
 #define DAEMON_SIGNALS   3u
 
-/* A connection.
+/* A connection of a driver or of a client (`glint status`, `glint cancel`).
  *
- *   NEW    -> QUEUED [REQUEST_EXECUTOR]                  QUEUED -> SERVED [job_queue_run: it has a
- * child] SERVED -> NEW    [session_on_executor_exited: its child has] */
+ *    NEW    -> QUEUED [on_executor_request]
+ *    QUEUED -> SERVED [start_executor: a runner is available]
+ *    SERVED -> NEW    [session_on_executor_exited]
+ *    any    -> NEW    [session_reject] */
 enum daemon_session_state { SESSION_NEW, SESSION_QUEUED, SESSION_SERVED };
 
 struct daemon_session {
@@ -36,35 +38,35 @@ struct daemon_session {
     uint64_t job;
     char name[NAME_BYTES_MAX];
     struct job_progress progress;
-    uint64_t queue_order;           /* order in the queue */
-    uint64_t queue_position;        /* as it was told; 0: not yet */
-    uint64_t requested_ns;          /* REQUEST_EXECUTOR */
-    struct executor_runner *runner; /* SERVED */
+    uint64_t queue_order;           /* lower is served first */
+    uint64_t queue_position;        /* as last sent to the driver; 0: not yet */
+    uint64_t requested_ns;          /* when REQUEST_EXECUTOR arrived */
+    struct executor_runner *runner; /* set while SERVED */
 };
 
-/* A child process, as its daemon sees it.
+/* An executor process, as its daemon sees it.
  *
- *   STARTING -> RUNNING [READY on the line]
- *   any      -> STOPPING [executor_runner_stop: nobody wants it, its line is closed]
- *   any      -> CLOSED    [runner_finish: it has ended, and that was told] */
+ *    STARTING -> RUNNING  [on_pipe_ready]
+ *    any      -> STOPPING [arm_kill_timer: it should exit, and is killed at deadline_ns]
+ *    any      -> CLOSED   [runner_close: it has exited, and EXECUTOR_EXITED was sent] */
 enum executor_runner_state { RUNNER_STARTING, RUNNER_RUNNING, RUNNER_STOPPING, RUNNER_CLOSED };
 
 struct executor_runner {
     struct executor_runner *next;
     struct daemon *d;
     enum executor_runner_state state;
-    struct daemon_session *session; /* NULL: gone */
+    struct daemon_session *session; /* the driver's; NULL: disconnected */
     struct spawn process;
     struct control_pipe control_pipe;
-    unsigned handles; /* open ones */
+    unsigned handles; /* CLOSED: libuv handles still closing */
     bool exited, pipe_ended, pipe_closed;
     int32_t wait_status;
     uint64_t job;
-    uint64_t deadline_ns; /* STARTING: to be READY; STOPPING: to be killed; exited: to be told */
+    uint64_t deadline_ns; /* for READY, for SIGKILL, or for the rest of the pipe */
     uint64_t oom_kills_before;
     struct executor_metrics reported;
-    struct glint_error failure; /* why it could not serve, in its own words */
-    char crash[sizeof((struct executor_exited *)NULL)->crash]; /* the same, of its crash */
+    struct glint_error failure; /* PIPE_FAILED: why it could not start */
+    char crash[sizeof((struct executor_exited *)NULL)->crash]; /* PIPE_CRASHED: first line */
 };
 
 struct daemon {
@@ -74,18 +76,18 @@ struct daemon {
     struct env *env;
     uv_loop_t loop;
     uv_timer_t timer;
-    uint64_t timer_ns; /* when it rings; UINT64_MAX: not set */
+    uint64_t timer_ns; /* when the timer fires; UINT64_MAX: not set */
     uv_signal_t signals[DAEMON_SIGNALS];
     struct net net;
     struct listener *listener;
     struct daemon_session *sessions;
     uint32_t session_count;
     struct executor_runner *runners;
-    uint32_t runner_count; /* those that are not CLOSED */
+    uint32_t runner_count; /* runners not CLOSED */
     uint64_t last_queue_order, started_ns;
     bool draining, stopping;
     uint64_t drain_deadline_ns;
-    uint64_t idle_deadline_ns; /* launched, and no driver is there; UINT64_MAX: one is */
+    uint64_t idle_deadline_ns; /* launched: exit at; UINT64_MAX: a driver is connected */
     char log[sizeof((struct executor_exited *)NULL)->log];
 };
 
@@ -95,37 +97,48 @@ static inline uint64_t daemon_now(const struct daemon *d)
 }
 
 /* daemon.c */
-/* Rings the timer at `at_ns` at the latest. */
+/* Makes the timer fire at `at_ns` at the latest. */
 void daemon_arm_timer(struct daemon *d, uint64_t at_ns);
-uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no bound */
-/* Something has ended: is there still anything to be here for? */
+uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no limit */
+/* Call when a runner or session ends: stops a daemon that has drained, and starts the idle deadline
+ * of a launched one. */
 void daemon_stop_if_done(struct daemon *d);
 
 /* daemon_session.c */
+/* listener_open's `accepted`. Returns false with *error set to reject the connection. */
 bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
-/* Closes the connection, with a reason that the other side understands. */
+/* Sends REJECT with `why`, then closes the connection. */
 void session_reject(struct daemon_session *v, const struct glint_error *why);
+/* Takes payload->data (`payload` may be NULL). On failure the connection closes by itself. */
 void session_send(struct daemon_session *v, enum frame_type type, uint64_t request,
                   struct buffer *payload);
+/* The session's executor has exited; the driver may request another one. */
 void session_on_executor_exited(struct daemon_session *v);
+/* Sends a heartbeat if one is due and closes a dead connection. Returns when to call it again. */
 uint64_t session_on_timer(struct daemon_session *v, uint64_t now);
 void session_close(struct daemon_session *v);
-/* Serves who waits, as far as there is room, and tells the others their places. */
+/* Starts executors for queued drivers while drivers_max allows, and sends the others their new
+ * positions. */
 void job_queue_run(struct daemon *d);
+/* Rejects all queued drivers, because the daemon drains. */
 void job_queue_reject_all(struct daemon *d);
 
 /* executor_runner.c */
-/* Starts a child for a driver. 0, or a code with *error set. */
+/* Spawns an executor for `v`'s driver. Returns 0, or a code with *error set. */
 int executor_runner_start(struct daemon *d, struct daemon_session *v, struct glint_error *error);
-/* Its driver is gone: it ends, or is ended. */
+/* Call when the driver disconnects: closes the pipe, on which the executor exits; kills it if it
+ * does not. */
 void executor_runner_stop(struct executor_runner *w);
-/* SIGTERM. `now`: and no time is left. */
+/* Sends SIGTERM. `now` (the drain time is over), or an executor that is not RUNNING: also closes
+ * the pipe and arms a shorter time to SIGKILL. */
 void executor_runner_drain(struct executor_runner *w, bool now);
+/* Checks deadline_ns. Returns when to call it again. */
 uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now);
 struct executor_runner *
-executor_runner_next(struct executor_runner *w); /* of those that are not CLOSED */
+executor_runner_next(struct executor_runner *w); /* w, or the first after it, not CLOSED */
 
-/* daemon_status.c: 0, or a code with *error set, which ends the connection. */
+/* daemon_status.c: reply to a client's STATUS and CANCEL. Return 0, or a code with *error set,
+ * which closes the connection. */
 int session_reply_status(struct daemon_session *v, struct glint_error *error);
 int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
                          struct glint_error *error);

@@ -1,6 +1,6 @@
-/* Connections of a daemon: drivers, who queue for a child process and are told their places, and
- * clients, who ask one question. A driver that is silent or gone gives up its place, or its child.
- */
+/* Connections of the daemon: drivers, which queue for an executor and receive their position, and
+ * clients, which send STATUS or CANCEL. A driver that disconnects or misses its heartbeats loses
+ * its position or its executor. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -13,7 +13,8 @@
 void session_send(struct daemon_session *v, enum frame_type type, uint64_t request,
                   struct buffer *payload)
 {
-    conn_send(v->conn, type, request, payload); /* where it fails the connection ends by itself */
+    /* If it fails the connection closes by itself: session_on_closed cleans up. */
+    conn_send(v->conn, type, request, payload);
     if (payload != NULL) buffer_fini(payload);
 }
 
@@ -39,8 +40,9 @@ void session_on_executor_exited(struct daemon_session *v)
     v->runner = NULL;
 }
 
-/* ---- The queue */
+/* ---- Queue */
 
+/* The queued session that comes next after `after_order`; NULL: none. First in, first out. */
 static struct daemon_session *next_in_queue(struct daemon *d, uint64_t after_order)
 {
     struct daemon_session *first = NULL;
@@ -51,6 +53,7 @@ static struct daemon_session *next_in_queue(struct daemon *d, uint64_t after_ord
     return first;
 }
 
+/* Starts an executor for a queued driver, or rejects the driver. */
 static void start_executor(struct daemon *d, struct daemon_session *v)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -70,6 +73,7 @@ void job_queue_run(struct daemon *d)
     while ((v = next_in_queue(d, queue_order)) != NULL) {
         queue_order = v->queue_order;
         queue_position++;
+        /* Send a position only when it has changed. */
         if (v->queue_position == queue_position) continue;
         v->queue_position = queue_position;
         session_send(v, FRAME_QUEUED, queue_position, NULL);
@@ -97,7 +101,7 @@ static bool is_same_driver(const struct daemon_session *a, const struct daemon_s
                   INCARNATION_BYTES) == 0;
 }
 
-/* Another connection that has the job; NULL: none. */
+/* Another connection with the same job, from `from` on; NULL: none. */
 static struct daemon_session *find_session_of_job(const struct daemon_session *v,
                                                   struct daemon_session *from)
 {
@@ -106,9 +110,9 @@ static struct daemon_session *find_session_of_job(const struct daemon_session *v
     return NULL;
 }
 
-/* A driver that has lost its connection comes again before we notice: its old one is replaced. The
- * id of a job is in STATUS, so it proves nothing: the incarnation must be the same. False: the job
- * is another driver's, and `v` is refused. */
+/* A driver that lost its connection may reconnect before the daemon notices: the new connection
+ * replaces the old one. STATUS shows job ids, so an id proves nothing: the incarnation must be the
+ * same. Returns false if the job is another driver's; `v` is then rejected. */
 static bool replace_connection(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -117,6 +121,7 @@ static bool replace_connection(struct daemon_session *v)
     for (; other != NULL && is_same_driver(other, v); other = find_session_of_job(v, other->next)) {
         log_line(LOG_INFO, &ids, "its driver is here again, and replaces its connection from %s",
                  conn_peer_address(other->conn));
+        /* The old executor serves the lost connections of this driver and cannot continue. */
         if (other->runner != NULL) executor_runner_stop(other->runner);
         if (other->state == SESSION_QUEUED) other->state = SESSION_NEW;
         session_close(other);
@@ -155,6 +160,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
         return 0;
     }
     v->job = admit.job;
+    /* The job must be known before replace_connection looks for other sessions with it. */
     text_format(v->name, sizeof v->name, "%s", admit.name);
     if (!replace_connection(v)) return 0;
     v->state = SESSION_QUEUED;
@@ -181,6 +187,7 @@ static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
     struct daemon_session *v = arg;
     struct ping ping;
     assert(v->conn == conn);
+    /* Ignore frames that arrive while the last reply is flushed. */
     if (v->closing || v->d->stopping) return 0;
     liveness_on_heartbeat(&v->liveness, daemon_now(v->d));
     switch (f->type) {
@@ -207,6 +214,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
     *at = v->next;
     d->session_count--;
     if (v->runner != NULL) {
+        /* The driver is gone, so its executor is of no use. */
         v->runner->session = NULL;
         executor_runner_stop(v->runner);
     }
@@ -222,7 +230,7 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
 {
     struct daemon *d = arg;
     enum role role = conn_peer_hello(conn)->role;
-    assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the hello is checked */
+    assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the handshake rejects other roles */
     if (d->session_count == SESSIONS_MAX) {
         error_set(error, GLINT_E_CONNECTION, NULL, "executor %s has %u connections already",
                   d->self->id, SESSIONS_MAX);
@@ -236,18 +244,19 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     v->d = d;
     v->conn = conn;
     v->is_driver = role == ROLE_DRIVER;
-    if (!v->is_driver) conn_set_half_duplex(conn); /* it asks, and is answered */
+    if (!v->is_driver) conn_set_half_duplex(conn); /* request and response only */
     liveness_init(&v->liveness, &d->cluster->heartbeat, daemon_now(d));
     v->next = d->sessions;
     d->sessions = v;
     d->session_count++;
     conn_set_events(conn, &session_events, v);
+    /* An idle daemon has no timer: arm it for this session's heartbeats. */
     daemon_arm_timer(d, daemon_now(d) + d->cluster->heartbeat.heartbeat_ns);
     daemon_stop_if_done(d);
     return true;
 }
 
-/* ---- Signs of life */
+/* ---- Heartbeats */
 
 uint64_t session_on_timer(struct daemon_session *v, uint64_t now)
 {
@@ -258,6 +267,7 @@ uint64_t session_on_timer(struct daemon_session *v, uint64_t now)
     struct glint_error ignored = {.code = GLINT_OK};
     if (v->closing) return UINT64_MAX;
     if (liveness_on_timer(&v->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
+        /* Without flush: a peer that is dead does not read either. */
         log_line(LOG_WARN, &(struct log_ids){.job = v->job, .peer = conn_peer_address(v->conn)},
                  "no sign of life for %llu ms: the connection is given up",
                  (unsigned long long)(v->d->cluster->heartbeat.dead_ns / MS_NS));
@@ -265,6 +275,7 @@ uint64_t session_on_timer(struct daemon_session *v, uint64_t now)
         conn_close(v->conn, false);
         return UINT64_MAX;
     }
+    /* Clients get no heartbeats: they send one request and wait for the reply. */
     if (heartbeat_due && v->is_driver && ping_encode(&ping, &payload, &ignored) == 0)
         session_send(v, FRAME_PING, 0, &payload);
     return next;

@@ -1,5 +1,5 @@
-/* Questions of clients: who is served here, and the wish that a job ends, which is passed on to its
- * driver. */
+/* Requests of clients: STATUS (which jobs are running or queued) and CANCEL, which the daemon
+ * forwards to the job's driver. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -23,7 +23,7 @@ static void status_add_job(struct daemon_status *s, const struct daemon_session 
     j->memory_bytes = v->runner->reported.memory_bytes;
 }
 
-/* Those that are served come first. */
+/* Adds the jobs in `state`; beyond STATUS_JOBS_MAX they are left out. */
 static void status_add_jobs(struct daemon_status *s, const struct daemon *d,
                             enum daemon_session_state state, uint64_t now)
 {
@@ -45,6 +45,7 @@ int session_reply_status(struct daemon_session *v, struct glint_error *error)
     s->memory_bytes = d->self->memory_bytes;
     s->uptime_ns = now - d->started_ns;
     s->draining = d->draining;
+    /* Running jobs first. */
     status_add_jobs(s, d, SESSION_SERVED, now);
     status_add_jobs(s, d, SESSION_QUEUED, now);
     int r = daemon_status_encode(s, &payload, error);
@@ -73,11 +74,13 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
     if (r != 0) return r;
     if (v->is_driver)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver ends its own job, not others");
+    /* A client secret grants status only: a client that has it must not stop jobs. */
     if (conn_has_client_secret(v->conn)) {
         reject_client_secret(v);
         return 0;
     }
     for (struct daemon_session *o = d->sessions; o != NULL && r == 0; o = o->next) {
+        /* Job id 0: cancel by name, which may match several jobs. */
         bool is_requested =
             requested.job != 0 ? o->job == requested.job : strcmp(o->name, requested.name) == 0;
         struct buffer passed_on = {NULL, 0, 0};

@@ -1,5 +1,5 @@
-/* Names of operators and functions are the program's own, so they outlive tasks; all else here is
- * read by the thread that has it. */
+/* Names of operators and functions belong to the program, so they outlive tasks. Everything else
+ * here is read by the thread that owns it. */
 #include "engine/executor/describe_task.h"
 
 #include "engine/plan/stage_plan.h"

@@ -1,6 +1,6 @@
-/* What the driver says to an executor, and what it is told. Two connections: messages and signs of
- * life on one, blocks on the other; each is of no use without the other, so the end of either is
- * the driver's end for us. Everything that a job needs is made when its JOB comes. */
+/* The driver's two connections: messages and heartbeats on the control connection, blocks on the
+ * data connection. Each is useless without the other, so the executor treats the end of either as
+ * the loss of the driver. Everything that a job needs is created when its JOB message arrives. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/log.h"
@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- To the driver */
+/* ---- Sending */
 
 static void send_control(struct executor_process *c, enum frame_type type, struct buffer *payload)
 {
@@ -35,7 +35,7 @@ static void send_registration(struct executor_process *c)
         executor_process_end(c, &why);
 }
 
-/* broadcast_client.h: track. */
+/* broadcast_client_create's request_blocks. */
 static bool send_block_request(void *arg, const struct block_request *t)
 {
     struct executor_process *c = arg;
@@ -50,8 +50,8 @@ static bool send_block_request(void *arg, const struct block_request *t)
 
 /* ---- The job */
 
-/* Relative paths of the job begin where the driver stands. Where this node has no such folder they
- * must not mean something else: in the work directory there is nothing to be found. */
+/* Relative paths of a job are relative to the driver's directory. If this node has no such
+ * directory they must not resolve to other files; in the work directory they are not found. */
 static void enter_driver_directory(struct executor_process *c, const char *dir)
 {
     if (dir[0] == '\0') return;
@@ -62,7 +62,7 @@ static void enter_driver_directory(struct executor_process *c, const char *dir)
              "nowhere",
              dir, uv_strerror(r));
     r = uv_chdir(c->work_dir.path);
-    assert(r == 0); /* it is ours, and locked */
+    assert(r == 0); /* this process created and locked it */
 }
 
 static int create_job_parts(struct executor_process *c, const struct task_options *options,
@@ -75,6 +75,7 @@ static int create_job_parts(struct executor_process *c, const struct task_option
         broadcast_client_create(c->env, &c->fetcher, c->config.fetch_ms, send_block_request, c);
     c->cancel = message_create(MSG_CANCEL);
     if (c->broadcasts == NULL || c->cancel == NULL) return error_no_memory(error);
+    /* CANCEL with an id other than 0 cancels; 0 allows tasks again. */
     c->cancel->id = 1;
     const struct executor_config config = {.slots = c->config.slots,
                                            .self = c->number,
@@ -104,13 +105,13 @@ static int start_job(struct executor_process *c, const struct message *m, struct
     if (r == 0) r = create_job_parts(c, &options, error);
     if (r != 0) return r;
     enter_driver_directory(c, options.dir);
-    if (c->data == NULL || !conn_is_open(c->data)) return 0; /* soon */
+    if (c->data == NULL || !conn_is_open(c->data)) return 0; /* driver_conn_on_opened adds it */
     return peers_add_open_conn(c->peers, EXECUTOR_ID_DRIVER, c->data) == 0 ? 0
                                                                            : error_no_memory(error);
 }
 
-/* A plan that cannot be read here is the job's fault: its tasks fail with that, and nobody else
- * needs to try. */
+/* An invalid plan is the job's fault, and another executor would not help: the error is logged and
+ * the connection stays open. The stage's tasks then fail, because the stage is not in the store. */
 static bool is_plan_error(const struct message *m, enum glint_code code)
 {
     return m->type == MSG_STAGE && (code == GLINT_E_PLAN_FUNCTION || code == GLINT_E_PLAN_TYPE ||
@@ -122,7 +123,9 @@ static int on_driver_message(struct executor_process *c, struct glint_slice payl
 {
     struct message *m = message_decode(payload, error);
     if (m == NULL) return error->code;
+    /* executor_handle_message frees `m`; this is what is_plan_error needs of it. */
     const struct message like = {.type = m->type, .stage = m->stage};
+    /* JOB is the first message and comes once: everything else needs what it creates. */
     if (m->type == MSG_JOB || c->executor == NULL) {
         int r = m->type == MSG_JOB
                     ? start_job(c, m, error)
@@ -137,8 +140,9 @@ static int on_driver_message(struct executor_process *c, struct glint_slice payl
     return 0;
 }
 
-/* Nearly all jobs shuffle, and a handshake then takes its time between two stages. Of two executors
- * the one with the lower number connects ahead, since a task that may run anywhere goes to it. */
+/* Connects to other executors in advance: nearly all jobs shuffle, and a handshake would delay the
+ * first fetch between two stages. Of two executors the one with the lower number connects in
+ * advance, because the scheduler prefers it for tasks that may run anywhere. */
 static int on_executor_added(struct executor_process *c, struct glint_slice payload,
                              struct glint_error *error)
 {
@@ -190,16 +194,19 @@ static int handle_data_frame(struct executor_process *c, const struct frame *f,
                      frame_type_name(f->type));
 }
 
+/* Any frame counts as a heartbeat: the driver is alive even if its PING is late. */
 static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
                            struct glint_slice payload, struct glint_error *error)
 {
     struct executor_process *c = arg;
+    /* Discard what arrives while the connections are closing. */
     if (c->phase >= PROCESS_ENDING) return 0;
     if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
     return conn == c->control ? handle_control_frame(c, f, payload, error)
                               : handle_data_frame(c, f, payload, error);
 }
 
+/* DATA from the driver is for the peer EXECUTOR_ID_DRIVER: blocks of broadcasts. */
 static uint8_t *driver_buffer_for(void *arg, struct conn *conn, const struct frame *f)
 {
     struct executor_process *c = arg;
@@ -214,7 +221,7 @@ static void driver_on_data(void *arg, struct conn *conn, const struct frame *f)
     if (c->peers != NULL) peers_on_data(c->peers, conn, f);
 }
 
-/* ---- Its coming and going */
+/* ---- Opened and closed */
 
 void driver_conn_on_opened(struct executor_process *c, struct conn *conn)
 {
@@ -229,6 +236,7 @@ void driver_conn_on_opened(struct executor_process *c, struct conn *conn)
     }
     bool both =
         c->control != NULL && c->data != NULL && conn_is_open(c->control) && conn_is_open(c->data);
+    /* The connections open in any order; only both together serve a job. */
     if (!both || c->phase != PROCESS_WAITING) return;
     c->phase = PROCESS_SERVING;
     c->redial_at_ns = UINT64_MAX;
@@ -242,9 +250,11 @@ static void driver_on_opened(void *arg, struct conn *conn)
 {
     struct executor_process *c = arg;
     struct glint_error why = {.code = GLINT_OK};
-    bool accepted = c->config.join_host == NULL; /* and known already */
+    bool accepted = c->config.join_host == NULL; /* accept_driver handled it */
     if (c->phase >= PROCESS_ENDING || accepted) return;
     if (conn == c->control) {
+        /* The data connection must reach the same driver process as the control connection, not one
+         * that was started on the same port since. */
         memcpy(c->driver, conn_peer_hello(conn)->incarnation, sizeof c->driver);
         c->data = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_DATA,
                             c->driver, &driver_conn_events, c, &why);
@@ -253,7 +263,7 @@ static void driver_on_opened(void *arg, struct conn *conn)
     driver_conn_on_opened(c, conn);
 }
 
-/* Whether the connection's end is the driver's, and not a fault of what it said. */
+/* Whether the driver just closed or was lost, instead of sending something invalid. */
 static bool is_normal_close(enum glint_code code)
 {
     return code == GLINT_OK || code == GLINT_E_CONNECTION;
@@ -274,6 +284,7 @@ static void driver_on_closed(void *arg, struct conn *conn, const struct glint_er
         executor_process_arm_timer(c, executor_process_now(c));
         return;
     }
+    /* --join: the driver may not listen yet; dial it again. */
     if (c->phase == PROCESS_WAITING && c->config.join_host != NULL) {
         driver_dial_failed(c, why);
         return;
@@ -283,6 +294,7 @@ static void driver_on_closed(void *arg, struct conn *conn, const struct glint_er
                  why->code != GLINT_OK ? why->cause : "it has closed the connection");
     else
         log_error(LOG_ERROR, NULL, why);
+    /* A lost driver is the normal end of an executor; a protocol error is a failure. */
     executor_process_end(c, is_normal_close(why->code) ? NULL : why);
 }
 
@@ -292,7 +304,7 @@ const struct conn_events driver_conn_events = {.opened = driver_on_opened,
                                                .data = driver_on_data,
                                                .closed = driver_on_closed};
 
-/* ---- Signs of life */
+/* ---- Heartbeats */
 
 static void send_metrics_to_daemon(struct executor_process *c, const struct executor_metrics *s)
 {
@@ -307,7 +319,8 @@ static void send_heartbeat(struct executor_process *c, uint64_t now)
     struct executor_metrics s = {.tasks_running = 0};
     size_t resident = 0;
     if (c->executor != NULL) s.tasks_running = executor_unfinished_tasks(c->executor);
-    if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots; /* more wait */
+    /* Unfinished tasks beyond the slots are queued, not running. */
+    if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots;
     if (uv_resident_set_memory(&resident) == 0) s.memory_bytes = resident;
     const struct ping ping = {now, s.memory_bytes, s.tasks_running};
     struct buffer payload = {NULL, 0, 0};
@@ -321,6 +334,7 @@ uint64_t driver_conn_on_timer(struct executor_process *c, uint64_t now)
     bool due = false;
     uint64_t next = UINT64_MAX;
     assert(c->phase == PROCESS_SERVING);
+    /* A dead driver is like one that has closed its connections: a normal end. */
     if (liveness_on_timer(&c->liveness, now, &due, &next) == LIFE_DEAD) {
         log_line(LOG_WARN, NULL, "the driver gave no sign of life for %llu ms",
                  (unsigned long long)(c->config.heartbeat.dead_ns / MS_NS));

@@ -1,5 +1,5 @@
-/* --join: the executor dials the driver. Processes that a scheduler starts come up in any order, so
- * a driver that is not there yet is dialled again, with growing pauses, until start_ms are over. */
+/* --join: the executor dials the driver. A scheduler such as Slurm starts processes in any order,
+ * so a driver that does not listen yet is dialled again, with growing backoff, for start_ms. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/log.h"
@@ -20,7 +20,8 @@ void driver_dial(struct executor_process *c)
     if (c->control == NULL) driver_dial_failed(c, &why);
 }
 
-/* Half of it to all of it: those who fail together shall not come back together. */
+/* Jitter in [1/2, 1] avoids reconnect storms: executors that fail together would also retry
+ * together. */
 static uint64_t backoff_ns(struct executor_process *c)
 {
     uint64_t backoff_ms = BACKOFF_MS_MIN << (c->dial_attempts < 8 ? c->dial_attempts : 8);
@@ -37,12 +38,16 @@ void driver_dial_failed(struct executor_process *c, const struct glint_error *wh
     if (c->last.code == GLINT_OK) c->last = *why;
     if (c->last.code == GLINT_OK)
         error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver has closed the connection");
-    if (c->control != NULL || c->data != NULL) return; /* of the other connection we hear yet */
+    /* Called again when the other connection has closed. */
+    if (c->control != NULL || c->data != NULL) return;
+    /* Any process that has the driver's port for a moment can cause one TLS failure; only several
+     * in a row are permanent. */
     c->auth_failures = c->last.code == GLINT_E_AUTH ? c->auth_failures + 1 : 0;
     if (c->last.code == GLINT_E_PEER_MISMATCH || c->auth_failures == AUTH_FAILURES_MAX) {
-        executor_process_end(c, &c->last); /* another try would end the same way */
+        executor_process_end(c, &c->last); /* a retry would fail in the same way */
         return;
     }
+    /* Log only the first failure: retries are frequent. */
     if (!c->waiting_logged)
         log_line(LOG_INFO, NULL, "waits for a driver at %s:%u: %s", c->config.join_host,
                  c->config.join_port, c->last.cause);

@@ -1,9 +1,9 @@
-/* Slots: each takes a task, runs it (attempt.h), hands back the outcome.
+/* Slots: each takes a task from the queue, runs it (attempt.h) and delivers the outcome.
  *
- * A task is ended from outside by its slot's flag, which it looks at between batches, and by
- * cancelling what it waits for: what it has asked for elsewhere, and broadcast values. The flag is
- * set before either, and fetching looks at it again after it has asked (shuffle/fetch.c), so no
- * wait is missed. */
+ * A task is cancelled by setting its slot's flag, which the task checks between batches, and by
+ * cancelling what it waits for: fetch requests and broadcasts. The flag is set before either, and a
+ * fetch checks it again after it has submitted its requests (shuffle/fetch.c), so a task cannot
+ * start to wait after its requests were cancelled. */
 #include "engine/executor/executor.h"
 
 #include "engine/base/text.h"
@@ -23,23 +23,23 @@
 struct slot {
     struct executor *executor;
     pthread_t thread;
-    struct glint_task task; /* memory that is used again: arena */
-    atomic_bool cancel;     /* set under the executor's lock */
+    struct glint_task task; /* reset for each task; keeps its arena */
+    atomic_bool cancel;     /* written under the executor's lock */
     /* Guarded by the executor's lock. */
-    const struct message *running; /* NULL: none */
+    const struct message *running; /* NULL: idle */
     uint64_t attempt_id;
-    uint64_t cancel_requested_ns; /* when it was told to end; 0: it was not */
+    uint64_t cancel_requested_ns; /* 0: not cancelled */
 };
 
 struct executor {
     struct executor_config config;
     struct store *store;
     uint64_t table_seed;
-    atomic_uint_fast64_t run_memory; /* what finished runs may still take */
+    atomic_uint_fast64_t run_memory; /* bytes finished runs may still use */
     atomic_uint_fast32_t unfinished;
     struct pipe_semaphore work;
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t idle;        /* slots that wait for work, and were not rung for yet */
+    pthread_mutex_t lock; /* guards the fields below */
+    uint32_t idle;        /* slots waiting for work, without those already woken */
     struct message *first, *last;
     uint64_t last_attempt;
     bool cancelled, ending;
@@ -64,7 +64,7 @@ bool task_counters_encode(const struct task_counters *c, struct buffer *out)
     return !p.failed;
 }
 
-/* ---- Slots' threads */
+/* ---- Slot threads */
 
 static void task_prepare(struct slot *slot, const struct message *m)
 {
@@ -103,18 +103,25 @@ static struct message *wait_for_task(struct slot *slot)
     while (e->first == NULL && !e->ending) {
         e->idle++;
         pthread_mutex_unlock(&e->lock);
+        /* Wait without the lock: receive_task needs it to queue a task. A slot that was woken may
+         * find the queue empty, because a busy slot took the task first; it then waits again. */
         pipe_semaphore_wait(&e->work);
         pthread_mutex_lock(&e->lock);
     }
     struct message *m = pop_task(e);
     slot->running = m;
+    /* A new id per task, so that cancelling the fetches of one attempt never affects the next task
+     * of this slot. */
     slot->attempt_id = ++e->last_attempt;
     slot->cancel_requested_ns = 0;
+    /* Under the same lock as receive_cancel and kill_attempt: a cancel either sees `running`, or is
+     * seen here. */
     atomic_store(&slot->cancel, e->cancelled || e->ending);
     pthread_mutex_unlock(&e->lock);
     return m;
 }
 
+/* `unfinished` drops after the delivery, so 0 means that all outcomes were delivered. */
 static void deliver_outcome(struct executor *e, struct message *outcome)
 {
     e->config.deliver(e->config.deliver_arg, outcome);
@@ -125,21 +132,20 @@ static void deliver_outcome(struct executor *e, struct message *outcome)
 static void describe_slot(void *arg, struct crash_text *out)
 {
     const struct slot *slot = arg;
-    const struct message *m = slot->running; /* this thread's own writing */
+    const struct message *m = slot->running; /* written by this thread only: no lock */
     if (m != NULL)
         describe_task(&slot->task, m, out);
     else
         crash_text_append(out, "between two tasks");
 }
 
-/* The outcome message travels with the task from the start: reporting an error needs no memory. */
+/* The outcome message was allocated by receive_task: reporting an error needs no memory. */
 static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
     struct executor *e = slot->executor;
     crash_handler_enter_thread(describe_slot, slot);
-    thread_set_batch_policy(); /* a slot must not take the processor from the loop that has just
-                                  woken it */
+    thread_set_batch_policy(); /* do not preempt the loop thread that just woke this slot */
     for (struct message *m; (m = wait_for_task(slot)) != NULL;) {
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
@@ -149,6 +155,7 @@ static void *slot_main(void *arg)
         attempt_run(&e->config, e->store, &slot->task, m, outcome);
         outcome->run_ns = e->config.env->now_ns(e->config.env) - start_ns;
         pthread_mutex_lock(&e->lock);
+        /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
         slot->running = NULL;
         pthread_mutex_unlock(&e->lock);
         message_destroy(m);
@@ -196,9 +203,9 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     return NULL;
 }
 
-/* ---- The owner's thread */
+/* ---- Owner's thread */
 
-/* The outcome is made before the task is queued, so that every TASK is answered. */
+/* The outcome is allocated before the task is queued, so that every queued TASK gets a response. */
 static int receive_task(struct executor *e, struct message *m, struct glint_error *error)
 {
     assert(m->outcome == NULL && m->next == NULL);
@@ -221,6 +228,7 @@ static int receive_task(struct executor *e, struct message *m, struct glint_erro
         e->first = m;
     e->last = m;
     bool wake_one = e->idle > 0;
+    /* Counted here and not by the slot: two tasks in a row must wake two slots. */
     if (wake_one) e->idle--;
     pthread_mutex_unlock(&e->lock);
     if (wake_one) pipe_semaphore_post(&e->work);
@@ -232,7 +240,7 @@ static bool is_same_attempt(const struct message *a, const struct message *b)
     return a->stage == b->stage && a->task == b->task && a->attempt == b->attempt;
 }
 
-/* Takes the attempt out of the queue; NULL: it is not in there. */
+/* Removes the attempt from the queue and returns it; NULL: not queued. */
 static struct message *remove_queued(struct executor *e, const struct message *kill)
 {
     struct message *before = NULL, *m = e->first;
@@ -250,6 +258,7 @@ static struct message *remove_queued(struct executor *e, const struct message *k
     return m;
 }
 
+/* Ends what the attempt waits for. Its cancel flag must be set already, or it could wait again. */
 static void cancel_waits(struct executor *e, uint64_t attempt_id)
 {
     const struct fetcher *f = e->config.fetcher;
@@ -257,7 +266,7 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
     if (e->config.broadcasts != NULL) broadcast_client_wake_waiters(e->config.broadcasts);
 }
 
-/* With the lock. */
+/* Called with the lock. */
 static void request_cancel(struct slot *slot)
 {
     struct env *env = slot->executor->config.env;
@@ -265,7 +274,9 @@ static void request_cancel(struct slot *slot)
     atomic_store(&slot->cancel, true);
 }
 
-/* One attempt: it waits in the queue, or runs, or has ended and left an output that has lost. */
+/* Kills one attempt: queued, running, or already finished with a map output that was superseded.
+ * KILL_IF_QUEUED (the driver revokes a prefetched attempt to run it elsewhere) ignores one that
+ * runs. */
 static void kill_attempt(struct executor *e, const struct message *kill)
 {
     bool always = kill->id == KILL_ALWAYS;
@@ -280,6 +291,7 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     }
     pthread_mutex_unlock(&e->lock);
     if (attempt_id != 0) cancel_waits(e, attempt_id);
+    /* It may have finished before the KILL arrived: the driver will not use its output. */
     if (always && attempt_id == 0)
         store_remove_attempt_output(e->store, kill->stage, kill->task, kill->attempt);
     if (queued == NULL) return;
@@ -312,6 +324,7 @@ static void receive_cancel(struct executor *e, bool cancelled)
     if (cancelled) cancel_running_tasks(e);
 }
 
+/* Without a body the blocks are fetched (broadcast_client.h); small values arrive inline. */
 static int receive_broadcast(struct executor *e, struct message *m, struct glint_error *error)
 {
     if (e->config.broadcasts == NULL || m->body.size > 0)
@@ -380,6 +393,7 @@ void executor_destroy(struct executor *e)
     if (e == NULL) return;
     pthread_mutex_lock(&e->lock);
     e->ending = true;
+    /* One post per waiting slot; slots that are busy check `ending` before they wait. */
     for (; e->idle > 0; e->idle--) pipe_semaphore_post(&e->work);
     pthread_mutex_unlock(&e->lock);
     cancel_running_tasks(e);

@@ -1,8 +1,8 @@
-/* An executor: slots that run tasks, each on a thread of its own, and what they share (store.h).
+/* An executor: slots that run tasks, one thread each, and the store they share (store.h).
  *
- * The owner hands in messages from the driver on one thread; slots hand back DONE and FAILED
- * through `deliver`, from their threads. What a slot works with is its own from the first batch to
- * the last; one lock guards the queue of tasks and is held for a push or a pop. */
+ * The owner passes in messages from the driver, on one thread; slots return DONE and FAILED through
+ * `deliver`, on their own threads. While a task runs, its slot owns all the task's data; one lock
+ * guards the task queue and is held only for a push or a pop. */
 #ifndef GLINT_EXECUTOR_EXECUTOR_H
 #define GLINT_EXECUTOR_EXECUTOR_H
 
@@ -18,40 +18,41 @@ struct store;
 struct executor_config {
     uint32_t slots;
     uint32_t self;                       /* the driver's number for this executor; local mode: 0 */
-    struct task_options options;         /* work_dir stays borrowed */
+    struct task_options options;         /* work_dir is borrowed */
     const struct glint_config *registry; /* operators and functions; borrowed */
     struct env *env;
-    /* The way to map outputs of other executors; borrowed. NULL: local mode, all of them are here,
-     * and results travel in their DONE whatever their size. */
+    /* Fetches map outputs from other executors; borrowed. NULL: local mode; all map outputs are in
+     * this process, and results of any size are inlined in DONE. */
     const struct fetcher *fetcher;
-    /* Where a BROADCAST without a body is announced and its value is found; borrowed. NULL: a
-     * BROADCAST brings its body. */
+    /* Fetches broadcasts; borrowed. NULL: local mode; a BROADCAST message carries the data. */
     struct broadcast_client *broadcasts;
-    /* Takes the message. Slots' threads, many at once, and the owner's out of
-     * executor_handle_message; must not block. */
+    /* Takes ownership of the message. Called on the slots' threads, several at once, and on the
+     * owner's thread from executor_handle_message; must not block. */
     void (*deliver)(void *arg, struct message *m);
     void *deliver_arg;
 };
 
-/* NULL: *error set. */
+/* Starts the slots. Returns NULL with *error set (NO_MEMORY, SYSTEM). */
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error);
-/* Takes the message: STAGE, MAP_OUTPUTS, BROADCAST, TASK, KILL, CANCEL, RELEASE. A message that
- * cannot be kept fails the tasks that need it later; a TASK always ends in one DONE or FAILED, that
- * of a KILL or CANCEL with INTERRUPTED. Answers 0, or a code with *error set. */
+/* Owner's thread. Takes ownership of the message: STAGE, MAP_OUTPUTS, BROADCAST, TASK, KILL, CANCEL
+ * or RELEASE. Every TASK accepted gets exactly one DONE or FAILED (INTERRUPTED after a KILL or
+ * CANCEL). Returns 0, or a code with *error set; tasks that need what could not be stored fail
+ * later. */
 int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error);
-/* Tasks that were received and not answered yet. Any thread. */
+/* Tasks received whose outcome was not delivered yet. Any thread. */
 uint32_t executor_unfinished_tasks(struct executor *e);
-/* The task that was told to end first and still runs: when that was, and in words what it is. 0:
- * there is none. Any thread. */
+/* Finds the running task that was cancelled longest ago. Returns when that was (env->now_ns) and
+ * describes it in `what`, or returns 0 if no cancelled task is running. Any thread. */
 uint64_t executor_find_stuck_task(struct executor *e, char *what, size_t capacity);
-/* What it keeps, for fetch_server.h. Any thread. */
+/* The executor's store, for fetch_server.h; owned by the executor. Any thread. */
 struct store *executor_store(struct executor *e);
-/* Tells running tasks to end and waits until they did. A task that fetches ends through the
- * fetcher's loop: where that is the caller's, CANCEL comes first, and this when
- * executor_unfinished_tasks is 0. */
+/* Cancels running tasks, waits for them, and frees. A task that fetches needs the fetcher's loop to
+ * end: if the caller runs that loop, it must send CANCEL first and call this only when
+ * executor_unfinished_tasks is 0. NULL is allowed. */
 void executor_destroy(struct executor *e);
 
-/* Counters of a task as msgpack: [[name, value], ...], only those that are not zero. */
+/* Encodes counters as msgpack: [[name, value], ...], without zeros. Returns false when out of
+ * memory. */
 bool task_counters_encode(const struct task_counters *c, struct buffer *out);
 
 #endif

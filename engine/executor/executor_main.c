@@ -1,6 +1,6 @@
-/* The process that a daemon spawns for one driver. Its line brings the configuration, takes back
- * where it listens, or why it cannot, and ends with the daemon. Signals of a terminal are the
- * daemon's to understand: it passes on what they mean. */
+/* Main function of the process that a daemon spawns for one driver. The control pipe brings the
+ * configuration, returns the port or an error, and closes when the daemon stops or wants this
+ * process to exit. Terminal signals are ignored: the daemon handles them and forwards SIGTERM. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/crash.h"
@@ -20,6 +20,8 @@ struct executor_main {
     bool configured;
 };
 
+/* Sends the daemon the reason why this executor cannot start; the daemon rejects the driver with
+ * it. */
 static void send_failure(struct executor_process *c, const struct glint_error *why)
 {
     struct buffer payload = {NULL, 0, 0};
@@ -49,6 +51,7 @@ static bool on_daemon_message(void *arg, enum control_pipe_kind kind, struct gli
     struct glint_error why = {.code = GLINT_OK};
     if (kind != PIPE_CONFIG || p->configured) return false;
     p->configured = true;
+    /* SIGTERM or the timeout came before the configuration: it is ending already. */
     if (c->phase != PROCESS_STARTING) return true;
     if (executor_process_config_decode(payload, &p->received, &why) == 0) {
         p->received.config.registry = p->registry;
@@ -65,6 +68,7 @@ static bool on_daemon_message(void *arg, enum control_pipe_kind kind, struct gli
     return true;
 }
 
+/* End of the pipe: the daemon wants this process to exit, or has died. */
 static void on_daemon_closed(void *arg)
 {
     struct executor_main *p = arg;
@@ -82,6 +86,7 @@ static void on_signal(uv_signal_t *handle, int number)
     executor_process_on_signal(handle->data);
 }
 
+/* crash_handler_install's `report`, called in the signal handler. */
 static void send_crash(const char *text, size_t size)
 {
     control_pipe_write_from_signal(CONTROL_PIPE_FD, PIPE_CRASHED, text, size);
@@ -96,24 +101,26 @@ static int exit_with_error(const struct glint_error *error)
 
 int executor_process_main(const struct glint_config *registry)
 {
-    static struct executor_main p; /* once per process, and large */
+    static struct executor_main p; /* static because it is large */
     struct executor_process *c = &p.executor_process;
     struct glint_error error = {.code = GLINT_OK};
     struct env *env = env_real();
     assert(p.registry == NULL);
     p.registry = registry;
     log_configure(env, false, NULL);
+    /* Started by hand: there is no control pipe. */
     if (uv_guess_handle(CONTROL_PIPE_FD) != UV_NAMED_PIPE) {
         error_set(&error, GLINT_E_USAGE, "glint executor --cluster FILE --id ID",
                   "only a daemon starts an executor's child");
         return exit_with_error(&error);
     }
-    crash_handler_install("it", send_crash); /* to the daemon, who knows whose it is */
+    crash_handler_install("it", send_crash); /* the daemon logs it with the process and job */
     crash_handler_enter_thread(NULL, NULL);
-    thread_lower_priority(); /* beside the driver and daemons, who have to greet each other */
-    prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* it was started as /proc/self/exe */
+    thread_lower_priority(); /* let the driver and daemons finish their handshakes first */
+    prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* else "exe", from /proc/self/exe */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    /* Before any plan arrives, so that no user function runs without these restrictions. */
     set_no_new_privileges();
     raise_oom_score(env);
     if (executor_process_init(c, env, &error) != 0) return exit_with_error(&error);

@@ -1,6 +1,6 @@
-/* What slots have done, on its way to the driver. Slots' threads put it here and wake the loop; the
- * loop sends as much as the connection has room for. What is left when the driver is gone is
- * dropped: nobody waits for it. */
+/* Task outcomes on their way to the driver. Slot threads queue them and wake the loop; the loop
+ * sends as many as the control connection has room for. Outcomes left when the driver is gone are
+ * dropped. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/limits.h"
@@ -45,9 +45,12 @@ bool executor_outbox_is_empty(struct executor_process *c)
 uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
 {
     struct glint_error why = {.code = GLINT_OK};
+    /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
     static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
                   "what is sent into the window is not too much");
     while (c->phase == PROCESS_SERVING && c->control != NULL) {
+        /* Beyond CONN_QUEUE_BYTES_MAX conn_send would close the connection; wait for the socket
+         * instead. */
         if (conn_queued_bytes(c->control) >= WINDOW_BYTES)
             return executor_outbox_is_empty(c) ? UINT64_MAX : now + AGAIN_NS;
         struct message *m = pop_outcome(c);
@@ -55,9 +58,10 @@ uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
         struct buffer payload = {NULL, 0, 0};
         int r = message_encode(m, &payload, &why);
         message_destroy(m);
-        if (r == 0) conn_send(c->control, FRAME_MESSAGE, 0, &payload); /* or its end is an event */
+        /* If it fails the connection closes by itself: driver_on_closed ends the process. */
+        if (r == 0) conn_send(c->control, FRAME_MESSAGE, 0, &payload);
         buffer_fini(&payload);
-        if (r != 0) executor_process_end(c, &why); /* unanswered: the driver must not wait for it */
+        if (r != 0) executor_process_end(c, &why); /* a lost outcome would hang the driver */
     }
     return UINT64_MAX;
 }

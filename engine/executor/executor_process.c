@@ -1,9 +1,10 @@
-/* An executor process: its life from the open loop to the last free. What it does in between comes
- * from connections (driver_conn.c, inbound_peers.c) and slots (executor_outbox.c).
+/* Life cycle of an executor process, from opening the loop to the last free. What happens in
+ * between comes from connections (driver_conn.c, inbound_peers.c) and slots (executor_outbox.c).
  *
- * The end has an order. Tasks are cancelled and connections closed at once; only when no task runs
- * and no connection is left does the rest close, for until then tasks may fetch and blocks be sent.
- * A task that does not look at its flag is not waited for: its process just ends. */
+ * Shutdown has an order. Tasks are cancelled and connections closed at once; everything else closes
+ * only when no task runs and no connection is open, because until then tasks may fetch and blocks
+ * may be sent. A task that ignores its cancel flag for GRACE_MS is not waited for: the process
+ * exits. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/crash.h"
@@ -19,18 +20,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE_MS 3000u /* for tasks, from the end on */
+#define GRACE_MS 3000u /* for tasks and connections, from PROCESS_ENDING */
 #define STUCK_TASK_DEADS                                                                           \
-    6u /* so often `dead`, for a task that was told to end and holds its slot */
-#define GRACE_SHORT_MS  500u /* after a second signal */
+    6u /* times dead_ns: if a cancelled task runs that much longer the process exits */
+#define GRACE_SHORT_MS  500u /* instead, after a second signal */
 #define END_TIMER_NS    (10 * MS_NS)
 #define DRAIN_TIMER_NS  (50 * MS_NS)
-#define CONFIG_MS       10000u /* until the line has brought a configuration */
-#define DRIVER_CONNECTS 3u     /* connection deadlines that a driver has to come */
+#define CONFIG_MS       10000u /* for the daemon to send the configuration */
+#define DRIVER_CONNECTS 3u     /* times connect_ms: for the driver to connect */
 
-/* ---- The end */
+/* ---- Shutdown */
 
-/* Its tasks do not end, or a name is being looked up for ever. */
+/* Exits without joining the slots: a task does not stop, or the thread pool is stuck in a name
+ * lookup. */
 static void force_exit(struct executor_process *c)
 {
     uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
@@ -48,16 +50,15 @@ static void on_force_exit_timer(uv_timer_t *timer)
     force_exit(timer->data);
 }
 
-/* Nothing can use what is closed here any more. The loop ends with the last handle; the timer does
- * not count. */
+/* Closes the remaining handles, which nothing uses any more. The loop stops with the last one; the
+ * timer is unreferenced, so it does not keep the loop running. */
 static void close_remaining(struct executor_process *c, uint64_t now)
 {
     struct glint_error gone = {.code = GLINT_OK};
     assert(c->phase == PROCESS_ENDING && c->control == NULL && c->data == NULL &&
            c->inbound_peers == NULL);
     c->phase = PROCESS_CLOSING;
-    thread_lower_priority(); /* its driver ends, too, and need not wait while memory is given back
-                              */
+    thread_lower_priority(); /* freeing memory must not delay the driver's exit */
     error_set(&gone, GLINT_E_INTERRUPTED, NULL, "the executor ends");
     if (c->peers != NULL) peers_close(c->peers, &gone, NULL, NULL);
     c->peers = NULL;
@@ -65,6 +66,8 @@ static void close_remaining(struct executor_process *c, uint64_t now)
     signal_close_and_ignore(&c->terminate);
     signal_close_and_ignore(&c->interrupt);
     if (c->has_control_pipe) control_pipe_close(&c->control_pipe, NULL);
+    /* Until then handles may be slow to close, e.g. a name lookup on the thread pool; then
+     * force_exit. */
     uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
     uv_timer_start(&c->timer, on_force_exit_timer, CLOSE_MS + left / MS_NS, 0);
     uv_unref((uv_handle_t *)&c->timer);
@@ -85,6 +88,7 @@ void executor_process_end(struct executor_process *c, const struct glint_error *
     c->cancel = NULL;
     listener_close(c->listener);
     c->listener = NULL;
+    /* Flush only the control connection: its queue may contain outcomes and DRAIN. */
     if (c->control != NULL) conn_close(c->control, true);
     if (c->data != NULL) conn_close(c->data, false);
     for (struct inbound_peer *g = c->inbound_peers; g != NULL; g = g->next)
@@ -99,20 +103,21 @@ static uint64_t ending_on_timer(struct executor_process *c, uint64_t now)
         close_remaining(c, now);
         return UINT64_MAX;
     }
+    /* Poll: a slot wakes the loop before it counts its task as finished (executor.c:
+     * deliver_outcome). */
     if (now >= c->deadline_ns) force_exit(c);
     return now + END_TIMER_NS;
 }
 
-/* While the job goes on a task that does not end keeps others from its slot: they run elsewhere
- * when the process is gone. Answers when to look again. */
+/* A cancelled task that does not stop blocks its slot for the rest of the job. After the limit the
+ * process exits, and the driver runs its tasks on other executors. Returns when to check again. */
 static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
 {
     char what[2 * NAME_BYTES_MAX];
     uint64_t limit_ns = STUCK_TASK_DEADS * c->config.heartbeat.dead_ns;
     uint64_t cancel_requested_ns =
         c->executor != NULL ? executor_find_stuck_task(c->executor, what, sizeof what) : 0;
-    if (cancel_requested_ns == 0)
-        return UINT64_MAX; /* driver_conn_on_timer looks at each sign of life */
+    if (cancel_requested_ns == 0) return UINT64_MAX; /* checked again with the next heartbeat */
     if (now < cancel_requested_ns + limit_ns) return cancel_requested_ns + limit_ns;
     error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s did not end within %llu ms", what,
               (unsigned long long)(limit_ns / MS_NS));
@@ -123,7 +128,8 @@ static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
 
 /* ---- Draining */
 
-/* Whoever drains may go when nothing of it is wanted any more. */
+/* Drained: no task is left, all outcomes are sent, and the driver has released all results and map
+ * outputs. Exiting before that would lose map outputs, whose tasks would have to run again. */
 static bool is_drained(struct executor_process *c)
 {
     if (c->executor == NULL) return true;
@@ -152,6 +158,7 @@ void executor_process_on_signal(struct executor_process *c)
         c->deadline_ns > now + GRACE_SHORT_MS * MS_NS)
         c->deadline_ns = now + GRACE_SHORT_MS * MS_NS;
     if (c->phase >= PROCESS_ENDING) return;
+    /* Without a driver there is nothing to drain; a second signal means now. */
     if (c->phase < PROCESS_SERVING || c->signals > 1) {
         executor_process_end(c, NULL);
         return;
@@ -187,18 +194,19 @@ static void on_driver_timeout(struct executor_process *c)
     executor_process_end(c, &why);
 }
 
-/* All that may be due; answers when to look again. */
+/* Everything that depends on time, by phase. Returns when to call it again. */
 static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
 {
     if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_timeout(c);
     if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_dial(c);
     if (c->phase == PROCESS_STARTING) return c->deadline_ns;
-    if (c->phase == PROCESS_WAITING) { /* often: our own sleep shows as a look that comes late */
+    if (c->phase == PROCESS_WAITING) { /* poll: a late timer shows that this process was paused */
         uint64_t next_check = now + c->config.heartbeat.heartbeat_ns;
         return earlier(next_check, earlier(c->deadline_ns, c->redial_at_ns));
     }
     if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
     assert(c->phase == PROCESS_SERVING);
+    /* Each of these may end the process: check the phase again before the next. */
     uint64_t next = driver_conn_on_timer(c, now);
     if (c->phase == PROCESS_SERVING) next = earlier(next, executor_outbox_send(c, now));
     if (c->phase == PROCESS_SERVING) next = earlier(next, drain_on_timer(c, now));
@@ -211,6 +219,7 @@ static void on_timer(uv_timer_t *timer)
     struct executor_process *c = timer->data;
     assert(c->phase != PROCESS_CLOSING);
     uint64_t now = executor_process_now(c);
+    /* Paused (SIGSTOP, suspend): extend the deadline, no driver could connect meanwhile. */
     if (c->phase == PROCESS_WAITING &&
         liveness_is_process_pause(&c->config.heartbeat, c->timer_ns, now))
         c->deadline_ns += now - c->timer_ns;
@@ -229,17 +238,18 @@ void executor_process_arm_timer(struct executor_process *c, uint64_t at_ns)
     assert(failed == 0);
 }
 
-/* An outcome waits to be sent. */
+/* Loop thread: a slot has queued an outcome. */
 static void on_outcome_added(uv_async_t *async)
 {
     struct executor_process *c = async->data;
     uint64_t now = executor_process_now(c), next = now;
     if (c->phase == PROCESS_SERVING) next = executor_outbox_send(c, now);
+    /* Draining or ending may wait only for this task. */
     if (c->draining || c->phase == PROCESS_ENDING) next = now;
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);
 }
 
-/* ---- The beginning */
+/* ---- Startup */
 
 int executor_process_init(struct executor_process *c, struct env *env, struct glint_error *error)
 {
@@ -253,7 +263,7 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
     pthread_mutex_init(&c->lock, NULL);
     uv_timer_init(&c->loop, &c->timer);
     int r = uv_async_init(&c->loop, &c->outcome_added, on_outcome_added);
-    assert(r == 0); /* the loop has its descriptors already */
+    assert(r == 0); /* event_loop_init opened its descriptors */
     r = uv_signal_init(&c->loop, &c->terminate);
     assert(r == 0);
     r = uv_signal_init(&c->loop, &c->interrupt);
@@ -264,7 +274,7 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
     return 0;
 }
 
-/* The work directory's path must hold when the current folder changes (driver_conn.c). */
+/* Makes the work directory's path absolute: driver_conn.c changes the current directory. */
 static int open_work_dir(struct executor_process *c, struct glint_error *error)
 {
     char current_dir[PATH_MAX], path[PATH_MAX];
@@ -279,7 +289,7 @@ static int open_work_dir(struct executor_process *c, struct glint_error *error)
     return 0;
 }
 
-/* On the first of its ports that is free. */
+/* Listens on `port`, or on the first free port of `ports`. */
 static struct listener *open_listener(struct executor_process *c, struct glint_error *error)
 {
     const struct executor_process_config *config = &c->config;
@@ -337,6 +347,8 @@ int executor_process_run_loop(struct executor_process *c)
 {
     uv_run(&c->loop, UV_RUN_DEFAULT);
     assert(c->phase == PROCESS_CLOSING);
+    /* The timer could still call force_exit until here; a second run lets its close callback
+     * happen. */
     uv_close((uv_handle_t *)&c->timer, NULL);
     uv_run(&c->loop, UV_RUN_DEFAULT);
     fetch_server_destroy(c->fetch_server);
@@ -347,7 +359,7 @@ int executor_process_run_loop(struct executor_process *c)
     work_dir_close(&c->work_dir);
     pthread_mutex_destroy(&c->lock);
     int failed = uv_loop_close(&c->loop);
-    assert(failed == 0); /* no handle is left */
+    assert(failed == 0); /* all handles are closed */
     return c->why.code;
 }
 

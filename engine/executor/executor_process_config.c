@@ -1,5 +1,5 @@
-/* Fields in order, both ways next to each other. The secret itself is not among them: the child
- * reads its file. */
+/* Encode and decode list the fields in the same order. The secret is not sent: the executor reads
+ * the secret file itself. */
 #include "engine/executor/executor_process_config.h"
 
 #include "engine/data/pack.h"

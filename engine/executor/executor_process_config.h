@@ -1,4 +1,5 @@
-/* What a daemon and its child tell each other over their line (control_pipe.h). Pure. */
+/* Encodes what an executor daemon and its executor send over the control pipe (control_pipe.h).
+ * Pure: no I/O, no clock. */
 #ifndef GLINT_EXECUTOR_EXECUTOR_PROCESS_CONFIG_H
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_CONFIG_H
 
@@ -8,21 +9,21 @@
 
 #include <limits.h>
 
-/* A configuration that came over the line; its texts lie behind it. */
+/* A decoded configuration, with the buffers that its strings point to: do not copy or move it. */
 struct received_config {
-    struct executor_process_config config; /* registry and env are the receiver's to add; no join */
+    struct executor_process_config config; /* the receiver sets registry and env */
     char cluster[NAME_BYTES_MAX], node[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
     char secret_file[PATH_MAX], work_dir[PATH_MAX];
 };
 
-/* 0 or NO_MEMORY. */
+/* Appends to `out`. Returns 0 or NO_MEMORY. */
 int executor_process_config_encode(const struct executor_process_config *c, struct buffer *out,
                                    struct glint_error *error);
-/* 0 or PROTOCOL. *out stays where it is. */
+/* Returns 0 or PROTOCOL. */
 int executor_process_config_decode(struct glint_slice bytes, struct received_config *out,
                                    struct glint_error *error);
 
-/* What the daemon answers to STATUS. */
+/* Sent with each heartbeat; the daemon reports the latest in its reply to STATUS. */
 struct executor_metrics {
     uint32_t tasks_running;
     uint64_t memory_bytes; /* resident */

@@ -1,7 +1,7 @@
-/* Child processes. One is told by its line's end that nobody wants it, and has KILL_MS to go; what
- * it leaves behind when it is killed is removed on libuv's pool, for that may be much. How it ended
- * is told when its exit is known and its line has been read to the end, for the line may say why.
- */
+/* Executor processes of the daemon. An executor exits when the daemon closes the control pipe;
+ * after KILL_MS it is killed. Work directories that a killed process leaves are removed on libuv's
+ * thread pool, because that may take long. The exit is reported once the process has exited and its
+ * pipe was read to the end, because the pipe may contain the reason. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define START_MS_MIN  5000u
-#define KILL_MS       8000u /* above all that a child gives itself */
+#define KILL_MS       8000u /* longer than the executor's own grace periods */
 #define KILL_MS_SHORT 2000u
-#define PIPE_REST_MS  200u /* of what a dead child has written */
+#define PIPE_REST_MS  200u /* to read the rest of a dead process's pipe */
 
 struct executor_runner *executor_runner_next(struct executor_runner *w)
 {
@@ -32,7 +32,7 @@ static const struct log_ids *runner_log_ids(const struct executor_runner *w, str
     return out;
 }
 
-/* ---- What it leaves behind */
+/* ---- Work directories */
 
 struct work_dir_cleanup {
     uv_work_t work;
@@ -52,7 +52,7 @@ static void on_cleanup_done(uv_work_t *work, int status)
     mem_free(work->data);
 }
 
-/* Without memory it stays until the next start. */
+/* When out of memory the directories stay until the next executor or daemon starts. */
 static void cleanup_work_dirs(struct daemon *d)
 {
     struct work_dir_cleanup *s = mem_zalloc(sizeof *s);
@@ -61,10 +61,10 @@ static void cleanup_work_dirs(struct daemon *d)
     s->parent = d->self->work_dir;
     s->work.data = s;
     int failed = uv_queue_work(&d->loop, &s->work, on_cleanup_thread, on_cleanup_done);
-    assert(failed == 0); /* it fails without a work function only */
+    assert(failed == 0); /* fails only without a work function */
 }
 
-/* ---- The end */
+/* ---- Exit */
 
 static void runner_unref(struct executor_runner *w)
 {
@@ -94,7 +94,7 @@ static void close_pipe(struct executor_runner *w)
     if (w->control_pipe.open) control_pipe_close(&w->control_pipe, on_pipe_closed);
 }
 
-/* Its handles close, and its place is free. */
+/* Closes the handles and frees the slot for the next driver. */
 static void runner_close(struct executor_runner *w)
 {
     struct daemon *d = w->d;
@@ -106,7 +106,7 @@ static void runner_close(struct executor_runner *w)
     close_pipe(w);
     w->handles = !w->pipe_closed;
     if (spawn_close(&w->process, on_process_closed)) w->handles++;
-    assert(w->handles > 0); /* the line's of one that was never started */
+    assert(w->handles > 0); /* at least the pipe's, if the spawn failed */
 }
 
 static void send_executor_exited(struct executor_runner *w, bool out_of_memory)
@@ -139,10 +139,15 @@ static void runner_finish(struct executor_runner *w)
     else if (WEXITSTATUS(status) != 0)
         log_line(LOG_ERROR, runner_log_ids(w, &ids), "process %d ended with status %d",
                  w->process.pid, WEXITSTATUS(status));
-    if (status != 0) cleanup_work_dirs(d); /* code of a job may end its process, too */
+    /* A process that exits with 0 has removed its own directory. One that exits with another code
+     * may not have: a user function may call exit. */
+    if (status != 0) cleanup_work_dirs(d);
+    /* An executor that could not start is reported with its error, in a REJECT, which closes the
+     * session. */
     if (!rejected) send_executor_exited(w, out_of_memory);
     runner_close(w);
     if (rejected && v != NULL) session_reject(v, &w->failure);
+    /* drivers_max allows one more executor now. */
     job_queue_run(d);
     daemon_stop_if_done(d);
 }
@@ -152,6 +157,8 @@ static void on_process_exit(void *arg, int wait_status)
     struct executor_runner *w = arg;
     w->exited = true;
     w->wait_status = wait_status;
+    /* The exit and the pipe's end arrive in any order. If a process that the job forked still has
+     * the pipe open, its end never arrives: wait at most PIPE_REST_MS. */
     if (!w->control_pipe.open || w->pipe_ended) {
         runner_finish(w);
         return;
@@ -166,6 +173,7 @@ static void arm_kill_timer(struct executor_runner *w, uint64_t kill_ms)
     bool already = w->state == RUNNER_STOPPING;
     if (w->exited || w->state == RUNNER_CLOSED) return;
     w->state = RUNNER_STOPPING;
+    /* A later stop may shorten the time but must not extend it. */
     if (!already || kill_ns < w->deadline_ns) w->deadline_ns = kill_ns;
     daemon_arm_timer(w->d, w->deadline_ns);
 }
@@ -175,13 +183,14 @@ void executor_runner_stop(struct executor_runner *w)
     if (w->state == RUNNER_STOPPING || w->state == RUNNER_CLOSED) return;
     arm_kill_timer(w, KILL_MS);
     close_pipe(w);
+    /* It had exited, and only the rest of the pipe was awaited: that is closed now. */
     if (w->exited && w->state != RUNNER_CLOSED) runner_finish(w);
 }
 
 void executor_runner_drain(struct executor_runner *w, bool now)
 {
     if (w->exited) return;
-    spawn_kill(&w->process, SIGTERM); /* it may be gone already */
+    spawn_kill(&w->process, SIGTERM); /* no error if it has exited */
     if (!now && w->state == RUNNER_RUNNING) return;
     arm_kill_timer(w, KILL_MS_SHORT);
     close_pipe(w);
@@ -196,6 +205,7 @@ uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now)
         runner_finish(w);
         return UINT64_MAX;
     }
+    /* runner_finish sends this error to the driver when the killed process has exited. */
     if (w->state == RUNNER_STARTING && w->failure.code == GLINT_OK)
         error_set(&w->failure, GLINT_E_EXECUTOR_LOST, NULL, "its process did not start in time");
     log_line(LOG_WARN, runner_log_ids(w, &ids), "process %d does not end, and is killed",
@@ -205,7 +215,7 @@ uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now)
     return UINT64_MAX;
 }
 
-/* ---- Its line */
+/* ---- Control pipe */
 
 static bool on_pipe_ready(struct executor_runner *w, struct glint_slice payload)
 {
@@ -219,13 +229,14 @@ static bool on_pipe_ready(struct executor_runner *w, struct glint_slice payload)
         executor_runner_stop(w);
         return true;
     }
+    /* The driver disconnected; executor_runner_stop was called then. */
     if (w->session == NULL) return true;
     if (executor_started_encode(&admitted, &out, &ignored) != 0) return false;
     session_send(w->session, FRAME_EXECUTOR_STARTED, 0, &out);
     return true;
 }
 
-/* A line about it, which the driver is told, too, and the backtrace. */
+/* The first line describes the crash and is also sent to the driver; the backtrace follows. */
 static bool on_pipe_crashed(struct executor_runner *w, struct glint_slice text)
 {
     struct log_ids ids;
@@ -253,6 +264,8 @@ static bool on_pipe_message(void *arg, enum control_pipe_kind kind, struct glint
     }
 }
 
+/* If the executor runs but the pipe has ended (a user function may have closed the descriptor), it
+ * cannot be told to exit: it is killed unless it exits soon. */
 static void on_pipe_ended(void *arg)
 {
     struct executor_runner *w = arg;
@@ -266,7 +279,7 @@ static void on_pipe_ended(void *arg)
 static const struct control_pipe_events control_pipe_events = {.message = on_pipe_message,
                                                                .ended = on_pipe_ended};
 
-/* ---- The beginning */
+/* ---- Start */
 
 static int send_config(struct executor_runner *w, struct glint_error *error)
 {
@@ -294,12 +307,13 @@ static int send_config(struct executor_runner *w, struct glint_error *error)
     return control_pipe_send(&w->control_pipe, PIPE_CONFIG, &payload) ? 0 : error_no_memory(error);
 }
 
-/* This very program, whatever stands under its name by now. 0 or a negative errno. */
+/* Spawns /proc/self/exe, so that an upgrade of the file on disk does not start another version.
+ * Returns 0 or a negative errno. */
 static int spawn_executor(struct executor_runner *w)
 {
     static char name[] = "glint", command[] = "executor", child[] = "--child";
     char *words[] = {name, command, child, NULL};
-    int pair[2]; /* ours, the child's */
+    int pair[2]; /* the daemon's end, the executor's end */
     int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
     if (r != 0) return r;
     r = control_pipe_open(&w->control_pipe, pair[0]);
@@ -324,6 +338,7 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     if (w == NULL) return error_no_memory(error);
     w->d = d;
     w->job = v->job;
+    /* Compared when the executor is killed: SIGKILL alone does not say who sent it. */
     w->oom_kills_before = oom_kill_count(d->env);
     control_pipe_init(&w->control_pipe, &d->loop, &control_pipe_events, w);
     w->next = d->runners;
@@ -344,6 +359,8 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     }
     w->session = v;
     v->runner = w;
+    /* At least START_MS_MIN: on a busy machine a process may take longer to start than a short
+     * start_ms. */
     uint64_t limit_ms = d->cluster->start_ms > START_MS_MIN ? d->cluster->start_ms : START_MS_MIN;
     w->deadline_ns = daemon_now(d) + limit_ms * MS_NS;
     daemon_arm_timer(d, w->deadline_ns);

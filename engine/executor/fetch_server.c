@@ -1,7 +1,6 @@
-/* Answers stand in a queue per connection and are begun in its order, as long as the connection's
- * window lasts. What lies in memory goes out from there, held until it was sent, but for small
- * parts, which are copied behind the list of their places; what lies in a file passes through a
- * block (file_reader.h). */
+/* Requests are queued per connection and served in order while the connection's window has room.
+ * Data in memory is sent from where it is, referenced until it was sent; small segments are copied
+ * after the index. Data in files passes through a buffer (file_reader.h). */
 #include "engine/executor/fetch_server.h"
 
 #include "engine/executor/file_reader.h"
@@ -9,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define QUEUED_GETS_MAX 1024u /* that one connection may have waiting */
+#define QUEUED_GETS_MAX 1024u /* per connection */
 
 struct queued_get {
     struct queued_get *next;
@@ -20,34 +19,34 @@ struct queued_get {
 struct fetch_client {
     struct fetch_client *next;
     struct fetch_server *fetch_server;
-    struct conn *conn; /* NULL: it has closed */
+    struct conn *conn; /* NULL: closed */
     struct queued_get *first, *last;
     uint32_t queued_gets;
-    uint32_t responses; /* begun, not over */
-    uint64_t window;    /* bytes of those */
+    uint32_t responses; /* in progress */
+    uint64_t window;    /* their bytes */
 };
 
 enum acquired { ACQUIRED_NOTHING, ACQUIRED_RUN, ACQUIRED_RESULT };
 
-/* One answer on its way. */
+/* A response being read or sent. */
 struct response {
     struct fetch_client *client;
     uint64_t request, size;
     enum acquired acquired;
-    void *acquired_ref;    /* that is held */
-    struct buffer bytes;   /* its own, or empty */
-    struct file_read file; /* of what lies in one */
+    void *acquired_ref;    /* the reference to release */
+    struct buffer bytes;   /* owned: an encoded index; or empty */
+    struct file_read file; /* a read, if the data is in a file */
 };
 
 struct fetch_server {
     struct net *net;
     struct store *store;
     struct broadcast_client *broadcasts;
-    struct fetch_client *clients; /* the one that asked last comes first */
+    struct fetch_client *clients; /* most recently used first */
     struct file_reader file_reader;
     uint64_t bytes;
     uint32_t responses;
-    bool destroyed; /* freed with its last answer */
+    bool destroyed; /* freed with the last response */
 };
 
 struct fetch_server *fetch_server_create(struct net *net, struct store *store,
@@ -68,7 +67,7 @@ static void queued_get_free(struct queued_get *w)
     mem_free(w);
 }
 
-/* ---- One answer */
+/* ---- Responses */
 
 static void client_free_if_unused(struct fetch_client *c)
 {
@@ -77,7 +76,8 @@ static void client_free_if_unused(struct fetch_client *c)
     mem_free(c);
 }
 
-/* Lets go of what it held and goes on with what waits. */
+/* Releases what the response referenced. Frees the client too if its connection has closed and this
+ * was its last response. */
 static void response_end(struct response *a)
 {
     struct fetch_client *c = a->client;
@@ -96,7 +96,7 @@ static void response_end(struct response *a)
 
 static void serve_all_clients(struct fetch_server *s);
 
-/* conn_send_data's `sent`. */
+/* conn_send_data's `sent`. Another request may wait for the buffer or window that this frees. */
 static void on_sent(void *arg, bool ok)
 {
     struct response *a = arg;
@@ -126,7 +126,8 @@ static void response_set_size(struct response *a, uint64_t size)
     a->size = size;
 }
 
-/* Where it cannot be sent the connection ends; *why is for who holds the answer. */
+/* Sends the response's bytes. On failure the connection closes by itself, and *why tells the caller
+ * to end the response. */
 static void send_bytes(struct response *a, struct glint_slice bytes, struct glint_error *why)
 {
     response_set_size(a, bytes.size);
@@ -143,7 +144,7 @@ static void send_fetch_error(struct fetch_client *c, uint64_t request,
     if (fetch_error_encode(why, &payload, &error) == 0)
         conn_send(c->conn, FRAME_FETCH_ERROR, request, &payload);
     else
-        conn_close(c->conn, false); /* without memory even for that: its asker will notice */
+        conn_close(c->conn, false); /* out of memory: closing tells the peer */
 }
 
 static void on_file_read(struct file_read *r, int code)
@@ -158,12 +159,13 @@ static void on_file_read(struct file_read *r, int code)
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
                   r->run->path, code == UV_EOF ? "the file ends early" : uv_strerror(code));
     }
+    /* The connection may have closed while the pool read the file. */
     if (c->conn != NULL) send_fetch_error(c, a->request, &why);
     on_sent(a, false);
 }
 
-/* ---- What is asked for: each begins an answer, or sets *why. 0, or -1: not now, no block is free.
- */
+/* ---- Kinds of data. Each function starts a response or sets *why. Those that return int return -1
+ * if no buffer is free: try again later. */
 
 static bool is_inside(const struct get_request *g, uint64_t bytes, uint64_t most)
 {
@@ -177,6 +179,8 @@ static void set_not_found(const struct get_request *g, struct glint_error *why, 
               (unsigned long long)g->id, map, attempt);
 }
 
+/* Responds with the index entry of each requested map output's segment, and the small segments
+ * themselves while `room` lasts. Bytes are copied, so the references end here. */
 static void send_index(struct response *a, const struct get_request *g, struct glint_error *why)
 {
     struct fetch_server *s = a->client->fetch_server;
@@ -260,7 +264,7 @@ static void send_broadcast_block(struct response *a, const struct get_request *g
 
 /* ---- Clients */
 
-/* False: not now. */
+/* Returns false if the request must wait for a buffer. */
 static bool respond(struct fetch_client *c, const struct queued_get *w)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -283,10 +287,12 @@ static bool respond(struct fetch_client *c, const struct queued_get *w)
     return r == 0;
 }
 
+/* Starts responses in order until the window is full or no buffer is free; on_sent continues. */
 static void serve_client(struct fetch_client *c)
 {
     while (c->conn != NULL && c->first != NULL && c->window < FETCH_SERVER_WINDOW_BYTES) {
         struct queued_get *w = c->first;
+        /* No buffer is free: later requests wait too, even if their data is in memory. */
         if (!respond(c, w)) return;
         c->first = w->next;
         if (c->first == NULL) c->last = NULL;
@@ -295,7 +301,7 @@ static void serve_client(struct fetch_client *c)
     }
 }
 
-/* A block, or room in a window, may be what several wait for. */
+/* Buffers are shared: the one just released may serve any client. */
 static void serve_all_clients(struct fetch_server *s)
 {
     for (struct fetch_client *c = s->clients; c != NULL; c = c->next) serve_client(c);
@@ -336,6 +342,7 @@ int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct 
         queued_get_free(w);
         return error->code;
     }
+    /* A correct peer has at most PEER_CONN_REQUESTS_MAX in flight; limit a bad one. */
     if (c->queued_gets == QUEUED_GETS_MAX) {
         queued_get_free(w);
         return error_set(error, GLINT_E_PROTOCOL, NULL, "more than %u requests at a time",
@@ -365,6 +372,7 @@ void fetch_server_on_closed(struct fetch_server *s, struct conn *conn)
     c->conn = NULL;
     c->first = c->last = NULL;
     client_free_if_unused(c);
+    /* Without clients keep no idle buffers. */
     if (s->clients == NULL) file_reader_free_buffers(&s->file_reader);
 }
 
@@ -378,7 +386,7 @@ void fetch_server_destroy(struct fetch_server *s)
     if (s == NULL) return;
     assert(s->clients == NULL);
     s->destroyed = true;
-    if (s->responses > 0) return; /* the pool reads: its last answer frees */
+    if (s->responses > 0) return; /* the pool still reads: on_sent frees */
     file_reader_fini(&s->file_reader);
     mem_free(s);
 }

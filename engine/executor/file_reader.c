@@ -1,9 +1,7 @@
-/* A job fills several blocks where several wait: to wake a thread for each took a tenth of the
- * throughput. At most JOBS_MAX run, and as many file descriptors are all it ever takes; files are
- * opened for each read, as a reader's are (data/run.c). Mapping them instead, so that the kernel
- * takes their pages to the socket, was slower by a third and more: page tables cost more than the
- * copy.
- */
+/* One pool job serves several queued reads: waking a thread for each read cost a tenth of the
+ * throughput. At most JOBS_MAX jobs run, each with at most one open file; files are opened for each
+ * read, as by readers of runs (data/run.c). Mapping the files instead, so that the kernel sends
+ * their pages, was slower by a third and more: page tables cost more than the copy. */
 #include "engine/executor/file_reader.h"
 
 #include "engine/base/env.h"
@@ -14,7 +12,7 @@
 #define READS_PER_JOB 4u
 #define JOBS_MAX      (FILE_READER_BUFFERS_MAX / READS_PER_JOB)
 
-/* What a block is while nobody has it. */
+/* An unused buffer: its first bytes link the free list. */
 struct free_buffer {
     struct free_buffer *next;
 };
@@ -62,7 +60,7 @@ void file_reader_release_buffer(struct file_reader *b, struct file_read *r)
     r->bytes = NULL;
 }
 
-/* ---- The pool */
+/* ---- Pool threads */
 
 static void read_file_range(struct file_read *r)
 {
@@ -79,7 +77,7 @@ static void read_on_pool(uv_work_t *work)
     for (struct file_read *r = work->data; r != NULL; r = r->next) read_file_range(r);
 }
 
-/* ---- The loop */
+/* ---- Loop thread */
 
 static void start_read_job(struct file_reader *b);
 
@@ -96,15 +94,15 @@ static void on_job_done(uv_work_t *work, int status)
     struct file_reader *b = r->file_reader;
     assert(b->jobs > 0);
     b->jobs--;
-    start_read_job(b); /* the pool reads on while these are sent */
+    start_read_job(b); /* the pool reads the next while these are sent */
     for (struct file_read *next; r != NULL; r = next) {
         next = r->next;
         r->done(r, read_code(r, status));
     }
 }
 
-/* One job begins with what there is, another only where it has enough to do. So at most one of
- * those that run has less than READS_PER_JOB. */
+/* Starts a job with all queued reads. Another job starts only for READS_PER_JOB or more, so at most
+ * one running job has fewer and JOBS_MAX is never exceeded. */
 static void start_read_job(struct file_reader *b)
 {
     struct file_read *first = b->first;
@@ -115,7 +113,7 @@ static void start_read_job(struct file_reader *b)
     assert(b->jobs <= JOBS_MAX);
     first->work.data = first;
     int r = uv_queue_work(b->loop, &first->work, read_on_pool, on_job_done);
-    assert(r == 0); /* it fails without a work function only */
+    assert(r == 0); /* fails only without a work function */
     (void)r;
 }
 
@@ -124,6 +122,7 @@ int file_reader_start(struct file_reader *b, struct file_read *r)
     assert(r->bytes == NULL && r->size <= FETCH_CHUNK_BYTES_MAX);
     if (b->free == NULL && b->count == FILE_READER_BUFFERS_MAX) return FILE_READER_BUSY;
     r->bytes = take_buffer(b);
+    /* Out of memory, but buffers are in use: one will be released. */
     if (r->bytes == NULL) return b->count > 0 ? FILE_READER_BUSY : GLINT_E_NO_MEMORY;
     r->file_reader = b;
     r->next = NULL;

@@ -1,6 +1,6 @@
-/* Files' bytes on their way to sockets: a few blocks, small enough to be in the processor's cache
- * still when they are sent, filled on libuv's pool, in any order. All calls, and `done`, on the
- * loop's thread; none of them blocks. */
+/* Reads ranges of map output files for sending, on libuv's thread pool. A few buffers, small enough
+ * to be still in the CPU cache when they are sent. Reads complete in any order. All functions and
+ * `done` run on the loop thread; none blocks. */
 #ifndef GLINT_EXECUTOR_FILE_READER_H
 #define GLINT_EXECUTOR_FILE_READER_H
 
@@ -10,42 +10,42 @@
 
 #define FILE_READER_BUFFERS_MAX 16u
 
-/* Its asker's; from file_reader_start until file_reader_release_buffer it stays where it is. */
+/* One read, in the caller's memory, which must stay at its address from file_reader_start to
+ * file_reader_release_buffer. */
 struct file_read {
-    const struct run *run; /* in a file */
-    uint64_t offset, size; /* of its bytes; at most FETCH_CHUNK_BYTES_MAX */
-    /* 0: `bytes` hold them. Else libuv's code; UV_EOF where the file ends early. */
+    const struct run *run; /* of a run in a file; borrowed */
+    uint64_t offset, size; /* range in the run; size at most FETCH_CHUNK_BYTES_MAX */
+    /* code 0: `bytes` contains the range. Else a libuv error; UV_EOF: the file is too short. */
     void (*done)(struct file_read *r, int code);
     void *arg;
-    uint8_t
-        *bytes; /* a block, from file_reader_start until file_reader_release_buffer; else NULL */
-    /* file_reader.c: */
+    uint8_t *bytes; /* the buffer while the read owns one; else NULL */
+    /* Internal to file_reader.c. */
     struct file_reader *file_reader;
     struct file_read *next;
-    int64_t read; /* how many bytes, or a negative errno */
+    int64_t read; /* bytes read, or a negative errno */
     uv_work_t work;
 };
 
 struct file_reader {
     uv_loop_t *loop;
     struct free_buffer *free;
-    uint32_t count;                 /* of all blocks */
-    struct file_read *first, *last; /* wait for a job */
-    uint32_t waiting;               /* those */
-    uint32_t jobs;                  /* on the pool */
+    uint32_t count;                 /* buffers allocated */
+    struct file_read *first, *last; /* queued reads */
+    uint32_t waiting;               /* their number */
+    uint32_t jobs;                  /* running on the pool */
 };
 
 enum { FILE_READER_BUSY = 1 };
 
 void file_reader_init(struct file_reader *b, uv_loop_t *loop);
-/* 0: `done` will be called, not before this returns. Else nothing was begun: GLINT_E_NO_MEMORY, or
- * FILE_READER_BUSY: no block is free until one is released. */
+/* Returns 0: `done` will be called, never before this returns. GLINT_E_NO_MEMORY or
+ * FILE_READER_BUSY (no buffer until one is released): the read was not started. */
 int file_reader_start(struct file_reader *b, struct file_read *r);
-/* Of a read that is done; any other has no block, and nothing happens. */
+/* Returns the buffer of a completed read; does nothing if it has none. */
 void file_reader_release_buffer(struct file_reader *b, struct file_read *r);
-/* Frees those that are not in use. */
+/* Frees the unused buffers. */
 void file_reader_free_buffers(struct file_reader *b);
-/* None is in use. */
+/* The caller ensures that no read is running and no buffer is in use. */
 void file_reader_fini(struct file_reader *b);
 
 #endif

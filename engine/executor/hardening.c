@@ -1,6 +1,6 @@
-/* The number of /proc/self/oom_score_adj is inherited, so the child adds to what an administrator
- * has chosen for the daemon, and any user may raise it. A step of 200 counts as much as a fifth of
- * the memory that may be used: a daemon has a few MiB. */
+/* /proc/self/oom_score_adj is inherited, so the executor adds to the value that an administrator
+ * chose for the daemon; raising it needs no privilege. A step of 200 weighs as much as a fifth of
+ * the available memory, and a daemon uses a few MiB. */
 #include "engine/executor/hardening.h"
 
 #include "engine/base/log.h"

@@ -1,14 +1,15 @@
-/* What a process that runs tasks gives up before it hears of its first one. */
+/* Restrictions of a process that runs tasks, set before it receives any. */
 #ifndef GLINT_EXECUTOR_HARDENING_H
 #define GLINT_EXECUTOR_HARDENING_H
 
 #include "engine/base/env.h"
 
-/* No program that this process starts can gain privileges (set-user-ID, file capabilities). What
- * fails is a warning in the log. */
+/* Programs started by this process cannot gain privileges (set-user-ID, file capabilities). Failure
+ * is logged as a warning. */
 void set_no_new_privileges(void);
-/* When memory runs out, the kernel ends this process before the daemon that started it. Before
- * net_init, which takes the right to say so away from a user who is not root. */
+/* Makes the OOM killer choose this process before the daemon that spawned it. Call before net_init,
+ * which makes the process non-dumpable: a user who is not root can then no longer write the file.
+ * Failure is logged as a warning. */
 void raise_oom_score(struct env *env);
 
 #endif

@@ -1,5 +1,5 @@
-/* Who comes to an executor's port: the one driver that it was started for, and other executors of
- * the job, which ask for blocks and nothing else. */
+/* Connections accepted on an executor's port: from the one driver it was started for, and from
+ * other executors of the job, which may only send GET frames. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/limits.h"
@@ -11,6 +11,7 @@
 
 /* ---- Other executors */
 
+/* The handshake only proves that the peer belongs to the cluster: it may read blocks. */
 static int inbound_peer_on_frame(void *arg, struct conn *conn, const struct frame *f,
                                  struct glint_slice payload, struct glint_error *error)
 {
@@ -28,13 +29,14 @@ static void inbound_peer_on_closed(void *arg, struct conn *conn, const struct gl
     struct inbound_peer *g = arg;
     struct executor_process *c = g->executor_process;
     struct inbound_peer **at = &c->inbound_peers;
-    (void)why; /* whether it comes again is its own affair */
+    (void)why; /* the peer decides whether to reconnect */
     assert(g->conn == conn && c->inbound_peer_count > 0);
     while (*at != g) at = &(*at)->next;
     *at = g->next;
     c->inbound_peer_count--;
     if (c->fetch_server != NULL) fetch_server_on_closed(c->fetch_server, conn);
     mem_free(g);
+    /* The shutdown waits for the last connection. */
     if (c->phase == PROCESS_ENDING) executor_process_arm_timer(c, executor_process_now(c));
 }
 
@@ -44,6 +46,8 @@ static const struct conn_events inbound_peer_events = {.frame = inbound_peer_on_
 static bool accept_inbound_peer(struct executor_process *c, struct conn *conn,
                                 struct glint_error *error)
 {
+    /* More than one per executor: an old connection may still be open when its peer has
+     * reconnected. */
     if (c->inbound_peer_count == INBOUND_PEERS_MAX) {
         error_set(error, GLINT_E_CONNECTION, NULL, "%u connections of executors are enough",
                   INBOUND_PEERS_MAX);
@@ -75,8 +79,10 @@ static bool accept_driver(struct executor_process *c, struct conn *conn, struct 
     bool control = peer->channel == CHANNEL_CONTROL;
     bool first = c->control == NULL && c->data == NULL;
     bool known = first || memcmp(c->driver, peer->incarnation, sizeof c->driver) == 0;
+    /* A connection of a lost driver is not replaced: the executor ends with it. */
     bool again = (control ? c->control : c->data) != NULL;
-    /* Only the driver that the daemon has told of us knows whom to want. */
+    /* Reject any other driver. Only the one that requested this executor got its incarnation, in
+     * EXECUTOR_STARTED; both its connections must have the same incarnation. */
     if (c->config.join_host != NULL || c->phase != PROCESS_WAITING ||
         incarnation_is_zero(peer->expected_incarnation) || !known || again) {
         error_set(error, GLINT_E_PEER_MISMATCH, "ask its daemon for an executor of your own",

@@ -1,6 +1,6 @@
-/* Version 2: memory.events of the group that /proc/self/cgroup names by "0::/PATH". Version 1:
- * memory.oom_control of "N:memory:/PATH". Both hold a line "oom_kill COUNT". In a container the
- * path may be that of the host, and the files stand at the root. */
+/* cgroup v2: memory.events of the group that /proc/self/cgroup names by "0::/PATH". cgroup v1:
+ * memory.oom_control of "N:memory:/PATH". Both contain a line "oom_kill COUNT". In a container the
+ * path may be the host's, and the files are at the root instead. */
 #include "engine/executor/oom_kills.h"
 
 #include "engine/base/text.h"
@@ -11,7 +11,7 @@
 
 #define TEXT_BYTES_MAX 4096u
 
-/* The file as text, cut at TEXT_BYTES_MAX; false: it cannot be read. */
+/* Reads a file as text, cut at TEXT_BYTES_MAX. Returns false if it cannot be read or is empty. */
 static bool read_small_file(struct env *env, const char *path, char out[TEXT_BYTES_MAX])
 {
     int file = env->open(env, ENV_CWD, path, ENV_READ);

@@ -1,11 +1,11 @@
-/* Has the kernel killed something for lack of memory? As the control group of this process counts.
- */
+/* Counts the kernel's OOM kills in this process's control group. */
 #ifndef GLINT_EXECUTOR_OOM_KILLS_H
 #define GLINT_EXECUTOR_OOM_KILLS_H
 
 #include "engine/base/env.h"
 
-/* OOM kills in this process's control group so far; 0 where nobody counts. Compare two answers. */
+/* OOM kills in this process's control group so far; 0 if there is no such counter. A caller
+ * compares two values, before and after. */
 uint64_t oom_kill_count(struct env *env);
 
 #endif

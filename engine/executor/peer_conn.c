@@ -1,5 +1,6 @@
-/* Requests that are out have a place in a table, and their frame's id says which: an answer is
- * found without a search, and one that comes too late meets another id. */
+/* Requests in flight are in a table, and the request id contains the index: a response is found
+ * without a search, and a late response to a request that has ended does not match the id in its
+ * slot. */
 #include "engine/executor/peer_conn.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ void fetch_request_end(struct fetch_request *r, const struct glint_error *why)
         buffer_fini(&r->response);
     }
     r->peer = NULL;
-    r->done(r); /* it is its owner's again */
+    r->done(r); /* `done` may free or reuse it */
 }
 
 void peer_conn_init(struct peer_conn *l, struct net *net, uint64_t fetch_ms,
@@ -40,7 +41,7 @@ void peer_conn_init(struct peer_conn *l, struct net *net, uint64_t fetch_ms,
     l->redials_left = REDIALS;
 }
 
-/* ---- Requests that wait */
+/* ---- Queued requests */
 
 static void lane_push(struct peer_conn *l, struct fetch_request *r, bool front)
 {
@@ -65,7 +66,7 @@ static struct fetch_request *lane_pop(struct peer_conn *l, struct lane *lane)
     return r;
 }
 
-/* The lane whose turn it is; there is one. */
+/* The next non-empty lane, round-robin, so that a task with many requests does not delay others. */
 static struct lane *next_waiting_lane(struct peer_conn *l)
 {
     assert(l->waiting > 0);
@@ -77,12 +78,13 @@ static struct lane *next_waiting_lane(struct peer_conn *l)
 
 void peer_conn_add_request(struct peer_conn *l, struct fetch_request *r)
 {
+    /* An idle peer made no progress because nothing was requested: restart its timeout. */
     if (l->waiting == 0 && l->in_flight_count == 0) l->progress_ns = clock_ns(l);
     r->peer = l;
     lane_push(l, r, false);
 }
 
-/* ---- Requests that are out */
+/* ---- Requests in flight */
 
 static struct in_flight *find_in_flight(struct peer_conn *l, uint64_t id)
 {
@@ -90,7 +92,7 @@ static struct in_flight *find_in_flight(struct peer_conn *l, uint64_t id)
     return id != 0 && f->id == id ? f : NULL;
 }
 
-/* The place is free again. */
+/* Frees the slot and its share of the window. */
 static void in_flight_release(struct peer_conn *l, struct in_flight *f)
 {
     assert(l->in_flight_count > 0 && l->in_flight_bytes >= f->bytes && !f->arriving);
@@ -99,7 +101,8 @@ static void in_flight_release(struct peer_conn *l, struct in_flight *f)
     *f = (struct in_flight){.id = 0};
 }
 
-/* What may come: exactly so much, but for INDEX and for what is packed. */
+/* The most a response can contain. Exactly this size, except for an INDEX and for a compressed
+ * broadcast block, which are smaller. */
 static uint64_t response_bytes_max(const struct get_request *g)
 {
     if (g->kind != GET_INDEX) return g->size;
@@ -124,12 +127,13 @@ static void send_get(struct peer_conn *l, struct fetch_request *r)
     if (l->in_flight_count == 0) l->progress_ns = clock_ns(l);
     l->in_flight_count++;
     l->in_flight_bytes += f->bytes;
-    /* Where it cannot be queued the connection ends, and that is an event of its own. */
+    /* On failure the connection closes by itself and on_closed handles the request. */
     conn_send(l->conn, FRAME_GET, f->id, &payload);
 }
 
 static bool window_has_room(const struct peer_conn *l, const struct fetch_request *r)
 {
+    /* One request always fits, or one larger than the window would wait forever. */
     if (l->in_flight_count == 0) return true;
     return l->in_flight_count < PEER_CONN_REQUESTS_MAX &&
            l->in_flight_bytes + response_bytes_max(&r->get) <= PEER_WINDOW_BYTES;
@@ -159,8 +163,9 @@ static void on_data(void *arg, struct conn *c, const struct frame *f)
 static void on_opened(void *arg, struct conn *c)
 {
     struct peer_conn *l = arg;
-    conn_set_ack_timeout(c,
-                         l->net->connect_ms); /* it may have been cut while it had nothing to do */
+    /* A connection cut while it was idle is noticed by the missing TCP acknowledgement, within
+     * connect_ms instead of fetch_ms. */
+    conn_set_ack_timeout(c, l->net->connect_ms);
     peer_conn_on_opened(l);
 }
 
@@ -182,13 +187,13 @@ static void fail_all_requests(struct peer_conn *l, const struct glint_error *why
         if (l->conn == NULL)
             in_flight_release(l, f);
         else
-            f->request = NULL; /* its answer may still come */
+            f->request = NULL; /* its response may still arrive */
         if (r != NULL) fetch_request_end(r, why);
     }
     while (l->waiting > 0) fetch_request_end(lane_pop(l, next_waiting_lane(l)), why);
 }
 
-/* Its requests end, with an error that says where. */
+/* Fails all requests with an error that names the peer. */
 static void fail_with_address(struct peer_conn *l, const struct glint_error *why)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -218,6 +223,7 @@ void peer_conn_send_waiting(struct peer_conn *l)
     if (l->state == PEER_CONN_IDLE && !l->external) peer_conn_connect(l);
     while (l->state == PEER_CONN_OPEN && l->waiting > 0) {
         struct lane *lane = next_waiting_lane(l);
+        /* next_lane stays: this lane is first when the window has room again. */
         if (!window_has_room(l, lane->first)) break;
         l->next_lane = (l->next_lane + 1) % PEER_CONN_LANES;
         send_get(l, lane_pop(l, lane));
@@ -231,7 +237,8 @@ void peer_conn_on_opened(struct peer_conn *l)
     peer_conn_send_waiting(l);
 }
 
-/* What was asked for is asked for again, before all that waits. */
+/* Moves requests in flight to the front of their lanes, to be sent again first. After
+ * peer_conn_shutdown they end instead. */
 static void requeue_in_flight(struct peer_conn *l)
 {
     for (uint32_t i = PEER_CONN_REQUESTS_MAX; i-- > 0;) {
@@ -239,6 +246,8 @@ static void requeue_in_flight(struct peer_conn *l)
         struct fetch_request *r = f->request;
         if (f->id == 0) continue;
         f->arriving = false;
+        /* A response that was arriving at the shutdown: now the connection no longer writes to its
+         * memory. */
         if (l->ended && r != NULL) {
             in_flight_release(l, f);
             fetch_request_end(r, &l->why);
@@ -246,7 +255,7 @@ static void requeue_in_flight(struct peer_conn *l)
         }
         in_flight_release(l, f);
         if (r == NULL) continue;
-        buffer_fini(&r->response); /* what came of it */
+        buffer_fini(&r->response); /* a partial response */
         lane_push(l, r, true);
     }
     assert(l->in_flight_count == 0 && l->in_flight_bytes == 0);
@@ -254,7 +263,9 @@ static void requeue_in_flight(struct peer_conn *l)
 
 static bool may_redial(const struct peer_conn *l, const struct glint_error *why)
 {
+    /* Permanent: another process, or another version, listens at that address now. */
     bool permanent = why->code == GLINT_E_PEER_MISMATCH;
+    /* Code OK: this side closed the connection, and l->why says why. */
     return !l->external && l->redials_left > 0 && !permanent && why->code != GLINT_OK;
 }
 
@@ -274,6 +285,7 @@ void peer_conn_on_closed(struct peer_conn *l, const struct glint_error *why)
         return;
     }
     if (l->net->env->random(l->net->env, &jitter, sizeof jitter) != 0) jitter = 0;
+    /* Jitter, so that not all executors of a job redial a peer at the same time. */
     uint64_t pause_ms = REDIAL_MS_MIN + jitter * REDIAL_MS_RANGE / UINT8_MAX;
     l->redials_left--;
     l->redial_at_ns = clock_ns(l) + pause_ms * NS_PER_MS;
@@ -288,6 +300,7 @@ bool peer_conn_on_timer(struct peer_conn *l)
         peer_conn_send_waiting(l);
     }
     if (l->waiting == 0 && l->in_flight_count == 0) return l->state == PEER_CONN_BACKOFF;
+    /* Dialling has its own deadline, net->connect_ms; a backoff ends at redial_at_ns. */
     bool waits = l->state == PEER_CONN_OPEN || (l->external && l->state == PEER_CONN_IDLE);
     if (!waits || at - l->progress_ns < l->fetch_ms * NS_PER_MS) return true;
     l->why.code = GLINT_OK;
@@ -297,7 +310,7 @@ bool peer_conn_on_timer(struct peer_conn *l)
     if (l->external)
         fail_with_address(l, &l->why);
     else
-        conn_close(l->conn, false); /* the rest when it has closed */
+        conn_close(l->conn, false); /* peer_conn_on_closed does the rest */
     return true;
 }
 
@@ -305,6 +318,7 @@ void peer_conn_cancel(struct peer_conn *l, uint64_t owner)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    /* The lane may contain requests of other owners: queue those again, in order. */
     struct lane *lane = &l->lanes[owner % PEER_CONN_LANES];
     struct fetch_request *r = lane->first;
     lane->first = lane->last = NULL;
@@ -318,6 +332,8 @@ void peer_conn_cancel(struct peer_conn *l, uint64_t owner)
     }
     for (uint32_t i = 0; i < PEER_CONN_REQUESTS_MAX; i++) {
         struct in_flight *f = &l->in_flight_requests[i];
+        /* If the response is arriving the connection writes into the request's memory: let it
+         * finish. If not, the slot stays in use until the response arrives and is ignored. */
         if (f->request == NULL || f->request->owner != owner || f->arriving) continue;
         r = f->request;
         f->request = NULL;
@@ -343,8 +359,10 @@ bool peer_conn_is_idle(const struct peer_conn *l)
     return true;
 }
 
-/* ---- Answers */
+/* ---- Responses */
 
+/* A complete response, also a FETCH_ERROR, shows that the peer works: restart the timeout and allow
+ * another redial. */
 static void mark_progress(struct peer_conn *l)
 {
     l->progress_ns = clock_ns(l);
@@ -354,7 +372,7 @@ static void mark_progress(struct peer_conn *l)
 int peer_conn_on_frame(struct peer_conn *l, const struct frame *f, struct glint_slice payload,
                        struct glint_error *error)
 {
-    if (f->type == FRAME_DATA) return 0; /* nobody wanted it */
+    if (f->type == FRAME_DATA) return 0; /* peer_conn_buffer_for did not want it */
     if (f->type != FRAME_FETCH_ERROR)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of type %d is no answer",
                          (int)f->type);
@@ -364,6 +382,7 @@ int peer_conn_on_frame(struct peer_conn *l, const struct frame *f, struct glint_
     if (why.code == GLINT_OK) return error_set(error, GLINT_E_PROTOCOL, NULL, "gone without error");
     mark_progress(l);
     struct in_flight *in_flight = find_in_flight(l, f->request);
+    /* Cancelled meanwhile, or the peer responds twice to one request. */
     if (in_flight == NULL || in_flight->arriving) return 0;
     struct fetch_request *request = in_flight->request;
     in_flight_release(l, in_flight);
@@ -372,11 +391,13 @@ int peer_conn_on_frame(struct peer_conn *l, const struct frame *f, struct glint_
     return 0;
 }
 
-/* Where a request's bytes go, or NULL with *why set. */
+/* Returns the memory for the response's bytes, or NULL with *why set if its size is wrong. */
 static uint8_t *response_buffer(struct fetch_request *r, const struct frame *f,
                                 struct glint_error *why)
 {
     uint64_t most = response_bytes_max(&r->get);
+    /* A shorter broadcast block is compressed: it needs its own buffer before it is decompressed
+     * into place. */
     bool packed = r->get.kind == GET_BROADCAST_BLOCK && f->length > 0 && f->length < most;
     bool in_place = r->into != NULL && !packed;
     if (in_place ? f->length != most : f->length > most) {
@@ -392,12 +413,13 @@ static uint8_t *response_buffer(struct fetch_request *r, const struct frame *f,
     return bytes;
 }
 
+/* The start of a response restarts the timeout but allows no redial (mark_progress): a peer that
+ * starts responses and never completes one must run out of redials. */
 uint8_t *peer_conn_buffer_for(struct peer_conn *l, const struct frame *f)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct in_flight *in_flight = find_in_flight(l, f->request);
-    l->progress_ns =
-        clock_ns(l); /* a connection that can no more than begin is not dialled forever */
+    l->progress_ns = clock_ns(l);
     if (in_flight == NULL || in_flight->arriving) return NULL;
     struct fetch_request *r = in_flight->request;
     uint8_t *buffer = r != NULL ? response_buffer(r, f, &why) : NULL;
@@ -420,6 +442,7 @@ void peer_conn_on_data(struct peer_conn *l, const struct frame *f)
     if (r->response.data != NULL) r->response.size = f->length;
     in_flight->arriving = false;
     in_flight_release(l, in_flight);
+    /* After a shutdown all requests fail, also one whose bytes have arrived. */
     fetch_request_end(r, l->ended ? &l->why : NULL);
     peer_conn_send_waiting(l);
 }

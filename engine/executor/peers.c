@@ -1,5 +1,5 @@
-/* Links by number, an inbox that any thread puts requests into, and one timer, which runs only
- * while something is waited for. */
+/* Peers by executor number, an inbox for requests from any thread, and one timer, which runs only
+ * while a peer has requests. */
 #include "engine/executor/peers.h"
 
 #include "engine/executor/peer_conn.h"
@@ -12,24 +12,24 @@
 struct peers {
     struct net *net;
     uint64_t fetch_ms;
-    struct peer_conn **conns; /* [capacity] by number, NULL: not known */
+    struct peer_conn **conns; /* [capacity] by executor number; NULL: unknown */
     uint32_t capacity;
-    struct peer_conn *driver; /* NULL until somebody wants it */
+    struct peer_conn *driver; /* created on first use */
     uv_async_t request_added;
     uv_timer_t timer;
-    uint32_t handles; /* open */
-    bool ended;       /* loop's thread */
+    uint32_t handles; /* libuv handles still open */
+    bool ended;       /* loop thread only */
     struct glint_error why;
     void (*closed)(void *arg);
     void *closed_arg;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct fetch_request *first, *last;
-    uint64_t *cancels; /* owners whose requests of before are to end */
+    uint64_t *cancels; /* owners to cancel, of requests sent earlier */
     uint32_t cancel_count, cancel_capacity;
     bool closing;
 };
 
-static char cancelled_mark; /* request.peer of what was cancelled before the loop saw it */
+static char cancelled_mark; /* request.peer: cancelled before the loop has seen it */
 
 /* ---- Any thread */
 
@@ -44,6 +44,7 @@ static void peers_submit(void *arg, struct fetch_request *first)
         last = r;
     }
     pthread_mutex_lock(&p->lock);
+    /* Read under the lock: after peers_close a request in the inbox would never end. */
     bool closing = p->closing;
     if (!closing) {
         if (p->last != NULL)
@@ -56,7 +57,7 @@ static void peers_submit(void *arg, struct fetch_request *first)
     pthread_mutex_unlock(&p->lock);
     for (struct fetch_request *r = first, *next; closing && r != NULL; r = next) {
         next = r->next;
-        fetch_request_end(r, &p->why); /* constant since `refuses` */
+        fetch_request_end(r, &p->why); /* constant once `closing` is set */
     }
 }
 
@@ -67,7 +68,7 @@ static bool has_cancel(const struct peers *p, uint64_t owner)
     return false;
 }
 
-/* Where there is no memory to note it, requests end when their peers do. */
+/* When out of memory the cancel is dropped: the requests then end by response or timeout. */
 static void add_cancel(struct peers *p, uint64_t owner)
 {
     if (p->cancel_count == p->cancel_capacity) {
@@ -81,6 +82,8 @@ static void add_cancel(struct peers *p, uint64_t owner)
     p->cancels[p->cancel_count++] = owner;
 }
 
+/* Requests still in the inbox are marked; those that the loop already has are cancelled by
+ * on_request_added. Requests that `owner` submits later are not affected. */
 static void peers_cancel(void *arg, uint64_t owner)
 {
     struct peers *p = arg;
@@ -88,6 +91,7 @@ static void peers_cancel(void *arg, uint64_t owner)
     for (struct fetch_request *r = p->first; r != NULL; r = r->next)
         if (r->owner == owner) r->peer = &cancelled_mark;
     if (!p->closing && !has_cancel(p, owner)) add_cancel(p, owner);
+    /* Under the lock: after `closing` the handle may be closed. */
     if (!p->closing) uv_async_send(&p->request_added);
     pthread_mutex_unlock(&p->lock);
 }
@@ -97,8 +101,9 @@ struct fetcher peers_as_fetcher(struct peers *p)
     return (struct fetcher){.submit = peers_submit, .arg = p, .cancel = peers_cancel};
 }
 
-/* ---- Links */
+/* ---- Peers */
 
+/* NULL: unknown executor. */
 static struct peer_conn *find_peer_conn(struct peers *p, uint32_t executor)
 {
     if (executor == EXECUTOR_ID_DRIVER) return p->driver;
@@ -118,6 +123,7 @@ static bool reserve_peers(struct peers *p, uint32_t executor)
     return true;
 }
 
+/* Frees first and calls `closed` last: the callback may free what the peers used. */
 static void peers_free(struct peers *p)
 {
     for (uint32_t i = 0; i < p->capacity; i++) mem_free(p->conns[i]);
@@ -131,7 +137,7 @@ static void peers_free(struct peers *p)
     if (closed != NULL) closed(arg);
 }
 
-/* After peers_close: is it over? */
+/* After peers_close: frees everything once no handle is open and no connection uses a peer. */
 static void free_if_idle(void *arg)
 {
     struct peers *p = arg;
@@ -142,7 +148,7 @@ static void free_if_idle(void *arg)
     peers_free(p);
 }
 
-/* NULL without memory. */
+/* Returns NULL when out of memory. */
 static struct peer_conn *add_peer_conn(struct peers *p, const struct executor_address *address,
                                        bool external)
 {
@@ -184,7 +190,7 @@ int peers_add_open_conn(struct peers *p, uint32_t executor, struct conn *c)
     return 0;
 }
 
-/* The link that a connection of somebody else's serves. */
+/* The peer that uses an external connection; NULL: none. */
 static struct peer_conn *find_external_conn(struct peers *p, const struct conn *c)
 {
     if (p->driver != NULL && p->driver->conn == c) return p->driver;
@@ -194,7 +200,7 @@ static struct peer_conn *find_external_conn(struct peers *p, const struct conn *
     return NULL;
 }
 
-/* ---- The loop's thread */
+/* ---- Loop thread */
 
 static void on_handle_closed(uv_handle_t *handle)
 {
@@ -223,6 +229,7 @@ static void dispatch_request(struct peers *p, struct fetch_request *r)
         fetch_request_end(r, &why);
         return;
     }
+    /* The driver's data connection may not be open yet: let the request wait for it. */
     if (l == NULL && r->executor == EXECUTOR_ID_DRIVER) {
         l = add_peer_conn(p, &driver, true);
         if (l == NULL) error_no_memory(&why);
@@ -236,6 +243,7 @@ static void dispatch_request(struct peers *p, struct fetch_request *r)
     peer_conn_send_waiting(l);
 }
 
+/* Cancels come first: they apply to requests dispatched earlier, not to those in the inbox now. */
 static void on_request_added(uv_async_t *async)
 {
     struct peers *p = async->data;
@@ -259,6 +267,7 @@ static void on_request_added(uv_async_t *async)
         next = r->next;
         dispatch_request(p, r);
     }
+    /* The timer stops itself when no peer needs it (on_timer). */
     if (first != NULL && !uv_is_active((uv_handle_t *)&p->timer))
         uv_timer_start(&p->timer, on_timer, TICK_MS, TICK_MS);
 }
@@ -326,6 +335,7 @@ void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(
     pthread_mutex_lock(&p->lock);
     struct fetch_request *first = p->first;
     p->first = p->last = NULL;
+    /* From here on submit and cancel do not touch the inbox or the async handle. */
     p->closing = true;
     pthread_mutex_unlock(&p->lock);
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {

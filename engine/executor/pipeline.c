@@ -1,12 +1,13 @@
-/* A partition's way from its sources to the root.
+/* Runs a partition from its sources to the root.
  *
- * The walk starts at the root and goes up. Narrow nodes on the way become stages of a chain: each
- * is opened when the walk passes it, gets batches from whatever the walk runs next, and is finished
- * and closed when the walk comes back. A coalesced node runs its parent's partitions one after the
- * other into the same chain. The stack is explicit: a plan may be long.
+ * A walk starts at the root and goes up the plan. Narrow nodes on the way form a chain of
+ * operators: each is opened when the walk enters it, receives batches from the nodes above, and is
+ * finished and closed when the walk leaves it. A coalesce node runs several partitions of its
+ * parent into the same chain, one after the other. The stack is explicit, because a plan may be too
+ * long for recursion.
  *
- *   root <- map <- filter <- union ─┬─ textFile      (partition picks the branch)
- *   push <──────── push <───────────┘                (batches come down by calls) */
+ *    root <- map <- filter <- union ─┬─ textFile      (partition selects the branch)
+ *    push <──────── push <───────────┘                (batches go down by calls) */
 #include "engine/executor/pipeline.h"
 
 #include "engine/data/pack.h"
@@ -15,14 +16,14 @@
 
 #include <assert.h>
 
-/* A node that the walk is in. */
+/* A node on the walk's stack. */
 struct walk_frame {
     const struct stage_node *node;
     uint32_t partition, end; /* coalesce: partitions of the parent still to run */
     bool entered;
-    void *state; /* narrow: the operator's, and the emitter behind it */
+    void *state; /* narrow: the operator's state, and its emitter */
     struct glint_emitter *out;
-    struct walk_frame *below; /* the nearest narrow frame or NULL: the root's sink */
+    struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */
 };
 
 struct pipeline {
@@ -31,15 +32,15 @@ struct pipeline {
     struct unpacker splits;
     struct walk_frame *frames;
     uint32_t depth;
-    /* The end of the chain: one of the two. */
+    /* The sink: a writer (map side) or an action. */
     struct shuffle_writer *writer;
     const struct op *action;
     void *action_state;
-    bool stopped; /* somebody has enough */
+    bool stopped; /* an operator needs no more input (FLOW_STOP) */
 };
 
-/* The task's code, after a failure. Whoever failed said why, but a function of the job may forget
- * to. */
+/* Returns the task's error code after a failure. A user function may fail without setting an error;
+ * error_set keeps an error that is already set. */
 static int set_function_failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
@@ -51,7 +52,7 @@ static int set_cancelled(struct pipeline *p)
     return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
 }
 
-/* Most sources look themselves; that the end of the chain looks too covers all of them. */
+/* Most sources check the cancel flag themselves; checking in the sink covers all of them. */
 static enum flow sink_push_action(void *state, const struct glint_batch *batch,
                                   struct glint_emitter *out)
 {
@@ -73,7 +74,7 @@ static const struct stage_node *stage_root(const struct pipeline_input *input)
     return &input->stage->nodes[input->stage->node_count - 1];
 }
 
-/* An emitter whose batches go to the frame below. */
+/* Creates an emitter that pushes batches to the frame below, or to the sink. */
 static struct glint_emitter *emitter_to(struct pipeline *p, const struct walk_frame *below,
                                         struct glint_schema schema)
 {
@@ -164,6 +165,7 @@ static int push_shuffle_inputs(struct pipeline *p, struct walk_frame *f,
     }
     if (reader == NULL) r = p->task->error.code;
     shuffle_reader_close(reader);
+    /* Only after the reader is closed: it reads from the slices until then. */
     if (p->input->fetch_end != NULL) p->input->fetch_end(p->input->fetch_arg, p->task);
     p->stopped = out->flow == FLOW_STOP;
     return r < 0 || out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
@@ -173,8 +175,8 @@ static int run_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     struct shuffle_spec spec;
     struct function_call call = {NULL, NULL, NULL, false};
-    /* The records that went in have the key's type and, where values are not combined, the value's.
-     */
+    /* Shuffled records have the same key type as the output and, unless values are combined, the
+     * same value type. */
     struct glint_schema in = f->node->schema;
     spec_fill(f->node, in, &spec);
     struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
@@ -234,17 +236,18 @@ static int step_union(struct pipeline *p, struct walk_frame *f)
     uint32_t at = side == 0 ? f->partition : f->partition - left;
     struct walk_frame *below = f->below;
     uint32_t parent = f->node->parents[side];
-    p->depth--; /* nothing to come back to */
+    p->depth--; /* the union itself has nothing to finish */
     frame_push(p, parent, at, below);
     return 0;
 }
 
-/* One step of the walk: the top frame goes deeper, or ends. */
+/* One step of the walk: the top frame pushes its parent, or runs and is popped. */
 static int walk_step(struct pipeline *p)
 {
     struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
     switch (f->node->op->kind) {
+    /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
     case OP_SOURCE: p->depth--; return run_source(p, f);
     case OP_WIDE: p->depth--; return run_shuffle(p, f);
     case OP_UNION: return step_union(p, f);
@@ -253,7 +256,7 @@ static int walk_step(struct pipeline *p)
     }
 }
 
-/* After an error: what the walk opened, in reverse. */
+/* After an error: closes what the walk opened, in reverse order, without finish. */
 static void unwind_frames(struct pipeline *p)
 {
     while (p->depth > 0) {
@@ -272,7 +275,7 @@ static int run_walk(struct pipeline *p)
     frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
     while (r == 0 && p->depth > 0) r = task_is_cancelled(p->task) ? set_cancelled(p) : walk_step(p);
-    /* An error that a function set counts, also if it answered that all was well. */
+    /* An error set by a user function counts even if the function returned success. */
     if (r == 0) r = p->task->error.code;
     if (r != 0) unwind_frames(p);
     p->task->partition = p->input->partition;
@@ -331,6 +334,7 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
         r = run_action(&p, root, out_result);
     unpacker_fini(&p.splits);
     if (r != 0) return set_function_failed(&p);
+    /* An error that a finish or close set after the output was produced: discard the output. */
     if (task->error.code == GLINT_OK) return 0;
     if (root->op->kind == OP_WIDE)
         run_destroy(out_run);

@@ -1,4 +1,4 @@
-/* Lists and one table of buckets behind a lock: looked into once per task, not per record. */
+/* Lists, and one hash table for map outputs, under one lock: used once per task, not per record. */
 #include "engine/executor/store.h"
 
 #include <assert.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 
 struct stored_stage {
-    struct stage_plan plan; /* first: holders know it by its plan */
+    struct stage_plan plan; /* first: released through its plan */
     struct stored_stage *next;
     uint32_t id;
-    struct message *message; /* the plan borrows from its body */
+    struct message *message; /* the plan points into its body */
     uint32_t refs;
-    bool removed; /* in no list any more: the last holder frees it */
+    bool removed; /* not in the list: freed with the last ref */
 };
 
 struct stored_broadcast {
@@ -20,12 +20,12 @@ struct stored_broadcast {
 };
 
 struct stored_map_output {
-    struct run run;                 /* first: holders know it by its run */
-    struct stored_map_output *next; /* in its bucket */
+    struct run run;                 /* first: released through its run */
+    struct stored_map_output *next; /* in the bucket */
     uint64_t shuffle;
     uint32_t map, attempt;
     uint32_t refs;
-    bool removed; /* in no bucket any more: the last holder frees it */
+    bool removed; /* not in a bucket: freed with the last ref */
 };
 
 struct stored_result {
@@ -36,7 +36,7 @@ struct stored_result {
     bool removed;
 };
 
-/* Which attempts count, per shuffle. */
+/* The locations of one shuffle's map outputs, as in the last MAP_OUTPUTS. */
 struct shuffle_locations {
     struct shuffle_locations *next;
     uint64_t id;
@@ -148,8 +148,7 @@ static uint32_t output_bucket(uint64_t shuffle, uint32_t map)
     return (uint32_t)(shuffle * 31 + map) % OUTPUT_BUCKETS;
 }
 
-/* Takes what is forgotten out of its bucket: where nobody holds it, onto *out_free, to be freed
- * without the lock. */
+/* Unlinks an output; without references it goes to *out_free, to be freed without the lock. */
 static void remove_output(struct stored_map_output **link, struct stored_map_output **out_free)
 {
     struct stored_map_output *o = *link;
@@ -170,7 +169,7 @@ static void outputs_free(struct stored_map_output *first)
     }
 }
 
-/* What attempts before the named ones have made: the driver wants it no more. */
+/* Removes outputs of older attempts than the driver now names: it will not request them. */
 static struct stored_map_output *remove_older(struct store *s, const struct shuffle_locations *k)
 {
     struct stored_map_output *removed = NULL;
@@ -211,6 +210,7 @@ static int set_locations(struct store *s, struct message *m, struct glint_error 
         k->next = s->shuffles;
         s->shuffles = k;
     } else {
+        /* The entry is updated in place; `k` gets the old array, freed below without the lock. */
         struct shuffle_locations other = *old;
         old->locations = k->locations;
         old->maps = k->maps;
@@ -263,7 +263,7 @@ void store_remove_stage(struct store *s, uint32_t stage)
     if (k != NULL) {
         *link = k->next;
         k->removed = true;
-        if (k->refs > 0) k = NULL; /* the last one frees it */
+        if (k->refs > 0) k = NULL; /* store_release_stage frees it */
     }
     pthread_mutex_unlock(&s->lock);
     if (k != NULL) stage_free(k);
@@ -337,7 +337,7 @@ int store_add_map_output(struct store *s, uint64_t shuffle, uint32_t map, uint32
     return 0;
 }
 
-/* The place in its bucket; *answer is NULL: not here. */
+/* Returns the link to the output; *link is NULL if it is not found. */
 static struct stored_map_output **find_output(struct store *s, uint64_t shuffle, uint32_t map,
                                               uint32_t attempt)
 {
@@ -366,7 +366,7 @@ const struct run *store_acquire_map_output(struct store *s, uint64_t shuffle, ui
     return run;
 }
 
-/* Answers the output if it is to be freed. */
+/* Returns the output if the caller must free it, without the lock. */
 static struct stored_map_output *unref_output(const struct run *run)
 {
     struct stored_map_output *o = (struct stored_map_output *)(uintptr_t)run;

@@ -1,5 +1,5 @@
-/* One folder per run, so that whatever a run forgets goes with its folder, and a dead run's with
- * the next run in the same place. */
+/* One directory per process: whatever the process leaves is deleted with its directory, and the
+ * directory of a dead process is deleted by the next one in the same place. */
 #include "engine/executor/work_dir.h"
 
 #include "engine/base/error.h"

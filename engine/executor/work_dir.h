@@ -1,6 +1,6 @@
-/* The folder of one run for what does not fit into memory: glint-RANDOM in --work-dir, mode 0700,
- * locked (base/locked_dir.h) while the run lives. What dead runs left is removed by the next one.
- */
+/* The work directory of one process, for spilled data and map outputs: glint-RANDOM in --work-dir,
+ * mode 0700, locked (base/locked_dir.h) while the process lives. The next process that starts in
+ * the same place removes directories of dead ones. */
 #ifndef GLINT_EXECUTOR_WORK_DIR_H
 #define GLINT_EXECUTOR_WORK_DIR_H
 
@@ -9,17 +9,20 @@
 
 #include <limits.h>
 
+/* `path` is empty unless the directory is open. */
 struct work_dir {
     struct env *env;
     struct locked_dir lock;
-    char path[PATH_MAX]; /* "": not open */
+    char path[PATH_MAX];
 };
 
-/* `parent` NULL: $TMPDIR or /tmp. 0, or WORK_DIR with *error set. */
+/* Creates the directory in `parent` (NULL: $TMPDIR or /tmp), after removing stale ones. Returns 0,
+ * or WORK_DIR or SYSTEM with *error set. Blocks on disk. */
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error);
+/* Removes the directory with all its contents; does nothing if it is not open. */
 void work_dir_close(struct work_dir *w);
-/* Removes what dead runs left in `parent`; any thread. */
+/* Removes directories of dead processes in `parent`. Any thread; blocks on disk. */
 void work_dir_remove_stale(struct env *env, const char *parent);
 
 #endif
