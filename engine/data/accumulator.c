@@ -1,4 +1,4 @@
-/* Pools, and the accumulators of reduceByKey and its kin on top of them. */
+/* Pools, and on top of them the accumulators of reduceByKey and similar operators. */
 #include "engine/data/accumulator.h"
 
 #include "engine/data/task.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES     (64 * KIB)
-#define CHUNK_SHARE_MAX (CHUNK_BYTES / 4) /* larger requests get arena memory of their own */
+#define CHUNK_SHARE_MAX (CHUNK_BYTES / 4) /* larger allocations bypass the chunk */
 
 uint8_t *acc_pool_alloc(struct acc_pool *p, uint64_t size)
 {
@@ -68,7 +68,8 @@ void acc_swap_buffer(struct glint_acc *acc, struct buffer *bytes)
     *bytes = old;
 }
 
-/* The last bytes of the pool's chunk can simply be more. */
+/* Extends the accumulator without copying, if it is the latest allocation from the pool's chunk and
+ * `need` fits; returns false otherwise. */
 static bool extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64_t need,
                             uint64_t want)
 {
@@ -82,7 +83,9 @@ static bool extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64
     return true;
 }
 
-/* Room for `need` bytes; the first `keep` stay. */
+/* Makes the capacity at least `need`; keeps the first `keep` bytes of the value. Capacities double,
+ * so that appending is linear. Old bytes in the pool are not reused before the next spill,
+ * therefore values over ACC_LARGE_BYTES are on the heap. */
 static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t need, uint64_t keep)
 {
     struct acc_pool *pool = acc->memory;

@@ -1,6 +1,5 @@
-/* Copying and comparing short runs of bytes, as keys and values mostly are, without a call: a few
- * overlapping loads and stores of fixed size, none outside the bytes. Longer ones go to the C
- * library. */
+/* Inline copy and comparison of short byte strings, as most keys and values are: a few overlapping
+ * loads and stores of fixed size, none out of bounds. Longer ones use the C library. */
 #ifndef GLINT_DATA_BYTES_H
 #define GLINT_DATA_BYTES_H
 
@@ -10,6 +9,7 @@
 
 #define BYTES_SHORT_MAX 32
 
+/* As memcpy; `in` may be NULL if `size` is 0. */
 static inline void bytes_copy(uint8_t *out, const uint8_t *in, uint64_t size)
 {
     if (size > BYTES_SHORT_MAX) {
@@ -39,6 +39,7 @@ static inline void bytes_copy(uint8_t *out, const uint8_t *in, uint64_t size)
     }
 }
 
+/* As memcmp(a, b, size) == 0. */
 static inline bool bytes_equal(const uint8_t *a, const uint8_t *b, uint64_t size)
 {
     if (size > 16) return memcmp(a, b, size) == 0;

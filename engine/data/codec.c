@@ -1,4 +1,4 @@
-/* The byte form of doubles, and every type's printed form. */
+/* The byte form of f64, and the text form of all types. msgpack is printed as JSON. */
 #include "engine/data/codec.h"
 
 #include "engine/base/text.h"
@@ -24,6 +24,7 @@ const char *codec_type_name(enum glint_type type)
 
 uint64_t codec_encode_f64(double v)
 {
+    /* Both zeros and all NaNs must be one key each, so each gets one byte form. */
     uint64_t bits = 0;
     if (v != 0) memcpy(&bits, &v, sizeof bits);
     if (isnan(v)) bits = CANONICAL_NAN;
@@ -44,7 +45,7 @@ static bool append_text(struct buffer *out, const char *text)
     return buffer_append(out, text, strlen(text));
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 where there is none: no overlong forms, no surrogates. */
+/* Returns the size of the UTF-8 sequence at p, or 0 if it is invalid, overlong or a surrogate. */
 static unsigned utf8_length(const uint8_t *p, const uint8_t *end)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -61,8 +62,8 @@ static unsigned utf8_length(const uint8_t *p, const uint8_t *end)
     return point < smallest[n] || point > 0x10ffff || surrogate ? 0 : n;
 }
 
-/* A JSON string. `text`: valid UTF-8 passes and a wrong byte becomes U+FFFD; otherwise each byte
- * stands for the code point of its own number. */
+/* Appends a JSON string. With `text` valid UTF-8 is copied and an invalid byte becomes U+FFFD;
+ * without it each byte is printed as the code point of the same number. */
 static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t size, bool text)
 {
     const uint8_t *end = p + size;
@@ -95,14 +96,14 @@ static bool append_json_number(struct buffer *out, const struct msgpack_head *h)
     else if (isfinite(h->f64))
         text_format_f64(text, h->f64);
     else
-        return append_text(out, "null"); /* JSON has no other word for it */
+        return append_text(out, "null"); /* JSON has no NaN and no infinity */
     return append_text(out, text);
 }
 
 static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
                                         unsigned depth);
 
-/* A key must be a string in JSON: any other is printed and put into quotes. */
+/* JSON keys must be strings: any other key is printed as JSON and the text is quoted. */
 static const uint8_t *append_json_key(struct buffer *out, const uint8_t *p, const uint8_t *end,
                                       unsigned depth)
 {
@@ -144,8 +145,8 @@ static bool append_json_ext(struct buffer *out, const struct msgpack_head *h,
            append_text(out, "}");
 }
 
-/* One value at p, which msgpack_validate has passed: the depth is bounded. Answers its end; NULL
- * without memory. */
+/* Prints the value at p. msgpack_validate has accepted it, so the recursion is bounded. Returns the
+ * end of the value, or NULL when out of memory. */
 static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
                                         unsigned depth)
 {
@@ -175,8 +176,7 @@ static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, co
     return ok ? p : NULL;
 }
 
-/* A function of a user may have emitted anything; what is no msgpack value is shown as its bytes.
- */
+/* A user's function may have emitted invalid msgpack: that is printed as a string of bytes. */
 static bool print_msgpack(struct glint_slice v, struct buffer *out)
 {
     uint64_t size;

@@ -1,9 +1,9 @@
-/* Cells as bytes: how values travel in shuffles and results, and how they are printed.
+/* The byte form of values, used in shuffles and results, and their text form.
  *
- * The byte form keeps the order of the type under memcmp, so that sorting, runs and merging never
- * look at types: i64 is big-endian with its sign bit flipped; f64 likewise, with negative numbers
- * inverted, -0.0 made 0.0 and every NaN the same, last. Bytes, text and msgpack are their own form.
- */
+ * memcmp on byte forms gives the order of the type, so sorting, runs and merging do not depend on
+ * types. i64: big-endian with the sign bit flipped. f64: big-endian with the sign bit flipped and
+ * negative numbers inverted; -0.0 becomes 0.0, and all NaNs become one, which sorts last. Bytes,
+ * text and msgpack are unchanged. */
 #ifndef GLINT_DATA_CODEC_H
 #define GLINT_DATA_CODEC_H
 
@@ -27,10 +27,12 @@ static inline int64_t codec_decode_i64(uint64_t bits)
     return (int64_t)(__builtin_bswap64(bits) ^ ((uint64_t)1 << 63));
 }
 
+/* As codec_encode_i64 and codec_decode_i64: the byte form of a number as the bits to store. */
 uint64_t codec_encode_f64(double v);
 double codec_decode_f64(uint64_t bits);
 
-/* The byte form: in `scratch` for numbers, the value's own bytes otherwise. NONE is empty. */
+/* Returns the byte form: in `scratch` for numbers, else the value's bytes, borrowed. NONE is
+ * empty. */
 static inline struct glint_slice codec_encode(enum glint_type type, const union glint_value *v,
                                               uint8_t scratch[CODEC_NUMBER_BYTES])
 {
@@ -41,7 +43,7 @@ static inline struct glint_slice codec_encode(enum glint_type type, const union 
     return (struct glint_slice){scratch, CODEC_NUMBER_BYTES};
 }
 
-/* Back again; slices stay borrowed. False: the size does not fit the type. */
+/* The inverse; bytes are borrowed, not copied. Returns false if the size does not fit the type. */
 static inline bool codec_decode(enum glint_type type, struct glint_slice bytes,
                                 union glint_value *out)
 {
@@ -60,7 +62,7 @@ static inline bool codec_decode(enum glint_type type, struct glint_slice bytes,
     return true;
 }
 
-/* The order of byte forms: memcmp, a prefix comes first. */
+/* Compares byte forms as memcmp; a prefix sorts first. */
 static inline int codec_compare(struct glint_slice a, struct glint_slice b)
 {
     uint64_t n = a.size < b.size ? a.size : b.size;
@@ -68,7 +70,7 @@ static inline int codec_compare(struct glint_slice a, struct glint_slice b)
     return c != 0 ? c : (a.size > b.size) - (a.size < b.size);
 }
 
-/* LEB128, at most 10 bytes. */
+/* Writes `v` as LEB128 and returns its size, at most 10 bytes. */
 static inline unsigned codec_put_varint(uint8_t *out, uint64_t v)
 {
     unsigned n = 0;
@@ -77,7 +79,8 @@ static inline unsigned codec_put_varint(uint8_t *out, uint64_t v)
     return n;
 }
 
-/* Bytes read, 0 where [p, end) holds no complete one of at most 64 bits. */
+/* Reads a LEB128 number and returns its size, or 0 if [p, end) does not start with a complete one
+ * of at most 64 bits. */
 static inline unsigned codec_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out)
 {
     uint64_t v = 0;
@@ -91,9 +94,10 @@ static inline unsigned codec_get_varint(const uint8_t *p, const uint8_t *end, ui
     return 0;
 }
 
-/* As saveAsTextFile prints it. False without memory. */
+/* Appends the value to `out` as saveAsTextFile prints it. Returns false when out of memory. */
 bool codec_print(enum glint_type type, const union glint_value *v, struct buffer *out);
 
+/* Returns the type's name for messages, static. */
 const char *codec_type_name(enum glint_type type);
 
 #endif

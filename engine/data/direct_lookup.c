@@ -1,5 +1,4 @@
-/* One level only: AVX2 has no shuffle over 32 words, and a load per key is next to as fast there.
- */
+/* Only for AVX-512: AVX2 cannot permute 32 words, and one load per key is nearly as fast there. */
 #include "engine/data/direct_lookup.h"
 
 #include <assert.h>
@@ -9,7 +8,8 @@
 
 #include <immintrin.h>
 
-/* 16 keys: their slots + 1 by one shuffle; what is too large or has no slot shows in *odd. */
+/* Looks up 16 keys with one permutation. Sets bits in *missed if a key is too large or has no
+ * slot. */
 __attribute__((target("avx512f"))) static inline __m512i
 look_up_16_keys(const int64_t *keys, __m512i low, __m512i high, __mmask16 *missed)
 {

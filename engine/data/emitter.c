@@ -1,5 +1,4 @@
-/* Gathering rows into batches. The common cases, numbers and borrowed slices, are a store or two.
- */
+/* See emitter.h. The common cases, numbers and borrowed slices, cost one or two stores per row. */
 #include "engine/data/emitter.h"
 
 #include <assert.h>
@@ -24,13 +23,15 @@ static bool is_bytes(enum glint_type t)
     return t == GLINT_BYTES || t == GLINT_TEXT || t == GLINT_MSGPACK;
 }
 
-/* Cells that are all empty may have no memory, but readers rely on READ_SLACK behind every cell. */
+/* If all cells are empty the column may have no memory, but readers rely on READ_SLACK readable
+ * bytes after every cell. */
 static void set_readable_base(struct glint_column *c)
 {
     static const uint8_t slack[READ_SLACK];
     if (c->base == NULL && is_bytes(c->type)) c->base = slack;
 }
 
+/* Runs the next operator, with the task's partition and function set to its own meanwhile. */
 static enum flow push_batch(struct glint_emitter *e, struct glint_batch *batch)
 {
     assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
@@ -81,7 +82,8 @@ static bool column_open(struct glint_emitter *e, struct emit_column *c)
     return true;
 }
 
-/* Is the slice part of memory that lives as long as the batch at hand? */
+/* Returns the column of the input batch that contains the slice, or NULL: only bytes of the input
+ * batch are valid until the next push. */
 static const struct glint_column *find_owning_column(const struct glint_batch *in,
                                                      struct glint_slice s)
 {
@@ -96,7 +98,7 @@ static const struct glint_column *find_owning_column(const struct glint_batch *i
     return NULL;
 }
 
-/* By reference where the column can. */
+/* Adds the cell by reference if all rows so far refer to the same memory. */
 static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
 {
     const struct glint_column *owner = find_owning_column(e->in, s);
@@ -125,7 +127,8 @@ static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct g
     return true;
 }
 
-/* Pending rows must go before this cell: they refer to other memory, or the buffer is full. */
+/* Whether the collected rows must be pushed before this cell is added: they refer to other memory,
+ * or the buffer is full. */
 static bool column_needs_flush(const struct glint_emitter *e, struct emit_column *c,
                                struct glint_slice s)
 {
@@ -135,7 +138,7 @@ static bool column_needs_flush(const struct glint_emitter *e, struct emit_column
     if (c->copies) return c->used + s.size > EMIT_BUFFER_BYTES;
     const struct glint_column *owner = find_owning_column(e->in, s);
     if (owner != NULL && owner->base == c->column.base) return false;
-    c->copies = true; /* a second memory: from here on this column copies */
+    c->copies = true; /* cells from different memory: copy all cells from now on */
     return true;
 }
 
@@ -174,7 +177,7 @@ static struct glint_column single_column(enum glint_type type, const union glint
     return c;
 }
 
-/* A cell too large for the buffer: the record travels alone, by reference. */
+/* Pushes a record that does not fit into the buffer as a batch of one row, by reference. */
 static void emit_large_record(struct glint_emitter *e, const struct glint_record *r)
 {
     if (emitter_flush(e) != FLOW_MORE) return;
@@ -188,6 +191,7 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
 {
     if (e->flow != FLOW_MORE) return;
     e->emitted++;
+    /* mapValues and the like: the function cannot change a key that the partitioning relies on. */
     struct glint_record r = *record;
     if (e->keep_key) r.key = glint_column_value(&e->in->key, e->kept_row);
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
@@ -205,12 +209,13 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
         e->flow = FLOW_FAIL;
         return;
     }
+    /* From here on glint_emit may use the fast path: both arrays are allocated. */
     e->numbers = !is_bytes(e->key.column.type) && !is_bytes(e->value.column.type) && !e->keep_key &&
                  !e->keep_value;
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 
-/* Two numbers are two stores: the general way costs several times as much. */
+/* Numbers take a fast path of two stores: emit_record costs several times as much. */
 void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 {
     if (!e->numbers) {
@@ -225,6 +230,7 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 
 void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
 {
+    /* Push the rows collected before first, to keep the order. */
     if (batch->rows == 0 || emitter_flush(e) != FLOW_MORE) return;
     e->emitted += batch->rows;
     struct glint_batch spliced = *batch;

@@ -1,5 +1,5 @@
-/* A look at a file before its lines are read by tasks. What is wrong with the file is theirs to
- * say. */
+/* Reads a file's first line before tasks read its lines. Errors are ignored: the tasks report
+ * them. */
 #include "engine/data/line_reader.h"
 
 #include <assert.h>

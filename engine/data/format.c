@@ -1,7 +1,7 @@
-/* Formats that begin with bytes that no text has are told by these alone. Where a text might begin
- * so, more is compared: bzip2's first block, Avro's schema, or that there is a NUL byte at all. A
- * NUL byte among the first ones makes everything else binary, as for grep and git; text with a
- * stray one further on is read as it is. */
+/* A format whose magic bytes cannot start a text is detected by them alone. If a text could start
+ * with them, more is compared: bzip2's first block, Avro's schema, or whether a NUL byte occurs.
+ * Any other file with a NUL byte in its head is binary, as for grep and git; a NUL byte after the
+ * head is read as part of the text. */
 #include "engine/data/format.h"
 
 #include "engine/base/text.h"
@@ -21,9 +21,9 @@ struct bytes {
     }
 
 struct format {
-    struct bytes first, second; /* second: size 0: nothing more is compared */
-    bool anywhere;              /* the second one may stand anywhere in the head */
-    bool binary;                /* the head must hold a NUL byte, too */
+    struct bytes first, second; /* second.size 0: only the first is compared */
+    bool anywhere;              /* the second may be anywhere in the head */
+    bool binary;                /* the head must also contain a NUL byte */
     const char *name, *hint;
 };
 
@@ -35,11 +35,11 @@ static const struct format formats[] = {
     {BYTES("BZh", 0), BYTES("1AY&SY", 4), .name = "compressed by bzip2",
      .hint = UNPACK("bzip2 -d")},
     {BYTES("BZh", 0), BYTES("\x17\x72\x45\x38\x50\x90", 4), .name = "compressed by bzip2",
-     .hint = UNPACK("bzip2 -d")}, /* of nothing */
+     .hint = UNPACK("bzip2 -d")}, /* of empty content */
     {BYTES("\xfd\x37\x7a\x58\x5a\0", 0), .name = "compressed by xz", .hint = UNPACK("xz -d")},
     {BYTES("\x04\x22\x4d\x18", 0), .name = "compressed by lz4", .hint = UNPACK("lz4 -d")},
     {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4", .hint = UNPACK("lz4 -d")},
-    /* The head of the first page, or of the footer where there are no rows: both begin so. */
+    /* 0x15 starts the first page's header, or the footer if the file has no rows. */
     {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = CONVERT_HINT},
     {BYTES("ORC", 0), .binary = true, .name = "an ORC file", .hint = CONVERT_HINT},
     {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
@@ -70,7 +70,7 @@ static bool is_format(const struct format *f, const uint8_t *head, uint64_t size
 bool format_is_gzip(const uint8_t *head, uint64_t size)
 {
     const bool magic = size >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0;
-    return magic && (head[3] & 0xe0) == 0; /* flags that are reserved */
+    return magic && (head[3] & 0xe0) == 0; /* the reserved flags must be 0 */
 }
 
 const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,

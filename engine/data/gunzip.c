@@ -1,5 +1,5 @@
-/* ISA-L decompresses one member; what it leaves to its caller is here: going on to the next member,
- * and telling a whole stream from one that ends early (it reports success for both). */
+/* ISA-L decompresses one member. This file adds the sequence of members, and detects a stream that
+ * ends early, for which ISA-L reports success. */
 #include "engine/data/gunzip.h"
 
 #include "engine/base/mem.h"
@@ -14,9 +14,12 @@
 
 #define IN_BYTES (64 * KIB)
 
-/* GUNZIP_BETWEEN -> GUNZIP_HEADER [next_member]           GUNZIP_HEADER -> GUNZIP_MEMBER
- * [read_header] GUNZIP_MEMBER -> GUNZIP_BETWEEN [inflate_some]          GUNZIP_BETWEEN ->
- * GUNZIP_ENDED  [next_member, skip_padding] */
+/* The states, with the function of each change:
+ *
+ *     GUNZIP_BETWEEN -> GUNZIP_HEADER  [next_member]
+ *     GUNZIP_HEADER  -> GUNZIP_MEMBER  [read_header]
+ *     GUNZIP_MEMBER  -> GUNZIP_BETWEEN [inflate_some]
+ *     GUNZIP_BETWEEN -> GUNZIP_ENDED   [next_member, skip_padding] */
 enum gunzip_state { GUNZIP_BETWEEN, GUNZIP_HEADER, GUNZIP_MEMBER, GUNZIP_ENDED };
 
 struct gunzip {
@@ -24,9 +27,9 @@ struct gunzip {
     int file;
     enum gunzip_state state;
     const char *path;
-    uint64_t in_at; /* where the bytes in `in` stand in the file */
+    uint64_t in_at; /* offset of `in` in the file */
     uint64_t in_size;
-    uint64_t members; /* begun so far */
+    uint64_t members; /* started so far */
     bool file_ended;
     struct gzip_header header;
     struct inflate_state inflate; /* next_in and avail_in: the unread part of `in` */
@@ -37,7 +40,7 @@ struct gunzip *gunzip_create(struct env *env, int file, const char *path)
 {
     struct gunzip *z = mem_alloc(sizeof *z);
     if (z == NULL) return NULL;
-    memset(z, 0, offsetof(struct gunzip, in));
+    memset(z, 0, offsetof(struct gunzip, in)); /* the buffer needs no zeros */
     z->env = env;
     z->file = file;
     z->path = path;
@@ -50,7 +53,7 @@ void gunzip_destroy(struct gunzip *z)
     mem_free(z);
 }
 
-/* After damage ISA-L's avail_in may be wrong by some bytes; next_in stays inside. */
+/* Uses next_in: after corrupt data ISA-L's avail_in may be wrong by some bytes. */
 uint64_t gunzip_offset(const struct gunzip *z)
 {
     const uint64_t used = z->inflate.next_in != NULL ? (uint64_t)(z->inflate.next_in - z->in) : 0;
@@ -70,7 +73,7 @@ static int set_gzip_corrupt(const struct gunzip *z, struct glint_error *error, c
                      reason);
 }
 
-/* More bytes into the empty `in`; 0 or a code. */
+/* Reads the next bytes into the empty `in`. Returns 0 or a code. */
 static int refill_input(struct gunzip *z, struct glint_error *error)
 {
     assert(z->inflate.avail_in == 0);
@@ -87,7 +90,7 @@ static int refill_input(struct gunzip *z, struct glint_error *error)
     return 0;
 }
 
-/* Zeros up to the file's end, as tapes leave them, are no error. */
+/* Zeros up to the end of the file are no error: tapes pad files with them. */
 static int skip_padding(struct gunzip *z, struct glint_error *error)
 {
     for (;;) {
@@ -111,6 +114,7 @@ static int next_member(struct gunzip *z, struct glint_error *error)
         z->state = GUNZIP_ENDED;
         return 0;
     }
+    /* Padding only after a member: a file that starts with a zero byte is not gzip. */
     if (z->members > 0 && *z->inflate.next_in == 0) return skip_padding(z, error);
     z->members++;
     z->header = (struct gzip_header){.phase = HEADER_FIXED};
@@ -131,7 +135,7 @@ static int read_header(struct gunzip *z, struct glint_error *error)
         z->inflate.avail_in--;
     }
     isal_inflate_reset(&z->inflate);
-    z->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER;
+    z->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER; /* no header to parse; verify the trailer */
     z->state = GUNZIP_MEMBER;
     return 0;
 }
@@ -147,7 +151,7 @@ static const char *inflate_reason(int result)
     }
 }
 
-/* Bytes put into `out`, or a code. */
+/* Returns the number of bytes written to `out`, or a code. */
 static int64_t inflate_some(struct gunzip *z, void *out, uint64_t size, struct glint_error *error)
 {
     if (z->inflate.avail_in == 0) {
@@ -160,6 +164,7 @@ static int64_t inflate_some(struct gunzip *z, void *out, uint64_t size, struct g
     const int result = isal_inflate(&z->inflate);
     if (result < 0 || result == ISAL_NEED_DICT)
         return set_gzip_corrupt(z, error, inflate_reason(result));
+    /* ISA-L returns success when it needs more input, also at the end of the file. */
     if (z->inflate.block_state == ISAL_BLOCK_FINISH)
         z->state = GUNZIP_BETWEEN;
     else if (z->inflate.avail_out > 0 && z->inflate.avail_in == 0 && z->file_ended)

@@ -1,5 +1,6 @@
-/* Decompression of gzip files as a stream (ISA-L): any number of members, some may be empty; zeros
- * after the last one are padding. All else that follows it is an error, and so is an early end. */
+/* Decompresses gzip files as a stream (ISA-L). A file has any number of members, which may be
+ * empty; zero bytes after the last one are padding. Other bytes after it are an error, and so is an
+ * early end. One thread. */
 #ifndef GLINT_DATA_GUNZIP_H
 #define GLINT_DATA_GUNZIP_H
 
@@ -8,16 +9,17 @@
 
 struct gunzip;
 
-/* Reads `file` from its first byte on with env->pread; the file stays the caller's. `path`
- * (borrowed) is for messages. NULL without memory (about 150 KiB). */
+/* Will read `file` from its first byte with env->pread; the caller still owns and closes it. `path`
+ * (borrowed) is for messages. Returns NULL when out of memory (about 150 KiB). */
 struct gunzip *gunzip_create(struct env *env, int file, const char *path);
-/* Up to `size` > 0 decompressed bytes into `out`, fewer only at the end, 0 when nothing is left; or
- * GZIP_TRUNCATED, GZIP_CORRUPT, INPUT_IO with *error set, naming the offset in the compressed file.
- * A wrong checksum shows at a member's end only: what was read before is not to be trusted before
- * the end. */
+/* Decompresses up to `size` > 0 bytes into `out` and returns their number: less than `size` only at
+ * the end, 0 when no bytes are left. Returns GZIP_TRUNCATED, GZIP_CORRUPT or INPUT_IO with *error
+ * set, whose text contains the offset in the compressed file. The checksum is verified at the end
+ * of each member, so a caller must read to the end before it may trust the bytes. */
 int64_t gunzip_read(struct gunzip *z, void *out, uint64_t size, struct glint_error *error);
-/* Compressed bytes consumed so far. */
+/* Returns the number of compressed bytes consumed so far. */
 uint64_t gunzip_offset(const struct gunzip *z);
+/* NULL is fine. */
 void gunzip_destroy(struct gunzip *z);
 
 #endif

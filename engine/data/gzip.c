@@ -1,5 +1,5 @@
-/* Content is gathered into blocks of one size before it is compressed: where a caller cuts its data
- * must not show in the bytes of an output. */
+/* Content is collected into blocks of one size before it is compressed, so that the output does not
+ * depend on how the caller divides its data. */
 #include "engine/data/gzip.h"
 
 #include "engine/base/mem.h"
@@ -16,7 +16,7 @@
 struct gzip_writer {
     int (*sink)(void *arg, const void *data, uint64_t size);
     void *arg;
-    int result; /* the sink's first non-zero answer */
+    int result; /* the first non-zero result of the sink */
     bool finished;
     struct isal_zstream stream;
     uint32_t used;
@@ -29,7 +29,7 @@ struct gzip_writer *gzip_writer_create(int (*sink)(void *arg, const void *data, 
 {
     struct gzip_writer *w = mem_alloc(sizeof *w);
     if (w == NULL) return NULL;
-    memset(w, 0, offsetof(struct gzip_writer, in));
+    memset(w, 0, offsetof(struct gzip_writer, in)); /* the buffers need no zeros */
     w->sink = sink;
     w->arg = arg;
     isal_deflate_init(&w->stream);
@@ -45,7 +45,7 @@ void gzip_writer_destroy(struct gzip_writer *w)
     mem_free(w);
 }
 
-/* Compresses the block at hand and passes on all that comes out. */
+/* Compresses the current block and passes all output to the sink. */
 static int compress_block(struct gzip_writer *w, bool last)
 {
     w->stream.next_in = w->in;
@@ -55,7 +55,7 @@ static int compress_block(struct gzip_writer *w, bool last)
         w->stream.next_out = w->out;
         w->stream.avail_out = sizeof w->out;
         const int r = isal_deflate(&w->stream);
-        assert(r == COMP_OK); /* all else would be a wrong call */
+        assert(r == COMP_OK); /* other results mean wrong arguments */
         const uint64_t size = sizeof w->out - w->stream.avail_out;
         if (size > 0) w->result = w->sink(w->arg, w->out, size);
         if (w->result != 0) return w->result;

@@ -1,4 +1,4 @@
-/* Each phase ends at a count or at a zero byte; the flags say which one is next. */
+/* Each phase ends after a number of bytes or at a zero byte; the flags give the next phase. */
 #include "engine/data/gzip_header.h"
 
 #include <assert.h>
@@ -33,6 +33,7 @@ static bool phase_ends(const struct gzip_header *h, uint8_t byte)
     }
 }
 
+/* Advances to the next phase whose field is present; an extra field of length 0 has no bytes. */
 static void next_phase(struct gzip_header *h)
 {
     static const uint8_t needs[HEADER_DONE] = {[HEADER_EXTRA_LENGTH] = FLAG_EXTRA,
@@ -56,6 +57,7 @@ const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte)
     if (problem != NULL) return problem;
     if (h->phase == HEADER_EXTRA_LENGTH || h->phase == HEADER_CHECKSUM)
         h->number |= (uint32_t)byte << (8 * h->at);
+    /* The optional checksum is the low 16 bits of the CRC-32 of all header bytes before it. */
     if (h->phase != HEADER_CHECKSUM) h->crc = crc32_gzip_refl(h->crc, &byte, 1);
     h->at++;
     if (!phase_ends(h, byte)) return NULL;

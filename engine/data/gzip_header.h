@@ -1,13 +1,12 @@
-/* A gzip member's header (RFC 1952), byte by byte. ISA-L's own reader forgets the flags when a
- * header stands across two of its input buffers, and with them the fields that still have to come.
- */
+/* Parses the header of a gzip member (RFC 1952) byte by byte. ISA-L's own parser loses the flags
+ * when a header spans two input buffers, and then misses the optional fields. */
 #ifndef GLINT_DATA_GZIP_HEADER_H
 #define GLINT_DATA_GZIP_HEADER_H
 
 #include <stdint.h>
 
 enum gzip_header_phase {
-    HEADER_FIXED, /* ten bytes; from here on only the phases that the flags name */
+    HEADER_FIXED, /* ten bytes; each of the next phases only if its flag is set */
     HEADER_EXTRA_LENGTH,
     HEADER_EXTRA,
     HEADER_NAME,
@@ -16,16 +15,17 @@ enum gzip_header_phase {
     HEADER_DONE,
 };
 
-/* Zeros are a header of which nothing has been read. */
+/* Zeros are the start of a header. */
 struct gzip_header {
     enum gzip_header_phase phase;
     uint8_t flags;
     uint32_t at;     /* bytes of the phase so far */
-    uint32_t number; /* the extra field's length, or the checksum, as far as it was read */
+    uint32_t number; /* the bytes so far of the extra field's length or of the checksum */
     uint32_t crc;    /* of all bytes before the checksum */
 };
 
-/* Takes one byte, until the phase is HEADER_DONE. NULL, or what is wrong. */
+/* Parses one byte; call it until the phase is HEADER_DONE. Returns NULL, or the reason (static) why
+ * the header is invalid. */
 const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte);
 
 #endif

@@ -1,5 +1,5 @@
-/* See hash_table.h. A group of keys goes through in steps - hash all, touch all buckets, touch all
- * stored keys, then compare - so that the misses of one key hide behind those of the others. */
+/* See hash_table.h. A group of keys is processed in steps: hash all, prefetch all buckets, prefetch
+ * all stored keys, then compare. So the cache misses of different keys overlap. */
 #include "engine/data/hash_table.h"
 
 #include "engine/base/hash.h"
@@ -10,7 +10,7 @@
 
 #define GROUP_ROWS       64u
 #define BUCKETS_MIN      256u
-#define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables are in the cache anyway */
+#define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables fit into the cache */
 
 struct key_group {
     const uint8_t *data[GROUP_ROWS];
@@ -36,7 +36,7 @@ static bool grow_keys(struct hash_table *t)
     return true;
 }
 
-/* A new slot for the key: its number, or UINT32_MAX without memory. */
+/* Adds the key. Returns its slot, or UINT32_MAX when out of memory. */
 static uint32_t insert_key(struct hash_table *t, const uint8_t *data, uint64_t size)
 {
     if (t->slots == t->keys_capacity && !grow_keys(t)) return UINT32_MAX;
@@ -52,6 +52,7 @@ static inline uint64_t home_bucket(const struct hash_table *t, uint32_t hash)
     return hash >> t->shift;
 }
 
+/* Returns the bucket count for `slots` slots: never less than now, at most half full. */
 static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
 {
     uint64_t count = t->bucket_count < BUCKETS_MIN ? BUCKETS_MIN : t->bucket_count;
@@ -59,12 +60,12 @@ static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
     return count;
 }
 
-/* At most half full after `extra` more keys. */
+/* Grows the buckets if needed, so that they are at most half full after `extra` more keys. */
 static bool reserve_buckets(struct hash_table *t, uint32_t extra)
 {
     uint64_t count = buckets_for(t, (uint64_t)t->slots + extra);
     if (count == t->bucket_count) return true;
-    if (count > (uint64_t)1 << 32) return false;
+    if (count > (uint64_t)1 << 32) return false; /* the stored hash has 32 bits */
     struct hash_table_bucket *old = t->buckets, *fresh = mem_zalloc(count * sizeof *fresh);
     if (fresh == NULL) return false;
     uint64_t old_count = t->bucket_count;
@@ -86,6 +87,7 @@ static inline bool same_key(const struct hash_table_key *k, const uint8_t *data,
     return k->size == size && bytes_equal(k->data, data, size);
 }
 
+/* Linear probing. The caller has reserved buckets, so an empty one exists and the loop ends. */
 static uint32_t find_or_insert_key(struct hash_table *t, const uint8_t *data, uint64_t size,
                                    uint32_t hash)
 {
@@ -101,7 +103,7 @@ static uint32_t find_or_insert_key(struct hash_table *t, const uint8_t *data, ui
     }
 }
 
-/* Touches, without deciding anything, what find_or_insert_key will need. */
+/* Prefetches what find_or_insert_key will read, guessing the key by its hash. */
 static void prefetch_group(const struct hash_table *t, const struct key_group *g, uint32_t rows)
 {
     uint32_t candidate[GROUP_ROWS];
@@ -122,6 +124,7 @@ static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint
 {
     assert(rows <= GROUP_ROWS);
     if (!reserve_buckets(t, rows)) return false;
+    /* Seeded per process, so that an input cannot force collisions. */
     for (uint32_t i = 0; i < rows; i++)
         g->hash[i] = (uint32_t)(hash_seeded(g->data[i], g->size[i], t->seed) >> 32);
     if (t->bucket_count > PREFETCH_BUCKETS) prefetch_group(t, g, rows);
@@ -132,7 +135,7 @@ static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint
     return true;
 }
 
-/* One small number: its slot or UINT32_MAX. */
+/* Returns the slot of a small number, or UINT32_MAX when out of memory. */
 static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
 {
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
@@ -145,8 +148,8 @@ static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
     return t->direct[key] - 1;
 }
 
-/* True: all keys are small and known. One pass without a branch: whether one was not shows in the
- * bits of all keys and of all slots together. */
+/* Returns true if all keys are small and have a slot. One pass without branches: a large key shows
+ * in the OR of all keys, a missing slot (0 - 1) in the OR of all slots. */
 static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint32_t rows,
                            uint32_t *out_slots)
 {
@@ -165,7 +168,8 @@ static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint
     return any_key < HASH_TABLE_DIRECT_KEYS && any_slot <= INT32_MAX;
 }
 
-/* Large numbers by hash, small ones through the array. */
+/* Looks up large numbers by hash, in groups, and small ones in the array. Keeps the order of rows,
+ * so that new slots are numbered in order of appearance. */
 static bool find_or_insert_mixed(struct hash_table *t, const int64_t *keys, uint32_t rows,
                                  uint32_t *out_slots)
 {
@@ -198,7 +202,7 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
         if (t->direct_lookup != NULL && t->direct_lookup(keys->i64, rows, t->direct, out_slots))
             return true;
         if (find_all_known(t, keys->i64, rows, out_slots)) {
-            t->direct_lookup = NULL; /* all are known, so some were too large */
+            t->direct_lookup = NULL; /* it failed on known keys: some are too large for it */
             return true;
         }
         return find_or_insert_mixed(t, keys->i64, rows, out_slots);

@@ -1,11 +1,11 @@
-/* Keys to dense slot numbers: what combining before a shuffle is built on.
+/* A hash table from keys to dense slot numbers, for combining on the map side.
  *
- * A slot is a number 0, 1, 2, ... in order of first appearance; what belongs to a key lies in plain
- * arrays of the caller, by slot. Keys are kept in byte form (engine/data/codec.h). Small i64 keys,
- * 0 to 4,095, are looked up in an array; all others by open addressing over (32 bits of hash,
- * slot), at most half full, a batch at a time so that cache misses overlap. Half full, because the
- * buckets' memory is then just enough for an array to sort the slots in, when the table is written
- * out. */
+ * A slot is a number 0, 1, 2, ... in order of first appearance; the caller stores the values in
+ * plain arrays indexed by slot. Keys are stored in byte form (engine/data/codec.h). i64 keys from 0
+ * to 4,095 are looked up in an array. All others are found by open addressing in buckets of (32
+ * bits of hash, slot), a batch at a time so that cache misses overlap. The buckets are at most half
+ * full: a slot then has two buckets of 8 bytes, exactly the memory of one sort entry, so a spill
+ * can sort the slots in place. Task's thread. */
 #ifndef GLINT_DATA_HASH_TABLE_H
 #define GLINT_DATA_HASH_TABLE_H
 
@@ -28,31 +28,32 @@ struct hash_table_bucket {
 
 struct hash_table {
     struct hash_table_key *keys; /* [slots] */
-    uint32_t slots;
-    /* The rest is the table's own. */
+    uint32_t slots;              /* keys so far */
+    /* Private. */
     uint32_t keys_capacity;
     struct hash_table_bucket *buckets;
     uint64_t bucket_count;          /* a power of two, or 0 */
     unsigned shift;                 /* 32 - log2(bucket_count) */
     uint32_t *direct;               /* [HASH_TABLE_DIRECT_KEYS], slot + 1 */
-    direct_lookup_fn direct_lookup; /* NULL: not here, or a key was too large for it */
-    struct acc_pool *pool;          /* keys' bytes */
-    uint64_t seed;
+    direct_lookup_fn direct_lookup; /* NULL: not on this CPU, or a key was too large for it */
+    struct acc_pool *pool;          /* for the keys' bytes */
+    uint64_t seed;                  /* random: input cannot be made to collide */
 };
 
-/* Keys are copied into `pool`, which the caller resets together with the table. */
+/* Keys will be copied into `pool`, borrowed, which the caller resets together with the table. */
 void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed);
-/* out_slots[i] is the slot of keys[i]. Slots from the table's old count on are new, and the first
- * row of each new slot comes before the others of that slot. False without memory; the table is
- * then of no use but for hash_table_fini. */
+/* Sets out_slots[i] to the slot of row i. Slots from the previous t->slots on are new; they are
+ * numbered in order of their first rows. Returns false when out of memory; then only
+ * hash_table_reset and hash_table_fini may follow. */
 bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *keys, uint32_t rows,
                                uint32_t *out_slots);
-/* Bytes in use, the pool not counted, once `extra` more keys have come. */
+/* Returns the bytes in use, without the pool, if `extra` more keys were added. */
 uint64_t hash_table_memory_bytes(const struct hash_table *t, uint32_t extra);
-/* The buckets' memory, to sort in: at least 16 bytes for each slot. Lookups are over until
- * hash_table_reset. May be NULL when no key was hashed: see out_bytes. */
+/* Returns the buckets' memory for the caller to overwrite, and its size: 16 bytes or more per
+ * hashed key, but none for keys in the array; NULL and 0 if no key was hashed. No lookups until
+ * hash_table_reset. */
 void *hash_table_reuse_buckets(struct hash_table *t, uint64_t *out_bytes);
-/* Forgets all keys, keeps the memory. The pool is reset by the caller. */
+/* Removes all keys and keeps the memory. The caller resets the pool. */
 void hash_table_reset(struct hash_table *t);
 void hash_table_fini(struct hash_table *t);
 

@@ -1,5 +1,5 @@
-/* Three ways to name files, one list. What cannot be used is gathered with its reason while the
- * walk goes on, so that a user mends a long list in one go. */
+/* Resolves files, directories and globs into one list. Bad paths are collected with their reasons,
+ * so that the user can fix a long list at once. */
 #include "engine/data/input.h"
 
 #include "engine/base/path.h"
@@ -21,14 +21,14 @@ struct input_walk {
     struct env *env;
     struct input_list *list;
     struct glint_error *error;
-    /* What cannot be used, so far. */
+    /* The bad paths so far. */
     uint64_t bad_count, bad_shown;
     enum glint_code bad_code;                           /* the first one's */
-    char hint[sizeof(((struct glint_error *)0)->hint)]; /* of the first one that has any */
+    char hint[sizeof(((struct glint_error *)0)->hint)]; /* the first one */
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
-/* Names while a folder is listed: they come in no order. */
+/* The names of a directory while it is listed, in no order. */
 struct name_list {
     struct input_walk *walk;
     const char *pattern; /* NULL: all */
@@ -51,13 +51,13 @@ enum glint_code input_error_code(int error)
     }
 }
 
-/* Not this path's fault: no reason to look at the others. */
+/* Whether the error is not about this path: the walk stops, since others would fail too. */
 static bool is_fatal(int error)
 {
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* Notes a path that cannot be used; the walk goes on. `hint` may be NULL. */
+/* Records a bad path; the walk continues. `hint` may be NULL. Returns 0. */
 static int record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
                            const char *reason, const char *hint)
 {
@@ -108,7 +108,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* 1: the file can be read, and is gzip if *gzip says so; 0: it is noted as bad; below 0: a code. */
+/* Returns 1 if the file can be read, and sets *gzip; 0 if it was recorded as bad; or a code. */
 static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
                               bool *gzip)
 {
@@ -126,7 +126,7 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     return hint == NULL ? 1 : record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
-/* `stored` is where the file is now, NULL: at `path`. */
+/* `stored` is the path to open; NULL: `path`. */
 static int add_input_file(struct input_walk *w, const char *path, const char *stored,
                           const struct env_stat *stat)
 {
@@ -179,8 +179,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in `folder` that count as input and match, sorted. 0 or a negative errno; names_fini.
- */
+/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno; call
+ * names_fini in both cases. */
 static int list_input_names(struct name_list *n, struct input_walk *w, const char *dir,
                             const char *pattern)
 {
@@ -252,7 +252,7 @@ static const struct saved_output *find_saved_output(const struct input_walk *w, 
     return s;
 }
 
-/* Only files of parts are in it, made by this job. */
+/* The directory of a saved output contains only part files of this job: no other kinds. */
 static int add_saved_part(struct input_walk *w, const char *path, const struct saved_output *saved,
                           const char *name)
 {
@@ -305,7 +305,7 @@ static bool is_glob(const char *text)
     return strpbrk(text, "*?[") != NULL;
 }
 
-/* Paths while a glob is followed from folder to folder, in order. */
+/* The paths that match the components of a glob so far, in order. */
 struct path_list {
     char **items;
     uint64_t count, capacity;
@@ -326,8 +326,8 @@ static int paths_add(struct input_walk *w, struct path_list *p, const char *dir,
     return p->items[p->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-/* Follows one component, `name` and the slashes behind it, from each folder in `from`. A folder
- * that cannot be listed is an error, one that is none has no matches. */
+/* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
+ * that cannot be listed is an error; a path that is not a directory has no matches. */
 static int glob_step(struct input_walk *w, const struct path_list *from, char *name,
                      const char *slashes, struct path_list *to)
 {
@@ -354,7 +354,7 @@ static int glob_step(struct input_walk *w, const struct path_list *from, char *n
     return r;
 }
 
-/* All paths that `pattern` may stand for, component by component. */
+/* Expands `pattern` component by component. */
 static int glob_paths(struct input_walk *w, const char *pattern, struct path_list *out)
 {
     int r = paths_add(w, out, "", "");
@@ -372,14 +372,14 @@ static int glob_paths(struct input_walk *w, const char *pattern, struct path_lis
     return r;
 }
 
-/* Whether the last component came from a folder's listing: then it is there, as a link at least. */
+/* Whether the last component came from a directory's listing: then at least a link exists. */
 static bool ends_in_glob(const char *pattern)
 {
     const char *slash = strrchr(pattern, '/');
     return is_glob(slash != NULL ? slash : pattern);
 }
 
-/* 1: the path exists; 0: it does not, or is noted as bad; below 0: a code. */
+/* Returns 1 if the path exists; 0 if it does not or was recorded as bad; or a code. */
 static int add_glob_match(struct input_walk *w, const char *path, bool listed)
 {
     struct env_stat stat;
@@ -415,7 +415,7 @@ static int add_glob(struct input_walk *w, const char *pattern)
                            reason != NULL ? hint : NULL);
 }
 
-/* There is nothing at `path`, whatever it looks like. */
+/* Records that `path` does not exist, with a hint if it looks like a known mistake. */
 static int record_missing_path(struct input_walk *w, int error, const char *path)
 {
     char hint[PATH_HINT_BYTES];

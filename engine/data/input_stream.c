@@ -1,6 +1,5 @@
-/* One file's bytes. The size and the time of the last change are compared when the file is opened
- * and again when it has been read: what was written meanwhile is noticed, though perhaps only then.
- */
+/* See input_stream.h. The file's size and modification time are compared when it is opened and
+ * again after the last read, so a concurrent write is detected, perhaps only at the end. */
 #include "engine/data/input_stream.h"
 
 #include "engine/data/gunzip.h"
@@ -34,7 +33,7 @@ int input_stream_check_unchanged(struct input_stream *s)
     return 0;
 }
 
-/* A compressed stream has no seek: what stands before `offset` is decompressed and dropped. */
+/* A gzip stream cannot seek: decompresses and discards the bytes before `offset`. */
 static int skip_to_offset(struct input_stream *s, uint64_t offset)
 {
     if (offset == 0) return 0;
@@ -82,6 +81,7 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
         s->ended = (uint64_t)n < size;
         return n;
     }
+    /* Bytes appended after the splits were made are not read; fewer bytes are an error. */
     const uint64_t left = s->piece->file_size - s->at;
     if (size > left) size = left;
     int64_t n = env_read_full(s->env, s->file, out, size, s->at);
@@ -102,6 +102,6 @@ void input_stream_close(struct input_stream *s)
 {
     gunzip_destroy(s->gunzip);
     s->gunzip = NULL;
-    if (s->open) s->env->close(s->env, s->file); /* nothing was written: no error can matter */
+    if (s->open) s->env->close(s->env, s->file); /* read only: an error of close does not matter */
     s->open = false;
 }

@@ -1,6 +1,6 @@
-/* The bytes of one file from some offset on, decompressed where it is gzip, and the promise that
- * the file is still the one the splits were made from. Reads with pread, never by mapping: a file
- * that is cut short meanwhile must be an error, not a dead process. */
+/* Reads the bytes of one file from some offset, decompressed if it is gzip, and checks that the
+ * file has not changed since the splits were made. Uses pread, not mmap: a file that is truncated
+ * while it is read must be an error, not a SIGBUS. One thread. */
 #ifndef GLINT_DATA_INPUT_STREAM_H
 #define GLINT_DATA_INPUT_STREAM_H
 
@@ -12,25 +12,28 @@ struct input_stream {
     struct env *env;
     const struct split_piece *piece; /* borrowed while open */
     struct glint_error *error;
-    struct gunzip *gunzip; /* of gzip files */
+    struct gunzip *gunzip; /* NULL: not a gzip file */
     uint64_t at;           /* offset of the next byte, decompressed */
     int file;
     bool open;
-    bool ended; /* no byte is left */
+    bool ended; /* no bytes are left */
 };
 
-/* Opens the piece's file at `offset` (any, not only the piece's own). `s` needs no preparation, and
- * input_stream_close in any case. All answer 0 or a negative code with *error set: INPUT_NOT_FOUND,
- * _DENIED, _KIND, _CHANGED, _IO, GZIP_*, SYSTEM, NO_MEMORY. */
+/* Opens the piece's file at `offset`, which may be outside the piece. `s` may be uninitialized;
+ * call input_stream_close in any case. `piece` and `error` are borrowed until then. All calls
+ * return 0 or a negative code with *error set: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND,
+ * INPUT_CHANGED, INPUT_IO, GZIP_*, SYSTEM, NO_MEMORY. */
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
                       uint64_t offset, struct glint_error *error);
-/* Up to `size` > 0 bytes, fewer only at the end of the file; s->ended is then set. How many, or a
- * code. */
+/* Reads up to `size` > 0 bytes and returns their number, or a code. Less than `size` only at the
+ * end of the file; s->ended is then set. */
 int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size);
-/* Looks once more whether the file changed. Call it when the last byte was read. */
+/* Returns INPUT_CHANGED if the file's size or time of modification has changed. Call it after the
+ * last read: a change before may have given wrong bytes. */
 int input_stream_check_unchanged(struct input_stream *s);
-/* Bytes of the file on disk that were consumed; for gzip, compressed ones. */
+/* Returns the offset in the file on disk: of gzip, in the compressed bytes. */
 uint64_t input_stream_disk_offset(const struct input_stream *s);
+/* Zeros, a failed open and a second call are fine. */
 void input_stream_close(struct input_stream *s);
 
 #endif

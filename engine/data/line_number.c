@@ -1,5 +1,5 @@
-/* Line numbers are not counted while lines are read, since a split does not know how many came
- * before it; the one that an error names is worth a second look at the file. */
+/* Line numbers are not counted while lines are read, since a task does not know how many lines
+ * precede its split. For an error the file is read again. */
 #include "engine/data/line_reader.h"
 
 #include <assert.h>

@@ -1,12 +1,12 @@
-/* Blocks in, batches out. A piece has three parts, each read in its own way:
+/* Reads blocks and returns batches. A piece has three parts, which are read in different ways:
  *
  *     offset - 1         first line               end - 1       line end
  *         |   skipped        |          body          |    tail    |
  *
- * Every LF in the body, which stops before the piece's last byte, is followed by a line of this
- * piece; so the body goes through the index without a look at where lines begin, and the tail is
- * exactly one line. One that a block cuts moves to the front of the buffer before the next read: at
- * most one line per block is copied. */
+ * The body ends before the piece's last byte, so every LF in it is followed by a line of this
+ * piece. Therefore the body is indexed without checking where lines start, and the tail is exactly
+ * one line. A line that crosses the end of a block is moved to the front of the buffer before the
+ * next read: at most one line per block is copied. */
 #include "engine/data/line_reader.h"
 
 #include "engine/data/format.h"
@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TAIL_BYTES  (4 * KIB) /* read behind a piece, for the end of its last line */
+#define TAIL_BYTES  (4 * KIB) /* read after a piece, for the end of its last line */
 #define FRONT_BYTES (64 * KIB)
 #define ALIGN       64u
 #define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
@@ -30,14 +30,14 @@ static const struct split_piece *current_piece(const struct line_reader *l)
     return &l->split->pieces[l->piece];
 }
 
-/* The offset in the file of a place in the buffer. */
+/* Returns the offset in the file of buffer[at]. */
 static uint64_t file_offset(const struct line_reader *l, uint64_t at)
 {
     assert(at <= l->fill && l->source.at >= l->fill - at);
     return l->source.at - (l->fill - at);
 }
 
-/* Where the body stops within the buffer: at the piece's last byte, or at what is read. */
+/* Returns the end of the body in the buffer: the piece's last byte, or the end of the buffer. */
 static uint64_t body_end(const struct line_reader *l)
 {
     const uint64_t last = l->end - 1;
@@ -66,7 +66,8 @@ static int set_line_too_long(struct line_reader *l, uint64_t at)
                      current_piece(l)->path, file_offset(l, at), l->task->options->line_bytes_max);
 }
 
-/* Moves the line at hand to the front so that the next block starts at `to`; grows where needed. */
+/* Moves the incomplete line so that the next block is read to buffer[to], which is aligned; grows
+ * the buffer if needed. */
 static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
 {
     const uint64_t rest = l->fill - l->line;
@@ -87,7 +88,8 @@ static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
     return 0;
 }
 
-/* Reads the next block behind the line at hand, all of which has been scanned. 0 or a code. */
+/* Reads the next block after the incomplete line, all of which has been scanned. Returns 0 or a
+ * code. */
 static int fill_buffer(struct line_reader *l)
 {
     assert(l->scanned == l->fill && !l->source.ended);
@@ -107,7 +109,8 @@ static int fill_buffer(struct line_reader *l)
     return 0;
 }
 
-/* Bytes of the piece on disk, as far as it was read. */
+/* Adds the bytes on disk read so far to COUNT_BYTES_READ, without those outside the piece: the
+ * pieces of a file must add up to its size. */
 static void count_bytes(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
@@ -131,8 +134,8 @@ static int finish_piece(struct line_reader *l)
     return 0;
 }
 
-/* Finds the piece's first line behind the byte before it, or behind the header; none may begin in
- * this piece. */
+/* Skips to the piece's first line: to the first LF at or after the byte before the piece, or to the
+ * end of the header. If no line starts in this piece, finishes it. */
 static int skip_to_first_line(struct line_reader *l)
 {
     for (;;) {
@@ -150,7 +153,8 @@ static int skip_to_first_line(struct line_reader *l)
     }
 }
 
-/* The driver has looked at the first bytes of all files, but not at what gzip makes of them. */
+/* The driver has checked the first bytes of all files, but of gzip files only the compressed
+ * ones. */
 static int check_decompressed_format(struct line_reader *l)
 {
     char reason[FORMAT_REASON_BYTES];
@@ -182,7 +186,7 @@ static int begin_piece(struct line_reader *l)
     return 0;
 }
 
-/* A batch whose value column stands in buffer[at, at + size), with its rows from l->line on. */
+/* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on. */
 static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows, uint64_t at,
                      uint64_t size)
 {
@@ -201,7 +205,7 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
     return 1;
 }
 
-/* One line, buffer[line, line_end), as a batch of its own. */
+/* Returns the line buffer[line, line_end) as a batch of one row. */
 static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
 {
     const uint64_t size = line_end - l->line;
@@ -215,7 +219,7 @@ static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batc
     return 1;
 }
 
-/* A line that ends with the LF at `lf`. */
+/* Returns the line that ends with the LF at `lf` as a batch of one row. */
 static int emit_terminated_line(struct line_reader *l, uint64_t lf, struct glint_batch *out)
 {
     const bool cr = lf > l->line && l->buffer[lf - 1] == '\r';
@@ -224,13 +228,13 @@ static int emit_terminated_line(struct line_reader *l, uint64_t lf, struct glint
     return r;
 }
 
-/* Takes a CR from the end of each row. */
+/* Removes a CR from the end of each row. */
 static void strip_cr(const uint8_t *base, const uint32_t *start, uint32_t *end, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++) end[i] -= end[i] > start[i] && base[end[i] - 1] == '\r';
 }
 
-/* For limits below a batch's size only: other lines are measured while they are read. */
+/* Needed only for limits below a batch's size: fill_buffer and emit_line check larger lines. */
 static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
 {
     const uint64_t max = l->task->options->line_bytes_max;
@@ -240,12 +244,13 @@ static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
     return 0;
 }
 
-/* A batch of the lines that end in the body: 1, or 0 where none ends in what was scanned. */
+/* Sets *out to a batch of lines that end in the body and returns 1, or 0 if none ends in the bytes
+ * scanned. */
 static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *out)
 {
     const uint64_t base_at = l->line & ~(uint64_t)(ALIGN - 1);
     const uint8_t *base = l->buffer + base_at;
-    if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* no batch can hold this line */
+    if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* larger than a batch */
         const uint8_t *lf = memchr(l->buffer + l->scanned, '\n', body - l->scanned);
         l->scanned = body;
         return lf != NULL ? emit_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
@@ -258,7 +263,7 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
     if (found.count == 0) return 0;
     const uint64_t next = base_at + l->row_start[found.count];
     l->row_start[0] = (uint32_t)(l->line - base_at);
-    /* The first row's CR may stand in what was scanned before. */
+    /* The first row may end in a CR that an earlier scan has seen, so check it in any case. */
     strip_cr(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
     const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
     int r = check_lengths(l, base_at, found.count);
@@ -271,7 +276,8 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
     return 1;
 }
 
-/* The piece's last line, and with it the piece. */
+/* Sets *out to a batch of the piece's last line and finishes the piece. Returns 1, 0 if more bytes
+ * are needed or no line is left, or a code. */
 static int tail_batch(struct line_reader *l, struct glint_batch *out)
 {
     const uint64_t left = l->fill - l->scanned;
@@ -314,10 +320,10 @@ int line_reader_next(struct line_reader *l, struct glint_batch *out)
 void line_reader_close(struct line_reader *l)
 {
     if (l->source.open) {
-        if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller had enough */
+        if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller stopped early */
         input_stream_close(&l->source);
     }
-    /* The emitter told the task of it; what comes after the last line has no place in a file. */
+    /* The emitter has set it; an error after the last line has no location in a file. */
     if (l->task != NULL && l->task->origin == &l->origin) l->task->origin = NULL;
     mem_free(l->buffer);
     mem_free(l->row_start);

@@ -1,10 +1,10 @@
-/* The lines of a split, in batches that point into the block that was read.
+/* Reads the lines of a split, in batches that point into the read buffer.
  *
- * A line ends with LF or CR LF, or at the end of the file; a byte order mark at a file's start is
- * dropped, and so is a header; all other bytes are kept as they are. A line belongs to the piece in
- * which its first byte stands, so a reader goes on behind its piece to end its last line, and
- * begins one byte early to see whether a line starts there. Newlines are found 64 bytes at a time
- * and their offsets are stored without a branch per line. */
+ * A line ends with LF or CR LF, or at the end of the file. A byte order mark at the start of a file
+ * and a header line are skipped; all other bytes are passed unchanged. A line belongs to the piece
+ * that contains its first byte. So a reader reads past the end of its piece to complete the last
+ * line, and starts one byte early to see whether a line starts at the piece's first byte. Newlines
+ * are found 64 bytes at a time and their offsets are stored without a branch per line. */
 #ifndef GLINT_DATA_LINE_READER_H
 #define GLINT_DATA_LINE_READER_H
 
@@ -16,37 +16,39 @@
 #define BYTE_ORDER_MARK      "\xef\xbb\xbf"
 #define BYTE_ORDER_MARK_SIZE 3u
 
+/* Task's thread. */
 struct line_reader {
     struct glint_task *task;
     const struct split *split;
-    uint32_t piece; /* number of the piece at hand */
+    uint32_t piece; /* index of the current piece */
     struct input_stream source;
-    /* The buffer. [0, fill) is read; a line begins at `line`, and no LF stands in [line, scanned).
-     */
+    /* [0, fill) is read; the next line starts at `line`, and [line, scanned) contains no LF. */
     uint8_t *buffer;
     uint64_t capacity, fill, line, scanned;
-    uint64_t end;        /* of the piece, as an offset in the file */
-    uint64_t disk_start; /* compressed offset where a gzip piece began */
+    uint64_t end;        /* of the piece, as an offset in the decompressed file */
+    uint64_t disk_start; /* offset on disk where the piece started, for gzip */
     struct glint_origin origin;
-    newlines_index index;
+    newlines_index index; /* the variant for this CPU */
     uint32_t *row_start, *row_end;
 };
 
-/* `task` and `split` stay borrowed. 0, or NO_MEMORY. line_reader_close in any case. */
+/* `task` and `split` are borrowed until close. Returns 0 or NO_MEMORY; call line_reader_close in
+ * any case. */
 int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split);
-/* 1: a batch of (none, text), at least one row, valid until the next call, its origin set;
- * 0: the split is read; below 0: a code, the task's error is set.
- * A line over BATCH_BYTES_MAX comes alone (start == NULL). Counts rows and bytes. */
+/* Returns 1 and sets *out to a batch of (none, text) with at least one row, valid until the next
+ * call, its origin set; 0 at the end of the split; a negative code with the task's error set. A
+ * line over BATCH_BYTES_MAX is the only row of its batch (start == NULL). Adds to COUNT_ROWS_READ
+ * and COUNT_BYTES_READ. */
 int line_reader_next(struct line_reader *l, struct glint_batch *out);
-/* Also takes back the task's origin if it is this reader's. */
+/* Frees everything; sets task->origin to NULL if it points into the reader. Zeros are fine. */
 void line_reader_close(struct line_reader *l);
 
-/* The number, from 1, of the line that holds the byte at `offset` (decompressed). Reads the file up
- * to there: for error messages. -1 where it cannot be read any more. */
+/* Returns the number, from 1, of the line that contains the byte at `offset` (decompressed), or -1
+ * if the file cannot be read. Reads the file up to there: for error messages only. */
 int64_t line_number_at(struct env *env, const char *path, bool compressed, uint64_t offset);
 
-/* The file's first line, decompressed and without its end, in out[0, capacity): its beginning where
- * it is longer. How many bytes; 0 also where the file cannot be read. */
+/* Copies the file's first line, decompressed, without byte order mark and line end, cut at
+ * `capacity` bytes. Returns its size; 0 also if the file cannot be read. */
 uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t *out,
                          uint64_t capacity);
 

@@ -1,12 +1,13 @@
-/* A tree of losers: an inner node keeps who lost there, so that after a record the winner's reader
- * plays log2(count) games on its way up, and no other. */
+/* A loser tree: each inner node stores the loser of its match. After a record only the winner's
+ * input plays again, log2(count) matches from its leaf to the root. */
 #include "engine/data/merge.h"
 
 #include "engine/data/sort.h"
 
-#define NO_PREFIX (~(merge_prefix)0) /* sorts behind all others */
+#define NO_PREFIX (~(merge_prefix)0) /* sorts after all others */
 
-/* True: a's record comes first. */
+/* Whether a's record is first. A key may have NO_PREFIX as its prefix too, so `done` is checked.
+ * Equal keys are in order of the inputs: the values of a key must be combined in map order. */
 static bool comes_before(const struct merge *m, const struct merge_player *a,
                          const struct merge_player *b)
 {
@@ -18,7 +19,7 @@ static bool comes_before(const struct merge *m, const struct merge_player *a,
     return m->descending ? c > 0 : c < 0;
 }
 
-/* Moves an input on: its player, or a negative code. */
+/* Reads the input's next record and sets *out to its player. Returns 0 or a negative code. */
 static int advance_input(struct merge *m, uint32_t input, struct merge_player *out)
 {
     struct run_reader *r = &m->readers[input];
@@ -31,7 +32,7 @@ static int advance_input(struct merge *m, uint32_t input, struct merge_player *o
     return 0;
 }
 
-/* All games once, from the leaves, which stand at [count, 2 * count), up to node 1. */
+/* Plays all matches once, from the leaves, nodes [count, 2 * count), up to node 1. */
 static int build_loser_tree(struct merge *m)
 {
     struct merge_player winners[2 * MERGE_FAN_IN_MAX];
@@ -50,6 +51,8 @@ static int build_loser_tree(struct merge *m)
     return 0;
 }
 
+/* Makes the arrays large enough for `count` inputs. Existing readers are moved, with their buffers,
+ * so that reopening a merge does not allocate them again. */
 static bool ensure_readers(struct merge *m, uint32_t count)
 {
     if (m->capacity >= count) return true;
@@ -98,6 +101,7 @@ int merge_next(struct merge *m)
         assert(!m->winner.done);
         int e = advance_input(m, m->winner.input, &p);
         if (e < 0) return e;
+        /* From the parent of the winner's leaf to the root: the loser stays, the winner goes up. */
         for (uint32_t node = (m->count + p.input) / 2; node > 0; node /= 2) {
             struct merge_player *loser = &m->losers[node];
             if (comes_before(m, loser, &p)) {

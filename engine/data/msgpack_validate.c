@@ -1,14 +1,14 @@
-/* The table of msgpack's heads, and a walk over them that keeps only counts.
+/* The table of msgpack's heads, and a scan over them that stores only counts.
  *
- * Every element of a container takes at least one byte, so a count larger than the bytes that are
- * left is a lie; together with the depth this bounds both the walk and what a decoder will
- * allocate. */
+ * Every element of a container takes at least one byte, so a count larger than the number of
+ * remaining bytes is invalid. Together with the depth limit this bounds both the scan and what a
+ * decoder allocates. */
 #include "engine/data/msgpack_validate.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Big-endian, `bytes` of them. */
+/* Loads a big-endian number of `bytes` bytes. */
 static uint64_t load_be(const uint8_t *p, unsigned bytes)
 {
     uint64_t v = 0;
@@ -36,8 +36,8 @@ static double load_f64(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-/* What each byte from 0xc0 to 0xdf opens: `width` bytes follow (a length, a number), for ext types
- * the type after them. A fixed ext has its size in `fixed`. */
+/* The heads 0xc0 to 0xdf: `width` bytes follow (a length or a number), then the type of an ext. A
+ * fixext has its size in `fixed`. */
 static const struct {
     uint8_t kind, width, fixed;
     bool is_signed;
@@ -60,7 +60,7 @@ static const struct {
     [0x1f] = {MSGPACK_KIND_MAP, 4, 0, false},
 };
 
-/* Heads that hold everything in one byte. */
+/* Reads a head of one byte; returns false if it is not one. */
 static bool read_short_head(uint8_t byte, struct msgpack_head *h)
 {
     h->head_size = 1;
@@ -102,7 +102,7 @@ static enum msgpack_validity read_long_head(const uint8_t *data, uint64_t size,
     return MSGPACK_COMPLETE;
 }
 
-/* A head alone. Whatever the answer, h->head_size is what it takes. */
+/* Reads a head without checking its content. h->head_size is set even if it is truncated. */
 static enum msgpack_validity read_head(const uint8_t *data, uint64_t size, struct msgpack_head *h)
 {
     *h = (struct msgpack_head){.kind = MSGPACK_KIND_NIL, .head_size = 1};
@@ -127,9 +127,9 @@ bool msgpack_read_head(const uint8_t *data, uint64_t size, struct msgpack_head *
 enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size,
                                               uint64_t *out_size)
 {
-    uint64_t open[MSGPACK_DEPTH_MAX]; /* values still to come, per open container */
+    uint64_t open[MSGPACK_DEPTH_MAX]; /* remaining values of each open container */
     unsigned depth = 0;
-    uint64_t at = 0, promised = 0; /* the sum of `open` */
+    uint64_t at = 0, promised = 0; /* promised: the sum of `open` */
     do {
         struct msgpack_head h;
         enum msgpack_validity read = read_head(data + at, size - at, &h);
@@ -148,6 +148,8 @@ enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size
             open[depth] = h.kind == MSGPACK_KIND_MAP ? 2 * h.count : h.count;
             promised += open[depth++];
         }
+        /* Each promised value takes at least one byte: a huge count fails before its elements are
+         * scanned. */
         *out_size = at + promised;
         if (*out_size > size) return MSGPACK_TRUNCATED;
         assert(read == MSGPACK_COMPLETE && at <= size);

@@ -1,4 +1,4 @@
-/* The portable index, eight bytes at a time, and the choice between it and the SIMD ones. */
+/* The portable variant, eight bytes at a time, and the choice of the variant. */
 #include "engine/data/newlines.h"
 
 #include "engine/data/newlines_x86.h"
@@ -16,7 +16,7 @@ static inline uint64_t load_le(const uint8_t *p)
     return le64toh(v);
 }
 
-/* 0x80 in each byte of `word` that equals `byte`, exactly. */
+/* Returns 0x80 in each byte that equals `byte`, 0 in the others; there are no false matches. */
 static inline uint64_t match_bytes(uint64_t word, uint8_t byte)
 {
     const uint64_t low = EACH_BYTE(0x7f);
@@ -24,13 +24,14 @@ static inline uint64_t match_bytes(uint64_t word, uint8_t byte)
     return ~(((x & low) + low) | x | low);
 }
 
-/* One bit per byte of such a word: the factor moves bit 8 i + 7 to bit 56 + i. */
+/* Packs such a result into one bit per byte: the factor moves bit 8 i + 7 to bit 56 + i. */
 static inline uint64_t pack_match_bits(uint64_t equal)
 {
     return (equal >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* The LFs of the 64 bytes at p as bits. *any_cr: not zero if there is a CR before `inside` ends. */
+/* Returns the LFs of the 64 bytes at p as bits. Sets bits in *any_cr for CRs. `inside` masks the
+ * valid bytes. */
 static inline uint64_t chunk_bits(const uint8_t *p, uint64_t inside, uint64_t *any_cr)
 {
     uint64_t lf = 0, cr = 0;

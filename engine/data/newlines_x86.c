@@ -1,6 +1,6 @@
-/* Newlines 64 bytes at a time. A chunk's bit mask is turned into offsets without a branch per line:
- * a loop over its bits would mispredict about once per chunk. Whole groups are stored, as many as a
- * chunk of usual lines needs; what is too much is overwritten by the next chunk. */
+/* Finds newlines 64 bytes at a time. A chunk's bit mask is converted into offsets without a branch
+ * per line: a loop over its bits would mispredict about once per chunk. Whole groups of offsets are
+ * stored, enough for a chunk of typical lines; the next chunk overwrites the excess. */
 #include "engine/data/newlines_x86.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 #define INDEX_FULL (BATCH_ROWS_MAX - NEWLINES_CHUNK)
-#define AHEAD      2048 /* bytes to prefetch ahead: the block was just written, it is in L2 */
+#define AHEAD      2048 /* prefetch distance in bytes; the block just read is in L2 */
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
@@ -23,7 +23,8 @@ AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
     return a | (uint64_t)b << 32;
 }
 
-/* Six offsets at once, the rare rest in a loop. tzcnt of nothing is 64: rubbish, overwritten. */
+/* Stores six offsets without a branch, more in a loop, which is rare. tzcnt of 0 is 64: an invalid
+ * offset, which the next chunk overwrites. */
 AVX2 static inline void put_avx2(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at)
 {
     for (int i = 0; i < 6; i++, bits = _blsr_u64(bits)) {
@@ -69,8 +70,8 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
 
-/* Offsets 8 at a time, as many as a chunk of usual lines has: the numbers 0..63, compressed by the
- * mask. */
+/* Compresses the numbers 0..63 by the mask and stores them as offsets, 8 at a time; a chunk of
+ * typical lines has at most 8. */
 AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at,
                                      uint32_t count)
 {
@@ -79,10 +80,10 @@ AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bi
                                              0x1f1e1d1c1b1a1918, 0x1716151413121110, //
                                              0x0f0e0d0c0b0a0908, 0x0706050403020100);
     const __m256i base = _mm256_set1_epi32((int)at), one = _mm256_set1_epi32(1);
-    /* Into a register just cleared: compressing with zeroing would wait, on some processors, for
-     * what was last done to its result's register. */
+    /* Compress into a zeroed register: on some CPUs the zeroing form of the instruction waits for
+     * the previous write to its destination. */
     __m512i zero = _mm512_setzero_si512();
-    __asm__("" : "+v"(zero)); /* or the compiler makes it one instruction again */
+    __asm__("" : "+v"(zero)); /* keeps the compiler from using the zeroing form */
     __m512i bytes = _mm512_mask_compress_epi8(zero, bits, numbers);
     for (uint32_t done = 0;; done += 8) {
         const __m256i words = _mm256_cvtepu8_epi32(_mm512_castsi512_si128(bytes));

@@ -1,5 +1,5 @@
-/* msgpack-c behind two small structs: a writer whose errors wait until the end, a reader that looks
- * at no byte before the scan has. Messages, plans and arguments all go through here. */
+/* Two small structs around msgpack-c: a writer and a reader with sticky errors. The reader
+ * validates all bytes before it unpacks them. Used for messages, plans and arguments. */
 #include "engine/data/pack.h"
 
 #include "engine/data/msgpack_validate.h"
@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+/* msgpack-c's callback. Always returns 0: the error is kept in p->failed. */
 static int packer_write(void *data, const char *bytes, size_t size)
 {
     struct packer *p = data;
@@ -67,9 +68,9 @@ bool unpacker_init(struct unpacker *u, struct glint_slice data)
 {
     memset(u, 0, sizeof *u);
     msgpack_unpacked_init(&u->unpacked);
-    u->failed = true;
+    u->failed = true; /* until everything below has succeeded */
     uint64_t size = 0;
-    if (data.size == 0) return false; /* and perhaps nowhere */
+    if (data.size == 0) return false; /* data.data may be NULL */
     if (!msgpack_validate(data.data, data.size, &size) || size != data.size) return false;
     size_t at = 0;
     if (msgpack_unpack_next(&u->unpacked, (const char *)data.data, data.size, &at) !=
@@ -88,7 +89,7 @@ void unpacker_fini(struct unpacker *u)
     msgpack_unpacked_destroy(&u->unpacked);
 }
 
-/* The next field if it has this type. */
+/* Returns the next field if it has this type; else NULL, and the unpacker has failed. */
 static const msgpack_object *next_field(struct unpacker *u, msgpack_object_type type)
 {
     if (u->failed || u->next >= u->count || u->fields[u->next].type != type) {
@@ -106,6 +107,7 @@ uint64_t unpack_u64(struct unpacker *u, uint64_t max)
     return u->failed ? 0 : o->via.u64;
 }
 
+/* msgpack has one type for numbers from 0 and one for negative numbers; an i64 may be either. */
 int64_t unpack_i64(struct unpacker *u)
 {
     bool negative = !u->failed && u->next < u->count &&
@@ -136,6 +138,7 @@ void unpack_text(struct unpacker *u, char *out, size_t capacity)
     }
     const msgpack_object *o = next_field(u, MSGPACK_OBJECT_STR);
     if (o == NULL) return;
+    /* A NUL byte would cut the text: a path would then name another file. */
     size_t n = o->via.str.size;
     if (n >= capacity || (n > 0 && memchr(o->via.str.ptr, 0, n) != NULL)) {
         u->failed = true;

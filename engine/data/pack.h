@@ -1,8 +1,8 @@
-/* Messages and stored structures as msgpack arrays: fields in a fixed order, checked one by one.
+/* Encodes messages and stored structures as msgpack arrays: fields in a fixed order, each checked.
  *
- * Errors stick: a packer without memory and an unpacker that met a wrong field go on without
- * effect, and the caller looks once, at the end. Data from outside passes msgpack_validate first.
- */
+ * Errors are sticky: after running out of memory or after a wrong field, further calls have no
+ * effect, and the caller checks once, at the end. Untrusted data is validated with msgpack_validate
+ * first. One thread. */
 #ifndef GLINT_DATA_PACK_H
 #define GLINT_DATA_PACK_H
 
@@ -14,7 +14,7 @@
 struct packer {
     msgpack_packer pk;
     struct buffer out;
-    bool failed; /* no memory */
+    bool failed; /* out of memory: `out` is incomplete */
 };
 
 /* The packer must not move between packer_init and packer_fini. */
@@ -25,29 +25,31 @@ void pack_i64(struct packer *p, int64_t v);
 void pack_f64(struct packer *p, double v);
 void pack_bytes(struct packer *p, struct glint_slice s);
 void pack_text(struct packer *p, const char *s); /* NULL: nil */
-/* `count` fields follow. */
+/* Starts an array: the caller then packs `count` fields. */
 void pack_array(struct packer *p, uint64_t count);
 
 struct unpacker {
-    msgpack_unpacked unpacked; /* of the outermost one */
+    msgpack_unpacked unpacked; /* only in the outermost unpacker */
     const msgpack_object *fields;
-    uint64_t count, next;
+    uint64_t count, next; /* fields; index of the next one */
     bool failed;
 };
 
-/* `data` must be one array and nothing else, and stays borrowed until unpacker_fini, which is due
- * in any case. False: it is none; the unpacker has failed. */
+/* `data` must be exactly one array; it is borrowed until unpacker_fini, which must be called in any
+ * case. Returns false if it is not valid; the unpacker has then failed. */
 bool unpacker_init(struct unpacker *u, struct glint_slice data);
 void unpacker_fini(struct unpacker *u);
-/* The next field, or zeros where it is missing, of another type, or over `max`. */
+/* Each returns the next field. If it is missing, of another type or over `max`, returns zeros and
+ * the unpacker has failed. */
 uint64_t unpack_u64(struct unpacker *u, uint64_t max);
 int64_t unpack_i64(struct unpacker *u);
 double unpack_f64(struct unpacker *u);
 struct glint_slice unpack_bytes(struct unpacker *u);              /* points into the data */
 void unpack_text(struct unpacker *u, char *out, size_t capacity); /* nil: empty */
-/* The next field as an array of its own; needs no fini, lives as long as `u`. */
+/* Returns an unpacker for the next field, an array. It needs no fini and is valid as long as
+ * `u`. */
 struct unpacker unpack_array(struct unpacker *u);
-/* All fields were read and none was wrong. */
+/* Returns true if all fields were read and none was wrong. */
 bool unpack_is_complete(const struct unpacker *u);
 
 #endif

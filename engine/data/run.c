@@ -1,10 +1,10 @@
-/* A finished run as a source of bytes, and its end.
+/* A finished run as a source of bytes, and its destruction.
  *
- * A file is opened for each read and closed again: a read is a whole block or more, so it costs
- * little, and a merge of 128 runs on every slot then needs one file descriptor per slot. */
+ * A file is opened for each read and closed again. A read is a whole block or more, so that costs
+ * little, and a merge of 128 runs in every slot needs only one file descriptor per slot. */
 #include "engine/data/run.h"
 
-/* The first error counts, and so does its source. */
+/* Only the first error is kept, so only its source. */
 static void set_failed_source(struct glint_task *task, const struct run_source *source)
 {
     if (task->error.code == GLINT_OK) task->failed_source = source;
@@ -28,7 +28,7 @@ int run_file_read(const struct run_source *source, struct glint_task *task, uint
     int64_t n = file;
     if (file >= 0) {
         n = env_read_full(run->env, file, out, size, offset);
-        run->env->close(run->env, file); /* nothing was written: nothing to lose */
+        run->env->close(run->env, file); /* read only: an error of close does not matter */
     }
     if (n < 0) {
         set_failed_source(task, source);

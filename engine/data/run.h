@@ -1,4 +1,4 @@
-/* Sorted runs: records ordered by (partition, key), as a shuffle and a spill keep them.
+/* Sorted runs: records in order of (partition, key), the format of map outputs and spills.
  *
  * A run is a stream of blocks; each partition starts on a block boundary and is found through an
  * index that stays in memory. A block of at most RUN_BLOCK_BYTES raw bytes:
@@ -8,14 +8,14 @@
  *     | XXH3-64 | stored | raw    | payload                |   numbers little-endian
  *     +---------+--------+--------+------------------------+
  *
- * The payload is lz4 where stored < raw, and the raw bytes where both are equal. The checksum
- * covers all that follows it and is seeded with the block's offset in its partition, so that a
- * block that was answered for another one is noticed too. The raw bytes of a partition's blocks,
- * put together, are its records: varint key size, varint value size, key, value; one may span any
- * number of blocks.
+ * The payload is lz4 if stored < raw, and the raw bytes if both are equal. The checksum covers
+ * everything after it and is seeded with the block's offset in its partition, so that an intact
+ * block at the wrong offset is detected too. The concatenated raw bytes of a partition's blocks are
+ * its records: varint key size, varint value size, key, value. A record may span any number of
+ * blocks.
  *
- * Nothing read is believed: sizes are checked against the index and the limits, then the checksum
- * against the bytes. What does not fit is SHUFFLE_CORRUPT. */
+ * A reader trusts no bytes: sizes are checked against the index and the limits, then the bytes
+ * against the checksum. A mismatch is SHUFFLE_CORRUPT. */
 #ifndef GLINT_DATA_RUN_H
 #define GLINT_DATA_RUN_H
 
@@ -25,19 +25,19 @@
 #define RUN_BLOCK_HEADER_BYTES 16
 static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
 
-/* Where a reader's bytes come from: a run of this process, or of another one. Several threads may
- * read one source at a time; it has no cursor. */
+/* The bytes of a run, of this process or of another executor (shuffle/fetch.c). It has no cursor,
+ * so several threads may read it at the same time. */
 struct run_source {
-    /* All of the run's bytes, or NULL: ask `read`. READ_SLACK readable beyond `bytes`. */
+    /* All bytes of the run, with READ_SLACK readable bytes after them, or NULL: use `read`. */
     const uint8_t *memory;
     uint64_t bytes;
-    /* Puts exactly [offset, offset + size) at `out`: 0, or a negative code with the task's error
-     * set. Called on the task's thread; may block. `source` is this one. */
+    /* Reads exactly [offset, offset + size) into `out`. Returns 0, or a negative code with the
+     * task's error set. Called on the task's thread; may block. */
     int (*read)(const struct run_source *source, struct glint_task *task, uint64_t offset,
                 uint64_t size, uint8_t *out);
-    /* What `read` answers next comes from where the bytes are kept, whatever has arrived here, and
-     * `memory` is NULL: a block that was damaged on its way is read again. NULL: memory stays as it
-     * is, and `read` has nothing in between. */
+    /* Discards all copies of the bytes in this process and sets `memory` to NULL, so that `read`
+     * gets them from their origin again: a block may have been damaged in transit. NULL: there are
+     * no copies, `memory` is the origin. */
     void (*reread)(const struct run_source *source);
     const char *name; /* for error messages: a path or an address */
 };
@@ -50,24 +50,25 @@ struct run_part {
     uint64_t records; /* 0: no blocks */
 };
 
-/* A finished run: constant, so any thread may read it. Owned by whom run_writer_finish gave it to;
- * it must not move while readers stand on it. Small ones stay in memory, others are a file that is
- * opened for each read only, so that runs cost no file descriptors. Zeros are an empty run. */
+/* A finished run. Constant, so any thread may read it. Owned by the caller of run_writer_finish; it
+ * must not move while a reader or a run_slice refers to it. Small runs are in memory; others are a
+ * file that is opened only for each read, so that runs use no file descriptors. Zeros are an empty
+ * run. */
 struct run {
-    struct run_source source; /* bytes, memory or read; name is the path */
+    struct run_source source; /* first: run_file_read casts it back; its name is the path */
     struct run_part *parts;   /* [partitions] */
     uint32_t partitions;
     uint64_t records;
     uint8_t *memory;
-    uint64_t memory_taken; /* from *run_memory of the task that wrote it, given back at the end */
+    uint64_t memory_taken; /* bytes reserved in *run_memory, which run_destroy returns */
     atomic_uint_fast64_t *run_memory;
     char *path; /* NULL while in memory */
     struct env *env;
 };
-/* Frees it and removes its file. Zeros are fine. */
+/* Frees the run and removes its file. Zeros are fine. */
 void run_destroy(struct run *run);
 
-/* What a reader needs: where the bytes are, and what they must be. */
+/* One partition of a run: the argument of a reader. */
 struct run_slice {
     const struct run_source *source;
     struct run_part part;
@@ -77,75 +78,81 @@ static inline struct run_slice run_slice(const struct run *run, uint32_t partiti
     return (struct run_slice){&run->source, run->parts[partition]};
 }
 
-/* No run holds a larger record. */
+/* Whether a record is within the size limits of a run. */
 static inline bool run_record_fits(struct glint_slice key, struct glint_slice value)
 {
     return key.size <= KEY_BYTES_MAX && value.size <= VALUE_BYTES_MAX;
 }
-/* Sets VALUE_LIMIT, and answers it. */
+/* Sets the task's error to VALUE_LIMIT and returns it. */
 int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
                              struct glint_slice value);
 
-/* Writes one run, on the task's thread. Zeros are a writer that was never begun. */
+/* Writes one run. Zeros are a writer that was not initialized. Task's thread. */
 struct run_writer {
     struct glint_task *task;
     struct run_part *parts;
-    uint32_t partitions, partition; /* the one at hand */
-    uint64_t memory_max, memory_taken;
-    uint64_t flushed;     /* bytes that are in the file already */
-    struct buffer stored; /* blocks that are not */
-    uint8_t *block;       /* raw bytes of the block at hand */
+    uint32_t partitions, partition;    /* their number; the current one */
+    uint64_t memory_max, memory_taken; /* memory_taken: reserved in task->run_memory */
+    uint64_t flushed;                  /* bytes that are in the file already */
+    struct buffer stored;              /* finished blocks that are not in the file */
+    uint8_t *block;                    /* raw bytes of the current block */
     uint32_t block_size;
-    uint32_t lz4_pause, lz4_skip; /* blocks not to try next; how many after the next failure */
+    uint32_t lz4_pause, lz4_skip; /* blocks to store without trying lz4; the last such number */
     uint64_t records;
     int file; /* -1: none yet */
     char *path;
 };
-/* Up to `memory_max` bytes stay in memory, as far as task->run_memory has them; more go to a new
- * file in the work directory. All answer 0 or a negative code with the task's error set; after an
- * error only abort may follow. */
+/* The run stays in memory up to `memory_max` bytes if task->run_memory has as many left; a larger
+ * one is written to a new file in the work directory. All calls return 0, or a negative code with
+ * the task's error set; after an error only run_writer_abort may follow. */
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
                     uint64_t memory_max);
-/* Records come in order of (partition, key); `partition` may not go back, which is asserted, and
- * the order of keys is the caller's word. */
+/* Appends a record, copied. The caller adds records in order of (partition, key); only the order of
+ * partitions is asserted. */
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value);
-/* Gives the run to *out and ends the writer. */
+/* Moves the run to *out, which the caller owns, and closes the writer. */
 int run_writer_finish(struct run_writer *w, struct run *out);
-/* Frees everything and removes the file. For writers that were not finished; zeros are fine. */
+/* Frees everything and removes the file of an unfinished writer. Zeros and a finished one are
+ * fine. */
 void run_writer_abort(struct run_writer *w);
 
-/* Reads one partition of one run, on the task's thread. Its memory is two blocks at most, plus a
- * key that spans blocks. Zeros are a reader that was never opened. */
+/* Reads one partition of one run. Needs memory for two blocks at most, plus a key that spans
+ * blocks. Zeros are a closed reader. Task's thread. */
 struct run_reader {
-    struct glint_slice
-        key; /* of the record at hand; valid until the next call of run_reader_next */
+    /* Of the current record; valid until the next call of run_reader_next. */
+    struct glint_slice key;
     uint64_t value_size;
-    /* The rest is the reader's own. */
+    /* Private. */
     struct glint_task *task;
     const struct run_source *source;
     struct run_part part;
     uint64_t stored_at; /* bytes of the part that were consumed */
-    uint64_t raw_at;    /* raw bytes of the blocks that were opened */
+    uint64_t raw_at;    /* raw bytes of the blocks that were read */
     uint64_t records_left;
-    const uint8_t *at, *limit; /* unread raw bytes of the block at hand */
-    uint64_t value_left;       /* of the record at hand, not read yet */
-    uint8_t *raw, *ahead;      /* a decompressed block; stored bytes that were read */
+    const uint8_t *at, *limit; /* unread raw bytes of the current block */
+    uint64_t value_left;       /* of the current record, not read yet */
+    uint8_t *raw, *ahead;      /* the decompressed block; stored bytes that were read */
     uint64_t raw_capacity, ahead_capacity;
-    uint64_t ahead_begin, ahead_size; /* what of the part `ahead` holds */
+    uint64_t ahead_begin, ahead_size; /* which range of the part `ahead` contains */
     struct buffer key_bytes;
 };
-/* An opened reader may be opened again: it keeps its memory. `slice.source` is borrowed. */
+/* Borrows `slice.source`. An open reader may be opened again and reuses its memory. Returns 0, or
+ * SHUFFLE_CORRUPT if the index (slice.part) cannot be right. */
 int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_slice slice);
-/* 1: `key` and `value_size` are the next record's; 0: no more; negative: an error. */
+/* Returns 1 and sets key and value_size to those of the next record; 0 at the end; a negative code
+ * with the task's error set. */
 int run_reader_next(struct run_reader *r);
-/* The value of the record at hand, once per record, or never: then it is skipped. It lies in the
- * reader's block where it can, else it is put together in `scratch`, which readers may share, at
- * scratch->data. Valid until the reader moves on or scratch changes. */
+/* Reads the value of the current record, at most once per record; a value that is not read is
+ * skipped. *out points into the reader's block, or to scratch->data if the value spans blocks;
+ * readers may share `scratch`. Valid until the next call on the reader or until scratch changes.
+ * Returns 0 or a negative code with the task's error set. */
 int run_reader_value(struct run_reader *r, struct buffer *scratch, struct glint_slice *out);
+/* Frees the memory. Zeros are fine. */
 void run_reader_close(struct run_reader *r);
 
-/* Sets SHUFFLE_CORRUPT, naming the source. */
+/* Sets the task's error to SHUFFLE_CORRUPT, with the source's name and `what`, and
+ * task->failed_source. Returns the code. */
 int run_set_corrupt(struct glint_task *task, const struct run_source *source, const char *what);
 
 #endif

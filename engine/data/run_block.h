@@ -1,4 +1,4 @@
-/* The header of a run's block, written and read side by side. Internal to run_*.c; see run.h. */
+/* Encoding and decoding of a block header; the format is in run.h. Internal to run_*.c. */
 #ifndef GLINT_DATA_RUN_BLOCK_H
 #define GLINT_DATA_RUN_BLOCK_H
 
@@ -8,18 +8,20 @@
 #include <endian.h>
 
 struct run_block {
-    uint32_t stored, raw;
+    uint32_t stored, raw; /* payload bytes: as stored; after decompression */
 };
 
 static_assert(RUN_BLOCK_HEADER_BYTES == sizeof(uint64_t) + 2 * sizeof(uint32_t), "see the picture");
 static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block have 32 bits");
 
-/* Of everything behind the checksum: `block` points at the header, its payload follows. */
+/* Returns the checksum of everything after the checksum field: `block` points to the header, which
+ * its payload follows. `offset` is that of the block in its partition. */
 static inline uint64_t run_block_checksum(const uint8_t *block, uint32_t stored, uint64_t offset)
 {
     return XXH3_64bits_withSeed(block + 8, 8 + (size_t)stored, offset);
 }
 
+/* Writes the header of a block whose payload is in place already. */
 static inline void run_block_encode(uint8_t *block, struct run_block b, uint64_t offset)
 {
     uint32_t sizes[2] = {htole32(b.stored), htole32(b.raw)};
@@ -28,7 +30,7 @@ static inline void run_block_encode(uint8_t *block, struct run_block b, uint64_t
     memcpy(block, &checksum, sizeof checksum);
 }
 
-/* The sizes only: the payload may not be there yet. */
+/* Decodes the sizes only: the payload may not have been read yet. */
 static inline struct run_block run_block_decode_sizes(const uint8_t *block)
 {
     uint32_t sizes[2];
@@ -36,6 +38,7 @@ static inline struct run_block run_block_decode_sizes(const uint8_t *block)
     return (struct run_block){le32toh(sizes[0]), le32toh(sizes[1])};
 }
 
+/* Whether the block, header and payload, matches its checksum. */
 static inline bool run_block_is_intact(const uint8_t *block, uint32_t stored, uint64_t offset)
 {
     uint64_t checksum;

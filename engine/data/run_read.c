@@ -1,10 +1,10 @@
-/* Reading a partition of a run, block by block, believing nothing.
+/* Reads a partition of a run block by block, and verifies everything.
  *
- * A block that is damaged is read once more: it may have been damaged on its way here.
+ * A damaged block is read a second time, since it may have been damaged in transit.
  *
- * A block that lies in memory uncompressed is read where it lies; else there are two buffers: what
- * was read ahead, and what was decompressed. A key that spans blocks is copied when its record
- * comes up; a value only when it is asked for. */
+ * An uncompressed block in memory is used in place. Otherwise there are two buffers: for bytes read
+ * ahead and for the decompressed block. A key that spans blocks is copied when its record is read;
+ * a value only on demand. */
 #include "engine/data/run_block.h"
 
 #include "engine/base/text.h"
@@ -42,12 +42,15 @@ int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_sl
     r->ahead_begin = r->ahead_size = 0;
     if (p.records == 0)
         return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "its index is wrong");
+    /* A record has at least two bytes, and lz4 compresses at most 255 times: this bounds what a
+     * wrong index can make the reader allocate. */
     bool inside = p.offset <= slice.source->bytes && p.bytes <= slice.source->bytes - p.offset;
     bool sane = p.raw / 2 >= p.records && p.raw / LZ4_RATIO_MAX <= p.bytes;
     return inside && sane ? 0 : set_reader_corrupt(r, "its index is wrong");
 }
 
-/* Makes [stored_at, stored_at + size) of the part readable at *out. */
+/* Sets *out to the bytes [stored_at, stored_at + size) of the part. Reads ahead up to one whole
+ * block, so that most blocks need one read. */
 static int read_stored_bytes(struct run_reader *r, uint64_t size, const uint8_t **out)
 {
     assert(size <= r->part.bytes - r->stored_at);
@@ -102,6 +105,7 @@ static int read_block(struct run_reader *r)
     if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt(r, "its blocks end early");
     int e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES, &block);
     if (e < 0) return e;
+    /* Check the sizes before they are used; the checksum covers them, but needs the payload. */
     struct run_block b = run_block_decode_sizes(block);
     if (b.raw == 0 || b.raw > RUN_BLOCK_BYTES || b.raw > r->part.raw - r->raw_at || b.stored == 0 ||
         b.stored > b.raw || b.stored > left - RUN_BLOCK_HEADER_BYTES)
@@ -118,9 +122,11 @@ static int read_block(struct run_reader *r)
     return 0;
 }
 
-/* The same block, from its source. */
+/* Reads the current block again from its origin. Returns the first error if the source has no other
+ * copy. */
 static int reread_block(struct run_reader *r)
 {
+    /* Clear the first error: only the result of the second read counts. */
     struct glint_task *task = r->task;
     struct glint_error first = task->error;
     if (r->source->reread != NULL) r->source->reread(r->source);
@@ -136,7 +142,7 @@ static int reread_block(struct run_reader *r)
     return e;
 }
 
-/* The next block, where more raw bytes must come. */
+/* Reads the next block, of which the current record needs bytes. */
 static int load_block(struct run_reader *r)
 {
     assert(r->at == r->limit);
@@ -146,7 +152,7 @@ static int load_block(struct run_reader *r)
     return e == GLINT_E_SHUFFLE_CORRUPT ? reread_block(r) : e;
 }
 
-/* Takes `size` raw bytes, which may span blocks; out == NULL drops them. */
+/* Copies the next `size` raw bytes, which may span blocks, to `out`; skips them if it is NULL. */
 static int read_raw_bytes(struct run_reader *r, uint8_t *out, uint64_t size)
 {
     while (size > 0) {
@@ -166,7 +172,7 @@ static int read_raw_bytes(struct run_reader *r, uint8_t *out, uint64_t size)
     return 0;
 }
 
-/* A number whose bytes may span blocks. */
+/* Reads a varint whose bytes may span blocks. */
 static int read_varint(struct run_reader *r, uint64_t *out)
 {
     uint8_t bytes[10];
@@ -180,6 +186,7 @@ static int read_varint(struct run_reader *r, uint64_t *out)
                : set_reader_corrupt(r, "a record is malformed");
 }
 
+/* The fast path needs no bounds checks; sizes below 128 are one byte each. */
 static int read_record_sizes(struct run_reader *r, uint64_t *key_size, uint64_t *value_size)
 {
     if (r->limit - r->at >= RECORD_HEADER_MAX) {
@@ -198,7 +205,7 @@ static int read_record_sizes(struct run_reader *r, uint64_t *key_size, uint64_t 
     return e < 0 ? e : read_varint(r, value_size);
 }
 
-/* The key of a record that does not lie in the block at hand as a whole. */
+/* Reads the key of a record that is not completely in the current block. */
 static int read_spanning_key(struct run_reader *r, uint64_t size)
 {
     r->key_bytes.size = 0;
@@ -216,6 +223,7 @@ int run_reader_next(struct run_reader *r)
         r->value_left = 0;
     }
     if (r->records_left == 0) {
+        /* Bytes left over mean that the index or the blocks are wrong: records may be missing. */
         bool whole = r->at == r->limit && r->stored_at == r->part.bytes && r->raw_at == r->part.raw;
         return whole ? 0 : set_reader_corrupt(r, "it holds more than its index says");
     }

@@ -1,6 +1,7 @@
-/* Writing a run: records are gathered into a block, blocks into memory, memory into a file once it
- * is more than may stay. lz4 is tried on a block; after a failure it is left alone for a while,
- * longer each time, so that bit sets and hashes cost no more than the failing tries. */
+/* Writing a run: records are collected in a block, blocks in a buffer, which is flushed to a file
+ * when it exceeds the memory limit. lz4 is tried on each block; after a block that does not
+ * compress a number of blocks are stored without trying, up to LZ4_SKIP_MAX, so that incompressible
+ * data such as hashes costs little CPU time. */
 #include "engine/data/run_block.h"
 
 #include "engine/base/text.h"
@@ -11,7 +12,7 @@
 
 #define WRITE_BYTES        (256 * KIB) /* per system call, about */
 #define MEMORY_STEP_BYTES  (256 * KIB)
-#define MEMORY_LARGE_BYTES MIB /* a run that may become as large as runs in memory do */
+#define MEMORY_LARGE_BYTES MIB /* from this size on reserve the maximum at once */
 #define LZ4_RAW_MIN        256u
 #define LZ4_SKIP_MAX       63u
 #define RECORD_HEADER_MAX  20u
@@ -54,14 +55,15 @@ static int create_file(struct run_writer *w)
     return 0;
 }
 
+/* Returns the reserved bytes to the budget that all runs of the process share. */
 static void release_run_memory(struct run_writer *w)
 {
     if (w->memory_taken > 0) atomic_fetch_add(w->task->run_memory, w->memory_taken);
     w->memory_taken = 0;
 }
 
-/* Whether `size` bytes may be in memory: takes what is missing, in steps, from what all runs share.
- */
+/* Returns whether the run may have `size` bytes in memory. Reserves missing bytes from the shared
+ * budget, in large steps, since all tasks compete for the one atomic. */
 static bool reserve_run_memory(struct run_writer *w, uint64_t size)
 {
     if (size <= w->memory_taken) return true;
@@ -75,6 +77,8 @@ static bool reserve_run_memory(struct run_writer *w, uint64_t size)
     return true;
 }
 
+/* Writes the finished blocks to the file. From then on the run is not in memory, so its reservation
+ * is released. */
 static int flush_stored(struct run_writer *w)
 {
     if (w->file < 0) {
@@ -91,7 +95,8 @@ static int flush_stored(struct run_writer *w)
     return 0;
 }
 
-/* A block's payload at `out`, which has room for RUN_BLOCK_BYTES and more: its size. */
+/* Writes the payload of a block to `out`, which has space for RUN_BLOCK_BYTES, and returns its
+ * size. lz4 must save at least an eighth: otherwise decompressing costs more than it saves. */
 static uint32_t compress_payload(struct run_writer *w, const uint8_t *raw, uint32_t size,
                                  uint8_t *out)
 {
@@ -117,15 +122,17 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
     if (task_is_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     struct buffer *stored = &w->stored;
+    /* A run in a file collects WRITE_BYTES before each write; one in memory may grow further. */
     if (w->file >= 0 && stored->size >= WRITE_BYTES) {
         int r = flush_stored(w);
         if (r < 0) return r;
     }
     uint64_t room = RUN_BLOCK_HEADER_BYTES + (uint64_t)size;
     if (room > stored->capacity - stored->size && stored->size >= MEMORY_LARGE_BYTES)
-        room += w->memory_max; /* address space, once: doubling would copy it all again and again */
+        room += w->memory_max; /* grow once, to the maximum: doubling would copy each time */
     if (!buffer_reserve(stored, room)) return error_no_memory(&w->task->error);
     uint8_t *out = stored->data + stored->size;
+    /* part->bytes is the block's offset in its partition, the seed of its checksum. */
     struct run_part *part = &w->parts[w->partition];
     struct run_block b = {.stored = compress_payload(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
                           .raw = size};
@@ -144,7 +151,7 @@ static int flush_block(struct run_writer *w)
     return size > 0 ? store_block(w, w->block, size) : 0;
 }
 
-/* What fills a block is stored from where it lies. */
+/* Appends bytes to the block. Whole blocks are stored directly from `data`, without a copy. */
 static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
 {
     int r = 0;
@@ -163,7 +170,7 @@ static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
     return r;
 }
 
-/* Ends the partition at hand and begins another one. */
+/* Ends the current partition and starts `partition`, on a block boundary. */
 static int begin_partition(struct run_writer *w, uint32_t partition)
 {
     assert(partition > w->partition && partition < w->partitions);
@@ -192,6 +199,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
     if (!run_record_fits(key, value)) return run_set_record_too_large(w->task, key, value);
     w->parts[partition].records++;
     w->records++;
+    /* Records that fit into the current block take this fast path, others span blocks. */
     if (RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
         uint8_t *out = w->block + w->block_size;
         out += codec_put_varint(out, key.size);
@@ -211,7 +219,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
     return r;
 }
 
-/* What stays in memory takes no more than it needs: there may be thousands of such runs. */
+/* Trims the memory of a run that stays in memory: there may be thousands of them. */
 static uint8_t *shrink_to_size(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
@@ -248,7 +256,7 @@ int run_writer_finish(struct run_writer *w, struct run *out)
         out->memory_taken =
             out->source.bytes < w->memory_taken ? out->source.bytes : w->memory_taken;
         out->run_memory = w->task->run_memory;
-        w->memory_taken -= out->memory_taken; /* the rest is given back below */
+        w->memory_taken -= out->memory_taken; /* run_writer_abort releases the rest */
     }
     w->parts = NULL;
     w->path = NULL;

@@ -1,18 +1,18 @@
-/* A stable radix sort, least byte first, that skips bytes in which all entries agree; then groups
- * of equal prefixes, depth by depth. */
+/* A stable LSD radix sort that skips bytes in which all entries are equal; then groups of equal
+ * prefixes are sorted by the next eight bytes of their keys. */
 #include "engine/data/sort.h"
 
 #include "engine/limits.h"
 
 #include <assert.h>
 
-#define SMALL_COUNT 48u /* up to here entries are compared, not counted */
+#define SMALL_COUNT 48u /* groups up to this size use insertion sort */
 #define DEPTH_MAX   64u /* bytes of common prefix; beyond, whole keys are compared */
 
 struct sorter {
     struct sort_entry *scratch;
     bool descending;
-    uint64_t covered; /* bytes of the keys in which entries with equal prefixes agree */
+    uint64_t covered; /* entries with equal prefixes are equal in so many bytes of their keys */
     sort_key_fn *key_of;
     const void *arg;
 };
@@ -22,7 +22,7 @@ static struct glint_slice key_of(const struct sorter *s, const struct sort_entry
     return s->key_of(s->arg, sort_entry_reference(e));
 }
 
-/* Positive: a comes after b. */
+/* Returns a positive number if `a` sorts after `b`. */
 static int compare_entries(const struct sorter *s, const struct sort_entry *a,
                            const struct sort_entry *b)
 {
@@ -46,6 +46,7 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
     }
 }
 
+/* Merges the sorted ranges [0, middle) and [middle, count); does nothing if they are in order. */
 static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
                          uint64_t count)
 {
@@ -57,7 +58,8 @@ static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t 
     memcpy(e + to, s->scratch + a, (middle - a) * sizeof *e);
 }
 
-/* By whole keys, bottom up: for groups whose keys have long common prefixes. */
+/* A bottom-up merge sort that compares whole keys: for groups whose keys have a long common prefix,
+ * where each radix pass over eight bytes would find little difference. */
 static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i += SMALL_COUNT)
@@ -67,7 +69,7 @@ static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
             merge_halves(s, e + i, width, count - i < 2 * width ? count - i : 2 * width);
 }
 
-/* One pass of counting by a byte: from -> to. */
+/* One pass of the radix sort, by one byte of the prefix or of the reference: from -> to. */
 static void counting_pass(const struct sort_entry *from, struct sort_entry *to, uint64_t count,
                           bool by_reference, unsigned shift)
 {
@@ -86,7 +88,7 @@ static void counting_pass(const struct sort_entry *from, struct sort_entry *to, 
             from[i];
 }
 
-/* By (partition, prefix), stable. */
+/* Sorts by (partition, prefix), stable. */
 static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
 {
     uint64_t prefixes = 0, packed_references = 0;
@@ -112,7 +114,8 @@ static_assert(SORT_REFERENCE_BITS % 8 == 0, "partitions begin on a byte");
 static_assert(PARTITIONS_MAX >> (64 - SORT_REFERENCE_BITS) == 0,
               "partitions fit above the reference");
 
-/* For entries of one partition that agree in the bytes before `depth`: the next eight bytes. */
+/* Sets the prefixes to the eight bytes at `depth`. The entries are of one partition, with keys that
+ * are equal before `depth`. */
 static void load_prefixes(const struct sorter *s, struct sort_entry *e, uint64_t count,
                           uint64_t depth)
 {
@@ -128,7 +131,7 @@ static bool all_keys_longer(const struct sorter *s, const struct sort_entry *e, 
     return true;
 }
 
-/* A small group: one look at each key, then mostly numbers are compared. */
+/* Sorts a small group: reads each key once, then mostly compares prefixes. */
 static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
 {
     struct sorter deeper = *s;
@@ -137,6 +140,8 @@ static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t co
     insertion_sort(&deeper, e, count);
 }
 
+/* Whether all keys are equal. Their bytes before `depth` are equal already, so keys of one size
+ * that end before it are. */
 static bool all_keys_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
                            uint64_t depth)
 {
@@ -147,8 +152,9 @@ static bool all_keys_equal(const struct sorter *s, const struct sort_entry *e, u
     return true;
 }
 
-/* Sorts entries that are sorted by (partition, prefix) where prefixes are equal. Calls itself at
- * most DEPTH_MAX / 8 deep. */
+/* Sorts each group of equal (partition, prefix) by the rest of the keys. Recursion is at most
+ * DEPTH_MAX / 8 deep. A group goes on with the next eight bytes only if all its keys are longer
+ * than `depth`: the zeros that pad a shorter key could equal bytes of a longer one. */
 static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t count,
                         uint64_t depth)
 {

@@ -1,9 +1,9 @@
-/* Sorting references to keys: stable, and mostly without looking at the keys.
+/* A stable sort of references to keys that mostly avoids reading the keys.
  *
- * An entry holds eight bytes of its key as a number (inverted for descending order) and a place,
- * whose upper bits are the partition. A radix sort over those bytes that differ at all does nearly
- * all of the work; groups that agree in their eight bytes take the next eight, small ones compare
- * whole keys. */
+ * An entry contains eight bytes of its key as a number (inverted for descending order) and a
+ * reference, whose upper bits are the partition. A radix sort over the bytes that differ does most
+ * of the work. Groups with equal prefixes continue with the next eight bytes of their keys; small
+ * groups compare whole keys. */
 #ifndef GLINT_DATA_SORT_H
 #define GLINT_DATA_SORT_H
 
@@ -12,10 +12,10 @@
 #include <assert.h>
 #include <endian.h>
 
-#define SORT_REFERENCE_BITS 40 /* below: the caller's reference; above: the partition */
+#define SORT_REFERENCE_BITS 40 /* low bits: the caller's reference; the others: the partition */
 
 struct sort_entry {
-    uint64_t prefix, packed_reference;
+    uint64_t prefix, packed_reference; /* sort_key_prefix, sort_pack_reference */
 };
 
 static inline uint64_t sort_pack_reference(uint32_t partition, uint64_t reference)
@@ -32,8 +32,8 @@ static inline uint64_t sort_entry_reference(const struct sort_entry *e)
     return e->packed_reference & (((uint64_t)1 << SORT_REFERENCE_BITS) - 1);
 }
 
-/* Eight bytes of a key from `depth` on as a number that compares like them; zeros where the key has
- * ended. READ_SLACK must be readable beyond the key. */
+/* Returns the eight bytes of a key at `depth` as a number with the same order, padded with zeros at
+ * the end of the key. READ_SLACK bytes must be readable after the key. */
 static inline uint64_t sort_key_prefix(struct glint_slice key, uint64_t depth, bool descending)
 {
     uint64_t bits = 0;
@@ -45,12 +45,12 @@ static inline uint64_t sort_key_prefix(struct glint_slice key, uint64_t depth, b
     return descending ? ~bits : bits;
 }
 
-/* The key that an entry refers to. */
+/* Returns the key that an entry refers to, borrowed during the sort. */
 typedef struct glint_slice sort_key_fn(const void *arg, uint64_t reference);
 
-/* By (partition, key), equal keys in their order before. `key_of` is NULL where no key is longer
- * than eight bytes and all have one size. `prefix` is sort_key_prefix(key, 0, descending) before
- * and anything afterwards. `scratch` has room for `count` entries. */
+/* Sorts by (partition, key); equal keys keep their order. The caller sets each prefix to
+ * sort_key_prefix(key, 0, descending); afterwards the prefixes are undefined. `key_of` is NULL if
+ * all keys have the same size, at most eight bytes. `scratch` has space for `count` entries. */
 void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
                   bool descending, sort_key_fn *key_of, const void *arg);
 

@@ -1,4 +1,4 @@
-/* How input becomes tasks: by bytes, where no file has to be opened, or by lines. */
+/* Divides the input into splits: by bytes, without opening a file, or by lines. */
 #include "engine/data/split.h"
 
 #include "engine/data/input_stream.h"
@@ -8,18 +8,18 @@
 #include <assert.h>
 #include <string.h>
 
-/* All pieces in one array; `starts` says with which one each split begins. */
+/* Collects all pieces in one array; starts[i] is the index of the first piece of split i. */
 struct split_builder {
     struct glint_error *error;
     struct split_piece *pieces;
     uint64_t count, capacity;
     uint32_t *starts;
     uint64_t split_count, split_capacity;
-    uint64_t split_bytes, used_bytes, used_pieces; /* of the split at hand */
+    uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     bool header;
 };
 
-/* `items` with room for one more; NULL and the error set without memory. */
+/* Returns `items` with space for one more, or NULL with the error set when out of memory. */
 static void *grow_array(struct split_builder *p, void *items, uint64_t count, uint64_t *capacity,
                         uint64_t item_size)
 {
@@ -66,7 +66,7 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
     return 0;
 }
 
-/* Adds a piece of `bytes` on disk to the split at hand, or to a new one where it does not fit. */
+/* Adds a piece of `bytes` on disk to the current split, or to a new one if it does not fit. */
 static int add_piece_to_split(struct split_builder *p, const struct input_file *file,
                               uint64_t offset, uint64_t length, uint64_t bytes)
 {
@@ -79,14 +79,15 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
     return r;
 }
 
-/* A whole file; an empty one is nowhere. */
+/* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->size == 0) return 0;
     return add_piece_to_split(p, file, 0, file->gzip ? SPLIT_TO_END : file->size, file->size);
 }
 
-/* Ranges that differ by one byte at most, none over 1.1 times the split's size. */
+/* Cuts a file into ranges whose sizes differ by at most one byte, none over 1.1 times the target:
+ * the tenth avoids a tiny last split. */
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->gzip || file->size == 0) return add_whole_file(p, file);
@@ -105,7 +106,7 @@ static int split_file(struct split_builder *p, const struct input_file *file)
     return 0;
 }
 
-/* Hands the plan's arrays over to `out`. */
+/* Copies the arrays to the arena of `out`. */
 static int finish_splits(struct split_builder *p, struct splits *out)
 {
     assert(out->items == NULL && p->split_count <= PARTITIONS_MAX);
@@ -164,14 +165,15 @@ int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, st
     return add_files(list, split_bytes, out, error, add_whole_file);
 }
 
-/* A file while its lines are counted. */
+/* The state while the lines of one file are counted. */
 struct line_splitter {
     struct split_builder *builder;
     const struct input_file *file;
-    uint64_t lines, left; /* per split; until the next cut */
-    uint64_t start;       /* of the piece at hand */
+    uint64_t lines, left; /* lines per split; lines until the next cut */
+    uint64_t start;       /* offset of the current piece */
 };
 
+/* Adds the current piece, up to `end`, as a split; the next one starts at `offset`. */
 static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
 {
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
@@ -183,7 +185,7 @@ static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
     return r;
 }
 
-/* Cuts behind every c->lines-th LF of a block that stands at `offset` in the file. */
+/* Cuts after every c->lines-th LF of a block, which is at `offset` in the file. */
 static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t size,
                        uint64_t offset, uint32_t *index)
 {
@@ -204,8 +206,8 @@ static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t s
     return r;
 }
 
-/* What stands behind the last cut. The last piece of a gzip file is read to the end, so that the
- * checksum is looked at. */
+/* Adds the bytes after the last cut. The last piece of a gzip file has no end, so that its task
+ * reads the whole stream and verifies the checksum. */
 static int split_remainder(struct line_splitter *c, uint64_t size)
 {
     if (c->start < size) return end_piece_at(c, size, c->file->gzip ? SPLIT_TO_END : size);
@@ -245,7 +247,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
         struct line_splitter c = {
             .builder = &p, .file = &list->files[i], .lines = lines, .left = lines};
-        c.left += list->header && lines < UINT64_MAX;
+        c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
         if (c.file->size > 0) r = split_by_lines(&c, env, block, index);
     }
     if (r == 0) r = finish_splits(&p, out);

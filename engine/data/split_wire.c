@@ -1,4 +1,4 @@
-/* A split's way to the task that reads it. */
+/* Encoding of splits for the message that sends a task to an executor. */
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "engine/limits.h"
@@ -33,7 +33,7 @@ bool split_encode(const struct split *split, struct buffer *out)
     return ok;
 }
 
-/* A copy; NULL without memory. */
+/* Returns a copy in the arena, or NULL when out of memory. */
 static const char *copy_path(struct arena *arena, const char *path)
 {
     const size_t size = strlen(path) + 1;
@@ -41,7 +41,8 @@ static const char *copy_path(struct arena *arena, const char *path)
     return copy != NULL ? memcpy(copy, path, size) : NULL;
 }
 
-/* 1: a piece; 0: it is malformed; -1: no memory. */
+/* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
+ * of them cannot overflow in the readers. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
 {
     char path[PATH_MAX], stored[PATH_MAX];
@@ -56,6 +57,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->gzip = (flags & FLAG_GZIP) != 0;
     out->header = (flags & FLAG_HEADER) != 0;
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
+    /* The decompressed size of a gzip file is not known here. */
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;

@@ -1,4 +1,4 @@
-/* What a function may ask of its task: errors, bad rows, counters, scratch memory. */
+/* The calls of glint.h that functions make on their task: errors, bad rows, counters, memory. */
 #include "engine/data/task.h"
 
 #include "engine/base/text.h"
@@ -26,6 +26,7 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
 
 bool task_is_cancelled(const struct glint_task *task)
 {
+    /* Relaxed: seeing the flag late only ends the task later. */
     const atomic_bool *flag = task->cancel_flag;
     return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
 }
@@ -101,16 +102,17 @@ int glint_counter(struct glint_task *task, const char *name)
     return (int)c->used++;
 }
 
-/* A negative number is a counter that could not be had: the task's error is set already. */
+/* A negative `counter` means that glint_counter failed: the task's error is set already. */
 void glint_counter_add(struct glint_task *task, int counter, int64_t by)
 {
     if (counter < 0) return;
     assert((uint32_t)counter < COUNTERS_MAX);
+    /* Unsigned, so that an overflow wraps instead of being undefined. */
     int64_t *value = &task->counters.values[counter];
     *value = (int64_t)((uint64_t)*value + (uint64_t)by);
 }
 
-/* The row for a person: control bytes and quotes escaped, cut where it gets long. */
+/* Prints a row for an error message: control bytes and quotes are escaped, a long row is cut. */
 static void format_row(struct glint_slice row, char *out, size_t capacity)
 {
     const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
@@ -131,6 +133,7 @@ static void format_row(struct glint_slice row, char *out, size_t capacity)
     snprintf(out + n, capacity - n, "%s", i < row.size ? "..." : "");
 }
 
+/* Returns the bad rows of this attempt, for all reasons. The driver checks the sum of the job. */
 static int64_t count_bad_rows(const struct task_counters *c)
 {
     int64_t sum = 0;
@@ -150,10 +153,11 @@ static int skip_bad_row(struct glint_task *task, const char *reason)
     return 0;
 }
 
-/* `shown` stands for the row; NULL: the row itself. */
+/* `shown` is printed instead of the row; NULL: the row is printed. */
 static int fail_with_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
                          const char *hint, const char *reason, const char *shown)
 {
+    /* Only the first error is kept: do not read the file for another one. */
     if (task->error.code != GLINT_OK) return task->error.code;
     char location[512], whole[256];
     task_describe_row_location(task, row.data, location, sizeof location);

@@ -1,7 +1,7 @@
-/* The running task, as data: what functions, operators and shuffle code of one task share.
+/* The state of a running task, shared by its functions, operators and shuffle code.
  *
- * One thread, the slot's, owns it from the first call to the last. The executor fills it in and
- * takes the results out; nothing here knows slots, stages or messages. */
+ * The slot's thread owns it. The executor fills it in and reads the results; this file does not
+ * depend on slots, stages or messages. */
 #ifndef GLINT_DATA_TASK_H
 #define GLINT_DATA_TASK_H
 
@@ -14,21 +14,21 @@
 #include <limits.h>
 #include <stdatomic.h>
 
-/* What a job's options say about every task. Constant while a context lives. */
+/* The job's options for all its tasks. Constant as long as the context exists. */
 struct task_options {
     uint64_t memory_bytes; /* of one slot */
     uint64_t line_bytes_max;
-    uint64_t result_bytes_max; /* what a task may answer */
+    uint64_t result_bytes_max; /* of a task's result */
     bool skip_bad_rows;
-    int64_t bad_rows_max; /* in one job, with skip; -1: no limit */
-    bool no_sync;         /* files of outputs are not waited for until the disk has them */
-    const char *work_dir; /* this run's own folder, mode 0700, exists */
-    /* Where relative paths begin: the driver's current folder, which an executor process makes its
-     * own. Empty: nowhere else. */
+    int64_t bad_rows_max; /* of one job, with skip_bad_rows; -1: no limit */
+    bool no_sync;         /* no fsync of output files */
+    const char *work_dir; /* private directory of this run, mode 0700, exists */
+    /* The base of relative paths: the driver's current directory, to which an executor changes.
+     * Empty: paths are relative to this process's directory. */
     char dir[PATH_MAX];
 };
 
-/* Counts of one attempt. The built-in ones come first; the rest are the functions', by name. */
+/* The counters of one attempt: first the built-in ones, then those of functions, by name. */
 enum task_counter {
     COUNT_ROWS_READ,
     COUNT_BYTES_READ,
@@ -54,41 +54,45 @@ struct run_source;
 struct shuffle_spec;
 struct stage_plan;
 
+/* Created by the executor for each attempt. */
 struct glint_task {
     struct env *env;
     const struct task_options *options;
     struct glint_error error;
     struct arena arena; /* scratch; reset between tasks */
     struct task_counters counters;
-    uint32_t partition;  /* of the operator at work */
-    uint64_t attempt_id; /* unique in this process's life; names spill files */
-    uint32_t attempt;    /* as the driver counts them: names part files */
-    uint64_t file_count; /* spill files made so far */
-    uint64_t table_seed; /* random, of this process */
-    /* What finished runs of this process may still take in memory, all together; NULL: nothing. */
+    uint32_t partition;  /* of the current operator */
+    uint64_t attempt_id; /* unique in this process; part of the names of spill files */
+    uint32_t attempt;    /* the driver's number; part of the names of part files */
+    uint64_t file_count; /* spill files created so far */
+    uint64_t table_seed; /* of hash tables; random per process */
+    /* The bytes that runs of this process may still use in memory, shared by its tasks; NULL:
+     * none. */
     atomic_uint_fast64_t *run_memory;
-    /* Inside open: the arguments of the function at hand, and the broadcasts they may name. */
+    /* During fn->open: the arguments of the function, and how to get the broadcasts in them. */
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);
     void *broadcast_arg;
-    /* The shuffle that the stage ends in; NULL: another end. */
+    /* The shuffle that the stage writes; NULL: it does not end in one. */
     const struct shuffle_spec *shuffle;
-    /* The batch at hand's origin, for error messages; NULL outside text sources. */
+    /* The origin of the current batch, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
-    /* The stage that is run, and the job's function at work in it; NULL: none. For messages of
-     * other threads and of signal handlers, too. */
+    /* The current stage, and the function that is running; NULL: none. The crash handler and other
+     * threads read them for messages, so `function` is atomic. */
     const struct stage_plan *stage;
     _Atomic(const struct glint_function *) function;
-    /* Whose bytes the error is about: a run that is damaged or cannot be read; else NULL. */
+    /* The run that is damaged or cannot be read, if the error is about one; else NULL. */
     const struct run_source *failed_source;
-    /* The error is FETCH_FAILED, and whoever should have sent the bytes does not answer. */
+    /* The error is FETCH_FAILED because the other executor could not be reached. */
     bool unreachable;
-    /* Set by another thread: the job was cancelled. Read through task_is_cancelled. */
+    /* An atomic_bool that another thread sets to cancel the task; NULL: never. Use
+     * task_is_cancelled. */
     const void *cancel_flag;
 };
 
+/* Whether the task was cancelled. Cheap enough to call once per batch or block. */
 bool task_is_cancelled(const struct glint_task *task);
-/* The function at work from here on; returns the one before. */
+/* Sets the running function and returns the previous one, for the caller to restore. */
 static inline const struct glint_function *task_set_function(struct glint_task *task,
                                                              const struct glint_function *function)
 {
@@ -97,11 +101,12 @@ static inline const struct glint_function *task_set_function(struct glint_task *
     atomic_store_explicit(&task->function, function, memory_order_relaxed);
     return before;
 }
-/* Where a row stands, "ratings.tsv:17" or, if it is not in the origin's memory, as near as is
- * known. */
+/* Writes the location of a row, such as "ratings.tsv:17", into `out`. If the row is not inside the
+ * origin's memory, only the path or the partition is known. Reads the file to count lines: for
+ * errors only. */
 void task_describe_row_location(struct glint_task *task, const uint8_t *row, char *out,
                                 size_t capacity);
-/* As arena_alloc, with the error set on NULL. */
+/* As arena_alloc from the task's arena; sets the task's error if it returns NULL. */
 void *task_alloc(struct glint_task *task, uint64_t size);
 
 #endif

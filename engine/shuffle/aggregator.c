@@ -1,4 +1,5 @@
-/* The four ways to combine, told apart here and nowhere else. */
+/* Which of the function's calls each combine mode makes, with which arguments; see aggregator.h and
+ * plan/shuffle_dependency.h. */
 #include "engine/shuffle/aggregator.h"
 
 #include "engine/data/codec.h"
@@ -26,6 +27,7 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
         spec->dependency.combine == COMBINE_FOLD || spec->dependency.combine == COMBINE_AGGREGATE;
     assert(spec->dependency.combine <= COMBINE_FIRST || spec->fn != NULL);
     assert(spec->dependency.combine > COMBINE_FOLD || spec->acc == spec->value);
+    /* Only REDUCE may cut values: its chunks are values of the same form, without a zero. */
     if (spec->dependency.combine == COMBINE_REDUCE) f->chunk_bytes_max = spec->fn->chunk_bytes_max;
     assert(f->chunk_bytes_max == 0 || !is_number(spec->acc));
     if (has_zero && !codec_decode(spec->acc, spec->dependency.zero, &f->zero))
@@ -35,12 +37,14 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
 
 bool aggregator_merges_columns(const struct shuffle_spec *spec)
 {
+    /* FOLD too: during merging it is a REDUCE, the zero is merged at the end. */
     bool number = spec->value == GLINT_I64 && spec->acc == GLINT_I64;
     bool reduce =
         spec->dependency.combine == COMBINE_REDUCE || spec->dependency.combine == COMBINE_FOLD;
     return number && reduce && spec->fn->merge_i64 != NULL;
 }
 
+/* Overwrites `acc`: bytes are copied into its pool. */
 static int set_acc(const struct aggregator *f, struct glint_acc *acc,
                    const union glint_value *value)
 {
@@ -51,13 +55,13 @@ static int set_acc(const struct aggregator *f, struct glint_acc *acc,
     return 0;
 }
 
-/* The task's code, if the function returned something else than 0. */
+/* Returns 0 if the function did, else the task's error code. */
 static int check_returned(const struct aggregator *f, int returned)
 {
     return returned == 0 ? 0 : function_set_return_error(f->task, f->spec->fn, returned);
 }
 
-/* fn->merge, or its column form on one row. */
+/* Calls fn->merge, or, for functions that have only the column form, fn->merge_i64 with one row. */
 static int merge_raw(const struct aggregator *f, struct glint_acc *acc,
                      const union glint_value *value)
 {
@@ -79,6 +83,7 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
         return r < 0 ? r : check_returned(f, spec->fn->merge(f->task, f->state, acc, value));
     }
     assert(spec->dependency.combine == COMBINE_CREATE);
+    /* create gets an empty accumulator: `acc` may have been used for another key. */
     if (is_number(spec->acc))
         acc->value.i64 = 0;
     else
@@ -129,6 +134,8 @@ int combiner_add_from_merge(struct combiner *c, struct merge *m, bool raw)
     struct glint_slice value;
     int r = merge_value(m, &value);
     if (r < 0) return r;
+    /* Only a value that needs no call of the function and that merge_value assembled in the merge's
+     * scratch buffer (it spans blocks) can be taken over; others point into a reader's block. */
     const bool as_it_is =
         !c->started && (!raw || aggregator_values_are_accumulators(spec)) && !is_number(spec->acc);
     if (!as_it_is || value.size <= ACC_LARGE_BYTES || value.data != m->scratch.data)
@@ -160,7 +167,7 @@ int combiner_finish_value(struct combiner *c, bool with_zero, struct glint_slice
 
 void combiner_fini(struct combiner *c)
 {
-    if (c->acc.memory == NULL) return;
+    if (c->acc.memory == NULL) return; /* combiner_init was never called */
     acc_free_large(&c->acc);
     acc_free_large(&c->with_zero_acc);
     acc_pool_fini(&c->pool);

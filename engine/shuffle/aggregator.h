@@ -1,9 +1,11 @@
-/* The running value of a key: how it starts, what it takes in, how it ends. Used by both halves.
+/* The accumulator of one key: create, merge, finish. Used by the map side and the reduce side.
  *
- * Values come in two forms: a raw one is a record of the map side (spec->value), the other is an
- * accumulator (spec->acc) that another table or task began. With FIRST, REDUCE and FOLD they are
- * the same. A fold's zero is left out until a map task's value is complete: whatever was spilled
- * meanwhile, it counts once. */
+ * A value is either raw, a record of the map side (type spec->value), or an accumulator (type
+ * spec->acc) that another hash table or task has produced. With COMBINE_FIRST, COMBINE_REDUCE and
+ * COMBINE_FOLD both have the same form.
+ *
+ * The zero of COMBINE_FOLD is merged only into the complete value of a map task, never into a
+ * partial value. Therefore it counts once per key and map task, however often the task spilled. */
 #ifndef GLINT_SHUFFLE_AGGREGATOR_H
 #define GLINT_SHUFFLE_AGGREGATOR_H
 
@@ -12,57 +14,74 @@
 #include "engine/data/task.h"
 #include "engine/shuffle/shuffle_spec.h"
 
+/* Calls the job's function with the arguments that the spec's combine mode needs. Stores no
+ * accumulators; needs no fini. Task's thread. */
 struct aggregator {
-    struct glint_task *task;
+    struct glint_task *task; /* borrowed, as spec and state are */
     const struct shuffle_spec *spec;
-    void *state;
-    union glint_value zero;
-    uint64_t chunk_bytes_max; /* 0: values are whole */
+    void *state;              /* of spec->fn */
+    union glint_value zero;   /* decoded; FOLD and AGGREGATE only */
+    uint64_t chunk_bytes_max; /* 0: values are not cut into chunks */
 };
+/* Returns 0, or SHUFFLE_CORRUPT (with the task's error set) if the spec's zero does not decode as
+ * spec->acc. */
 int aggregator_init(struct aggregator *f, struct glint_task *task, const struct shuffle_spec *spec,
                     void *state);
 
-/* 0 or the function's error. `acc` is acc_init's, or was used for another key. */
+/* Starts `acc` with the first value of a key. `acc` comes from acc_init or was used for another
+ * key: its old value is overwritten. Returns 0 or the function's error. */
 int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
                           const union glint_value *value, bool raw);
+/* Merges a further value of the key into `acc`. With COMBINE_FIRST it does nothing. Returns 0 or
+ * the function's error. */
 int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
                            const union glint_value *value, bool raw);
-/* FOLD: out = zero merged with acc's value. */
+/* COMBINE_FOLD only: sets `out` to the zero merged with acc's value; `acc` is unchanged. Returns 0
+ * or the function's error. */
 int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
                           struct glint_acc *out);
 
-/* The spec's records are numbers in and out, and its function merges them in columns. */
+/* Whether a batch can be merged with one call of fn->merge_i64: values and accumulators are i64,
+ * the mode is REDUCE or FOLD, and the function has the column form. */
 bool aggregator_merges_columns(const struct shuffle_spec *spec);
-/* Values of both forms look the same. */
+/* Whether raw values and accumulators have the same form (FIRST, REDUCE, FOLD). */
 static inline bool aggregator_values_are_accumulators(const struct shuffle_spec *spec)
 {
     return spec->dependency.combine <= COMBINE_FOLD;
 }
 
-/* See shuffle_spec.sequential. */
+/* Whether the values of a key must be merged strictly in order: see shuffle_spec.sequential. */
 static inline bool aggregator_is_sequential(const struct shuffle_spec *spec)
 {
     return spec->sequential || spec->acc == GLINT_F64;
 }
 
-/* The values of one key after the other, in byte form. Keeps its memory from key to key. */
+/* Combines sorted records: the values of one key after the other, in byte form. Reuses its memory
+ * for every key. Zeros before combiner_init. Task's thread. */
 struct combiner {
     struct aggregator aggregator;
     struct acc_pool pool;
     struct glint_acc acc, with_zero_acc;
-    bool started;
-    uint8_t number[8];
+    bool started;      /* acc has a value */
+    uint8_t number[8]; /* the byte form of a number that combiner_finish_value returned */
 };
+/* Returns 0 or the error of aggregator_init. Call combiner_fini in both cases. */
 int combiner_init(struct combiner *c, struct glint_task *task, const struct shuffle_spec *spec,
                   void *state);
+/* Merges `value` (byte form, copied) into the current key's value. Returns 0, SHUFFLE_CORRUPT if it
+ * does not fit its type, or the function's error. */
 int combiner_add_value(struct combiner *c, struct glint_slice value, bool raw);
-/* The value of the record at hand in `m`; a large one that begins a key is not copied but taken
- * over. */
+/* The same with the value of the current record in `m`. If it is larger than ACC_LARGE_BYTES and
+ * starts a key, its buffer is swapped instead of copied: a copy would need the value's size in
+ * memory twice. */
 int combiner_add_from_merge(struct combiner *c, struct merge *m, bool raw);
-/* True: the value has reached the size at which it is passed on as a piece. */
+/* Whether the value has reached fn->chunk_bytes_max: the caller must emit it as one chunk. */
 bool combiner_chunk_is_full(const struct combiner *c);
-/* The value so far, and an end to it: the next one added starts anew. *out is valid until then. */
+/* Sets *out to the current value in byte form and resets the combiner: the next value starts a new
+ * one. *out is valid until then. `with_zero`: merges the zero of COMBINE_FOLD into it. Returns 0 or
+ * the function's error. */
 int combiner_finish_value(struct combiner *c, bool with_zero, struct glint_slice *out);
+/* Frees the memory. Zeros are fine. */
 void combiner_fini(struct combiner *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* Cells go where their column's type wants them. What would not fit into the buffer is never
- * copied: it makes a batch of its own, over the bytes where they are. */
+/* See batch_builder.h. A record that does not fit into the column's buffer is never copied, since
+ * it may have gigabytes: it becomes the only row of a batch that points to its bytes. */
 #include "engine/shuffle/batch_builder.h"
 
 #include "engine/data/codec.h"
@@ -46,7 +46,7 @@ enum batch_builder_result batch_builder_add(struct batch_builder *r, struct glin
     if (r->full || r->count == BATCH_ROWS_MAX) return BATCH_BUILDER_FULL;
     if (!fits_buffer(&r->key, key) || !fits_buffer(&r->value, value)) {
         if (r->count > 0) return BATCH_BUILDER_FULL;
-        /* One record, by reference; numbers still need their cells. */
+        /* Reference the record; a number column still needs its array element. */
         r->full = true;
         r->single_key = key;
         r->single_value = value;

@@ -1,5 +1,5 @@
-/* Records put together to a batch: numbers in arrays, bytes copied, one large record by reference.
- * Internal to the reduce half. */
+/* Builds batches from records in byte form: numbers go into arrays, bytes are copied, a large
+ * record is referenced. Internal to the reduce side. Task's thread. */
 #ifndef GLINT_SHUFFLE_BATCH_BUILDER_H
 #define GLINT_SHUFFLE_BATCH_BUILDER_H
 
@@ -7,6 +7,7 @@
 #include "engine/glint.h"
 #include "engine/limits.h"
 
+/* One column of the batch; only the arrays of its type are used. */
 struct batch_builder_column {
     enum glint_type type;
     struct buffer bytes;
@@ -17,25 +18,28 @@ struct batch_builder_column {
     } numbers;
 };
 
+/* Zeros, then the caller sets key.type and value.type. */
 struct batch_builder {
-    uint32_t count;
-    bool full; /* holds a record by reference */
+    uint32_t count; /* rows */
+    bool full;      /* the only row references the caller's bytes */
     struct batch_builder_column key, value;
-    struct glint_slice single_key, single_value;
+    struct glint_slice single_key, single_value; /* of that row */
 };
 
 enum batch_builder_result {
     BATCH_BUILDER_ADDED,
-    BATCH_BUILDER_FULL,
-    BATCH_BUILDER_WRONG_SIZE,
+    BATCH_BUILDER_FULL,       /* not added: use and clear the batch, then add it again */
+    BATCH_BUILDER_WRONG_SIZE, /* a number that is not 8 bytes, or a NONE that is not empty */
     BATCH_BUILDER_NO_MEMORY
 };
-/* Byte forms. Larger ones than EMIT_BUFFER_BYTES are borrowed until the batch was used. NO_ROOM:
- * the batch must go first. */
+/* Adds a record; key and value are in byte form. They are copied, unless they do not fit into
+ * EMIT_BUFFER_BYTES: then they are borrowed until batch_builder_clear and are the batch's only
+ * row. */
 enum batch_builder_result batch_builder_add(struct batch_builder *r, struct glint_slice key,
                                             struct glint_slice value);
-/* The batch so far, borrowed until batch_builder_clear. */
+/* Sets *out to the rows so far, at least one, borrowed until batch_builder_clear. */
 void batch_builder_get_batch(const struct batch_builder *r, struct glint_batch *out);
+/* Removes all rows and keeps the memory. */
 void batch_builder_clear(struct batch_builder *r);
 void batch_builder_fini(struct batch_builder *r);
 

@@ -1,5 +1,5 @@
-/* Taking in rows: into the table, or as records. See combine_buffer.h; combine_buffer_write.c is
- * the way out. */
+/* Adding rows to the combine buffer, combined or as records; see combine_buffer.h.
+ * combine_buffer_write.c sorts and writes it. */
 #include "engine/shuffle/combine_buffer.h"
 
 #include "engine/data/bytes.h"
@@ -25,13 +25,14 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
     return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
 }
 
-/* Room for the values of all slots. */
+/* Grows the array of values to at least the table's slots. */
 static bool reserve_values(struct combine_buffer *g)
 {
     uint32_t old = g->values_capacity, need = g->table.slots;
     if (need <= old || g->spec->acc == GLINT_NONE) return true;
     uint32_t capacity = old < 64 ? 64 : old;
     while (capacity < need) capacity = capacity > UINT32_MAX / 2 ? need : capacity * 2;
+    /* Numbers are plain int64_t, so that fn->merge_i64 can use the array directly. */
     uint64_t each = has_numbers(g->spec) ? sizeof *g->numbers : sizeof *g->accs;
     void *values = has_numbers(g->spec) ? (void *)g->numbers : (void *)g->accs;
     void *grown = mem_grow(values, old * each, capacity * each);
@@ -44,7 +45,8 @@ static bool reserve_values(struct combine_buffer *g)
     return true;
 }
 
-/* The short cut for one value and few slots, all known. False: not taken. */
+/* The fast path for a batch with one constant value and few slots, none of them new. Returns false
+ * if it does not apply; then nothing has changed. */
 static bool combine_constant_batch(struct combine_buffer *g, const int64_t *values,
                                    const uint32_t *slots, uint32_t rows)
 {
@@ -58,7 +60,10 @@ static bool combine_constant_batch(struct combine_buffer *g, const int64_t *valu
     return true;
 }
 
-/* Columns of i64: the first row of a new slot starts it, all other rows are merged in one call. */
+/* Merges i64 columns with one call for all rows. A new slot's accumulator must not be merged with
+ * an undefined value, so the first row of each new slot sets it and is left out of the call. New
+ * slots are numbered in order of appearance: slots[i] == known is the first row of the next new
+ * slot. */
 static void combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
                             uint32_t rows, uint32_t known)
 {
@@ -82,6 +87,7 @@ static void combine_columns(struct combine_buffer *g, const int64_t *values, uin
     if (count > 0) fn->merge_i64(g->numbers, slots, rest, count);
 }
 
+/* `fresh`: the slot is new, `value` starts its accumulator. */
 static int combine_number(struct combine_buffer *g, uint32_t slot, bool fresh,
                           const union glint_value *value)
 {
@@ -102,6 +108,7 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
     if (r < 0 || g->aggregator.chunk_bytes_max == 0 ||
         acc->value.bytes.size < g->aggregator.chunk_bytes_max)
         return r;
+    /* The chunk is full: emit it as a record, and let the next value start a new accumulator. */
     const struct hash_table_key *key = &g->table.keys[slot];
     r = combine_buffer_add_record(g, (struct glint_slice){key->data, key->size}, acc->value.bytes);
     acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
@@ -130,9 +137,10 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
     uint32_t slots[BATCH_ROWS_MAX], known = g->table.slots;
     g->index += batch->rows;
     bool found = hash_table_find_or_insert(&g->table, &batch->key, batch->rows, slots);
-    /* Also after a failure every slot must have a value, for the end to free. */
+    /* Even if the table ran out of memory, every slot that it has added needs an initialized
+     * accumulator: combine_buffer_reset frees the accumulators of all slots. */
     if (!reserve_values(g)) {
-        g->table.slots = known;
+        g->table.slots = known; /* the new slots have no accumulators to free */
         return error_no_memory(&g->task->error);
     }
     if (g->accs != NULL)
@@ -159,6 +167,7 @@ int combine_buffer_add_record(struct combine_buffer *g, struct glint_slice key,
     memcpy(out, &head, sizeof head);
     bytes_copy(out + sizeof head, key.data, key.size);
     bytes_copy(out + sizeof head + key.size, value.data, value.size);
+    /* The entry refers to the record by its offset / 8, since `records` moves when it grows. */
     uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
     struct sort_entry *e = (struct sort_entry *)(g->entries.data + g->entries.size);
     *e = (struct sort_entry){sort_key_prefix(key, 0, g->spec->dependency.descending),
@@ -189,6 +198,7 @@ uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t ex
     uint64_t each = g->spec->acc == GLINT_NONE ? 0
                     : has_numbers(g->spec)     ? sizeof *g->numbers
                                                : sizeof *g->accs;
+    /* Entries count twice: sorting needs as much scratch memory. */
     uint64_t bytes = acc_pool_bytes(&g->pool) + g->records.size + 2 * g->entries.size;
     if (slots == 0) return bytes;
     return bytes + hash_table_memory_bytes(&g->table, extra) +

@@ -1,8 +1,8 @@
-/* What a map task holds in memory: running values by key, and records that go through as they are.
+/* The map side's buffer in memory: a hash table of accumulators by key, and uncombined records.
  *
- * Both can be there at once: where values are cut into pieces, a full piece becomes a record and
- * its key's value starts anew. Written out, a key's records come before its running value. Internal
- * to the map half. */
+ * It can contain both for one key: with chunk_bytes_max a full chunk becomes a record, and the
+ * accumulator of its key starts again. combine_buffer_write writes the records of a key before its
+ * accumulator, which keeps the chunks in order. Internal to the map side. Task's thread. */
 #ifndef GLINT_SHUFFLE_COMBINE_BUFFER_H
 #define GLINT_SHUFFLE_COMBINE_BUFFER_H
 
@@ -13,53 +13,64 @@
 
 struct sort_entry;
 
+/* Zeros before combine_buffer_init. Slots are those of the hash table, see data/hash_table.h. */
 struct combine_buffer {
-    slot_histogram_fn slot_histogram; /* the form for this processor */
+    slot_histogram_fn slot_histogram; /* the variant for this CPU */
     struct glint_task *task;
     const struct shuffle_spec *spec;
     struct aggregator aggregator;
     struct acc_pool pool;
     struct hash_table table;
-    uint32_t values_capacity; /* by slot: one of the next two */
-    int64_t *numbers;         /* i64, or the bits of an f64 */
-    struct glint_acc *accs;
-    struct buffer records; /* struct combine_buffer_record, key, value; each at a multiple of 8 */
+    uint32_t values_capacity; /* of the used one of the next two, which are indexed by slot */
+    int64_t *numbers;         /* accumulators that are i64, or the bits of an f64 */
+    struct glint_acc *accs;   /* accumulators that are bytes */
+    struct buffer records; /* struct combine_buffer_record, key, value; each aligned to 8 bytes */
     struct buffer entries; /* struct sort_entry, one per record */
-    struct buffer scratch; /* to sort in */
-    uint64_t index;        /* of the task's next record */
-    struct combiner complete; /* for a fold's zero */
+    struct buffer scratch; /* for sorting */
+    uint64_t index;        /* of the task's next record; PARTITION_SPREAD hashes it */
+    struct combiner complete; /* merges the zero of COMBINE_FOLD */
 };
+/* Borrows everything. Returns 0 or a negative code with the task's error set; call
+ * combine_buffer_fini in both cases. */
 
 int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
                         const struct shuffle_spec *spec, void *state);
-/* Combines the batch's rows into the table. */
+/* Combines the batch's rows into the hash table. Returns 0, NO_MEMORY, VALUE_LIMIT or the
+ * function's error. */
 int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_batch *batch);
-/* Keeps the batch's rows as records. */
+/* Copies the batch's rows as records, not combined. Returns 0, NO_MEMORY or VALUE_LIMIT. */
 int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_batch *batch);
-/* Bytes in use, and needed for writing, once `extra` more keys have come. */
+/* The bytes in use plus those that sorting will need, if `extra` more keys were added. The caller
+ * compares it with its budget before it adds a batch. */
 uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra);
 static inline bool combine_buffer_is_empty(const struct combine_buffer *g)
 {
     return g->table.slots == 0 && g->entries.size == 0;
 }
 
-/* Everything in order of (partition, key), until something is added. */
+/* The buffer's contents in order of (partition, key): two sorted ranges to merge. Valid until the
+ * buffer changes. */
 struct combine_buffer_order {
     const struct sort_entry *slot, *slots_end, *record, *records_end;
-    struct buffer memory;
+    struct buffer memory; /* of the slots' entries, if the hash buckets were too small for them */
 };
-/* combine_buffer_order_fini after, in any case. */
+/* Sorts the contents. Until combine_buffer_write only the calls below are allowed, since the
+ * entries overwrite the hash buckets. Returns 0 or NO_MEMORY; call combine_buffer_order_fini in
+ * both cases. */
 int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *out);
 void combine_buffer_order_fini(struct combine_buffer_order *order);
-/* Of something that is not empty; the keys lie in it. */
+/* The position of the first and of the last record. The buffer must not be empty; the keys point
+ * into it. */
 struct shuffle_position combine_buffer_first_position(const struct combine_buffer *g,
                                                       const struct combine_buffer_order *order);
 struct shuffle_position combine_buffer_last_position(const struct combine_buffer *g,
                                                      const struct combine_buffer_order *order);
-/* Writes everything; then it is empty. `complete`: the values are the task's output, so a fold's
- * zero goes in. */
+/* Writes everything to `out` and empties the buffer, also on an error. `complete`: no value of
+ * these keys was spilled before, so these are the task's final values and the zero of COMBINE_FOLD
+ * is merged into them. Returns 0 or a negative code with the task's error set. */
 int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_order *order,
                          bool complete, struct run_writer *out);
+/* Frees everything. Zeros are fine. */
 void combine_buffer_fini(struct combine_buffer *g);
 
 #endif

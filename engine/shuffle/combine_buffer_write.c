@@ -1,10 +1,10 @@
-/* The way out of memory: slots and records are sorted, each by themselves, and written as one run.
- */
+/* Sorting and writing the combine buffer: slots and records are sorted separately, then merged into
+ * one run. */
 #include "engine/shuffle/combine_buffer_record.h"
 
 #include <assert.h>
 
-#define PREFETCH_SLOTS 8 /* ahead */
+#define PREFETCH_SLOTS 8 /* distance, in entries */
 
 static struct glint_slice slot_key(const void *arg, uint64_t slot)
 {
@@ -31,6 +31,8 @@ static struct glint_slice record_value(const struct combine_buffer *g, uint64_t 
     return (struct glint_slice){at + sizeof head + head.key_size, head.value_size};
 }
 
+/* Returns NULL if the eight bytes of sort_entry.prefix are the whole key: sorting then reads no
+ * keys. */
 static sort_key_fn *key_unless_in_prefix(const struct combine_buffer *g, sort_key_fn *key_of)
 {
     bool whole =
@@ -38,13 +40,16 @@ static sort_key_fn *key_unless_in_prefix(const struct combine_buffer *g, sort_ke
     return whole ? NULL : key_of;
 }
 
+/* Not 0 bytes: sort_slots takes a NULL pointer for an error. */
 static bool reserve_scratch(struct combine_buffer *g, uint64_t bytes)
 {
     g->scratch.size = 0;
     return buffer_reserve(&g->scratch, bytes + 1);
 }
 
-/* Entries of all slots, sorted, in the buckets' memory if they fit there; NULL without memory. */
+/* Returns the sorted entries of all slots, or NULL when out of memory. They overwrite the hash
+ * buckets if these are large enough: a spill happens because memory is used up, so it should
+ * allocate little. */
 static struct sort_entry *sort_slots(struct combine_buffer *g)
 {
     uint64_t room, count = g->table.slots, bytes = count * sizeof(struct sort_entry);
@@ -86,6 +91,7 @@ static int write_slot(struct combine_buffer *g, const struct sort_entry *e, bool
         v.i64 = g->numbers[slot];
     else if (g->accs != NULL)
         v = g->accs[slot].value;
+    /* All chunks of this key were emitted as records. */
     if (g->accs != NULL && v.bytes.size == COMBINE_BUFFER_NO_VALUE) return 0;
     struct glint_slice value = codec_encode(g->spec->acc, &v, number);
     if (complete && g->spec->dependency.combine == COMBINE_FOLD) {
@@ -96,7 +102,8 @@ static int write_slot(struct combine_buffer *g, const struct sort_entry *e, bool
     return run_writer_add(out, sort_entry_partition(e), slot_key(g, slot), value);
 }
 
-/* Sorted slots lie anywhere in memory: what the next ones need is asked for in time. */
+/* In sorted order the slots are random accesses, mostly cache misses. Prefetches the key's
+ * descriptor two distances ahead, so that its bytes can be prefetched one distance ahead. */
 static void prefetch_slots(const struct combine_buffer *g, const struct sort_entry *at,
                            const struct sort_entry *end)
 {
@@ -129,8 +136,8 @@ int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *o
     *out = (struct combine_buffer_order){.slot = sort_slots(g)};
     if (out->slot == NULL) return error_no_memory(&g->task->error);
     out->slots_end = out->slot + g->table.slots;
-    /* Slots that did not fit into the buckets stand in the scratch memory, which records need too.
-     */
+    /* If the slots' entries are in the scratch buffer, `out` takes it over: sort_records needs a
+     * scratch buffer too. */
     if ((const uint8_t *)out->slot == g->scratch.data) {
         out->memory = g->scratch;
         g->scratch = (struct buffer){NULL, 0, 0};
@@ -160,7 +167,7 @@ static struct shuffle_position record_position(const struct combine_buffer *g,
                                      record_key(g, sort_entry_reference(e))};
 }
 
-/* True: the slot goes before the record. */
+/* For equal keys the record goes first: it is an earlier chunk of the slot's value. */
 static bool slot_comes_first(const struct combine_buffer *g, const struct sort_entry *slot,
                              const struct sort_entry *record)
 {

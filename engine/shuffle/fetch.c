@@ -1,16 +1,16 @@
-/* Chunks of map outputs, asked for ahead, in a bounded number of buffers that are used again.
+/* Prefetches chunks of map outputs into a bounded number of buffers that are reused.
  *
- * All buffers have one size and belong to the task. An input that is open and not at its end always
- * has at least one, asked for or arrived, so whichever input the merge wants next comes without
- * waiting for another one to be read: no order of arrival can lock it. Inputs open in the order of
- * the merge, MERGE_FAN_IN_MAX at a time, which is what it reads at once; those of the next round
- * open as these end.
+ * All buffers have one size and belong to the task. An open input that is not at its end always has
+ * at least one chunk in flight or received. So the merge can read its inputs in any order without a
+ * deadlock: no input waits for a buffer that only reading another input would free. Inputs are
+ * opened in the order of the merge, at most MERGE_FAN_IN_MAX at a time, which is how many it reads
+ * at once; further ones are opened as these end.
  *
- *     an input:   |--- taken ---|--- arrived ---|--- asked for ---|--- not yet ---|
- *                               at              .                asked           bytes
+ *     an input:   |--- read ---|--- received ---|--- in flight ---|--- later ---|
+ *                              at               .             requested       bytes
  *
- * Buffers that are over go first to what the merge has just taken from, up to its share, then to
- * inputs that are not open yet, then to read further ahead. */
+ * A free buffer goes first to the input that the merge has just read from, up to its share, then to
+ * inputs that are not open yet, then to reading further ahead. */
 #include "engine/shuffle/fetch_wait.h"
 
 #include "engine/base/log.h"
@@ -24,27 +24,33 @@
 #define NAME_BYTES      40u
 #define PART_BYTES_MAX  ((uint64_t)1 << 48)
 
-/* One request, and its bytes. */
+/* One GET_MAP_OUTPUT request and its buffer. */
 struct chunk {
     struct pending_fetch pending; /* first */
-    struct chunk *next;           /* of its input, or free */
-    uint8_t *bytes;               /* f->chunk_bytes; made when first needed */
+    struct chunk *next;           /* in its input's list, or in the free list */
+    uint8_t *bytes;               /* [f->chunk_bytes]; allocated at first use */
     uint32_t size, consumed;
 };
 
+/* The states, with the function of each change. ensure_requested opens an input that the merge
+ * reads before its turn.
+ *
+ *     WAITING -> OPEN    [open_next_inputs, ensure_requested]
+ *     OPEN    -> ENDED   [end_remote_input]
+ *     any     -> OPEN    [rewind_to]
+ *     ENDED   -> WAITING [reread_remote_input, of inline bytes] */
 enum remote_input_state { REMOTE_INPUT_WAITING, REMOTE_INPUT_OPEN, REMOTE_INPUT_ENDED };
 
-/* An input from elsewhere. Of one that came along with its place the source is memory, and it
- * begins as REMOTE_INPUT_ENDED. The source comes first: readers know it by that. Its offsets are
- * those in the part. */
+/* A remote input with records. If its bytes were inline in the index response, source.memory is set
+ * and it starts as REMOTE_INPUT_ENDED. Offsets in the source are relative to the part. */
 struct remote_input {
-    struct run_source source;
+    struct run_source source; /* first: read_remote_input casts it back */
     struct fetch *fetch;
     uint32_t input;
     enum remote_input_state state;
-    uint64_t offset;        /* of the part in its run */
-    uint64_t requested, at; /* bytes asked for; taken */
-    struct chunk *first, *last;
+    uint64_t offset;            /* of the part in its run */
+    uint64_t requested, at;     /* bytes requested; bytes read by the merge */
+    struct chunk *first, *last; /* in flight or received, in order of offset */
     uint32_t chunks;
 };
 
@@ -56,20 +62,21 @@ struct fetch {
     struct remote_input *remotes; /* those with records, in map order */
     uint32_t remote_count;
     uint32_t next_open, open; /* remotes before next_open were opened; `open` of them still are */
-    uint64_t window;          /* bytes, for chunks */
+    uint64_t window;          /* bytes of all chunks, at most */
     uint64_t chunk_bytes;
-    uint32_t share; /* chunks of an input, before others want none */
-    struct chunk *free;
-    struct chunk *all; /* [count] */
+    uint32_t share;     /* chunks that an input may have while other inputs are not open */
+    struct chunk *free; /* list */
+    struct chunk *all;  /* [count], without those of add_chunk */
     uint32_t count;
-    struct fetch_request *to_submit; /* to be submitted */
+    struct fetch_request *to_submit; /* list, last one first */
     struct fetch_index index;
-    uint32_t lost;
+    uint32_t lost; /* see fetch_lost_input */
 };
 
 /* ---- Chunks */
 
-/* Asks for the next bytes of an input. False: no buffer is free. */
+/* Queues a request for the next bytes of an input, for submit_requests. Returns false if no buffer
+ * is free or the free one has no memory: prefetching less is no error. */
 static bool request_next_chunk(struct fetch *f, struct remote_input *r)
 {
     struct chunk *c = f->free;
@@ -103,7 +110,7 @@ static bool request_next_chunk(struct fetch *f, struct remote_input *r)
     return true;
 }
 
-/* In the order in which they were asked for. */
+/* Submits the queued requests as one list, oldest first: the merge needs them in this order. */
 static void submit_requests(struct fetch *f)
 {
     struct fetch_request *first = NULL;
@@ -116,7 +123,8 @@ static void submit_requests(struct fetch *f)
     fetch_wait_submit(&f->wait, first);
 }
 
-/* The first chunk of an input was taken, or is thrown away. */
+/* Moves the first chunk of an input to the free list: it was read, or is discarded. Its request has
+ * finished, so the fetcher no longer writes into it. */
 static void release_first_chunk(struct fetch *f, struct remote_input *r)
 {
     struct chunk *c = r->first;
@@ -133,6 +141,7 @@ static bool has_bytes_to_request(const struct remote_input *r)
     return r->state == REMOTE_INPUT_OPEN && r->requested < r->source.bytes;
 }
 
+/* Opens inputs in merge order while there are free buffers. Inline inputs are skipped. */
 static void open_next_inputs(struct fetch *f)
 {
     while (f->free != NULL && f->next_open < f->remote_count && f->open < MERGE_FAN_IN_MAX) {
@@ -149,7 +158,7 @@ static void open_next_inputs(struct fetch *f)
     }
 }
 
-/* At the beginning: every open input gets one more, until there are no more of one or the other. */
+/* Distributes the free buffers round robin over the open inputs, after the first chunk of each. */
 static void request_initial_chunks(struct fetch *f)
 {
     bool more = true;
@@ -161,6 +170,8 @@ static void request_initial_chunks(struct fetch *f)
     }
 }
 
+/* Reuses the buffers that reading `r` has freed. Beyond its share `r` gets them only if no other
+ * input could be opened with them, so that one long input cannot use up the window. */
 static void request_more_chunks(struct fetch *f, struct remote_input *r)
 {
     while (has_bytes_to_request(r) && r->chunks < f->share && request_next_chunk(f, r)) {
@@ -173,8 +184,9 @@ static void request_more_chunks(struct fetch *f, struct remote_input *r)
 
 /* ---- Reading */
 
-/* A buffer for an input that must have one now, beyond all bounds: the merge wants an input that
- * was not its turn. */
+/* Adds a buffer beyond the window, since the merge waits for an input without one and no buffer is
+ * free: it reads an input again, or one that was not opened yet. Exceeding the window by one chunk
+ * is better than a deadlock. */
 static int add_chunk(struct fetch *f)
 {
     struct chunk *c = task_alloc(f->task, sizeof *c);
@@ -186,6 +198,7 @@ static int add_chunk(struct fetch *f)
     return c->bytes != NULL ? 0 : f->task->error.code;
 }
 
+/* Makes sure that the next chunk of the input is in flight or received. */
 static int ensure_requested(struct fetch *f, struct remote_input *r)
 {
     if (r->state == REMOTE_INPUT_WAITING) {
@@ -221,7 +234,8 @@ static void end_remote_input(struct fetch *f, struct remote_input *r)
     r->state = REMOTE_INPUT_ENDED;
 }
 
-/* A reader that begins again: what is on its way is waited for, and asked for again. */
+/* The reader continues at another offset, after a damaged block. The chunks in flight are waited
+ * for, since the fetcher writes into their buffers, and discarded. */
 static void rewind_to(struct fetch *f, struct remote_input *r, uint64_t offset)
 {
     while (r->first != NULL) {
@@ -264,19 +278,21 @@ static int read_remote_input(const struct run_source *source, struct glint_task 
     return 0;
 }
 
-/* run_source.again */
+/* run_source.reread: later reads must request the bytes again. */
 static void reread_remote_input(const struct run_source *source)
 {
     struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     log_line(LOG_WARN, NULL, "bytes from executor %u were damaged: they are fetched again",
              r->fetch->inputs[r->input].executor);
-    if (r->source.memory == NULL) return; /* a reader that goes back asks again */
+    if (r->source.memory == NULL) return; /* rewind_to discards the chunks */
+    /* The inline bytes were damaged: fetch the part as a large one. */
     r->source.memory = NULL;
     r->state = REMOTE_INPUT_WAITING;
 }
 
 /* ---- Opening */
 
+/* Names the sources for error messages; adjacent inputs of one executor share the text. */
 static int name_sources(struct fetch *f)
 {
     const char *name = NULL;
@@ -295,7 +311,10 @@ static int name_sources(struct fetch *f)
     return 0;
 }
 
-/* How large buffers are, and how many. */
+/* Sets the size and the number of the buffers. An input's share of the window is split into two
+ * chunks, one to read while the other is in flight, unless the longest part fits into a share
+ * whole. Chunks are not smaller than CHUNK_BYTES_MIN, since each costs a request: then the window
+ * may be exceeded by at most MERGE_FAN_IN_MAX of them. */
 static int plan_chunks(struct fetch *f)
 {
     uint64_t longest = 0, need = 0;
@@ -305,7 +324,7 @@ static int plan_chunks(struct fetch *f)
         if (at_once < MERGE_FAN_IN_MAX) at_once++;
         if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
     }
-    f->chunk_bytes = CHUNK_BYTES_MIN; /* should reread_remote_input need some */
+    f->chunk_bytes = CHUNK_BYTES_MIN; /* all are inline, but a damaged one is fetched in chunks */
     if (at_once == 0) return 0;
     uint64_t share = f->window / at_once;
     uint64_t size = longest <= share ? longest : share / 2;
@@ -331,13 +350,15 @@ static int plan_chunks(struct fetch *f)
     return 0;
 }
 
-/* What adding and dividing must be able to rely on; the rest is the reader's to check. */
+/* The response is not trusted: these limits keep the sums and divisions here from overflowing.
+ * run_reader_open checks the rest. */
 static bool is_valid_part(struct run_part part)
 {
     return part.bytes > 0 && part.bytes <= PART_BYTES_MAX && part.offset <= PART_BYTES_MAX;
 }
 
-/* The slice of an input that is elsewhere, or has come along with its place. */
+/* Adds a remote input and returns its slice. Inline bytes are counted against the window, since
+ * they stay in memory until fetch_close. */
 static struct run_slice add_remote_input(struct fetch *f, const struct fetch_index_entry *entry)
 {
     struct run_part part = entry->response.part;
@@ -354,7 +375,7 @@ static struct run_slice add_remote_input(struct fetch *f, const struct fetch_ind
     return (struct run_slice){&r->source, part};
 }
 
-/* The slices of all inputs, and the remote ones' state. */
+/* Makes the slices of all inputs with records, in map order, and the state of the remote ones. */
 static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
                        uint32_t *out_count)
 {
@@ -388,6 +409,7 @@ static int open_inputs(struct fetch *f, uint32_t partition, uint32_t count, stru
     if (slices == NULL) return f->task->error.code;
     f->window = f->task->options->memory_bytes / 2;
     if (f->window > FETCH_WINDOW_BYTES) f->window = FETCH_WINDOW_BYTES;
+    /* At most half of the window for inline parts: the chunks of the others need the rest. */
     int r = fetch_index_request(&f->index, &f->wait, f->window / 2, f->shuffle, partition,
                                 f->inputs, count);
     if (r != 0) f->lost = f->index.lost;
@@ -419,6 +441,7 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
 uint32_t fetch_lost_input(const struct fetch *f)
 {
     if (f->task->error.code == GLINT_E_FETCH_FAILED) return f->lost;
+    /* SHUFFLE_CORRUPT: the reader has recorded the source. */
     const struct run_source *source = f->task->failed_source;
     for (uint32_t i = 0; source != NULL && i < f->remote_count; i++)
         if (&f->remotes[i].source == source) return f->remotes[i].input;
@@ -430,6 +453,7 @@ void fetch_close(struct fetch *f)
     if (f == NULL) return;
     fetch_wait_cancel_all(&f->wait);
     fetch_wait_fini(&f->wait);
+    /* The buffers of add_chunk are in the task's arena. */
     for (uint32_t i = 0; i < f->count; i++) mem_free(f->all[i].bytes);
     f->count = 0;
     fetch_index_free(&f->index);

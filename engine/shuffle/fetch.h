@@ -1,64 +1,72 @@
-/* The reducer's way to map outputs on other executors: run_source (data/run.h) with read-ahead.
+/* Fetches the map outputs of other executors for a reduce task: a run_source (data/run.h) with
+ * prefetch.
  *
- * A task's inputs are the parts of its partition in map order, here or elsewhere. For those
- * elsewhere their places (run_part) are asked for first, one GET_INDEX per executor, and small ones
- * come along whole; then, while the merge reads, chunks of the others are asked for ahead from
- * several executors at once. All parts' bytes together are within the task's window
- * (FETCH_WINDOW_BYTES, at most half of the slot's memory). Data is merged in map order however it
- * arrives.
+ * The inputs of a task are the parts of its partition in every map output, in map order, local or
+ * remote. For the remote ones fetch_open first requests their locations (run_part), one GET_INDEX
+ * per executor; the responses contain the bytes of small parts inline. While the merge reads,
+ * chunks of the other parts are prefetched from several executors at once. The bytes of all parts
+ * in memory are limited by the task's window (FETCH_WINDOW_BYTES, at most half of the slot's
+ * memory). The merge reads in map order, so the order of arrival does not change the result.
  *
- * Slot's thread; it blocks until bytes are there. Each request ends by itself: the fetcher
- * (executor/peers.h) has a deadline for every one of them. */
+ * Slot's thread; reading blocks until the bytes have arrived. No request waits forever: the fetcher
+ * (executor/peers.h) ends each one at its deadline. */
 #ifndef GLINT_SHUFFLE_FETCH_H
 #define GLINT_SHUFFLE_FETCH_H
 
 #include "engine/data/run.h"
 #include "engine/net/wire.h"
 
-/* One request. Whoever submits it owns it again from `done` on. */
+/* One request. The fetcher owns it from `submit` until it calls `done`; then the submitter does. */
 struct fetch_request {
-    uint32_t executor; /* the driver's number */
-    uint64_t owner;    /* on whose behalf: a task's attempt_id; 0: nobody's in particular */
+    uint32_t executor; /* its id, given by the driver, or EXECUTOR_ID_DRIVER */
+    uint64_t owner;    /* for `cancel`: the attempt_id of the task; 0: of no task */
     struct get_request get;
     uint8_t *into; /* MAP_OUTPUT, BROADCAST_BLOCK, RESULT: exactly get.size bytes. INDEX: NULL */
-    struct buffer
-        response; /* of INDEX, and of a BROADCAST_BLOCK that is packed; for the owner to free */
-    /* Loop's thread, once; must not block. error.code OK: the bytes are there. */
+    /* Of INDEX and of a compressed BROADCAST_BLOCK. The submitter frees it. */
+    struct buffer response;
+    /* Called once, on the loop's thread; must not block. If error.code is OK, the bytes have
+     * arrived. */
     void (*done)(struct fetch_request *r);
-    void *arg;
+    void *arg; /* the submitter's */
     struct glint_error error;
-    /* The fetcher's own. */
+    /* Private to the fetcher. */
     struct fetch_request *next;
     uint64_t id, deadline_ns;
     void *peer;
 };
 
-/* How requests get to other executors: executor/peers.h, or a test. */
+/* Sends requests to other executors: executor/peers.h, or a test. */
 struct fetcher {
-    /* A list, linked by next. Any thread; never blocks. */
+    /* `first` is a list linked by next. Any thread; never blocks. */
     void (*submit)(void *arg, struct fetch_request *first);
     void *arg;
-    /* What `owner` has asked for so far ends soon, with INTERRUPTED where no answer has come. Any
-     * thread; never blocks. NULL: requests end by themselves only. */
+    /* Ends the requests that `owner` has submitted so far: `done` is called soon, with INTERRUPTED
+     * if no response has arrived. Later requests are not affected. Any thread; never blocks. NULL:
+     * not supported, requests end at their deadline. */
     void (*cancel)(void *arg, uint64_t owner);
 };
 
+/* One map output. */
 struct fetch_input {
-    uint32_t executor, map, attempt;
-    const struct run *local; /* here: no fetching; else NULL */
+    uint32_t executor, map, attempt; /* where it is, and which map task attempt wrote it */
+    const struct run *local;         /* in this process, read without fetching; NULL: remote */
 };
 
 struct fetch; /* of one task and shuffle */
 
-/* `inputs` in map order is copied. *out, in the task's arena: one slice per input whose partition
- * has records, in map order, valid until fetch_close. NULL: the task's error is set; if an output
- * was not to be had FETCH_FAILED, and *out_lost is its index in `inputs`. */
+/* Requests the locations of all remote inputs, waits for them, and starts to prefetch. `inputs`, in
+ * map order, is copied, but the local runs are borrowed until fetch_close. Sets *out (in the task's
+ * arena, valid until fetch_close) to one slice per input whose partition has records, in map order.
+ * Returns NULL with the task's error set: FETCH_FAILED if a map output is lost, with *out_lost its
+ * index in `inputs`; INTERRUPTED, NO_MEMORY. */
 struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher, uint64_t shuffle,
                          uint32_t partition, const struct fetch_input *inputs, uint32_t count,
                          struct run_slice **out, uint32_t *out_count, uint32_t *out_lost);
-/* Which input the task's FETCH_FAILED (or SHUFFLE_CORRUPT) was about; UINT32_MAX: none. */
+/* Returns the index of the input that caused the task's FETCH_FAILED or SHUFFLE_CORRUPT, or
+ * UINT32_MAX. The driver recomputes that map output. */
 uint32_t fetch_lost_input(const struct fetch *f);
-/* Waits for what was asked for, so that no byte arrives in memory that is gone. NULL is fine. */
+/* Cancels the requests in flight and waits for their end before it frees their buffers, since the
+ * fetcher writes into them. NULL is fine. */
 void fetch_close(struct fetch *f);
 
 #endif

@@ -1,8 +1,9 @@
-/* Where map outputs lie: one question per executor, all of them at once. What is small comes with
- * the answer, so that a shuffle of many small parts has one request per executor and task.
+/* Requests the locations of map outputs: one GET_INDEX per executor, all at once. The response
+ * contains the bytes of small parts, so a shuffle of many small parts needs one request per
+ * executor and task.
  *
- * An executor that lacks one of several outputs answers that it cannot; then it is asked for one
- * after the other, to find out which: rare, so that its time does not matter. */
+ * An executor that lacks one of the requested map outputs rejects the whole request. Then its map
+ * outputs are requested one at a time to find the lost one: slow, but rare. */
 #include "engine/shuffle/fetch_wait.h"
 
 #include "engine/base/log.h"
@@ -10,21 +11,22 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What one executor is asked: places[first, first + count). */
+/* One executor's GET_INDEX: for entries[first, first + count). */
 struct index_request {
     struct pending_fetch pending; /* first */
     uint32_t first, count;
 };
 
+/* The arguments of fetch_index_request, and its work arrays. */
 struct index_query {
     struct fetch_wait *wait;
     uint64_t shuffle;
-    uint64_t bytes_max; /* of one answer */
+    uint64_t bytes_max; /* inline bytes of one response */
     uint32_t partition;
     const struct fetch_input *inputs;
     struct fetch_index_entry *entries;
-    uint32_t (*maps)[2]; /* [places] */
-    struct index_entry *parts;
+    uint32_t (*maps)[2];       /* [entries]: map, attempt */
+    struct index_entry *parts; /* [entries]: as decoded */
 };
 
 static int compare_executors(const void *a, const void *b, void *inputs)
@@ -43,7 +45,7 @@ static int compare_inputs(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Whether place i is the first of its executor's. */
+/* Whether entry i is the first of its executor; the entries are sorted by executor. */
 static bool is_first_of_executor(const struct index_query *a, uint32_t i)
 {
     const struct fetch_input *inputs = a->inputs;
@@ -64,7 +66,7 @@ static void build_index_request(struct index_query *a, struct index_request *q)
                                   .maps = a->maps + q->first};
 }
 
-/* The parts of an answer that has arrived; what is wrong becomes its request's error. */
+/* Decodes a response into a->parts; sets the request's error if it is invalid. */
 static void decode_response(struct index_query *a, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
@@ -72,7 +74,7 @@ static void decode_response(struct index_query *a, struct index_request *q)
                             a->parts + q->first, q->count, &r->error);
 }
 
-/* It may have been damaged on its way. */
+/* Sends the request once more: the response may have been damaged in transit. Blocks. */
 static void retry_index_request(struct index_query *a, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
@@ -84,7 +86,7 @@ static void retry_index_request(struct index_query *a, struct index_request *q)
     fetch_wait_until_done(a->wait, &q->pending);
 }
 
-/* Takes a question's answer. 0 or the task's error. */
+/* Stores the entries of a finished request. Returns 0 or sets the task's error. */
 static int accept_response(struct index_query *a, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
@@ -98,7 +100,10 @@ static int accept_response(struct index_query *a, struct index_request *q)
     return r->error.code == GLINT_OK ? 0 : fetch_set_error(a->wait->task, &r->error);
 }
 
-/* Which of a question's outputs is not there; the task's error is set. */
+/* Returns the input that is lost, after `q` has failed. If the executor rejected a request for
+ * several map outputs, requests them one at a time until one fails. If it did not respond, or if
+ * now all succeed, returns the first one: the driver needs some map output to recompute. The task's
+ * error is set on return. */
 static uint32_t find_lost_input(struct index_query *a, const struct index_request *q)
 {
     struct glint_task *task = a->wait->task;
@@ -106,6 +111,8 @@ static uint32_t find_lost_input(struct index_query *a, const struct index_reques
     a->bytes_max = 0;
     for (uint32_t i = 0; unknown && i < q->count; i++) {
         struct index_request one = {.first = q->first + i, .count = 1};
+        /* Clear the error, since only the first one is kept: the one of the lost input is
+         * wanted. */
         struct glint_error before = task->error;
         task->error.code = GLINT_OK;
         build_index_request(a, &one);
@@ -128,6 +135,7 @@ static int submit_index_requests(struct index_query *a, struct fetch_index *p)
         first = &p->requests[i].pending.request;
     }
     fetch_wait_submit(a->wait, first);
+    /* Wait for all, even if one fails: the fetcher still refers to the others. */
     for (uint32_t i = 0; i < p->request_count; i++)
         fetch_wait_until_done(a->wait, &p->requests[i].pending);
     struct index_request *failed = NULL;
@@ -141,7 +149,8 @@ static int submit_index_requests(struct index_query *a, struct fetch_index *p)
     return a->wait->task->error.code;
 }
 
-/* Memory for everything, and the places by their executors. */
+/* Allocates the arrays, sorts the entries by executor and divides the inline bytes among the
+ * executors. */
 static int prepare_index(struct index_query *a, struct fetch_index *p, uint32_t count)
 {
     struct glint_task *task = a->wait->task;
@@ -184,7 +193,7 @@ int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t by
         a.maps[i][1] = in->attempt;
     }
     r = submit_index_requests(&a, p);
-    qsort(p->entries, p->count, sizeof *p->entries, compare_inputs);
+    qsort(p->entries, p->count, sizeof *p->entries, compare_inputs); /* back to map order */
     return r;
 }
 

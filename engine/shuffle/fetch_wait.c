@@ -1,4 +1,4 @@
-/* See fetch_wait.h. One lock and one condition per task: what arrives is a chunk, or a place. */
+/* See fetch_wait.h. One lock and one condition variable per task: only the slot's thread waits. */
 #include "engine/shuffle/fetch_wait.h"
 
 #include <assert.h>
@@ -36,7 +36,8 @@ void fetch_wait_fini(struct fetch_wait *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-/* The loop's thread. Nothing of ours may be touched after the lock is let go. */
+/* Called on the loop's thread. After the unlock it must not touch the request or `w`: the slot's
+ * thread may have seen `finished` and freed both. */
 static void on_done(struct fetch_request *r)
 {
     static_assert(offsetof(struct pending_fetch, request) == 0,
@@ -68,6 +69,7 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
     w->in_flight += count;
     pthread_mutex_unlock(&w->lock);
     w->fetcher->submit(w->fetcher->arg, first);
+    /* After the submission, not before: see fetch_wait.h on the race with the executor's cancel. */
     if (task_is_cancelled(w->task)) cancel_requests(w);
 }
 
@@ -83,9 +85,13 @@ void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a)
 int fetch_set_error(struct glint_task *task, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
+    /* The requests of a cancelled task fail with INTERRUPTED; that says nothing about the map
+     * output, so the driver must not count it as lost. */
     if (task_is_cancelled(task))
         return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(&task->error);
+    /* The driver treats all map outputs of an unreachable executor as lost, not only this one. Set
+     * only with the first error, which is the one that is reported. */
     if (task->error.code == GLINT_OK) task->unreachable = why->code == GLINT_E_CONNECTION;
     return error_set(&task->error, GLINT_E_FETCH_FAILED, why->hint[0] != '\0' ? why->hint : NULL,
                      "%s", why->cause);

@@ -1,8 +1,11 @@
-/* Requests of one task that are out, and waiting for them. Internal to fetch*.c.
+/* The requests of one task that are in flight, and waiting for them. Internal to fetch*.c.
  *
- * The slot submits and waits; `done` of each request is called by the fetcher's loop. A cancelled
- * task asks for nothing new, and what it has asked for is cancelled, so that its waits end soon:
- * the flag is looked at after the submission, since whoever sets it cancels after that. */
+ * The slot's thread submits and waits; the fetcher's loop thread calls `done` of each request.
+ *
+ * Cancellation races with submission. The executor sets the task's cancel flag first and cancels
+ * its requests afterwards; fetch_wait_submit submits first and reads the flag afterwards. So either
+ * the executor's cancel or that of fetch_wait_submit covers each request, and no wait lasts until
+ * the deadline. */
 #ifndef GLINT_SHUFFLE_FETCH_WAIT_H
 #define GLINT_SHUFFLE_FETCH_WAIT_H
 
@@ -10,14 +13,15 @@
 
 #include <pthread.h>
 
-/* What asks: a request and whether it is over. The request comes first. */
+/* A request and whether it has finished. */
 struct pending_fetch {
-    struct fetch_request request;
+    struct fetch_request request; /* first: on_done casts it back */
     struct fetch_wait *wait;
     bool finished; /* guarded by the lock */
-    bool ready;    /* the slot has seen it over without error */
+    bool ready;    /* slot's thread only: it finished without error, no need to lock again */
 };
 
+/* One lock and one condition variable per task and shuffle. */
 struct fetch_wait {
     struct glint_task *task;
     const struct fetcher *fetcher;
@@ -25,39 +29,46 @@ struct fetch_wait {
     pthread_cond_t changed;
     /* Guarded by the lock. */
     uint32_t in_flight;                     /* requests */
-    const struct pending_fetch *waited_for; /* by the slot; NULL: none, or all */
+    const struct pending_fetch *waited_for; /* by the slot; NULL: none, or all in flight */
 };
 
 void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct fetcher *fetcher);
-/* Cancels what is out and waits for it. */
+/* Cancels the requests in flight and blocks until all have finished. */
 void fetch_wait_cancel_all(struct fetch_wait *w);
-/* Frees what init made; nothing is out. */
+/* Destroys the lock. No request may be in flight. */
 void fetch_wait_fini(struct fetch_wait *w);
-/* `first`: a list of requests by request.next, each part of an `asked`. */
+/* Submits a list, linked by request.next; each request must be the member of a pending_fetch. Sets
+ * owner and done. NULL is fine. */
 void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first);
-/* Until it is over. */
+/* Blocks until `a`, which was submitted, has finished; then a->request.error is valid. */
 void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a);
 
-/* Where the parts of the inputs that are elsewhere lie, and the small ones' bytes. */
+/* The location of one remote input's part, and its bytes if it is small. */
 struct fetch_index_entry {
     uint32_t input; /* index in the inputs */
     struct index_entry response;
 };
 struct index_request;
+/* The locations of all remote inputs. */
 struct fetch_index {
     struct fetch_index_entry *entries; /* [count] in the order of the inputs */
     uint32_t count;
-    struct index_request *requests; /* [request_count] hold the bytes */
+    struct index_request *requests; /* [request_count]; own the bytes of the small parts */
     uint32_t request_count;
-    uint32_t lost; /* the input that is not to be had, after FETCH_FAILED */
+    uint32_t lost; /* after FETCH_FAILED: the index of the input that is lost */
 };
-/* Asks the inputs' executors; up to `bytes_max` bytes of small parts come along, of all of them
- * together. 0, or a code with the task's error set; free it in any case. Zeros are fine. */
+/* Requests the locations from the inputs' executors, one GET_INDEX each, and waits for all. The
+ * responses contain up to `bytes_max` bytes of small parts inline, all together. Arrays are in the
+ * task's arena. Returns 0, or FETCH_FAILED, INTERRUPTED or NO_MEMORY with the task's error set;
+ * call fetch_index_free in both cases. */
 int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t bytes_max,
                         uint64_t shuffle, uint32_t partition, const struct fetch_input *inputs,
                         uint32_t count);
+/* Frees the responses; slices of inline bytes become invalid. Zeros are fine. */
 void fetch_index_free(struct fetch_index *p);
-/* The task's error, from a request's that has failed: FETCH_FAILED unless it is our own. */
+/* Sets and returns the task's error after a request failed with `why`: INTERRUPTED if the task was
+ * cancelled, NO_MEMORY for want of local memory, else FETCH_FAILED, which makes the driver
+ * recompute the map output. Also sets task->unreachable if the connection failed. */
 int fetch_set_error(struct glint_task *task, const struct glint_error *why);
 
 #endif

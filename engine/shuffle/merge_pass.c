@@ -1,5 +1,5 @@
-/* A merge pushed into a writer, one key at a time. The key is copied once per group, since the
- * merge moves on under it; values are never held but in the combiner. */
+/* Writes the output of a merge to a run, one key at a time. The key is copied once per group, since
+ * merge_next invalidates it; only the combiner keeps a value in memory. */
 #include "engine/shuffle/merge_pass.h"
 
 #include "engine/data/bytes.h"
@@ -25,7 +25,7 @@ static int copy_records(struct merge_pass *c, struct run_writer *out, uint32_t p
     return more;
 }
 
-/* Writes the key's value, or a piece of it. */
+/* Writes the key's value, or a chunk of it. */
 static int emit_combined(struct merge_pass *c, bool complete, struct run_writer *out,
                          uint32_t partition)
 {
@@ -45,6 +45,7 @@ static int combine_records(struct merge_pass *c, bool complete, const bool *raw,
 {
     int more, r;
     while ((more = merge_next(&c->merge)) > 0) {
+        /* After a full chunk the combiner is not started: the same key then begins a new group. */
         if (c->combiner.started && !is_current_key(c)) {
             r = emit_combined(c, complete, out, partition);
             if (r < 0) return r;
@@ -59,6 +60,7 @@ static int combine_records(struct merge_pass *c, bool complete, const bool *raw,
             r = emit_combined(c, complete, out, partition);
         if (r < 0) return r;
     }
+    /* At the end the last group is still in the combiner. */
     return more == 0 && c->combiner.started ? emit_combined(c, complete, out, partition) : more;
 }
 

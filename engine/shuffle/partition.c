@@ -1,5 +1,6 @@
-/* Which reduce partition a record goes to, and its place there. It decides the order of outputs, so
- * it never depends on anything but the plan and the record. */
+/* Which reduce partition a record goes to, and its sort order there. Both determine the order of
+ * the output, so they depend only on the plan and the record: a retry of a task on another executor
+ * must give the same bytes. */
 #include "engine/shuffle/shuffle_spec.h"
 
 #include "engine/base/hash.h"
@@ -8,6 +9,7 @@
 
 #include <assert.h>
 
+/* Returns how many bounds are less than `key`, by binary search. */
 static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
 {
     uint32_t low = 0, high = spec->dependency.bound_count;
@@ -34,6 +36,7 @@ uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slic
         return spec->dependency.descending ? spec->dependency.bound_count - below : below;
     }
     case PARTITION_SPREAD:
+        /* Not round robin from 0: the first records of all map tasks would go to partition 0. */
         return hash_to_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
     }
     assert(0 && "a partitioner without a case");

@@ -1,5 +1,5 @@
-/* The reduce half: a merge of runs, cut into groups of equal keys where there is something to
- * combine, and put into batches. */
+/* The reduce side: merges runs, combines groups of equal keys if the shuffle combines, and builds
+ * batches. */
 #include "engine/shuffle/read.h"
 
 #include "engine/data/bytes.h"
@@ -16,12 +16,12 @@ struct shuffle_reader {
     struct combiner combiner;
     struct run_slice *inputs;
     uint32_t count, capacity;
-    struct run **merged; /* [capacity] temporary runs of the inputs, or NULL */
-    bool record_pending; /* the merge stands on a record that was not taken yet */
-    bool ended;
-    bool pending; /* `key` and `value` are the next record of a batch */
+    struct run **merged; /* [capacity]; the temporary run of each input, owned; NULL: a source's */
+    bool record_pending; /* the merge's current record was not consumed yet */
+    bool ended;          /* the merge has no more records */
+    bool pending;        /* `key` and `value` are the next row: the last batch was full */
     struct glint_slice key, value;
-    struct buffer key_bytes; /* of the group at hand */
+    struct buffer key_bytes; /* of the current group */
     struct batch_builder builder;
 };
 
@@ -36,8 +36,13 @@ static void destroy_merged(struct run *run)
     mem_free(run);
 }
 
-/* A new run in memory or on disk, of `count` inputs. Without map_side, values that are not yet
- * accumulators stay so, and a fold's zero comes at the very end. */
+/* Merges `count` adjacent inputs into a new run, in memory or on disk, owned by the caller.
+ *
+ * Equal keys are combined only where that cannot change the result. Without map_side the values are
+ * raw: combining would turn them into accumulators, but the final merge takes all inputs for raw,
+ * so it must not happen unless both have one form. A zero of COMBINE_FOLD is merged in
+ * next_combined. In a sequential shuffle only the first range may combine, since the values of
+ * later ranges must be merged one by one into the result of the earlier ones. */
 static int merge_input_range(struct shuffle_reader *r, struct merge_pass *c,
                              const struct run_slice *inputs, uint32_t count, bool is_first,
                              struct run **out)
@@ -67,7 +72,8 @@ static int merge_input_range(struct shuffle_reader *r, struct merge_pass *c,
     return 0;
 }
 
-/* Puts one input in the place of each range of MERGE_FAN_IN_MAX. */
+/* Replaces each range of MERGE_FAN_IN_MAX inputs with one merged input, in place and in order.
+ * Frees the temporary runs that it has read as it goes, to limit the disk space. */
 static int merge_inputs(struct shuffle_reader *r, struct merge_pass *c)
 {
     uint32_t to = 0;
@@ -83,6 +89,7 @@ static int merge_inputs(struct shuffle_reader *r, struct merge_pass *c)
             }
             r->inputs[to] = run_slice(run, 0);
         } else {
+            /* One input is left over: move it, do not copy its records. */
             run = r->merged[i];
             r->merged[i] = NULL;
             r->inputs[to] = r->inputs[i];
@@ -110,6 +117,7 @@ static int open_merge(struct shuffle_reader *r, const struct run_slice *inputs, 
     r->merged = mem_zalloc(count * sizeof *r->merged);
     r->capacity = count;
     if (r->inputs == NULL || r->merged == NULL) return error_no_memory(&r->task->error);
+    /* Skip empty inputs: they would count for the fan-in. */
     for (uint32_t i = 0; i < count; i++)
         if (inputs[i].part.records > 0) r->inputs[r->count++] = inputs[i];
     int e = merge_down_to_fan_in(r);
@@ -138,6 +146,7 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     return r;
 }
 
+/* The next record if nothing is combined: 1, 0 at the end, or a negative code. */
 static int next_passed(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
@@ -155,7 +164,8 @@ static bool is_group_key(const struct shuffle_reader *r)
     return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
 }
 
-/* The key's values, up to the next key or until they are a piece. The merge stands on a record. */
+/* Combines the values of the current key until the next key or until a chunk is full. The merge has
+ * a pending record. Returns 1 or a negative code. */
 static int combine_group(struct shuffle_reader *r)
 {
     bool raw = !r->spec->map_side;
@@ -172,6 +182,7 @@ static int combine_group(struct shuffle_reader *r)
     return 1;
 }
 
+/* The next combined record: 1, 0 at the end, or a negative code. */
 static int next_combined(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
@@ -181,12 +192,14 @@ static int next_combined(struct shuffle_reader *r)
         if (more <= 0) return more;
         r->record_pending = true;
     }
+    /* Copy the key: merge_next, which looks for more values of it, invalidates the merge's. */
     r->key_bytes.size = 0;
     if (!buffer_append(&r->key_bytes, r->merge.key.data, r->merge.key.size))
         return error_no_memory(&r->task->error);
     r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
     int e = combine_group(r);
     if (e < 0) return e;
+    /* Without map_side no map task has merged the zero, so it is merged here, once per key. */
     e = combiner_finish_value(&r->combiner, !r->spec->map_side, &r->value);
     return e < 0 ? e : 1;
 }
@@ -200,6 +213,7 @@ static int set_batch_error(struct shuffle_reader *r, enum batch_builder_result w
 
 int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
 {
+    /* Once per batch, so that a cancelled task ends soon at little cost. */
     if (task_is_cancelled(r->task))
         return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     batch_builder_clear(&r->builder);
@@ -215,7 +229,7 @@ int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
         if (added != BATCH_BUILDER_ADDED) return set_batch_error(r, added);
         r->pending = false;
         if (r->builder.full)
-            break; /* its bytes are borrowed: nothing may move before it was used */
+            break; /* borrowed bytes: the merge must not advance while the batch is used */
     }
     if (r->builder.count == 0) return 0;
     batch_builder_get_batch(&r->builder, out);

@@ -1,7 +1,7 @@
-/* What a shuffle does with records, as both halves agree on it.
+/* The definition of one shuffle, which the map side and the reduce side share.
  *
- * Constant while any task uses it; tasks share it. Keys and values travel in byte form
- * (engine/data/codec.h), so nothing here but `value` and `acc` knows types. */
+ * Constant while a task uses it, and shared by tasks. Keys and values are in byte form
+ * (engine/data/codec.h), so only the members `key`, `value` and `acc` refer to types. */
 #ifndef GLINT_SHUFFLE_SHUFFLE_SPEC_H
 #define GLINT_SHUFFLE_SHUFFLE_SPEC_H
 
@@ -10,26 +10,31 @@
 struct shuffle_spec {
     uint32_t partitions;                  /* of the reduce side */
     struct shuffle_dependency dependency; /* as the plan says */
-    bool map_side; /* combine before the shuffle too; else only after it, a zero once per key */
-    /* Merging is not exactly associative (sums of f64): a key's values are then merged one after
-     * the other, first in each map task, then over the map tasks, as if no table had ever been full
-     * and any number of runs could be merged at once. Always so if acc is F64. */
+    /* Combine on the map side too. If false, values are combined on the reduce side only, and a
+     * zero is merged once per key. */
+    bool map_side;
+    /* Merging is not exactly associative, as sums of f64. The values of a key are then merged one
+     * after the other, first in each map task, then over the map tasks in order, as if memory and
+     * fan-in were unlimited. So the result does not depend on spills or on the cluster. Always in
+     * effect if acc is F64. */
     bool sequential;
     const struct glint_function *fn; /* NULL for NONE and FIRST */
-    enum glint_type key, value;      /* of the records that go in */
-    enum glint_type acc; /* of the values that come out; as `value` unless AGGREGATE, CREATE */
+    enum glint_type key, value;      /* of the map side's input records */
+    enum glint_type acc; /* of the reduce side's values; as `value` unless AGGREGATE, CREATE */
 };
 
-/* The reduce partition of one record. `index` counts the task's records. */
+/* Returns the reduce partition of one record; `key` is in byte form. `index` is the record's index
+ * in its map task; only PARTITION_SPREAD uses it and `map_partition`. Pure: a retried task gets the
+ * same partitions. */
 uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slice key,
                               uint32_t map_partition, uint64_t index);
 
-/* Where a record stands in a run. */
+/* The sort position of a record in a run. */
 struct shuffle_position {
     uint32_t partition;
     struct glint_slice key;
 };
-/* < 0: a comes before b. */
+/* Returns < 0 if `a` comes before `b`, 0 if they are equal, > 0 otherwise. */
 int shuffle_compare_positions(const struct shuffle_spec *spec, struct shuffle_position a,
                               struct shuffle_position b);
 

@@ -1,5 +1,5 @@
-/* One text for all levels: plain loops, which the compiler turns into vectors of the level's width.
- */
+/* One source for the portable and the AVX2 level: plain loops, which the compiler vectorizes for
+ * the level's register width. AVX-512 is written with intrinsics. */
 #include "engine/shuffle/slot_histogram.h"
 
 #include "engine/limits.h"
@@ -41,10 +41,13 @@ __attribute__((target("avx2"))) static bool count_avx2(const uint32_t *slot, con
     return count_slots(slot, value, rows, slots, out_count);
 }
 
-/* By hand: one compiler stays at half the width, the other does not know how to be told. Slots fit
- * a byte: 64 of them are compared at once, once they stand side by side. */
+/* With intrinsics: one compiler uses only half of the register width by default, and the other one
+ * has no option to change that. Slots are narrowed to bytes, so that one instruction compares 64 of
+ * them. */
 #define AVX512 __attribute__((target("avx512f,avx512bw,popcnt")))
 
+/* Narrows the slots to bytes with saturation, so that a slot above 255 never equals a counted one,
+ * and pads to a multiple of 64. Returns the number of 64-byte chunks. */
 AVX512 static uint32_t pack_slots(const uint32_t *slot, uint32_t rows, uint8_t *out)
 {
     uint32_t i = 0;

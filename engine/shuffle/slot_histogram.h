@@ -1,5 +1,6 @@
-/* A short cut for counting: a batch that merges one and the same number into few slots. How often
- * each slot stands there is found for all rows at once; the function then merges once per slot. */
+/* A fast path for counting: a batch in which all values are the same number and few slots occur.
+ * slot_histogram_fn counts the rows of each slot; then the function merges once per slot, not once
+ * per row. */
 #ifndef GLINT_SHUFFLE_SLOT_HISTOGRAM_H
 #define GLINT_SHUFFLE_SLOT_HISTOGRAM_H
 
@@ -8,9 +9,9 @@
 
 #define SLOT_HISTOGRAM_SLOTS_MAX 16u
 
-/* False: the values are not all equal. Else out_count[s] is how often s < slots stands in
- * slot[0, rows); slots is at most SLOT_HISTOGRAM_SLOTS_MAX, rows 1 to
- * BATCH_ROWS_MAX. Pure; any thread. */
+/* Returns false if the values are not all equal. Else sets out_count[s], s < slots, to the number
+ * of rows whose slot is s. `slots` is at most SLOT_HISTOGRAM_SLOTS_MAX, `rows` 1 to BATCH_ROWS_MAX.
+ * Pure; any thread. */
 typedef bool (*slot_histogram_fn)(const uint32_t *slot, const int64_t *value, uint32_t rows,
                                   uint32_t slots, uint32_t *out_count);
 
@@ -21,9 +22,9 @@ enum slot_histogram_level {
     SLOT_HISTOGRAM_LEVELS
 };
 
-/* The best one for this processor; a given one, for tests: NULL where the processor cannot run it.
- */
+/* Returns the fastest variant that this CPU supports. */
 slot_histogram_fn slot_histogram_for_cpu(void);
+/* Returns the given variant, or NULL if this CPU does not support it. For tests. */
 slot_histogram_fn slot_histogram_for_level(enum slot_histogram_level level);
 
 #endif

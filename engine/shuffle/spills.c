@@ -1,6 +1,6 @@
-/* See spills.h. Neighbours are merged until few enough are left for one merge. Where merging is
- * sequential only the first range may combine: what comes later has to wait for what came before.
- */
+/* See spills.h. Adjacent spills are merged until at most MERGE_FAN_IN_MAX are left for the last
+ * merge. If the spec is sequential, only the first range may combine: the values of a later range
+ * must be merged one by one into the result of all earlier ones. */
 #include "engine/shuffle/spills.h"
 
 #include <assert.h>
@@ -19,6 +19,7 @@ static bool reserve_spill(struct spills *s)
 
 int spills_add(struct spills *s, struct run_writer *w, bool raw)
 {
+    /* Reserve first: after run_writer_finish a failure would leave a run without an owner. */
     struct glint_task *task = w->task;
     int r = reserve_spill(s) ? 0 : error_no_memory(&task->error);
     struct run run = {.path = NULL};
@@ -32,7 +33,7 @@ int spills_add(struct spills *s, struct run_writer *w, bool raw)
     return 0;
 }
 
-/* Merges `count` spills from `first` on, partition by partition. */
+/* Merges `count` adjacent spills, starting at `first`, partition by partition. */
 static int merge_spill_range(struct merge_pass *c, const struct spilled_run *first, uint32_t count,
                              enum merge_pass_mode mode, struct run_writer *out)
 {
@@ -58,7 +59,8 @@ static bool combines_on_map_side(const struct shuffle_spec *spec)
     return spec->map_side && spec->dependency.combine != COMBINE_NONE;
 }
 
-/* Replaces each range of spills by their merged run. */
+/* Replaces each range of MERGE_FAN_IN_MAX spills with one merged run. On an error `s` contains the
+ * runs merged so far, and the caller frees them. */
 static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct shuffle_spec *spec)
 {
     struct glint_task *task = c->combiner.aggregator.task;
@@ -68,6 +70,7 @@ static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct
         uint32_t n = s->count - i < MERGE_FAN_IN_MAX ? s->count - i : MERGE_FAN_IN_MAX;
         bool combine = combines_on_map_side(spec) && (i == 0 || !aggregator_is_sequential(spec));
         struct run_writer w;
+        /* Intermediate runs are always files: the shared run memory is for the outputs. */
         r = run_writer_init(&w, task, spec->partitions, 0);
         if (r < 0) break;
         r = merge_spill_range(c, s->items + i, n, combine ? MERGE_PASS_COMBINE : MERGE_PASS_COPY,
@@ -76,6 +79,7 @@ static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct
             r = spills_add(&fewer, &w, !combine);
         else
             run_writer_abort(&w);
+        /* Now, not in spills_fini: limits the disk space to one range more than the input. */
         for (uint32_t k = i; k < i + n; k++) run_destroy(&s->items[k].run);
     }
     spills_fini(s);

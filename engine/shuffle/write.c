@@ -1,10 +1,11 @@
-/* The map half: decides what stays in memory, what goes to disk, and in which order it comes back.
+/* The map side: decides what stays in memory, what is spilled, and how the spills are merged.
  *
- *     rows --> gather (table, records) --full--> .
- *     large values ----------------------------> a run, while ascending --> merged at the end
+ *     rows --> combine buffer (table, records) --full--> .
+ *     large values ------------------------------------> a run, while ascending --> final merge
  *
- * Whatever comes later lies further back in its run, or in a later one, so merging runs in order
- * keeps the order of values. Input that comes in the order of the output is never merged. */
+ * Values of a key keep their order: a later one is further back in the same run or in a later run,
+ * and runs are merged in order. A run continues over several spills as long as the positions
+ * ascend, so input that is already in the order of the output is written once and never merged. */
 #include "engine/shuffle/write.h"
 
 #include "engine/shuffle/combine_buffer.h"
@@ -12,16 +13,17 @@
 
 #include <assert.h>
 
+/* Records move from the combine buffer to the open run; an ended run is a spill. */
 struct shuffle_writer {
     struct glint_task *task;
     const struct shuffle_spec *spec;
     void *state;
-    uint64_t budget;
+    uint64_t budget; /* bytes of the combine buffer */
     struct combine_buffer combine_buffer;
     struct spills spills;
-    struct run_writer run; /* which goes on while records come in order; task == NULL: none */
-    bool run_raw;          /* its values are not accumulators yet */
-    uint32_t last_partition;
+    struct run_writer run;   /* the open run; task == NULL: none */
+    bool run_raw;            /* its values are raw, not accumulators */
+    uint32_t last_partition; /* position of the open run's last record */
     struct buffer last_key;
 };
 
@@ -55,13 +57,15 @@ static bool has_spilled(const struct shuffle_writer *w)
     return w->spills.count > 0 || w->run.task != NULL;
 }
 
-/* True: rows are combined in the table. A sequential merge goes on with records once a part of the
- * values is out, since those have to be merged first. */
+/* Whether rows are combined in the table. In a sequential shuffle only until the first spill: a
+ * later value must be merged into the accumulator that is on disk, so it stays a record until the
+ * final merge. Combining the later values first would change the rounding of sums. */
 static bool uses_table(const struct shuffle_writer *w)
 {
     return writer_combines(w) && !(aggregator_is_sequential(w->spec) && has_spilled(w));
 }
 
+/* Ends the open run, if any: it becomes a spill. */
 static int end_run(struct shuffle_writer *w)
 {
     if (w->run.task == NULL) return 0;
@@ -70,8 +74,9 @@ static int end_run(struct shuffle_writer *w)
     return r;
 }
 
-/* True: a record there can follow the last one of the run at hand. Equal keys are to be combined,
- * which one run cannot hold. */
+/* Whether the open run can continue with a record at `position`. If values are combined, the key
+ * must differ from the last one: a run that is the only spill becomes the output without a merge
+ * (write_spilled), so it must contain each key once. */
 static bool continues_run(const struct shuffle_writer *w, struct shuffle_position position,
                           bool raw)
 {
@@ -83,7 +88,8 @@ static bool continues_run(const struct shuffle_writer *w, struct shuffle_positio
     return writer_combines(w) ? c < 0 : c <= 0;
 }
 
-/* Makes the run at hand one that records from `first` to `last` can be added to. */
+/* Makes sure that the open run can take records from `first` to `last`: continues it or starts a
+ * new one with `memory_max`. */
 static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
                      struct shuffle_position last, bool raw, uint64_t memory_max)
 {
@@ -101,8 +107,9 @@ static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
     return 0;
 }
 
-/* What is in memory goes out. Where merging is sequential it is a run of its own: its values are
- * not combined yet. */
+/* Writes the combine buffer to the open run and empties it. In a sequential shuffle it becomes a
+ * spill by itself: after the first spill the buffer contains uncombined values, several of one key,
+ * and a second spill makes sure that the final merge combines them. */
 static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
 {
     if (combine_buffer_is_empty(&w->combine_buffer)) return 0;
@@ -120,7 +127,8 @@ static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
     return r;
 }
 
-/* One record that is too large to be kept in memory. */
+/* Writes one record that is too large to copy into memory directly to the open run. The combine
+ * buffer is spilled first, since its rows precede the record. */
 static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
 {
     uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
@@ -130,6 +138,7 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     uint32_t partition =
         shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++);
     struct shuffle_position position = {partition, key};
+    /* This run may be the whole output, so it may stay in memory as other outputs do. */
     int r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
     if (r == 0) r = begin_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
@@ -154,17 +163,20 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
     if (batch->rows == 0) return 0;
     if (is_large(batch)) return push_large(w, batch);
     int r = 0;
+    /* Before the batch: spill if a new key in every row would exceed the budget. */
     if (uses_table(w) && combine_buffer_memory_bytes(&w->combine_buffer, batch->rows) > w->budget)
-        r = spill_combine_buffer(w, 0);
+        r = spill_combine_buffer(w, 0); /* 0: to disk, the spill must free memory */
     if (r < 0) return r;
+    /* uses_table may have changed: in a sequential shuffle the spill switches to records. */
     r = uses_table(w) ? combine_buffer_combine_batch(&w->combine_buffer, batch)
                       : combine_buffer_append_batch(&w->combine_buffer, batch);
+    /* After the batch: its bytes, or accumulators that grew, may exceed the budget. */
     if (r == 0 && combine_buffer_memory_bytes(&w->combine_buffer, 0) > w->budget)
         r = spill_combine_buffer(w, 0);
     return r;
 }
 
-/* All of it is in memory. */
+/* Writes the output if nothing was spilled. */
 static int write_from_memory(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
@@ -178,13 +190,15 @@ static int write_from_memory(struct shuffle_writer *w, struct run *out)
     return r;
 }
 
-/* What there is goes to disk; one sorted run is the output as it is, if its values are complete. */
+/* Writes the output after spills: spills the rest and merges all. A single spill with complete
+ * values is used as the output without reading it back. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
 {
     int r = spill_combine_buffer(w, 0);
     if (r == 0) r = end_run(w);
     if (r < 0) return r;
-    combine_buffer_fini(&w->combine_buffer);
+    combine_buffer_fini(&w->combine_buffer); /* its memory is needed for merging */
+    /* Incomplete: raw values that are not accumulators yet, or a zero that was not merged. */
     const struct spilled_run *first = &w->spills.items[0];
     bool complete =
         !writer_combines(w) || (w->spec->dependency.combine != COMBINE_FOLD &&
