@@ -1,9 +1,9 @@
-/* Every way a glint program can end badly, in one table.
+/* All error codes, in one table.
  *
- * Rank 0: included by the public header. A code crosses the wire and is printed as E%04d, so a
- * number is never reused. `exit` is the process's exit status when the code ends a job (sysexits
- * where one fits, see docs/errors.md). `retry` says whether another attempt of the same task can
- * end otherwise. */
+ * Rank 0: included by the public header. Codes are sent over the wire and printed as E%04d, so a
+ * number is never reused. `exit` is the process's exit status if the code ends a job (from sysexits
+ * where one fits, see docs/errors.md). `retry` is 1 if another attempt of the same task may
+ * succeed. */
 #ifndef GLINT_CODES_H
 #define GLINT_CODES_H
 
@@ -74,6 +74,7 @@
     X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")
 /* clang-format on */
 
+/* 0 is success; errors are the negative numbers of the table. */
 enum glint_code {
     GLINT_OK = 0,
 #define GLINT_CODE_ENUM(number, name, exit, retry, text) GLINT_E_##name = -(number),

@@ -1,54 +1,59 @@
-/* Jobs: what `glint submit` and `glint explain` know of them. Part of glint.h, which includes it.
- */
+/* Jobs: the table that describes a job to `glint submit` and `glint explain`, and access to its
+ * options. Included by glint.h. */
 #ifndef GLINT_JOB_H
 #define GLINT_JOB_H
 
 #include "engine/glint.h"
 
-/* Positional arguments and options of a job, as the user gave them. */
+/* One option in a job's table. */
 struct glint_job_option {
     const char *name;          /* without the dashes */
-    const char *value;         /* placeholder in the help, NULL: a switch */
-    const char *default_value; /* default, NULL: none */
+    const char *value;         /* placeholder in the help; NULL: a switch */
+    const char *default_value; /* NULL: no default */
     const char *help;
 };
 
+/* Positional arguments and options of a job, as the user gave them. Borrowed while the job runs. */
 struct glint_job_args {
-    const char *const *positional; /* as many as the job's table says, or its minimum */
-    uint32_t count;                /* of them */
+    const char *const *positional; /* as many as the table lists, or at least positional_min */
+    uint32_t count;                /* of positional arguments */
     const void *options;
 };
-/* The option's value or its default; NULL where neither is. The name must be in the job's table. */
+/* Returns the option's value or its default; NULL if it has neither. `name` must be in the job's
+ * table. */
 const char *glint_job_option(const struct glint_job_args *args, const char *name);
-/* Checked readings of an option; a bad value is a sticky error that names it. */
+/* Read an option as a number. An invalid value sets the context's error, which names the option. */
 int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
                       int64_t min, int64_t max);
 double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name);
-/* Parses all of `text` as a decimal number. False: it is none, or out of the type's range. */
+/* Parse all of `text` as a decimal number. Return false if it is not a number, or is out of
+ * range. */
 bool glint_parse_f64(struct glint_slice text, double *out);
 bool glint_parse_i64(struct glint_slice text, int64_t *out);
-/* True under `glint explain`: actions print their plan and are not run. Save actions return 0, all
- * others give what they give for an RDD without records; where rows are fewer than the job expects,
- * glint_rows_at gives zeros. An error of the job's own that follows from that ends the plan, and is
- * none; nor may a job wait for a result: after 100 of them, actions fail. */
+/* True under `glint explain`: actions print their plan and do not run. Save actions return 0; all
+ * others return the result of an empty RDD, and glint_rows_at returns zeros for missing rows. An
+ * error that the job reports because of such an empty result ends the plan and is not shown. A job
+ * must not loop until a result changes: after 100 empty results, actions fail. */
 bool glint_explaining(const struct glint *g);
-/* Marks a source of files as a side file: one that is small and decides what the plan is, such as a
- * table of sizes. Explain runs actions on RDDs that descend from side files only. Returns `source`,
- * which is marked before others are made of it. */
+/* Marks a source of files as a side file: a small input that decides what the plan is, such as a
+ * table of sizes. Explain does run actions on RDDs that descend only from side files. Mark the
+ * source before using it. Returns `source`. */
 struct glint_rdd *glint_as_side_file(struct glint_rdd *source);
-/* A line of `glint explain` or of the job's summary on standard error. */
+/* Passes one line to glint_config.note: `glint explain` prints it with the plan, `glint submit` on
+ * standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Memory that one slot may use, from --memory. */
+/* Returns the memory, in bytes, that one slot may use: --memory divided by the slots. */
 uint64_t glint_slot_memory(const struct glint *g);
 
+/* A job's entry in the program's table. */
 struct glint_job {
     const char *name;
     const char *summary;           /* one line */
-    const char *help;              /* more, may be NULL */
-    const char *const *positional; /* names, upper case, ends with NULL */
-    uint32_t positional_min;       /* the last of them are enough; 0: all are wanted */
-    /* Positional arguments and options that name outputs; ends with NULL, or is NULL. Each is
-     * reserved (glint_reserve_output) before the job runs. */
+    const char *help;              /* longer text; may be NULL */
+    const char *const *positional; /* names in upper case; ends with NULL */
+    uint32_t positional_min;       /* how many are required, the last ones; 0: all */
+    /* Positional arguments and options that name outputs; NULL, or ends with NULL. Each is reserved
+     * (glint_reserve_output) before the job runs. */
     const char *const *outputs;
     const struct glint_job_option *options; /* ends with a NULL name */
     int (*run)(struct glint *g, const struct glint_job_args *args);

@@ -1,6 +1,6 @@
-/* Every bound in the system, in one place, with the relations between them.
+/* All limits, in one place, with the relations between them as static assertions.
  *
- * Rank 0. A bound that a user can set has its default here, and its option's name beside it. */
+ * Rank 0. A limit that an option can change has its default here, next to the option's name. */
 #ifndef GLINT_LIMITS_H
 #define GLINT_LIMITS_H
 
@@ -13,11 +13,11 @@
 
 /* Batches: what flows between operators. */
 #define BATCH_ROWS_MAX    1024u
-#define BATCH_BYTES_MAX   MIB         /* beyond it a value travels alone, by reference */
-#define EMIT_BUFFER_BYTES (256 * KIB) /* a batch's own bytes, when they are not borrowed */
-#define READ_SLACK        64u /* bytes readable past any slice: SIMD loads need no tail loop */
+#define BATCH_BYTES_MAX   MIB         /* a larger value gets a batch of one row, by reference */
+#define EMIT_BUFFER_BYTES (256 * KIB) /* bytes copied into a batch, as opposed to borrowed */
+#define READ_SLACK        64u /* readable past any slice, so that SIMD loads need no tail loop */
 
-/* Text input. */
+/* Reading input files. */
 #define READ_BLOCK_BYTES       (256 * KIB)
 #define LINE_BYTES_MAX_DEFAULT (16 * MIB) /* --max-line */
 #define SPLIT_BYTES_MIN        MIB
@@ -26,18 +26,18 @@
 #define SPLIT_FILES_MAX        4096u /* small files packed into one split */
 
 /* Shuffle. */
-#define PARTITION_INPUT_BYTES   (64 * MIB) /* input per reduce partition */
+#define PARTITION_INPUT_BYTES   (64 * MIB) /* input bytes per reduce partition */
 #define PARTITIONS_DEFAULT_MAX  200u
 #define PARTITIONS_MAX          100000u
 #define RUN_BLOCK_BYTES         (64 * KIB)
 #define MERGE_FAN_IN_MAX        128u
 #define KEY_BYTES_MAX           (16 * MIB)
-#define VALUE_BYTES_MAX         (4 * GIB - 1) /* msgpack's bin 32 */
-#define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a task's map output beyond it goes to a file */
-#define RUN_MEMORY_SHARE        16u           /* of the memory: what all finished runs may take */
+#define VALUE_BYTES_MAX         (4 * GIB - 1) /* the largest msgpack bin 32 */
+#define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a larger map output of a task goes to a file */
+#define RUN_MEMORY_SHARE        16u           /* finished runs may take 1/16 of the memory */
 
-/* Running. */
-#define STACK_BYTES_MIN       (256 * KIB) /* of the first thread; the others have their own size */
+/* Execution. */
+#define STACK_BYTES_MIN       (256 * KIB) /* of the main thread; other threads: base/thread.c */
 #define SLOTS_MAX             256u
 #define TASK_ATTEMPTS_MAX     4u
 #define MEMORY_BYTES_DEFAULT  GIB /* --memory */
@@ -45,34 +45,35 @@
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
-#define ACTION_OUTPUTS_MAX    16u /* that an action saves to; a task has a file open in each */
+#define ACTION_OUTPUTS_MAX    16u /* directories per action; a task has a file open in each */
 #define OUTPUT_PATH_BYTES_MAX 1024u
-#define EXPLAIN_ACTIONS_MAX   100u /* without results: a loop that waits for one would not end */
-#define COUNTERS_MAX          256u /* of one task, by name */
+#define EXPLAIN_ACTIONS_MAX   100u /* empty results per job, to end a loop that waits for one */
+#define COUNTERS_MAX          256u /* named counters per task */
 #define NAME_BYTES_MAX        128u
 
 /* Between processes. */
 #define HELLO_BYTES_MAX            KIB
 #define CONTROL_FRAME_BYTES_MAX    (16 * MIB)
-#define SMALL_FRAME_BYTES_MAX      (32 * KIB) /* all but HELLO, MESSAGE, GET and DATA */
+#define SMALL_FRAME_BYTES_MAX      (32 * KIB) /* all frames except HELLO, MESSAGE, GET and DATA */
 #define GET_FRAME_BYTES_MAX        (2 * MIB)
 #define DATA_FRAME_BYTES_MAX       (8 * MIB)
-#define CONN_QUEUE_BYTES_MAX       (64 * MIB) /* control frames that wait to be sent */
-#define PENDING_MAX                256u /* not open yet, of each class (net/pending_conns.h) */
-#define RESULT_INLINE_BYTES_MAX    (64 * KIB) /* a task's result beyond it is fetched, not sent */
-#define BROADCAST_INLINE_BYTES_MAX (16 * KIB) /* a broadcast beyond it is fetched, not sent */
-#define BROADCAST_BLOCK_BYTES_MIN  MIB        /* of a broadcast: its size / 64, but no less */
+#define CONN_QUEUE_BYTES_MAX       (64 * MIB) /* queued control frames of one connection */
+#define PENDING_MAX                256u /* connections in handshake, per class (pending_conns.h) */
+#define RESULT_INLINE_BYTES_MAX    (64 * KIB) /* a larger task result is fetched, not pushed */
+#define BROADCAST_INLINE_BYTES_MAX (16 * KIB) /* a larger broadcast is fetched, not pushed */
+/* A block is 1/64 of the broadcast, but at least this. */
+#define BROADCAST_BLOCK_BYTES_MIN MIB
 #define BROADCAST_PREFETCH_BYTES_MAX                                                               \
-    (4 * MIB) /* of a broadcast that all get as an action begins                                   \
+    (4 * MIB) /* all executors get up to this at an action start                                   \
                */
 #define BROADCAST_BLOCK_BYTES_MAX (4 * MIB)
-#define PEERS_PRECONNECT_MAX      8u /* executors that one connects with before it fetches */
+#define PEERS_PRECONNECT_MAX      8u /* peers to which an executor connects before it fetches */
 #define FETCH_CHUNK_BYTES_MAX     (256 * KIB)
-#define FETCH_WINDOW_BYTES        (48 * MIB) /* of one task, and at most half a slot's memory */
-#define EXECUTORS_MAX             65536u     /* in the life of one job */
-#define STAGE_ATTEMPTS_MAX        4u         /* consecutive ones that failed to fetch */
-#define EXECUTOR_FAILURES_MAX     16u        /* of executors, in one job */
-#define AUTH_FAILURES_MAX         3u         /* failed handshakes in a row that end the attempts */
+#define FETCH_WINDOW_BYTES        (48 * MIB) /* per task, and at most half a slot's memory */
+#define EXECUTORS_MAX             65536u     /* over the whole job */
+#define STAGE_ATTEMPTS_MAX        4u         /* consecutive attempts that failed to fetch */
+#define EXECUTOR_FAILURES_MAX     16u        /* over the whole job */
+#define AUTH_FAILURES_MAX         3u         /* consecutive failed handshakes before giving up */
 #define CLOSE_MS                  2000u
 
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");

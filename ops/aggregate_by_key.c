@@ -1,5 +1,5 @@
-/* aggregateByKey: the values of each key merged into an accumulator that starts as the zero and may
- * be of another type; accumulators of different map partitions are combined. */
+/* aggregateByKey: merges the values of each key into an accumulator that starts from `zero` and may
+ * have another type; accumulators of different map partitions are combined. */
 #include "ops/ops.h"
 
 extern const struct op op_aggregate_by_key;

@@ -1,5 +1,5 @@
-/* cogroup: the records of a key from both sides stand together, those of the left side first.
- * Nothing is collected: whoever comes next sees [side, value] stream by. */
+/* cogroup: makes the records of a key from both sides adjacent, the left side first. Nothing is
+ * collected: the next operator receives [side, value] as a stream. */
 #include "ops/sides.h"
 
 extern const struct op op_cogroup;

@@ -1,10 +1,10 @@
-/* collect and its kin: all records come back to the driver, in order of the partitions. */
+/* collect and collectEach: return all records to the driver, in order of the partitions. */
 #include "ops/ops.h"
 
 #include <assert.h>
 
 struct collect_state {
-    struct result_rows_state rows; /* first */
+    struct result_rows_state rows; /* must be first: result_rows_state_* cast to it */
     struct glint_task *task;
     struct glint_schema schema;
 };
@@ -62,6 +62,7 @@ int glint_collect(struct glint_rdd *rdd, struct glint_rows *out)
     return r;
 }
 
+/* collectEach passes each partition's rows on when it is complete, and does not keep them. */
 struct each_collecting {
     struct glint_rdd *rdd;
     int (*row)(void *arg, const struct glint_record *record);
@@ -78,6 +79,7 @@ static int each_on_result(void *arg, uint32_t partition, struct glint_slice resu
         int returned = e->row(e->arg, &r);
         if (returned != 0) return returned;
     }
+    /* result_rows_next also returns false for malformed rows. */
     if (at == result.size) return 0;
     return error_set(&e->rdd->g->error, GLINT_E_PROTOCOL, NULL, "a task's rows do not parse");
 }

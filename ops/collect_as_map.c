@@ -1,4 +1,4 @@
-/* collectAsMap: collect, sorted by key; of several values of one key the last stays. */
+/* collectAsMap: collect, sorted by key; only the last value of each key is kept. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
@@ -23,6 +23,7 @@ int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out)
     }
     uint64_t kept = 0;
     for (uint64_t i = 0; i < out->count; i++) {
+        /* The sort is stable, so the last of equal keys is the last in order of the partitions. */
         if (i + 1 < out->count && same_key(out, i, i + 1)) continue;
         out->offsets[kept++] = out->offsets[i];
     }

@@ -1,4 +1,4 @@
-/* combineByKey: as aggregateByKey, but an accumulator is created from a key's first value. */
+/* combineByKey: like aggregateByKey, but an accumulator is created from a key's first value. */
 #include "ops/ops.h"
 
 extern const struct op op_combine_by_key;
@@ -16,6 +16,7 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
                             .key_partitioned = true,
                             .dependency = {.combine = COMBINE_CREATE}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    /* op_check_function does not require `create`, because aggregateByKey starts from `zero`. */
     if (out != NULL && out->fn->create == NULL)
         return rdd_fail(out, GLINT_E_PLAN_FUNCTION, "%s has no create", function);
     return out;

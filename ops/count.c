@@ -1,4 +1,4 @@
-/* count: how many records there are. */
+/* count: returns the number of records. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
@@ -46,6 +46,7 @@ static int count_on_result(void *arg, uint32_t partition, struct glint_slice res
     struct counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
+    /* Results come from executors: check them before adding. */
     if (n == 0 || n != result.size || rows > (uint64_t)(INT64_MAX - c->rows))
         return result_set_malformed(c->g, &op_count);
     c->rows += (int64_t)rows;

@@ -1,8 +1,9 @@
-/* countByKey and countByValue: a one for each record, summed by key, collected. */
+/* countByKey and countByValue: replace each value by 1, sum by key, and collect. */
 #include "ops/ops.h"
 
 #include <assert.h>
 
+/* A constant column of ones, which all emitted batches refer to. */
 struct ones_state {
     int64_t ones[BATCH_ROWS_MAX];
 };

@@ -1,5 +1,5 @@
-/* distinct: of equal records one stays. A shuffle tells keys apart, so the whole record becomes the
- * key before it, and a record again behind it. */
+/* distinct: keeps one of each set of equal records. A shuffle compares only keys, so the whole
+ * record is packed into the key before the shuffle, and unpacked after it. */
 #include "ops/record_key.h"
 
 extern const struct op op_distinct;
@@ -8,6 +8,7 @@ struct glint_rdd *glint_distinct(struct glint_rdd *rdd)
 {
     struct glint_rdd *packed = record_key_pack(rdd, op_distinct.name, 0);
     if (packed == NULL) return NULL;
+    /* COMBINE_FIRST drops duplicates on the map side already, before they are shuffled. */
     struct rdd_spec spec = {.op = &op_distinct,
                             .parents = {packed},
                             .schema = packed->schema,

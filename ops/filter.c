@@ -1,5 +1,5 @@
-/* filter: keeps the records that a function wants. What is kept stays where it is: only the 32-bit
- * offsets of a batch move together. */
+/* filter: keeps the records that a function selects. Bytes are not moved: only the 32-bit offsets
+ * of a batch are compacted. */
 #include "ops/ops.h"
 #include "ops/selection.h"
 
@@ -35,6 +35,7 @@ static int select_rows(struct filter_state *s, const struct glint_batch *batch, 
         struct glint_record record = glint_batch_record(batch, row);
         int keep = fn->keep(s->call.task, s->call.state, &record);
         if (keep != 0 && keep != 1) return set_keep_error(&s->call, keep);
+        /* Always written, and counted only if kept: no branch to mispredict. */
         s->rows[*count] = (uint16_t)row;
         *count += keep != 0;
     }

@@ -1,4 +1,4 @@
-/* flatMap: each record becomes any number of records. */
+/* flatMap: each record is replaced by any number of records. */
 #include "ops/ops.h"
 
 static enum flow flat_map_push(void *state, const struct glint_batch *batch,

@@ -1,4 +1,4 @@
-/* foldByKey: the values of each key merged into its zero, once per map partition. */
+/* foldByKey: merges the values of each key, starting from `zero` once per map partition. */
 #include "ops/ops.h"
 
 extern const struct op op_fold_by_key;

@@ -1,4 +1,4 @@
-/* foreach: a function called for its effects, which are its counters. */
+/* foreach: calls a function for its side effects, such as counters. */
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -8,6 +8,7 @@ struct foreach_state {
     struct glint_emitter no_output;
 };
 
+/* Receives what the function emits: foreach has no output, so any record is an error. */
 static enum flow refuse_batch(void *state, const struct glint_batch *batch,
                               struct glint_emitter *out)
 {
@@ -18,6 +19,7 @@ static enum flow refuse_batch(void *state, const struct glint_batch *batch,
     return FLOW_FAIL;
 }
 
+/* The emitter needs concrete types, although nothing may be emitted. */
 static enum glint_type resolve_type(enum glint_type declared, enum glint_type in)
 {
     return declared <= GLINT_SAME ? in : declared;

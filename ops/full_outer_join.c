@@ -1,4 +1,4 @@
-/* fullOuterJoin: as join, and the values of both sides that meet none. */
+/* fullOuterJoin: join, and the unmatched values of both sides. */
 #include "ops/join_pairs.h"
 
 extern const struct op op_full_outer_join;

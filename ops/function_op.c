@@ -1,4 +1,4 @@
-/* What operators share that do nothing but call one function. */
+/* Open and close for operators whose whole state is one function call. */
 #include "ops/ops.h"
 
 int function_op_open(void *state, const struct op_open *o)

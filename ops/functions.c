@@ -1,4 +1,5 @@
-/* Functions that operators and jobs use without writing them: glint.sum and its like. */
+/* Built-in functions, used by operators and available to jobs: glint.sum_i64 and others. Integer
+ * sums wrap around, as in Spark; unsigned arithmetic avoids undefined behaviour. */
 #include "ops/ops.h"
 
 static int sum_i64(struct glint_task *task, void *state, struct glint_acc *acc,
@@ -28,7 +29,7 @@ static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-/* Bits of any value: marks that were seen. */
+/* Bitwise or, to merge marks. */
 static int or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
                   const union glint_value *value)
 {
@@ -47,7 +48,7 @@ static int64_t or_i64_repeat(int64_t acc, int64_t value, uint64_t times)
     return times > 0 ? acc | value : acc;
 }
 
-/* A sum that is -1 for good once a negative number was in it. */
+/* A sum that becomes -1, and stays so, once a value is negative. subtract relies on it. */
 static int64_t count_both(int64_t a, int64_t b)
 {
     return a < 0 || b < 0 ? -1 : (int64_t)((uint64_t)a + (uint64_t)b);
@@ -69,6 +70,7 @@ static void count_rows(int64_t *acc, const uint32_t *slot, const int64_t *value,
 static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
 {
     if (times == 0) return acc;
+    /* A negative value decides, even if `value * times` would wrap around. */
     return value < 0 ? -1 : count_both(acc, (int64_t)((uint64_t)value * times));
 }
 

@@ -1,5 +1,5 @@
-/* groupByKey and groupBy: the records of a key stand together. Nothing is collected: whoever comes
- * next sees the values of a key stream by. */
+/* groupByKey and groupBy: make the records of a key adjacent. Nothing is collected: the next
+ * operator receives the values of a key as a stream. */
 #include "ops/ops.h"
 
 extern const struct op op_group_by_key;

@@ -1,5 +1,5 @@
-/* intersection: the records that both sides have, each once. A side is a bit; the bits of equal
- * records are put together before the shuffle already, so what crosses it are different records. */
+/* intersection: the records that both sides have, each once. Each side is a bit. The shuffle merges
+ * the bits of equal records, on the map side already, so only distinct records are shuffled. */
 #include "ops/record_key.h"
 #include "ops/selection.h"
 
@@ -7,6 +7,7 @@
 
 enum { IN_A = 1, IN_B = 2 };
 
+/* Keeps the records that have the bits of both sides. */
 struct both_state {
     uint16_t rows[BATCH_ROWS_MAX];
     struct selection_column key;
@@ -33,7 +34,7 @@ const struct op op_intersection_both = {.name = "intersection.both",
                                         .state_size = sizeof(struct both_state),
                                         .push = both_push};
 
-/* ---- The plan */
+/* ---- Driver side */
 
 const struct op op_intersection = {
     .name = "intersection", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};

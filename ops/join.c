@@ -1,4 +1,4 @@
-/* join: each left value of a key with each right one. */
+/* join: pairs each left value of a key with each right value. */
 #include "ops/join_pairs.h"
 
 extern const struct op op_join;

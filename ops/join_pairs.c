@@ -1,9 +1,10 @@
-/* See join_pairs.h. The shuffle streams a key's right values first. They are held (ops/spool.h);
- * then each left value, as it comes, meets all of them, which gives Spark's order:
+/* See join_pairs.h. For each key the shuffle delivers the right values first. They are buffered in
+ * a spool (ops/spool.h); then each left value is paired with all of them as it arrives. This gives
+ * Spark's order:
  *
  *     (l1, r1) (l1, r2) ... (l2, r1) (l2, r2) ...
  *
- * Rows are written once, straight into the memory of the batch that goes out. */
+ * Rows are written once, directly into the memory of the output batch. */
 #include "ops/join_pairs.h"
 
 #include "engine/data/bytes.h"
@@ -16,16 +17,16 @@
 
 struct join_state {
     struct glint_task *task;
-    bool keep_left, keep_right; /* values that meet none */
-    bool any_left;              /* in the group at hand */
+    bool keep_left, keep_right; /* emit unmatched values of this side */
+    bool any_left;              /* the current group has a left value */
     struct side_group group;
-    union glint_value number; /* its key, where that is one */
+    union glint_value number; /* the group's key, if it is a number */
     struct spool right;
-    /* The batch that goes out next. */
+    /* The output batch. */
     uint32_t rows;
-    uint64_t weight;     /* bytes of all its cells */
-    uint64_t key_at;     /* where the group's key lies in `keys` */
-    bool key_is_written; /* it does */
+    uint64_t weight;     /* bytes of all cells, counting repeated keys each time */
+    uint64_t key_at;     /* offset of the group's key in `keys` */
+    bool key_is_written; /* the group's key is in `keys` */
     struct buffer keys, values;
     struct selection_column key, value;
 };
@@ -50,7 +51,7 @@ static int join_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a join's parameters do not parse");
 }
 
-/* ---- The batch that goes out */
+/* ---- Output batch */
 
 static struct glint_column make_column(enum glint_type type, const struct selection_column *c,
                                        const struct buffer *bytes, bool alone)
@@ -71,6 +72,7 @@ static struct glint_column make_column(enum glint_type type, const struct select
 
 static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
 {
+    /* A large row has no offsets: its size may exceed 32 bits (see struct glint_column). */
     bool alone = s->weight > BATCH_BYTES_MAX;
     struct glint_batch batch = {.rows = s->rows,
                                 .key = make_column(s->group.type, &s->key, &s->keys, alone),
@@ -84,7 +86,8 @@ static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
     return out->flow;
 }
 
-/* The group's key as that of row `rows`: bytes are written once for all rows of the group. */
+/* Sets the group's key for row `rows`. The bytes of a key are written once per batch, and all rows
+ * of the group refer to them. */
 static bool put_key(struct join_state *s)
 {
     const struct buffer *key = &s->group.key;
@@ -118,7 +121,8 @@ static bool put_pair(struct join_state *s, struct glint_slice left, struct glint
     return true;
 }
 
-/* A batch is small in sum, however often a key or a value stands in it; a large row goes alone. */
+/* Flushes by the total size of the cells, even though keys are stored once: a consumer may copy
+ * every cell. A larger row gets its own batch. */
 static enum flow add_row(struct join_state *s, struct glint_slice left, struct glint_slice right,
                          struct glint_emitter *out)
 {
@@ -136,7 +140,7 @@ static enum flow add_row(struct join_state *s, struct glint_slice left, struct g
 
 /* ---- Groups */
 
-/* A left value, or nil, with each right one. */
+/* Pairs `left` (a left value, or nil) with each right value. */
 static enum flow add_rows(struct join_state *s, struct glint_slice left, struct glint_emitter *out)
 {
     struct glint_slice right;
@@ -150,6 +154,7 @@ static enum flow add_rows(struct join_state *s, struct glint_slice left, struct 
     return more < 0 ? FLOW_FAIL : out->flow;
 }
 
+/* Ends the current group, if any. Only now it is known that right values have no match. */
 static enum flow end_join_group(struct join_state *s, struct glint_emitter *out)
 {
     enum flow flow = out->flow;
@@ -174,6 +179,7 @@ static enum flow begin_join_group(struct join_state *s, struct glint_slice key,
 static enum flow add_value(struct join_state *s, enum side side, struct glint_slice value,
                            struct glint_emitter *out)
 {
+    /* The right side must be complete before the first left value, or pairs would be missing. */
     if (side == SIDE_RIGHT && s->any_left) {
         error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                   "a shuffle gave the sides of a join in the wrong order");
@@ -181,6 +187,7 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
     }
     if (side == SIDE_RIGHT) return spool_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
     s->any_left = true;
+    /* All right values of the key have arrived, so this left value is matched or not for good. */
     if (s->right.count > 0) return add_rows(s, value, out);
     return s->keep_left ? add_row(s, value, nil, out) : FLOW_MORE;
 }
@@ -226,7 +233,7 @@ const struct op op_join_pairs = {.name = "join.pairs",
                                  .finish = join_finish,
                                  .close = join_close};
 
-/* ---- The plan */
+/* ---- Driver side */
 
 struct glint_rdd *join_rdd(const struct op *shuffle_op, struct glint_rdd *left,
                            struct glint_rdd *right, bool keep_left, bool keep_right)

@@ -1,4 +1,4 @@
-/* keyBy: elements get the keys that a function makes of them. The values stay where they are. */
+/* keyBy: a function computes the key of each element. The values are passed on by reference. */
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -7,6 +7,7 @@ static enum flow key_by_push(void *state, const struct glint_batch *batch,
                              struct glint_emitter *out)
 {
     assert(batch->key.type == GLINT_NONE);
+    /* The emitter takes the value of each row from the input batch, by reference. */
     out->keep_value = true;
     return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }

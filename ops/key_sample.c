@@ -1,6 +1,6 @@
-/* See key_sample.h. A task draws by reservoir: record i takes the place r(i) of the sample, where
- * r(i) is a random number below i + 1, if there is such a place. The numbers are hashes of
- * (partition, i), so a second attempt, or another cluster, draws the same. */
+/* See key_sample.h. A task uses reservoir sampling: record i replaces entry r(i) of the sample,
+ * where r(i) is a random number in [0, i], if r(i) is below the sample's size. The random numbers
+ * are hashes of (partition, i), so a second attempt, or another cluster, draws the same sample. */
 #include "ops/key_sample.h"
 
 #include "engine/base/hash.h"
@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+/* Fixed, so that a sort has the same partitions in every run. */
 #define SAMPLE_SEED UINT64_C(0x676c696e74)
 
 static const struct glint_schema sample_schema = {GLINT_BYTES, GLINT_NONE};
@@ -38,7 +39,7 @@ static int sample_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a sample's size does not parse");
 }
 
-/* A number below `n`. */
+/* A random number in [0, n). */
 static uint64_t random_below(const struct sample_state *s, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)hash_mix(s->seed ^ s->index) * n) >> 64);
@@ -50,12 +51,14 @@ static enum flow sample_push(void *state, const struct glint_batch *batch,
     (void)out;
     struct sample_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->index++) {
+        /* The first `each` records fill the reservoir. */
         uint64_t place = s->index < s->each ? s->index : random_below(s, s->index + 1);
         if (place >= s->each) continue;
         assert(place <= s->keys.count && s->keys.count <= s->each);
         uint8_t scratch[CODEC_NUMBER_BYTES];
         union glint_value v = glint_column_value(&batch->key, row);
         struct glint_slice key = codec_encode(s->type, &v, scratch);
+        /* A prefix is good enough for a bound, and limits the sample's memory. */
         if (key.size > SAMPLE_KEY_BYTES) key.size = SAMPLE_KEY_BYTES;
         if (record_pool_set(&s->keys, place, key, (struct glint_slice){NULL, 0})) continue;
         error_no_memory(&s->task->error);
@@ -64,7 +67,7 @@ static enum flow sample_push(void *state, const struct glint_batch *batch,
     return FLOW_MORE;
 }
 
-/* How many records there were, and the keys as rows. */
+/* The result: the number of records in the partition, then the keys as rows. */
 static int sample_result(void *state, struct buffer *out)
 {
     struct sample_state *s = state;
@@ -90,7 +93,7 @@ const struct op op_key_sample = {.name = "sortByKey.sample",
                                  .close = sample_close,
                                  .result = sample_result};
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
 struct sampling {
     struct glint *g;
@@ -123,6 +126,8 @@ static int sample_on_result(void *arg, uint32_t partition, struct glint_slice re
             return error_no_memory(&a->g->error);
     uint64_t kept = s->keys.count - first;
     if (at != result.size || kept > records) return result_set_malformed(a->g, &op_key_sample);
+    /* A key represents records / kept records of its partition, so that large partitions count
+     * more. */
     for (uint64_t i = first; i < s->keys.count; i++) s->weights[i] = (double)records / (double)kept;
     return 0;
 }
@@ -151,8 +156,8 @@ static struct glint_slice key_at(const void *arg, uint64_t i)
     return record_pool_key(arg, i);
 }
 
-/* A bound stands where the weight so far reaches the next multiple of a part's weight; keys that
- * are as the last bound are passed over, as in Spark. */
+/* Chooses a bound where the cumulative weight reaches the next multiple of a partition's share.
+ * Skips keys equal to the previous bound, as in Spark. */
 static uint32_t choose_bounds(const struct key_sample *s, const struct sort_entry *sorted,
                               uint32_t partitions, struct glint_slice *bounds)
 {

@@ -1,4 +1,4 @@
-/* keyValueTextFile: lines of text, cut at the first separator into key and value. */
+/* keyValueTextFile: lines of text, split at the first separator into key and value. */
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 
@@ -25,7 +25,7 @@ static int key_value_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "the separator does not parse");
 }
 
-/* Where the key ends; *value: where the value begins. */
+/* Returns the size of the key; *value: the offset of the value. */
 static uint64_t split_at_separator(const struct key_value_state *s, struct glint_slice line,
                                    uint64_t *value)
 {
@@ -35,6 +35,7 @@ static uint64_t split_at_separator(const struct key_value_state *s, struct glint
     return key;
 }
 
+/* Sets the offsets of both columns into the lines' bytes: no bytes are copied. */
 static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
 {
     const struct glint_column *line = &batch->value;
@@ -49,7 +50,7 @@ static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
     batch->value.start = s->value_start;
 }
 
-/* One long line. */
+/* A batch of one long line, without offsets. */
 static void cut_alone(struct key_value_state *s, struct glint_batch *batch)
 {
     uint64_t value;

@@ -1,4 +1,4 @@
-/* keys and values: one column of pairs becomes the elements. Cells stay where they are. */
+/* keys and values: one column of a pair RDD becomes the elements. Cells are passed by reference. */
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* leftOuterJoin: as join, and left values that meet none. */
+/* leftOuterJoin: join, and the unmatched left values. */
 #include "ops/join_pairs.h"
 
 extern const struct op op_left_outer_join;

@@ -1,5 +1,5 @@
-/* lookup: the values of one key, in order. Where equal keys share a partition, only that one is
- * read. */
+/* lookup: returns the values of one key, in order. If the RDD is partitioned by key, only that
+ * key's partition is read. */
 #include "engine/base/hash.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
@@ -8,11 +8,11 @@
 #include <assert.h>
 
 struct lookup_state {
-    struct result_rows_state rows; /* first */
+    struct result_rows_state rows; /* must be first: result_rows_state_* cast to it */
     struct glint_task *task;
     enum glint_type key_type;
     struct glint_schema out; /* (none, value) */
-    struct glint_slice key;  /* in byte form */
+    struct glint_slice key;  /* encoded */
 };
 
 static int lookup_open(void *state, const struct op_open *o)
@@ -23,7 +23,7 @@ static int lookup_open(void *state, const struct op_open *o)
     s->key_type = o->in.key;
     s->out = (struct glint_schema){GLINT_NONE, o->in.value};
     unpacker_init(&u, o->params);
-    s->key = unpack_bytes(&u); /* points into the parameters */
+    s->key = unpack_bytes(&u); /* borrows from the parameters */
     bool done = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (done) return 0;
@@ -88,6 +88,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
                        .params = {p.out.data, p.out.size},
                        .on_result = lookup_on_result,
                        .arg = &l};
+    /* The same computation as in the shuffle's hash partitioner. */
     uint32_t home = 0;
     if (rdd->key_partitioned && partitions > 0) {
         assert(partitions == rdd->partitions);

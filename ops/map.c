@@ -1,4 +1,4 @@
-/* map: each record becomes one record. */
+/* map: each record is replaced by one record. */
 #include "ops/ops.h"
 
 static enum flow map_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)

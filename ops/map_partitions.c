@@ -1,5 +1,5 @@
-/* mapPartitions and mapPartitionsWithIndex: a function that sees the whole partition, record by
- * record or batch by batch, and once more at its end. The index is glint_partition. */
+/* mapPartitions and mapPartitionsWithIndex: a function that is called for the records or batches of
+ * a partition, and once more at its end. glint_partition returns the index. */
 #include "ops/ops.h"
 
 static enum flow partitions_push(void *state, const struct glint_batch *batch,

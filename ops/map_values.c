@@ -1,5 +1,5 @@
-/* mapValues and flatMapValues: the key and the partitioning stay. On a grouped RDD a GROUP function
- * sees the values of a key stream by; the group is over when the key changes. */
+/* mapValues and flatMapValues: keep the key and the partitioning. On a grouped RDD, a GROUP
+ * function receives the values of a key as a stream; a group ends when the key changes. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
@@ -9,7 +9,7 @@ struct values_state {
     struct function_call call;
     bool in_group;
     enum glint_type key_type;
-    struct buffer key; /* of the group at hand, in byte form */
+    struct buffer key; /* key of the current group, encoded */
 };
 
 static int values_open(void *state, const struct op_open *o)
@@ -28,11 +28,12 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
     s->in_group = false;
     bool fits = codec_decode(s->key_type, (struct glint_slice){s->key.data, s->key.size}, &key);
     if (!fits) return FLOW_FAIL;
+    /* end_group has no input row: what it emits must be copied, not taken as a slice of a batch. */
     out->in = NULL;
     enum flow flow =
         function_call_result_to_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
-    /* What was emitted may point into the function's state: it goes before the next group begins.
-     */
+    /* Emitted rows may refer to the function's state, so flush them before the next group
+     * starts. */
     return flow == FLOW_MORE ? emitter_flush(out) : flow;
 }
 
@@ -75,6 +76,7 @@ static enum flow map_values_push(void *state, const struct glint_batch *batch,
 {
     struct values_state *s = state;
     if (s->call.fn->kind == GLINT_GROUP) return group_push(s, batch, out);
+    /* The emitter takes the key of each row from the input batch, by reference. */
     out->keep_key = true;
     return function_call_batch(&s->call, batch, out);
 }

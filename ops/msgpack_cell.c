@@ -1,5 +1,5 @@
-/* See msgpack_cell.h. And how functions take apart what joins make: glint_unpack_pair,
- * glint_unpack. */
+/* See msgpack_cell.h. Also glint_unpack_pair and glint_unpack, which decode the values that joins
+ * make. */
 #include "ops/msgpack_cell.h"
 
 bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct glint_slice bytes)
@@ -61,5 +61,6 @@ bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_
         !msgpack_cell_decode(type, &h, msgpack.data, out))
         return false;
     bool bytes = type == GLINT_TEXT || type == GLINT_BYTES;
+    /* Trailing bytes are an error. */
     return h.head_size + (bytes ? h.size : 0) == msgpack.size;
 }

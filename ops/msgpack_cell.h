@@ -1,5 +1,5 @@
-/* Cells as msgpack: how saveAsMsgpackFile writes them, msgpackFile reads them, and joins carry
- * them. Writing is inline, since it is most of what saving costs. */
+/* Cells as msgpack: written by saveAsMsgpackFile, read by msgpackFile, and used for the values of
+ * joins. Encoding is inline, because it dominates the cost of saving. */
 #ifndef GLINT_OPS_MSGPACK_CELL_H
 #define GLINT_OPS_MSGPACK_CELL_H
 
@@ -9,11 +9,12 @@
 #include <assert.h>
 #include <string.h>
 
-#define MSGPACK_HEAD_BYTES_MAX 9    /* of a cell, its bytes not counted */
-#define MSGPACK_PAIR           0x92 /* an array of two follows */
+#define MSGPACK_HEAD_BYTES_MAX 9    /* of one cell, without its bytes */
+#define MSGPACK_PAIR           0x92 /* header of an array of two */
 #define MSGPACK_NIL            0xc0
 
-/* `code` and then a big-endian number of `width` bytes; eight bytes behind the code are written. */
+/* Writes `code` and a big-endian number of `width` bytes. Always writes 8 bytes after the code;
+ * `out` must have room. Returns the encoded size. */
 static inline unsigned msgpack_put_number(uint8_t *out, uint8_t code, uint64_t v, unsigned width)
 {
     uint64_t bits = __builtin_bswap64(v << (64 - 8 * width));
@@ -23,7 +24,7 @@ static inline unsigned msgpack_put_number(uint8_t *out, uint8_t code, uint64_t v
     return 1 + width;
 }
 
-/* In its smallest form. */
+/* Writes the shortest encoding. Returns its size. */
 static inline unsigned msgpack_put_i64(uint8_t *out, int64_t v)
 {
     if (v >= -32 && v <= 127) {
@@ -42,7 +43,7 @@ static inline unsigned msgpack_put_i64(uint8_t *out, int64_t v)
                              : msgpack_put_number(out, 0xcf, u, 8);
 }
 
-/* What stands before the bytes of a str or a bin. */
+/* Writes the header of a str or bin. Returns its size. */
 static inline unsigned msgpack_put_size(uint8_t *out, bool str, uint64_t size)
 {
     if (str && size <= 31) {
@@ -55,8 +56,8 @@ static inline unsigned msgpack_put_size(uint8_t *out, bool str, uint64_t size)
                                 : msgpack_put_number(out, code + 2, size, 4);
 }
 
-/* All of a cell but the bytes of bytes-like ones; answers its end. MSGPACK_HEAD_BYTES_MAX may be
- * written, whatever the cell takes. */
+/* Writes a cell except the content of bytes-like types, and returns the end. May write up to
+ * MSGPACK_HEAD_BYTES_MAX bytes, even if the cell is shorter. */
 static inline uint8_t *msgpack_put_head(uint8_t *out, enum glint_type type,
                                         const union glint_value *v)
 {
@@ -72,12 +73,12 @@ static inline uint8_t *msgpack_put_head(uint8_t *out, enum glint_type type,
     }
 }
 
-/* Whether a bytes-like cell can be msgpack: not over its limit, and of type msgpack exactly one
- * value. False: the task's error is set. */
+/* Checks that a bytes-like cell can be encoded: not over the size limit and, for type msgpack,
+ * exactly one value. Returns false with the task's error set. */
 bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct glint_slice bytes);
 
-/* The cell whose head was read at `p`, its bytes where they lie. False: it is of another type; NONE
- * is nil. Not for cells of type msgpack. */
+/* Decodes the cell at `p` whose header is `h`; slices point behind the header. Returns false if it
+ * has another type; NONE must be nil. Not for cells of type msgpack. */
 bool msgpack_cell_decode(enum glint_type type, const struct msgpack_head *h, const uint8_t *p,
                          union glint_value *out);
 

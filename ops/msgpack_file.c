@@ -1,12 +1,13 @@
-/* msgpackFile: the records of files that saveAsMsgpackFile wrote, each checked against the shape.
+/* msgpackFile: reads the records of files that saveAsMsgpackFile wrote, and checks each against the
+ * schema.
  *
- * A window stands over the file; records are decoded where they lie in it and go out in batches by
- * reference. Where a record is cut by the window's end, its heads tell how many bytes it takes at
- * least; the window is widened to that, and at least to twice what it has of the record, so that
- * walking over a large value again costs no more than reading it.
+ * A window slides over the file. Records are decoded in place and emitted in batches by reference.
+ * If a record does not fit into the rest of the window, its headers tell its minimum size; the
+ * window grows to that size, and at least to twice the part that it already has. Doubling keeps
+ * the cost of decoding a large value again each time linear in its size.
  *
- *     window   [ done | rows of the batch at hand | cut record | ...free... ]
- *                     first                       at           fill    capacity */
+ *     window   [ emitted | rows of current batch | partial record | ...free... ]
+ *                         first                   at          fill    capacity */
 #include "engine/data/input_stream.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
@@ -20,7 +21,7 @@ struct msgpack_state {
     struct input_stream source;
     uint8_t *window;
     uint64_t first, at, fill, capacity;
-    uint32_t rows; /* of the batch at hand */
+    uint32_t rows; /* of the current batch */
     struct selection_column key, value;
 };
 
@@ -38,7 +39,7 @@ static const char *const wanted_names[] = {
     [GLINT_F64] = "a float", [GLINT_MSGPACK] = "any value",
 };
 
-/* An error about the byte at `p`, which lies in the window. */
+/* Sets an error about the byte at `p`, which is in the window. */
 static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const uint8_t *p,
                                                  const char *wanted, const char *found)
 {
@@ -55,7 +56,7 @@ static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const 
 
 /* ---- Decoding */
 
-/* A value that cannot be taken apart yet: cut short, or no msgpack at all. */
+/* A value that cannot be decoded: either truncated by the window, or not msgpack. */
 static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uint8_t *p,
                                               uint64_t left, uint64_t *size)
 {
@@ -65,7 +66,7 @@ static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uin
                : r;
 }
 
-/* One cell in the `left` bytes at `p`. *size: what it takes, or takes at least. */
+/* Decodes one cell from the `left` bytes at `p`. *size: its size, or a lower bound of it. */
 static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type type,
                                        const uint8_t *p, uint64_t left, union glint_value *out,
                                        uint64_t *size)
@@ -86,6 +87,7 @@ static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type 
     return MSGPACK_COMPLETE;
 }
 
+/* Decodes the record at s->at. *size: its size, or a lower bound of it if it is incomplete. */
 static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_record *out,
                                          uint64_t *size)
 {
@@ -113,7 +115,8 @@ static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_r
 
 /* ---- The window */
 
-/* Room for `wanted` bytes from the cut record on, which moves to the window's front. */
+/* Makes room for `wanted` bytes from the partial record on, and moves it to the start of the
+ * window. */
 static int make_room(struct msgpack_state *s, uint64_t wanted)
 {
     const uint64_t rest = s->fill - s->at;
@@ -133,7 +136,7 @@ static int make_room(struct msgpack_state *s, uint64_t wanted)
     return 0;
 }
 
-/* The record at hand does not end in its file. If the file has changed, that is why. */
+/* The file ends inside the current record. If the file has changed, report that instead. */
 static int set_file_truncated(struct msgpack_state *s)
 {
     if (input_stream_check_unchanged(&s->source) == 0)
@@ -141,7 +144,7 @@ static int set_file_truncated(struct msgpack_state *s)
     return s->task->error.code;
 }
 
-/* Reads on, since the record at hand takes at least `needed` bytes. */
+/* Reads more of the file, because the current record has at least `needed` bytes. */
 static int fill_window(struct msgpack_state *s, uint64_t needed)
 {
     const struct split_piece *piece = s->source.piece;
@@ -151,8 +154,10 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
         return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
     if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
+    /* The size of decompressed data is unknown, so only plain files can be checked in advance. */
     if (!piece->gzip) {
         const uint64_t most = have + (piece->file_size - s->source.at);
+        /* Checked before allocating: a corrupt header may claim any size. */
         if (needed > most) return set_file_truncated(s);
         if (wanted < needed) wanted = needed;
         if (wanted > most) wanted = most;
@@ -226,7 +231,7 @@ static bool cell_is_large(enum glint_type type, const union glint_value *v)
     return is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
 }
 
-/* Takes the decoded record of `size` bytes at s->at into the batch; a large one travels alone. */
+/* Adds the decoded record of `size` bytes at s->at to the batch; a large one is emitted alone. */
 static enum flow add_record(struct msgpack_state *s, const struct glint_record *r, uint64_t size,
                             struct glint_emitter *out)
 {
@@ -249,6 +254,7 @@ static enum flow add_record(struct msgpack_state *s, const struct glint_record *
     return out->flow;
 }
 
+/* An incomplete record moves the window. The batch refers to it, so it is emitted before. */
 static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out)
 {
     enum flow flow = FLOW_MORE;
@@ -272,6 +278,7 @@ static enum flow read_file(struct msgpack_state *s, const struct split_piece *pi
     int r = input_stream_open(&s->source, s->task->env, piece, 0, &s->task->error);
     s->first = s->at = s->fill = 0;
     enum flow flow = r == 0 ? read_records(s, out) : FLOW_FAIL;
+    /* A file that changed while it was read may have mixed old and new records. */
     if (flow == FLOW_MORE && input_stream_check_unchanged(&s->source) < 0) flow = FLOW_FAIL;
     if (flow != FLOW_FAIL)
         s->task->counters.values[COUNT_BYTES_READ] += (int64_t)input_stream_disk_offset(&s->source);
@@ -305,7 +312,7 @@ static void msgpack_close(void *state)
     mem_free(((struct msgpack_state *)state)->window);
 }
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
 static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {

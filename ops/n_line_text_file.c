@@ -1,4 +1,5 @@
-/* nLineTextFile: as textFile, but a partition is so many lines, counted from 0 in each file. */
+/* nLineTextFile: like textFile, but each partition has a fixed number of lines, counted per
+ * file. */
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "ops/ops.h"
@@ -7,6 +8,7 @@
 
 static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
+    /* Counting lines would read the whole input: explain estimates the splits by bytes instead. */
     rdd->estimated = rdd_is_explain_only(rdd);
     if (rdd->estimated) return text_source_make_splits(rdd, split_bytes);
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};

@@ -1,47 +1,49 @@
-/* The operators, as the engine's tables name them, and what their files share.
- * One operator is one file: its driver half (the call in engine/glint.h), its executor half, and at
- * the bottom the table that shows all of it. ops/table.c lists them. */
+/* Declarations that the operators share. One operator is one file: its driver half (the call in
+ * engine/glint.h), its executor half, and at the bottom the table that describes it. ops/table.c
+ * lists them all. */
 #ifndef GLINT_OPS_H
 #define GLINT_OPS_H
 
 #include "engine/plan/context.h"
 
 extern const struct op *const ops_table[];   /* ends with NULL */
-extern const struct glint_module ops_module; /* functions that operators use themselves */
+extern const struct glint_module ops_module; /* built-in functions (ops/functions.c) */
 
-/* ---- Text sources (ops/text_source.c) */
+/* ---- File sources (ops/text_source.c) */
 
 struct line_reader;
 struct input_list;
 struct splits;
-/* How a source of files comes to its RDD. */
+/* Describes a source of files. */
 struct file_source {
     const struct op *op;
     struct glint_schema schema;
-    const uint64_t *parameter; /* NULL: none */
-    bool binary;               /* its files hold no lines of text */
-    int (*make_splits)(struct glint_rdd *rdd, uint64_t split_bytes); /* makes the splits */
+    const uint64_t *parameter; /* packed as the operator's parameter; NULL: none */
+    bool binary;               /* the files do not contain lines of text */
+    int (*make_splits)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split */
 };
-/* Lists `paths` and makes the source's RDD. */
+/* Lists the files of `paths` and creates the source's RDD. Returns NULL with the error set. */
 struct glint_rdd *file_source_create(struct glint *g, const char *paths,
                                      const struct file_source *source);
-/* By bytes: what textFile and its like use. */
+/* Makes splits by bytes, for textFile and similar sources. Returns 0 or the context's code. */
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes);
-/* Adds each split to the RDD in its wire form. */
+/* Adds each split to the RDD in its wire format. Returns 0 or the context's code. */
 int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits);
-/* Runs `row` for each batch of lines of a split. */
+/* Calls `push` for each batch of lines of a split, until it returns something else than
+ * FLOW_MORE. */
 enum flow text_source_read_split(struct glint_task *task, struct glint_slice split,
                                  enum flow (*push)(void *arg, const struct glint_batch *lines),
                                  void *arg);
-/* open and run of sources whose records are the lines. */
+/* open and run for sources whose records are the lines. */
 struct text_source_state {
     struct glint_task *task;
 };
 int text_source_open(void *state, const struct op_open *o);
 enum flow text_source_emit_lines(void *state, struct glint_slice split, struct glint_emitter *out);
 
-/* ---- Operators that call one function (ops/function_op.c) */
+/* ---- Operators that only call one function (ops/function_op.c) */
 
+/* State, open and close of these operators. */
 struct function_op_state {
     struct function_call call;
 };
@@ -51,6 +53,7 @@ void function_op_close(void *state);
 /* ---- Saving (ops/save.c) */
 
 struct gzip_writer;
+/* One attempt file that a task is writing. */
 struct save {
     struct glint_task *task;
     struct glint_schema schema;
@@ -62,59 +65,66 @@ struct save {
     uint64_t bytes;
     bool finished;
 };
-/* `output`: which of the action's outputs, from 0. An attempt's files have one name in all. */
+/* Creates the attempt file of output number `output` (from 0). It has the same name in the
+ * directories of all outputs of an action. `suffix` not empty: compress with gzip. Returns 0 or a
+ * code with the task's error set. */
 int save_open(struct save *s, const struct op_open *o, uint32_t output, const char *suffix);
-/* Room for `size` bytes at buffer.data + buffer.size, which may write out what stands there. */
+/* Ensures room for `size` bytes at buffer.data + buffer.size; may flush the buffer. Returns false
+ * with the task's error set, as the next two. */
 bool save_reserve(struct save *s, uint64_t size);
-/* A large value, past the buffer. */
+/* Writes bytes; large ones bypass the buffer. */
 bool save_write_bytes(struct save *s, struct glint_slice bytes);
+/* Flushes, syncs and closes the file. Until it succeeds, save_close removes the file. */
 enum flow save_finish(struct save *s);
+/* Appends the attempt file's name, by which the driver commits it. Returns 0 or NO_MEMORY. */
 int save_result(struct save *s, struct buffer *out);
-/* The records of a batch as lines (ops/save_as_text_file.c). False: the task's error is set. */
+/* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
+/* Closes the file and frees memory; removes the file unless save_finish succeeded. */
 void save_close(struct save *s);
 
-/* ---- Rows that come back (ops/result_rows.c): varint size, key, varint size, value; in byte form
- */
+/* ---- Result rows (ops/result_rows.c): varint size, encoded key, varint size, encoded value. A
+ * column of type NONE is omitted. */
 
 bool result_rows_append(struct buffer *out, struct glint_schema schema,
                         const struct glint_record *record);
-/* The same of a record in byte form. */
+/* The same for encoded cells. Both return false when out of memory. */
 bool result_rows_append_bytes(struct buffer *out, struct glint_schema schema,
                               struct glint_slice key, struct glint_slice value);
-/* result_rows_append to a task's result. False: the task's error is set, RESULT_LIMIT over the
- * limit. */
+/* result_rows_append to a task's result. Returns false with the task's error set: NO_MEMORY, or
+ * RESULT_LIMIT if the result gets too large. */
 bool result_rows_append_limited(struct glint_task *task, struct buffer *out,
                                 struct glint_schema schema, const struct glint_record *record);
-/* What a state begins with whose operator answers rows, and their result and close. */
+/* First member of the state of an operator that returns rows, with its `result` and `close`. */
 struct result_rows_state {
     struct buffer bytes;
 };
 int result_rows_state_result(void *state, struct buffer *out);
 void result_rows_state_close(void *state);
-/* RESULT_LIMIT, about the result of one partition. Answers false. */
+/* Sets RESULT_LIMIT about the rows of one partition. Returns false. */
 bool result_rows_set_task_limit(struct glint_task *task);
-/* RESULT_LIMIT, about the rows of all partitions together. */
+/* Sets RESULT_LIMIT about the rows of all partitions of an action. Returns the code. */
 int result_rows_set_action_limit(struct glint *g);
-/* Adds a partition's rows to `rows`. 0 or a code with the context's error set. */
+/* Appends a partition's rows to `rows`. Returns 0 or a code with the context's error set. */
 int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct glint_slice result);
-/* Reads the record at *at and moves on. False: at the end, or damaged (*at < result.size). */
+/* Reads the record at *at and advances. Returns false at the end, or if it is malformed (then *at <
+ * result.size). */
 bool result_rows_next(struct glint_slice result, uint64_t *at, struct glint_schema schema,
                       struct glint_record *out);
-/* Types that columns of an RDD can have; ANY and SAME are none. */
+/* True if both types can be types of a column; ANY and SAME cannot. */
 static inline bool schema_is_concrete(struct glint_schema schema)
 {
     return schema.key >= GLINT_NONE && schema.key <= GLINT_MSGPACK && schema.value >= GLINT_NONE &&
            schema.value <= GLINT_MSGPACK;
 }
-/* Order of records: by key, then value, in byte form. */
+/* Compares encoded records by key, then value. Returns <0, 0 or >0. */
 int record_compare(struct glint_schema schema, const struct glint_record *a,
                    const struct glint_record *b);
-/* By key; rows of one key stay in their order. 0 or a code with the context's error set. */
+/* Sorts by key; stable. Returns 0 or a code with the context's error set. */
 int result_rows_sort(struct glint *g, struct glint_rows *rows);
-/* What an action answers that needs a record and found none. Frees `rows`. */
+/* Sets EMPTY_COLLECTION for an action that needs a record, and frees `rows`. Returns the code. */
 int result_rows_fail_empty(struct glint *g, struct glint_rows *rows, const char *action);
-/* PROTOCOL: what a task answered does not parse. */
+/* Sets PROTOCOL: the result of a task does not parse. Returns the code. */
 int result_set_malformed(struct glint *g, const struct op *op);
 
 #endif

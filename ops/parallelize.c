@@ -1,5 +1,5 @@
-/* parallelize: records of the driver's process. Each split carries its records, as rows
- * (ops/result_rows.c). */
+/* parallelize: records of the driver's process. Each split contains its records, encoded as result
+ * rows (ops/result_rows.c). */
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -26,14 +26,15 @@ static enum flow parallelize_run(void *state, struct glint_slice split, struct g
         s->task->counters.values[COUNT_ROWS_READ]++;
         glint_emit(out, &record);
     }
+    /* result_rows_next also returns false for malformed rows. */
     if (out->flow != FLOW_MORE || at == split.size) return out->flow;
     error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a split's records do not parse");
     return FLOW_FAIL;
 }
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
-/* Records [first, end). */
+/* Adds a split of records [first, end). */
 static bool add_split(struct glint_rdd *rdd, const struct glint_record *records, uint64_t first,
                       uint64_t end)
 {

@@ -1,5 +1,5 @@
-/* partitionBy: equal keys into one partition, by hash. In a partition records stand by key, those
- * of one key in the order they had. */
+/* partitionBy: puts equal keys into the same partition, by hash. Within a partition, records are
+ * ordered by key, and those of one key keep their order. */
 #include "ops/ops.h"
 
 extern const struct op op_partition_by;

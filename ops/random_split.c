@@ -1,8 +1,8 @@
-/* randomSplit, keyByRandomSplit and sample: rows chosen by lot. A row's lot is a 64-bit number that
- * follows from (seed, partition, row's number in the partition); a child keeps the rows whose lot
- * lies in its range. The ranges of a split's children lie side by side, so each row is in exactly
- * one, and no child needs to know of the others; keyByRandomSplit finds the range instead. Nothing
- * here depends on the rows themselves or on who works on them. */
+/* randomSplit, keyByRandomSplit and sample: choose rows at random. Each row has a 64-bit random
+ * number that depends only on (seed, partition, index in the partition), not on the row's content
+ * or on the executor. A child keeps the rows whose number is in its range. The ranges of a split's
+ * children are adjacent, so each row is in exactly one, and each child can be computed without the
+ * others. keyByRandomSplit computes which range a row falls into. */
 #include "engine/base/hash.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
@@ -13,10 +13,11 @@
 #include <string.h>
 
 #define SPLITMIX_STEP                                                                              \
-    0x9e3779b97f4a7c15u /* splitmix64's: lots of one partition are one such sequence               \
+    0x9e3779b97f4a7c15u /* splitmix64's: the numbers of a partition are one sequence               \
                          */
 
-/* Lots from `first` on, `count` of them; a count of 2^64 does not fit and is `all`. */
+/* The random numbers from `first` on, `count` of them; a count of 2^64 does not fit and is
+ * `all`. */
 struct random_range {
     uint64_t first, count;
     bool all;
@@ -24,7 +25,7 @@ struct random_range {
 
 struct split_state {
     struct random_range range;
-    uint64_t next; /* the next row's lot before mixing */
+    uint64_t next; /* the next row's number before mixing */
     struct selection selection;
     uint16_t rows[BATCH_ROWS_MAX];
 };
@@ -46,6 +47,7 @@ static int split_open(void *state, const struct op_open *o)
                      "the parameters of a sample do not parse");
 }
 
+/* Writes every row number and advances only for kept rows: no branch to mispredict. */
 static uint32_t choose_rows(struct split_state *s, uint32_t rows)
 {
     const uint64_t first = s->range.first, size = s->range.count;
@@ -54,6 +56,8 @@ static uint32_t choose_rows(struct split_state *s, uint32_t rows)
     assert(rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < rows; row++, next += SPLITMIX_STEP) {
         s->rows[count] = (uint16_t)row;
+        /* Unsigned wrap-around checks both ends of the range in one comparison, without a
+         * branch. */
         count += hash_mix(next) - first < size;
     }
     s->next = next;
@@ -64,6 +68,7 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
 {
     struct split_state *s = state;
     assert(!s->range.all || s->range.first == 0);
+    /* No rows are dropped, so the batch can be passed on unchanged. */
     if (s->range.all) {
         glint_emit_batch(out, batch);
         return out->flow;
@@ -72,11 +77,11 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
     return selection_emit(&s->selection, batch, s->rows, count, out);
 }
 
-/* ---- The number of the child instead of its rows */
+/* ---- keyByRandomSplit: the child's number as the key */
 
 struct key_state {
-    uint64_t next;    /* the next row's lot before mixing */
-    uint64_t *bounds; /* the first lots of all children but the first, ascending */
+    uint64_t next;    /* the next row's number before mixing */
+    uint64_t *bounds; /* the first number of each child except the first, ascending */
     uint32_t bound_count;
     int64_t keys[BATCH_ROWS_MAX];
 };
@@ -117,18 +122,19 @@ static enum flow key_push(void *state, const struct glint_batch *batch, struct g
     return out->flow;
 }
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
-/* The place among all lots that `share` of them lie before; false: before 1, which has none. */
+/* Converts a share to a bound: a `share` of all numbers is below *out. Returns false for share 1,
+ * whose bound, 2^64, does not fit. */
 static bool random_bound(double share, uint64_t *out)
 {
     *out = 0;
     if (share >= 1) return false;
-    *out = (uint64_t)ldexp(share, 64); /* share <= 1 - 2^-53: it fits */
+    *out = (uint64_t)ldexp(share, 64); /* share <= 1 - 2^-53: fits */
     return true;
 }
 
-/* The lots from share `from` up to share `to`. */
+/* The range of numbers between two shares. */
 static struct random_range range_make(double from, double to)
 {
     assert(from >= 0 && from <= to && to <= 1);
@@ -136,7 +142,7 @@ static struct random_range range_make(double from, double to)
     uint64_t end;
     if (!random_bound(from, &r.first)) return r;
     const bool ends = random_bound(to, &end);
-    r.count = end - r.first; /* to the very end: wraps to what is left */
+    r.count = end - r.first; /* up to share 1 this wraps around to 2^64 - first, as intended */
     r.all = !ends && r.first == 0;
     return r;
 }
@@ -172,7 +178,7 @@ struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t 
     return range_rdd(rdd, &op_sample, seed, range_make(0, fraction));
 }
 
-/* The sum of the weights, or -1 with the error set where they are none. */
+/* Returns the sum of the weights, or -1 with the error set if they are not valid. */
 static double weights_sum(struct glint *g, const double *weights, uint32_t count, const char *call)
 {
     double sum = 0;
@@ -196,7 +202,7 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
     double before = 0, from = 0;
     for (uint32_t i = 0; i < count; i++) {
         before += weights[i];
-        /* The same sum in the same order: the last child ends at exactly 1. */
+        /* Computed in the same order as `sum`, so the last child ends at exactly 1. */
         const double to = before / sum;
         out[i] = range_rdd(rdd, &op_random_split, seed, range_make(from, to));
         from = to;
@@ -217,6 +223,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     double before = 0;
     for (uint32_t i = 0; i + 1 < count; i++) {
         before += weights[i];
+        /* Bounds at share 1 do not exist: children after them get no records. */
         bounds += random_bound(before / sum, &bound);
     }
     struct packer p;

@@ -13,19 +13,19 @@ static bool is_bytes(enum glint_type type)
     return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
 }
 
-/* What is the key of the shuffle as it stands: the other column is empty. */
+/* True if one column is empty: the other one is the key of the shuffle without any packing. */
 static bool is_single(struct glint_schema schema)
 {
     return schema.key == GLINT_NONE || schema.value == GLINT_NONE;
 }
 
-/* ---- Before the shuffle */
+/* ---- Map side */
 
 struct pack_state {
     struct glint_task *task;
     char name[NAME_BYTES_MAX]; /* of the operator, for errors */
     struct glint_schema in;
-    struct glint_column value; /* of every batch: nothing, or the mark */
+    struct glint_column value; /* of every batch: none, or the mark */
     uint32_t rows;
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
     int64_t marks[BATCH_ROWS_MAX];
@@ -58,7 +58,8 @@ static enum flow pack_flush(struct pack_state *s, struct glint_emitter *out)
                                         .end = s->end,
                                         .size = s->bytes.size},
                                 .value = s->value};
-    if (s->bytes.size > BATCH_BYTES_MAX) batch.key.start = batch.key.end = NULL; /* a large row */
+    /* One row of any size. */
+    if (s->bytes.size > BATCH_BYTES_MAX) batch.key.start = batch.key.end = NULL;
     assert(s->rows == 1 || batch.key.start != NULL);
     glint_emit_batch(out, &batch);
     s->rows = 0;
@@ -90,6 +91,7 @@ static enum flow pack_pairs(struct pack_state *s, const struct glint_batch *batc
         struct glint_slice key = codec_encode(s->in.key, &r.key, key_number);
         struct glint_slice value = codec_encode(s->in.value, &r.value, value_number);
         uint64_t size = key.size + value.size + SIZE_BYTES;
+        /* The shuffle limits keys to KEY_BYTES_MAX; report it here with the operator's name. */
         if (size > KEY_BYTES_MAX) {
             error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
                       "%s: a record of %llu bytes is over the limit of %llu", s->name,
@@ -128,7 +130,7 @@ const struct op op_record_pack = {.name = "record.pack",
                                   .push = pack_push,
                                   .close = pack_close};
 
-/* ---- Behind it */
+/* ---- Reduce side */
 
 struct unpack_column {
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -152,7 +154,8 @@ static int unpack_open(void *state, const struct op_open *o)
     return 0;
 }
 
-/* Cell `row` is `cell`, which lies in `packed`. False: its size does not fit the type. */
+/* Sets cell `row` to `cell`, a slice of `packed`. Returns false if its size does not fit the
+ * type. */
 static bool unpack_cell(struct unpack_column *c, enum glint_type type, uint32_t row,
                         struct glint_slice cell, const struct glint_column *packed)
 {
@@ -172,6 +175,7 @@ static bool unpack_cell(struct unpack_column *c, enum glint_type type, uint32_t 
 static bool unpack_row(struct unpack_state *s, const struct glint_column *packed, uint32_t row)
 {
     struct glint_slice all = glint_column_slice(packed, row);
+    /* A number as key has a fixed size, which is not stored. */
     uint32_t size = CODEC_NUMBER_BYTES;
     if (is_bytes(s->out.key)) {
         if (all.size < SIZE_BYTES) return false;
@@ -205,7 +209,7 @@ static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *
                               struct glint_emitter *out)
 {
     const struct glint_column *packed = &batch->key;
-    assert(packed->size <= UINT32_MAX); /* KEY_BYTES_MAX, or a batch */
+    assert(packed->size <= UINT32_MAX); /* at most KEY_BYTES_MAX, or a batch */
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (unpack_row(s, packed, row)) continue;
         error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
@@ -239,7 +243,7 @@ const struct op op_record_unpack = {.name = "record.unpack",
                                     .open = unpack_open,
                                     .push = unpack_push};
 
-/* ---- The plan */
+/* ---- Driver side */
 
 static struct glint_schema packed_schema(struct glint_schema schema, int64_t mark)
 {
@@ -281,6 +285,7 @@ struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd
                         codec_type_name(a->schema.key), codec_type_name(a->schema.value),
                         codec_type_name(b->schema.key), codec_type_name(b->schema.value));
     assert(a_mark != 0 && b_mark != 0);
+    /* One shuffle for both sides puts equal records of `a` and `b` into the same group. */
     struct glint_rdd *both = glint_union(record_key_pack(a, shuffle_op->name, a_mark),
                                          record_key_pack(b, shuffle_op->name, b_mark));
     if (both == NULL) return NULL;

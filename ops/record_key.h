@@ -1,25 +1,26 @@
-/* Whole records as keys of a shuffle: how distinct, intersection and subtract tell records apart.
+/* Whole records as keys of a shuffle: used by distinct, intersection and subtract, which compare
+ * whole records.
  *
- * An element simply changes its column. A pair becomes one run of bytes, from which both cells are
- * later referred to:
+ * A single element just moves to the key column. A pair is packed into one byte string, from which
+ * both cells are later read by reference:
  *
- *     key's byte form | value's byte form | key's size, 4 bytes (only where the key is bytes-like)
- */
+ *     encoded key | encoded value | size of the key, 4 bytes (only if the key is bytes-like) */
 #ifndef GLINT_OPS_RECORD_KEY_H
 #define GLINT_OPS_RECORD_KEY_H
 
 #include "ops/ops.h"
 
-/* The records of `rdd` as keys. The value is none, or, where `mark` is not 0, that number, an i64.
- * `name` is the operator's, for errors: a pair over KEY_BYTES_MAX is one. */
+/* Makes the records of `rdd` the keys. The value is none or, if `mark` is not 0, the i64 `mark`.
+ * `name` is the operator's, for errors: a pair over KEY_BYTES_MAX is VALUE_LIMIT. Returns NULL with
+ * the error set, as the next two. */
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark);
-/* Records of `shape` again, from their keys and no values; the partitions are those that `shuffle`
- * makes. */
+/* Unpacks keys without values into records of `schema`. `shuffle` is the wide RDD before it, to
+ * which glint_with_partitions applies. */
 struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schema schema,
                                     struct glint_rdd *shuffle);
-/* Two RDDs of one shape, the records of `a` marked by one number, those of `b` by another; a REDUCE
- * function by name merges the marks of equal records, before and behind the shuffle `wide`. NULL:
- * an error is set, also if the shapes differ. */
+/* For two RDDs of equal schema: marks the records of `a` and `b` with different numbers; the REDUCE
+ * function of that name merges the marks of equal records, on both sides of the shuffle
+ * `shuffle_op`. PLAN_TYPE if the schemas differ. */
 struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
                                    struct glint_rdd *b, int64_t b_mark, const char *function);
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define WASTE_BYTES_MIN (64 * KIB) /* less is not worth a copy */
+#define WASTE_BYTES_MIN (64 * KIB) /* less is not worth compacting */
 
 static bool reserve_items(struct record_pool *k)
 {
@@ -20,7 +20,7 @@ static bool reserve_items(struct record_pool *k)
     return true;
 }
 
-/* Copies what is in use into new memory, with as much room again, so that it lasts. */
+/* Copies the bytes in use into a new buffer of twice the size, so that compaction is rare. */
 static bool compact_bytes(struct record_pool *k, uint64_t extra)
 {
     struct buffer fresh = {NULL, 0, 0};
@@ -40,7 +40,7 @@ static bool compact_bytes(struct record_pool *k, uint64_t extra)
     return true;
 }
 
-/* There is memory afterwards even if `size` is 0: empty records point into it, too. */
+/* Allocates memory even if `size` is 0: empty records also point into it. */
 static bool reserve_bytes(struct record_pool *k, uint64_t size)
 {
     if (k->bytes.data != NULL && size <= k->bytes.capacity - k->bytes.size) return true;

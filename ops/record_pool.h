@@ -1,8 +1,8 @@
-/* A bounded number of records in byte form, which are replaced again and again: what a task keeps
- * that wants only the smallest ones, or a sample.
+/* A bounded number of encoded records that are often replaced: for a task that keeps only the
+ * smallest records, or a sample.
  *
- * All bytes lie in one block. A record is replaced in place where the new one fits; else it goes to
- * the end, and what is left behind is squeezed out once it outweighs the rest. */
+ * All bytes are in one block. A record is replaced in place if the new one fits; otherwise it is
+ * appended, and the block is compacted once the unused bytes exceed the used ones. */
 #ifndef GLINT_OPS_RECORD_POOL_H
 #define GLINT_OPS_RECORD_POOL_H
 
@@ -11,22 +11,24 @@
 
 #include <assert.h>
 
+/* Offset in `bytes`, reserved size, and the used sizes of key and value, which are adjacent. */
 struct record_pool_item {
     uint64_t at, room, key_size, value_size;
 };
 
-/* Zeros are empty. */
+/* Zeros are empty. Free with record_pool_fini. */
 struct record_pool {
-    struct record_pool_item *items; /* may be put in another order */
+    struct record_pool_item *items; /* may be reordered */
     uint64_t count, capacity;
-    struct buffer bytes; /* READ_SLACK beyond its end */
-    uint64_t used;       /* by the items */
+    struct buffer bytes; /* readable READ_SLACK bytes past its end */
+    uint64_t used;       /* bytes that the items use */
 };
 
-/* Makes item `i` this record; i == count adds one. The slices must not lie in `k`. False without
- * memory; nothing changed then. */
+/* Sets item `i` to this record; i == count appends. The slices must not point into `k`. Returns
+ * false when out of memory, with the records unchanged. */
 bool record_pool_set(struct record_pool *k, uint64_t i, struct glint_slice key,
                      struct glint_slice value);
+/* Return slices that are valid until the next record_pool_set. */
 static inline struct glint_slice record_pool_key(const struct record_pool *k, uint64_t i)
 {
     assert(i < k->count);

@@ -1,8 +1,8 @@
-/* reduce, fold and aggregate: all values merged into one. A task merges its partition; the driver
- * merges what the tasks made, in order of the partitions, with the same state and the same
- * function.
+/* reduce, fold and aggregate: merge all values into one. A task merges its partition. The driver
+ * merges the results of the tasks in order of the partitions, with the same kind of state and the
+ * same function.
  *
- * fold and aggregate start from their zero in each partition and once more on the driver, as in
+ * fold and aggregate start from `zero` in each partition, and once more on the driver, as in
  * Spark. */
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
@@ -25,12 +25,13 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
     int r = 0;
     bool sound = unpacker_init(&u, params);
     if (sound && u.count > 0) {
-        s->spec.dependency.zero = unpack_bytes(&u); /* points into the parameters, which stay */
+        s->spec.dependency.zero = unpack_bytes(&u); /* borrows from the parameters */
         sound = unpack_is_complete(&u);
     }
     if (!sound)
         r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "a zero value does not parse");
     if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
+    /* `zero` becomes the first value of the accumulator. */
     if (r == 0 && u.count > 0) r = combiner_add_value(&s->combiner, s->spec.dependency.zero, false);
     unpacker_fini(&u);
     return r;
@@ -58,10 +59,10 @@ static int reduce_open(void *state, const struct op_open *o)
     return start_from_zero(s, o->params);
 }
 
-/* i64 columns: the first value starts, all others are merged in one call. */
+/* For i64 columns: the first value starts the accumulator, all others are merged in one call. */
 static void push_column(struct combiner *c, const int64_t *values, uint32_t rows)
 {
-    static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is one accumulator */
+    static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is only one accumulator */
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
     if (!c->started) {
         c->acc.value.i64 = *values++;
@@ -91,7 +92,7 @@ static enum flow reduce_push(void *state, const struct glint_batch *batch,
     return FLOW_MORE;
 }
 
-/* One row, or none where nothing was merged. */
+/* Appends one row, or none if nothing was merged. */
 static int reduce_result(void *state, struct buffer *out)
 {
     struct reduce_state *s = state;
@@ -124,7 +125,7 @@ const struct op op_reduce = REDUCE_OP("reduce", 1u << GLINT_REDUCE);
 const struct op op_fold = REDUCE_OP("fold", 1u << GLINT_REDUCE);
 const struct op op_aggregate = REDUCE_OP("aggregate", 1u << GLINT_AGGREGATE);
 
-/* ---- The driver's half: one more state of the same kind. */
+/* ---- Driver side: uses one more state of the same kind */
 
 struct reducing {
     struct glint_rdd *rdd;
@@ -141,6 +142,7 @@ static int reduce_on_result(void *arg, uint32_t partition, struct glint_slice re
     struct glint_schema schema = {GLINT_NONE, d->state.spec.acc};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     uint64_t at = 0;
+    /* An empty partition has no result in reduce, where no value starts the accumulator. */
     if (result.size == 0) return 0;
     if (!result_rows_next(result, &at, schema, &part) || at != result.size)
         return result_set_malformed(d->rdd->g, d->op);
@@ -178,12 +180,13 @@ static int reduce_run(const struct action *action, struct glint_rows *out)
     if (r == 0) r = action_run(&a);
     if (r == 0) r = reduce_finish(&d, out);
     reduce_close(&d.state);
+    /* Moves an error of the function on the driver to the context, which is returned below. */
     driver_task_fini(&d.task);
     if (r != 0) glint_rows_free(out);
     return r != 0 ? g->error.code : 0;
 }
 
-/* `zero` may be NULL: the first value starts. */
+/* `zero` may be NULL: then the first value starts. */
 static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union glint_value *zero,
                          const char *function, struct glint_args *args, struct glint_rows *out)
 {

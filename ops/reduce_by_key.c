@@ -1,4 +1,4 @@
-/* reduceByKey: the values of each key merged into one, on both sides of the shuffle. */
+/* reduceByKey: merges the values of each key into one, on both sides of the shuffle. */
 #include "ops/ops.h"
 
 extern const struct op op_reduce_by_key;
@@ -16,6 +16,7 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *functio
                             .dependency = {.combine = COMBINE_REDUCE}};
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "reduceByKey needs keys");
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    /* Values cut into pieces are several records per key, in order: a grouped RDD. */
     if (out != NULL) out->grouped = out->fn->chunk_bytes_max > 0;
     return out;
 }

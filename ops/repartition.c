@@ -1,5 +1,5 @@
-/* repartition: records spread evenly, by where they stood. In a partition records stand by key,
- * those of one key in the order they had. */
+/* repartition: distributes records evenly, by their position. Within a partition, records are
+ * ordered by key, and those of one key keep their order. */
 #include "ops/ops.h"
 
 extern const struct op op_repartition;

@@ -1,5 +1,6 @@
-/* repartitionAndSortWithinPartitions: by hash of the key, and sorted by it. The shuffle's runs are
- * sorted anyway, so it costs what partitionBy does; here the order is a promise. */
+/* repartitionAndSortWithinPartitions: partitions by hash of the key, sorted by key. The shuffle's
+ * runs are sorted anyway, so it costs the same as partitionBy; only here the order is
+ * guaranteed. */
 #include "ops/ops.h"
 
 extern const struct op op_repartition_and_sort_within_partitions;

@@ -1,4 +1,4 @@
-/* Rows that come back to the driver: written by tasks, read by jobs. */
+/* Result rows: encoded by tasks, collected by the driver, read by jobs. */
 #include "engine/data/codec.h"
 #include "engine/data/sort.h"
 #include "ops/ops.h"
@@ -92,7 +92,7 @@ int record_compare(struct glint_schema schema, const struct glint_record *a,
                          codec_encode(schema.value, &b->value, y));
 }
 
-/* Offsets grow by doubling; data by appending. */
+/* Grows the array of offsets by doubling. */
 static bool offsets_reserve(struct glint_rows *rows)
 {
     if (rows->count < rows->capacity) return true;
@@ -120,6 +120,7 @@ int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct g
     struct glint_record r;
     if (base + result.size > g->config.result_bytes_max) return result_rows_set_action_limit(g);
     bool ok = buffer_append(&data, result.data, result.size);
+    /* Also after a failure: glint_rows_free must free what was allocated. */
     rows->data = data.data;
     rows->size = data.size;
     rows->size_capacity = data.capacity;
@@ -134,6 +135,7 @@ int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct g
     return ok ? 0 : error_no_memory(&g->error);
 }
 
+/* Reads the encoded key of the row at `offset`; the rows were validated when added. */
 static struct glint_slice row_key(const void *arg, uint64_t offset)
 {
     const struct glint_rows *rows = arg;
@@ -179,6 +181,7 @@ int result_set_malformed(struct glint *g, const struct op *op)
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i)
 {
     struct glint_record r = {.key = {.i64 = 0}};
+    /* Under explain, results are empty, and a job may access rows that it expects. */
     if (i >= rows->count && context_is_explaining()) return r;
     assert(i < rows->count);
     uint64_t at = rows->offsets[i];

@@ -1,4 +1,4 @@
-/* rightOuterJoin: as join, and right values that meet none. */
+/* rightOuterJoin: join, and the unmatched right values. */
 #include "ops/join_pairs.h"
 
 extern const struct op op_right_outer_join;

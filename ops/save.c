@@ -1,6 +1,7 @@
-/* What saving actions share: an attempt file in the output's hidden folder, written through a
- * buffer. The file is the task's until its name is the task's result; the driver decides what
- * becomes of it. */
+/* Shared by all actions that save: writes an attempt file into the output's hidden directory,
+ * through a buffer. A successful task returns the file's name as its result. Only the driver then
+ * commits the file (commit_task) or deletes it, so concurrent attempts never write the same
+ * file. */
 #include "engine/base/text.h"
 #include "engine/data/gzip.h"
 #include "ops/ops.h"
@@ -27,7 +28,7 @@ static int save_write(void *arg, const void *data, uint64_t size)
     return error_set_write(&s->task->error, GLINT_E_OUTPUT_IO, r, path, s->bytes - size, size);
 }
 
-/* Everything that stands in the buffer goes to the file, or through the compressor. */
+/* Writes the buffer to the file, through the compressor if there is one. */
 static bool save_flush(struct save *s)
 {
     int r = s->buffer.size == 0 ? 0
@@ -46,6 +47,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output, const ch
     if (output >= o->output_count)
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage lacks an output");
     s->dir = o->outputs[output];
+    /* The attempt number keeps concurrent and repeated attempts of a task apart. */
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
                             suffix, o->task->attempt) &&
                 save_path(s, path, sizeof path);
@@ -74,6 +76,7 @@ bool save_reserve(struct save *s, uint64_t size)
 
 bool save_write_bytes(struct save *s, struct glint_slice bytes)
 {
+    /* Copying small values saves system calls; copying large ones would only cost time. */
     if (bytes.size <= SAVE_BUFFER_BYTES / 4) {
         if (!save_reserve(s, bytes.size)) return false;
         memcpy(s->buffer.data + s->buffer.size, bytes.data, bytes.size);
@@ -95,6 +98,7 @@ enum flow save_finish(struct save *s)
     int file = s->file;
     if (ok) {
         s->file = -1;
+        /* Sync here, in parallel on all executors, and not when the driver commits. */
         int synced = s->task->options->no_sync ? 0 : env->sync_file(env, file);
         int closed = env->close(env, file);
         save_path(s, path, sizeof path);

@@ -1,16 +1,16 @@
-/* saveAsMsgpackFile: each record is the array [key, value], or the value alone where there is no
- * key. Numbers take their smallest form; large values go to the file past the buffer. */
+/* saveAsMsgpackFile: each record is the array [key, value], or the value alone if there is no key.
+ * Numbers use the shortest encoding; large values bypass the buffer. */
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
 
-#define SMALL_BYTES_MAX (8 * KIB) /* cells up to it go through the buffer at once */
+#define SMALL_BYTES_MAX (8 * KIB) /* cells up to this size are written into the buffer directly */
 
 static bool is_bytes(enum glint_type type)
 {
     return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
 }
 
-/* A cell of any size. */
+/* Writes a cell of any size. */
 static bool write_msgpack_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
     if (!save_reserve(s, MSGPACK_HEAD_BYTES_MAX)) return false;
@@ -19,8 +19,8 @@ static bool write_msgpack_cell(struct save *s, enum glint_type type, const union
     return !is_bytes(type) || save_write_bytes(s, v->bytes);
 }
 
-/* A cell for which there is room; its bytes are copied by 32 where they are few, since both sides
- * have slack. */
+/* Writes a cell; the caller has reserved room. Short bytes are copied as 32 bytes, which compiles
+ * to two vector moves; both source and target have slack. */
 static uint8_t *put_small_cell(uint8_t *out, enum glint_type type, const union glint_value *v)
 {
     out = msgpack_put_head(out, type, v);

@@ -20,8 +20,8 @@ static bool is_text(enum glint_type t)
     return t == GLINT_TEXT || t == GLINT_BYTES;
 }
 
-/* Lines as they are: copied 32 bytes at a time where they are short, since both sides have slack.
- */
+/* Copies lines unchanged. Short ones are copied as 32 bytes, since both source and target have
+ * slack. */
 static bool write_lines(struct save *s, const struct glint_batch *batch)
 {
     const struct glint_column *c = &batch->value;
@@ -51,6 +51,8 @@ static bool write_text_cell(struct save *s, enum glint_type type, const union gl
     if (type == GLINT_I64 || type == GLINT_F64) {
         return save_reserve(s, 64) && codec_print(type, v, &s->buffer);
     }
+    /* msgpack printed as JSON has no known size: codec_print grows the buffer, which is then
+     * flushed. */
     if (codec_print(type, v, &s->buffer)) return save_reserve(s, 1);
     error_no_memory(&s->task->error);
     return false;

@@ -1,7 +1,7 @@
 /* saveAsTextFiles: several outputs in one pass over the records. A record's key is the number of
- * its output and its value the line. The rows of a batch are first sorted by output, by number
- * alone, so each output is written in batches, as by saveAsTextFile. The task writes one attempt
- * file per output, all of one name, which is its result: the driver keeps all of them or none. */
+ * its output, its value is the line. The rows of a batch are grouped by output, so that each output
+ * is written in batches, as in saveAsTextFile. A task writes one attempt file per output, all with
+ * the same name, which is its result: the driver commits all of them or none. */
 #include "ops/ops.h"
 #include "ops/selection.h"
 
@@ -12,7 +12,7 @@ struct text_files {
     uint32_t count, opened;
     struct save *outputs;
     struct selection_column lines;
-    uint32_t first[ACTION_OUTPUTS_MAX + 1]; /* in `rows`: where the rows of each output begin */
+    uint32_t first[ACTION_OUTPUTS_MAX + 1]; /* index in `rows` of each output's first row */
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
@@ -43,12 +43,13 @@ static bool refuse_number(struct text_files *s, int64_t number)
     return false;
 }
 
-/* Counting sort of the row numbers by output; within an output they ascend. */
+/* Counting sort of the row numbers by output; stable. */
 static bool sort_rows(struct text_files *s, const int64_t *numbers, uint32_t rows)
 {
     uint32_t next[ACTION_OUTPUTS_MAX] = {0};
     assert(rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < rows; row++) {
+        /* Also true for negative numbers. */
         if ((uint64_t)numbers[row] >= s->count) return refuse_number(s, numbers[row]);
         next[numbers[row]]++;
     }
@@ -92,10 +93,11 @@ static enum flow files_finish(void *state, struct glint_emitter *out)
 static int files_result(void *state, struct buffer *out)
 {
     struct text_files *s = state;
+    /* All outputs use the same file name. */
     return save_result(&s->outputs[0], out);
 }
 
-/* Files that are finished go too where one is not: an attempt that failed leaves nothing. */
+/* If any file is not finished, removes all: a failed attempt leaves no files. */
 static void files_close(void *state)
 {
     struct text_files *s = state;

@@ -1,4 +1,5 @@
-/* The cost of a filter: a load and a store per kept row and column, without a branch. */
+/* Copies offsets or numbers of selected rows: one load and one store per row and column, without
+ * branches. */
 #include "ops/selection.h"
 
 #include <assert.h>
@@ -30,6 +31,7 @@ enum flow selection_emit(struct selection *c, const struct glint_batch *batch, c
                          uint32_t count, struct glint_emitter *out)
 {
     assert(count <= batch->rows);
+    /* All rows kept: pass the batch on without copying offsets. */
     if (count == batch->rows) {
         glint_emit_batch(out, batch);
     } else if (count > 0) {

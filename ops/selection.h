@@ -1,9 +1,10 @@
-/* A batch with only some of its rows: offsets and numbers are moved together, bytes stay. */
+/* A batch with a subset of its rows: offsets and numbers are copied, bytes are not. */
 #ifndef GLINT_OPS_SELECTION_H
 #define GLINT_OPS_SELECTION_H
 
 #include "engine/data/emitter.h"
 
+/* Memory for the offsets or numbers of one selected column. */
 struct selection_column {
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
     union {
@@ -16,12 +17,12 @@ struct selection {
     struct selection_column key, value;
 };
 
-/* Rows of a column by their numbers, in any order, also more than once: by reference, offsets and
- * numbers in `c`. */
+/* Selects rows of a column by number, in any order and possibly repeated. The result refers to the
+ * bytes of `from`; its offsets and numbers are in `c`, and valid until the next call. */
 struct glint_column selection_copy_column(struct selection_column *c,
                                           const struct glint_column *from, const uint16_t *rows,
                                           uint32_t count);
-/* Emits rows[0..count) of the batch, ascending row numbers, by reference. */
+/* Emits rows[0..count) of the batch by reference; row numbers must ascend. Returns out->flow. */
 enum flow selection_emit(struct selection *c, const struct glint_batch *batch, const uint16_t *rows,
                          uint32_t count, struct glint_emitter *out);
 

@@ -1,4 +1,4 @@
-/* See sides.h. The operator `side` lets keys through by reference and writes the values anew. */
+/* See sides.h. The operator `side` passes keys by reference and rewrites the values. */
 #include "ops/sides.h"
 
 #include "engine/data/bytes.h"
@@ -6,13 +6,13 @@
 #include "engine/data/pack.h"
 #include "ops/msgpack_cell.h"
 
-#define SIDE_HEAD_BYTES 2 /* the array's head, the side */
+#define SIDE_HEAD_BYTES 2 /* header of the array, and the side */
 
 struct side_state {
     struct glint_task *task;
-    enum glint_type type; /* of the values that go in */
+    enum glint_type type; /* of the input values */
     uint8_t side;
-    uint32_t rows; /* written, not pushed */
+    uint32_t rows; /* written, not yet emitted */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
     struct buffer bytes;
 };
@@ -32,10 +32,11 @@ static int side_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a side's parameters do not parse");
 }
 
-/* The column from row `first` on, by reference. */
+/* Returns the column from row `first` on, by reference. */
 static struct glint_column column_part(const struct glint_column *c, uint32_t first)
 {
     struct glint_column part = *c;
+    /* A part of the lines is not consecutive from base[0], as `lines` would claim. */
     part.lines = NULL;
     if (c->start != NULL) {
         part.start += first;
@@ -46,7 +47,7 @@ static struct glint_column column_part(const struct glint_column *c, uint32_t fi
     return part;
 }
 
-/* Pushes the rows that were written; they are the batch's last ones before `end`. */
+/* Emits the written rows, which are the last rows of `in` before `end`. */
 static enum flow side_flush(struct side_state *s, const struct glint_batch *in, uint32_t end,
                             struct glint_emitter *out)
 {
@@ -58,6 +59,7 @@ static enum flow side_flush(struct side_state *s, const struct glint_batch *in, 
                                           .start = s->start,
                                           .end = s->end,
                                           .size = s->bytes.size}};
+    /* A large row has no offsets: its size may exceed 32 bits. */
     if (s->bytes.size > BATCH_BYTES_MAX) batch.value.start = batch.value.end = NULL;
     assert(s->rows <= 1 || batch.value.start != NULL);
     glint_emit_batch(out, &batch);
@@ -71,7 +73,7 @@ static bool is_bytes(enum glint_type type)
     return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
 }
 
-/* Writes one value; there is room. */
+/* Writes one value; the caller has reserved room. */
 static void put_side_value(struct side_state *s, const union glint_value *v)
 {
     uint8_t *out = s->bytes.data + s->bytes.size;
@@ -122,7 +124,7 @@ const struct op op_side = {.name = "side",
                            .push = side_push,
                            .close = side_close};
 
-/* ---- Behind the shuffle */
+/* ---- Reduce side */
 
 int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum side *out_side,
                        struct glint_slice *out_value)
@@ -147,7 +149,7 @@ bool side_group_begin(struct side_group *g, struct glint_slice key)
     return buffer_append(&g->key, key.data, key.size);
 }
 
-/* ---- The plan */
+/* ---- Driver side */
 
 static struct glint_rdd *make_side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
 {
@@ -174,6 +176,7 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec)
                         codec_type_name(left->schema.key), codec_type_name(right->schema.key));
     left = make_side_rdd(left, SIDE_LEFT, false);
     right = make_side_rdd(right, SIDE_RIGHT, spec->keys_only);
+    /* The order of the parents in the union decides which side comes first in each group. */
     bool left_first = spec->first == SIDE_LEFT;
     struct glint_rdd *both = glint_union(left_first ? left : right, left_first ? right : left);
     if (both == NULL) return NULL;

@@ -1,12 +1,12 @@
-/* sortByKey and sortBy: partitions are ranges of keys, each sorted. Which ranges is found out when
- * the sort is first needed, by a sample of the input. */
+/* sortByKey and sortBy: partitions are ranges of keys, each sorted. The range bounds are computed
+ * from a sample of the input when the sort is first needed. */
 #include "ops/key_sample.h"
 #include "ops/ops.h"
 
 #include <assert.h>
 
-/* As Spark: 20 keys for each partition to be made, a million in all; three times as many are drawn,
- * since the input's partitions need not be of one size. */
+/* As in Spark: a sample of 20 keys per output partition, a million at most; three times as many are
+ * drawn, because the input's partitions may differ in size. */
 #define SAMPLE_PER_PARTITION 20u
 #define SAMPLE_KEYS          1000000u
 #define SAMPLE_OVERSIZE      3u
@@ -23,6 +23,7 @@ static int sort_prepare(struct glint_rdd *rdd)
 {
     struct glint_rdd *in = rdd->parents[0];
     assert(rdd->counted && in->counted && rdd->dependency.partitioner == PARTITION_RANGE);
+    /* One range needs no bounds, so the input is not read twice. */
     if (rdd->partitions <= 1 || in->partitions == 0) return 0;
     struct key_sample s = {.weights = NULL};
     int r = key_sample_collect(in, keys_of_each(rdd->partitions, in->partitions), &s);
@@ -55,6 +56,7 @@ struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
     if (rdd == NULL) return rdd_fail_null("sortBy");
     struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(rdd, function, args), ascending);
     struct glint_rdd *out = glint_values(sorted);
+    /* glint_with_partitions on the result applies to the sort. */
     if (out != NULL) out->shuffle = sorted;
     return out;
 }

@@ -25,7 +25,7 @@ int spool_add(struct spool *h, struct glint_slice value)
 {
     assert(h->run.records == 0);
     h->count++;
-    /* Once one value is on disk, so are all behind it. */
+    /* Once one value is on disk, all later ones must follow, to keep their order. */
     bool fits = value.size < h->limit && h->bytes.size + value.size <= h->limit;
     if (h->writer.task != NULL || !fits) return spool_to_disk(h, value);
     if (!buffer_reserve(&h->bytes, VARINT_BYTES_MAX + value.size))

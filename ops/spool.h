@@ -1,36 +1,37 @@
-/* The values of one key, kept to be read again and again in their order: what a join holds of its
- * right side. Up to a share of the slot's memory they stay in memory; those that come later go to a
- * run in the work folder, checksummed as every spill, so any number takes bounded memory. */
+/* Buffers the values of one key so that a join can read its right side repeatedly, in order. Values
+ * up to a share of the slot's memory stay in memory; later ones go to a run file in the work
+ * directory, checksummed like every spill. So any number of values needs bounded memory. */
 #ifndef GLINT_OPS_SPOOL_H
 #define GLINT_OPS_SPOOL_H
 
 #include "engine/data/run.h"
 
-#define SPOOL_MEMORY_SHARE 16u /* of a slot's memory: what is held stays in memory */
+#define SPOOL_MEMORY_SHARE 16u /* 1/16 of a slot's memory for values in memory */
 
-/* Zeros before spool_init. One task's thread. */
+/* Call spool_init before use. Only on the task's thread. */
 struct spool {
     uint64_t count;
-    /* The rest is its own. */
+    /* Private. */
     struct glint_task *task;
     uint64_t limit;
-    struct buffer bytes;      /* varint size, value, ... */
-    uint64_t at;              /* of the next value in `bytes` */
-    struct run_writer writer; /* task == NULL: none */
-    struct run run;           /* once sealed; records == 0: none */
+    struct buffer bytes;      /* pairs of varint size and value */
+    uint64_t at;              /* offset of the next value in `bytes` */
+    struct run_writer writer; /* task == NULL: not open */
+    struct run run;           /* once the writer is finished; records == 0: none */
     struct run_reader reader;
     struct buffer scratch;
 };
 void spool_init(struct spool *h, struct glint_task *task);
-/* Copies the value. Not after spool_rewind. 0 or a negative code with the task's error set; so the
- * others. */
+/* Appends a copy of the value. Not after spool_rewind. Returns 0 or a negative code with the task's
+ * error set, as do the others. */
 int spool_add(struct spool *h, struct glint_slice value);
-/* To the first value. */
+/* Moves to the first value. */
 int spool_rewind(struct spool *h);
-/* 1: *out is the next value, valid until the next call; 0: no more. */
+/* Returns 1 with the next value in *out, valid until the next call; 0 at the end. */
 int spool_next(struct spool *h, struct glint_slice *out);
-/* Forgets all values, keeps memory. */
+/* Removes all values, keeps memory for reuse. */
 void spool_clear(struct spool *h);
+/* Frees all memory and removes the run file. Allowed on zeros, and after any error. */
 void spool_fini(struct spool *h);
 
 #endif

@@ -1,12 +1,13 @@
-/* subtract: the records that the other side has not, as often as they were. Equal records become a
- * count, before the shuffle already, and one of the other side makes it less than 0 for good. */
+/* subtract: the records that the other side does not have; keeps duplicates. Equal records are
+ * merged into a count, on the map side already; a record of the other side makes the count negative
+ * for good. */
 #include "ops/record_key.h"
 #include "ops/selection.h"
 
 #include <assert.h>
 
 struct left_state {
-    uint32_t rows; /* gathered, not yet pushed */
+    uint32_t rows; /* selected, not yet emitted */
     uint64_t weight;
     uint16_t row[BATCH_ROWS_MAX];
     struct selection_column key;
@@ -24,7 +25,8 @@ static enum flow left_flush(struct left_state *s, const struct glint_batch *batc
     return out->flow;
 }
 
-/* Each record as often as it is counted, by reference; a batch is small in sum all the same. */
+/* Emits each record as often as it was counted, by reference. Batches are limited by total size,
+ * since a consumer may copy every row. */
 static enum flow left_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     struct left_state *s = state;
@@ -47,7 +49,7 @@ const struct op op_subtract_left = {.name = "subtract.left",
                                     .state_size = sizeof(struct left_state),
                                     .push = left_push};
 
-/* ---- The plan */
+/* ---- Driver side */
 
 const struct op op_subtract = {
     .name = "subtract", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};

@@ -1,5 +1,5 @@
-/* subtractByKey: records whose key the other side has not. In the shuffle the other side's keys
- * come first, so a group's first record decides about it, and nothing is held. */
+/* subtractByKey: the records whose key the other side does not have. The other side's keys come
+ * first in each group, so a group's first record decides, and nothing is buffered. */
 #include "ops/sides.h"
 
 #include "engine/data/codec.h"
@@ -9,12 +9,12 @@
 
 struct subtract_state {
     struct glint_task *task;
-    enum glint_type type; /* of the values that come out */
+    enum glint_type type; /* of the output values */
     struct side_group group;
-    bool dropped, kept;      /* what the group at hand has had: a right value, only left ones */
-    struct glint_slice last; /* bytes of the last value that was put */
+    bool dropped, kept;      /* the current group has a right value; has only left values */
+    struct glint_slice last; /* bytes of the last decoded value */
     uint16_t rows[BATCH_ROWS_MAX];
-    struct selection_column value; /* by row of the batch at hand */
+    struct selection_column value; /* indexed by row of the current batch */
     struct selection selection;
 };
 
@@ -33,7 +33,7 @@ static int set_subtract_corrupt(struct subtract_state *s, const char *what)
     return error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL, "subtractByKey: %s", what);
 }
 
-/* The cell of row `row`, back in its own type; bytes stay where they are. */
+/* Decodes the value of row `row` to its original type; bytes are not copied. */
 static int put_subtract_value(struct subtract_state *s, const struct glint_column *in, uint32_t row,
                               struct glint_slice msgpack)
 {
@@ -52,7 +52,8 @@ static int put_subtract_value(struct subtract_state *s, const struct glint_colum
     return 0;
 }
 
-/* 1: the row is kept, its value put; 0: not; negative: the task's error is set. */
+/* Returns 1 if the row is kept, with its value decoded; 0 if not; negative with the task's error
+ * set. */
 static int keep_row(struct subtract_state *s, const struct glint_batch *batch, uint32_t row)
 {
     struct glint_record r = glint_batch_record(batch, row);
@@ -65,6 +66,7 @@ static int keep_row(struct subtract_state *s, const struct glint_batch *batch, u
         s->kept = s->dropped = false;
         if (!side_group_begin(&s->group, key)) return error_no_memory(&s->task->error);
     }
+    /* Rows of this key were emitted already, so a late right value cannot be honoured. */
     if (side == SIDE_RIGHT && s->kept)
         return set_subtract_corrupt(s, "the sides came in the wrong order");
     s->dropped = s->dropped || side == SIDE_RIGHT;
@@ -74,7 +76,7 @@ static int keep_row(struct subtract_state *s, const struct glint_batch *batch, u
     return e < 0 ? e : 1;
 }
 
-/* The values of the batch's rows, as they were before the shuffle. */
+/* The column of the original values. */
 static struct glint_column value_column(const struct subtract_state *s,
                                         const struct glint_column *in)
 {
@@ -83,7 +85,7 @@ static struct glint_column value_column(const struct subtract_state *s,
         c.i64 = s->value.i64;
     } else if (s->type == GLINT_F64) {
         c.f64 = s->value.f64;
-    } else if (in->start == NULL) { /* one row, which may be larger than offsets can say */
+    } else if (in->start == NULL) { /* one row, possibly too large for 32-bit offsets */
         c.base = s->last.data;
         c.size = s->last.size;
     } else if (s->type != GLINT_NONE) {
@@ -106,6 +108,7 @@ static enum flow subtract_push(void *state, const struct glint_batch *batch,
         if (keep < 0) return FLOW_FAIL;
         if (keep > 0) s->rows[count++] = (uint16_t)row;
     }
+    /* No value was decoded then: the column would be undefined. */
     if (count == 0) return FLOW_MORE;
     struct glint_batch values = {
         .rows = batch->rows, .key = batch->key, .value = value_column(s, &batch->value)};
@@ -124,7 +127,7 @@ const struct op op_subtract_by_key_left = {.name = "subtractByKey.left",
                                            .push = subtract_push,
                                            .close = subtract_close};
 
-/* ---- The plan */
+/* ---- Driver side */
 
 const struct op op_subtract_by_key = {.name = "subtractByKey", .kind = OP_WIDE};
 

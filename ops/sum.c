@@ -1,5 +1,5 @@
-/* sum: of i64 values, wrapping around, or of f64 values, in order: each partition from its first
- * record to its last, then the partitions' sums. */
+/* sum: i64 values wrap around; f64 values are added in a fixed order, each partition from first to
+ * last record, then the sums of the partitions, so that the result is always the same. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
@@ -16,7 +16,7 @@ static int sum_open(void *state, const struct op_open *o)
     struct sum_state *s = state;
     s->task = o->task;
     s->type = o->in.value;
-    s->sum = (union glint_value){.i64 = 0}; /* and 0.0 */
+    s->sum = (union glint_value){.i64 = 0}; /* also 0.0 */
     return 0;
 }
 

@@ -1,8 +1,8 @@
-/* take, first and isEmpty: the first records, from no more partitions than needed.
+/* take, first and isEmpty: return the first records, reading only as many partitions as needed.
  *
- * As in Spark: one partition is looked at first; then as many as the records found so far promise,
- * and half as many again, or four times as many as before where that is less or nothing was found.
- * A round is always run to its end, so that counters do not depend on who was faster. */
+ * As in Spark, the first scan reads one partition. Each later scan reads 1.5 times as many as the
+ * records found so far predict, but at most four times those scanned already, or exactly that many
+ * if nothing was found. A scan always runs to its end, so that counters do not depend on timing. */
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 
@@ -11,7 +11,7 @@
 #define SCALE_UP 4u /* Spark's spark.rdd.limit.scaleUpFactor */
 
 struct take_state {
-    struct result_rows_state rows; /* first */
+    struct result_rows_state rows; /* must be first: result_rows_state_* cast to it */
     struct glint_task *task;
     struct glint_schema schema;
     uint64_t left;
@@ -35,7 +35,7 @@ static enum flow take_push(void *state, const struct glint_batch *batch, struct 
 {
     (void)out;
     struct take_state *s = state;
-    assert(s->left > 0); /* nobody pushes after FLOW_STOP */
+    assert(s->left > 0); /* no push after FLOW_STOP */
     for (uint32_t row = 0; row < batch->rows && s->left > 0; row++, s->left--) {
         struct glint_record r = glint_batch_record(batch, row);
         if (!result_rows_append_limited(s->task, &s->rows.bytes, s->schema, &r)) return FLOW_FAIL;
@@ -64,10 +64,12 @@ static int take_on_result(void *arg, uint32_t partition, struct glint_slice resu
     struct glint_record r;
     uint64_t at = 0, left = t->want - t->rows->count;
     while (left > 0 && result_rows_next(result, &at, t->rows->schema, &r)) left--;
+    /* More rows than needed are dropped; fewer must end exactly at the end of the result. */
     if (left > 0 && at < result.size) return result_set_malformed(t->g, &op_take);
     return result_rows_add_partition(t->g, t->rows, (struct glint_slice){result.data, at});
 }
 
+/* Returns how many partitions the next scan reads. */
 static uint32_t next_scan_size(uint32_t scanned, uint32_t all, uint64_t found, uint64_t want)
 {
     assert(scanned < all && found < want);
@@ -115,7 +117,7 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
         uint32_t n = next_scan_size(scanned, all, out->count, count);
         r = run_scan(rdd, &t, partitions + scanned, n);
         scanned += n;
-        if (rdd_is_explain_only(rdd)) break; /* how many rounds follow is not known */
+        if (rdd_is_explain_only(rdd)) break; /* the number of further scans is unknown */
     }
     mem_free(partitions);
     if (r != 0) glint_rows_free(out);

@@ -1,8 +1,8 @@
-/* takeOrdered, top, min and max: the first records in order, by (key, value).
+/* takeOrdered, top, min and max: return the first records ordered by (key, value).
  *
- * A task keeps a heap of as many records as are asked for, the last in order at its root; a record
- * that does not go before the root is done with after one comparison. The driver puts what the
- * tasks kept through the same heap. */
+ * A task keeps a heap of the `count` best records with the worst at its root, so a record that does
+ * not sort before the root is dropped after one comparison. The driver merges the tasks' results
+ * with the same heap. */
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
@@ -10,7 +10,7 @@
 
 #include <assert.h>
 
-/* A heap of the first `want` records. */
+/* A heap of the first `limit` records. */
 struct ordered_heap {
     struct glint_schema schema;
     uint64_t limit; /* at least 1 */
@@ -47,7 +47,7 @@ static void sift_down(struct ordered_heap *h, uint64_t i, uint64_t count)
     }
 }
 
-/* False without memory. */
+/* Returns false when out of memory. */
 static bool ordered_add(struct ordered_heap *h, const struct glint_record *r)
 {
     uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
@@ -59,13 +59,14 @@ static bool ordered_add(struct ordered_heap *h, const struct glint_record *r)
         sift_up(h, h->records.count - 1);
         return true;
     }
+    /* Not before the worst record that is kept. */
     if (compare_to_item(h, key, value, 0) >= 0) return true;
     if (!record_pool_set(&h->records, 0, key, value)) return false;
     sift_down(h, 0, h->records.count);
     return true;
 }
 
-/* From a heap to the order that was asked for. */
+/* Heap sort: turns the heap into the requested order. */
 static void ordered_sort(struct ordered_heap *h)
 {
     assert(h->records.count <= h->limit);
@@ -84,7 +85,7 @@ static bool ordered_append(const struct ordered_heap *h, struct buffer *out)
     return true;
 }
 
-/* ---- The task's half */
+/* ---- Executor side */
 
 struct ordered_state {
     struct glint_task *task;
@@ -118,6 +119,7 @@ static enum flow ordered_push(void *state, const struct glint_batch *batch,
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
+    /* `count` bounds the number of records, not their size. */
     if (s->heap.records.used <= s->task->options->result_bytes_max) return FLOW_MORE;
     result_rows_set_task_limit(s->task);
     return FLOW_FAIL;
@@ -146,7 +148,7 @@ const struct op op_top = ORDERED_OP("top");
 const struct op op_min = ORDERED_OP("min");
 const struct op op_max = ORDERED_OP("max");
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
 struct ordering {
     struct glint *g;

@@ -1,4 +1,4 @@
-/* textFile: lines of files, folders and globs. */
+/* textFile: lines of files, directories and globs. */
 #include "ops/ops.h"
 
 extern const struct op op_text_file;

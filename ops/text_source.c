@@ -1,5 +1,5 @@
-/* What all sources of text lines share: listing the input when the plan is built, cutting it into
- * splits when partitions are counted, reading a split on the executor. */
+/* Shared by all file sources: lists the input when the RDD is created, cuts it into splits when
+ * partitions are counted, and reads a split on the executor. */
 #include "engine/data/input.h"
 #include "engine/data/line_reader.h"
 #include "engine/data/pack.h"
@@ -33,6 +33,8 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         pack_array(&p, 1);
         pack_u64(&p, *source->parameter);
     }
+    /* Paths of outputs that earlier actions of this job saved resolve to their unpublished
+     * parts. */
     list->saved = g->saved;
     if (input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
                            &g->error) == GLINT_E_INPUT_NOT_FOUND)
@@ -43,6 +45,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         return NULL;
     }
     rdd->inputs = rdd->source = list;
+    /* Also identifies sources of files: glint_first_line and others compare it. */
     rdd->source_free = list_free;
     rdd->input_bytes = list->bytes;
     rdd->unsized = list->unwritten_count > 0;
@@ -124,7 +127,7 @@ struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
     if (source == NULL) return rdd_fail_null("asSideFile");
     if (source->source_free != list_free)
         return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "a side file is a source of files");
-    source->side = !source->unsized; /* what a step would have saved cannot be read */
+    source->side = !source->unsized; /* explain: an output that was not saved cannot be read */
     return source;
 }
 

@@ -1,5 +1,5 @@
-/* union: the partitions of one RDD, then those of another. It has no code on the executor: a task
- * walks through it to the partition that it reads. */
+/* union: the partitions of one RDD, then those of another. No executor code: a task walks through
+ * it to the partition that it reads. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
-/* zipWithIndex: each element becomes (element, index). Where a partition's indexes begin is known
- * once the partitions before it are counted, which an action of its own does when an action first
- * needs it; the last partition is not counted, and a single one not either. */
+/* zipWithIndex: each element becomes (element, index). The first index of a partition is the count
+ * of all partitions before it. An internal count action computes these when an action first needs
+ * them, for all partitions but the last; with a single partition it is not needed. */
 #include "engine/base/endian.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#define INDEX_BYTES 8 /* of a partition's first index, little-endian */
+#define INDEX_BYTES 8 /* size of a partition's first index, little-endian */
 
 struct zip_state {
     int64_t next;
@@ -48,13 +48,13 @@ const struct op op_zip_with_index = {.name = "zipWithIndex",
                                      .open = zip_open,
                                      .push = zip_push};
 
-/* ---- The driver's half */
+/* ---- Driver side */
 
 extern const struct op op_count;
 
 struct counting {
     struct glint *g;
-    uint8_t *firsts; /* INDEX_BYTES for each partition */
+    uint8_t *firsts; /* INDEX_BYTES per partition */
     uint64_t rows;   /* so far */
 };
 
@@ -66,11 +66,12 @@ static int zip_on_result(void *arg, uint32_t partition, struct glint_slice resul
     if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
         return result_set_malformed(c->g, &op_count);
     c->rows += rows;
+    /* Results arrive in order of partitions, so `rows` is the first index of the next one. */
     put_le64(c->firsts + INDEX_BYTES * ((uint64_t)partition + 1), c->rows);
     return 0;
 }
 
-/* Counts all partitions but the last. */
+/* Counts all partitions except the last. */
 static int count_partitions(struct glint_rdd *in, struct counting *c)
 {
     uint32_t count = in->partitions - 1;
@@ -118,6 +119,7 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
     struct rdd_spec spec = {
         .op = &op_zip_with_index, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
+    /* Counting is an action, so it is delayed until an action needs the result. */
     if (out != NULL) out->prepare = zip_prepare;
     return out;
 }

@@ -1,6 +1,6 @@
-/* The handler calls only what is safe in a signal handler, on a stack of its own. If it blocks,
- * SIGALRM ends the process after REPORT_S. backtrace() allocates memory the first time it is
- * called, so a thread that runs tasks calls it before. */
+/* The handler only calls async-signal-safe functions, on a separate signal stack. If it hangs,
+ * SIGALRM ends the process after REPORT_S. The first backtrace() allocates memory, so threads that
+ * run tasks call it once before. */
 #include "engine/base/crash.h"
 
 #include "engine/base/exit_dirs.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define FRAMES_MAX    32
-#define FRAMES_OURS   2 /* the handler, and what the kernel returns to from it */
+#define FRAMES_OURS   2 /* the handler, and the kernel's signal return frame */
 #define BACKTRACE_MAX 8192u
 #define STACK_BYTES   ((size_t)64 << 10)
 #define REPORT_S      10u
@@ -46,7 +46,7 @@ static void append_bytes(struct crash_text *t, const void *bytes, size_t size)
     t->size += size;
 }
 
-/* As print_escaped: the path of an input may hold any bytes. */
+/* Escapes unprintable bytes as print_escaped does: an input's path may contain any. */
 void crash_text_append(struct crash_text *t, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -102,7 +102,8 @@ static void describe_crash(int number, const siginfo_t *info, struct crash_text 
         crash_text_append(out, "not in a task");
 }
 
-/* Through a pipe, since its lines can be had in a file only. How many bytes. */
+/* Goes through a pipe, because backtrace_symbols_fd only writes to descriptors. Returns the number
+ * of bytes. */
 static size_t add_backtrace(char *out, size_t capacity)
 {
     void *frames[FRAMES_MAX];
@@ -129,7 +130,7 @@ static void write_to_stderr(const char *text, size_t size)
 
 /* ---- The handler */
 
-/* Once the handler returns. */
+/* Takes effect when the handler returns: the signal is blocked until then. */
 static void raise_default_signal(int number)
 {
     signal(number, SIG_DFL);
@@ -141,7 +142,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     struct crash_text line = {.size = 0};
     (void)context;
     if (atomic_exchange(&crashed, true)) {
-        while (!self.reporting) pause(); /* another thread reports */
+        while (!self.reporting) pause(); /* another thread is reporting and will end the process */
         raise_default_signal(number);
         return;
     }
@@ -157,9 +158,9 @@ static void on_crash(int number, siginfo_t *info, void *context)
     raise_default_signal(number);
 }
 
-/* ---- The beginning */
+/* ---- Setup */
 
-/* Loads a library, which takes a tenth of a millisecond: not at a program's start. */
+/* Loads libgcc, which takes about 0.1 ms: not at program start, only when tasks run. */
 static void load_backtrace(void)
 {
     void *frame;
@@ -188,7 +189,7 @@ static void install_signal_stack(void)
     if (sigaltstack(NULL, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
     stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack.ss_sp == MAP_FAILED) return; /* then a stack that overflows says nothing */
+    if (stack.ss_sp == MAP_FAILED) return; /* a stack overflow is then not reported */
     if (sigaltstack(&stack, NULL) == 0)
         self.stack = stack.ss_sp;
     else

@@ -1,7 +1,7 @@
-/* What a process says of its own crash: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. The signal still
- * ends the process, with a core file where the system is set so.
+/* Reports crashes of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT). The signal then still
+ * ends the process, with a core file if the system is configured so.
  *
- * A handler that is there already (of a sanitizer, of the program) stays. */
+ * A handler that is already installed (by a sanitizer or the program) is kept. */
 #ifndef GLINT_BASE_CRASH_H
 #define GLINT_BASE_CRASH_H
 
@@ -10,22 +10,23 @@
 
 #define CRASH_TEXT_MAX 1024u
 
-/* One line, cut where it is full. Its functions may be called in a signal handler. */
+/* One line of text, truncated when full. The functions are async-signal-safe. */
 struct crash_text {
-    char text[CRASH_TEXT_MAX]; /* no NUL at its end */
+    char text[CRASH_TEXT_MAX]; /* not NUL-terminated */
     size_t size;
 };
+/* Append text, with unprintable bytes escaped, or a decimal number. */
 void crash_text_append(struct crash_text *t, const char *text);
 void crash_text_append_u64(struct crash_text *t, uint64_t number);
 
-/* Main thread, once. `name`, which stays, is the job's, or the executor's. `report` takes one line
- * about the crash and then the backtrace, a line per frame, if there is one; NULL: they go to
- * standard error. It is called in the signal handler. */
+/* Main thread, once. `name` is the job's or the executor's, and must stay valid. `report` is called
+ * in the signal handler with one line about the crash and the backtrace, one line per frame, if
+ * available; NULL: print to standard error. */
 void crash_handler_install(const char *name, void (*report)(const char *text, size_t size));
-/* From here on a stack that overflows is a crash like others, and a crash of this thread is
- * described by `describe`, in the signal handler; NULL: the thread runs no tasks. */
+/* Gives the calling thread a signal stack, so that a stack overflow is reported too. `describe`
+ * adds what the thread was doing, in the signal handler; NULL: the thread runs no tasks. */
 void crash_handler_enter_thread(void (*describe)(void *arg, struct crash_text *out), void *arg);
-/* At the end of a thread that has begun so. */
+/* Call it at the end of a thread that called crash_handler_enter_thread. */
 void crash_handler_leave_thread(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers as bytes, little-endian, at any address: as frames and stored blocks have them. Pure. */
+/* Little-endian numbers at unaligned addresses, as in frames and stored blocks. Pure. */
 #ifndef GLINT_BASE_ENDIAN_H
 #define GLINT_BASE_ENDIAN_H
 

@@ -1,4 +1,4 @@
-/* What every env has in common: whole reads and writes, listing by path, and removing a tree. */
+/* Functions on top of any env: whole reads and writes, listing by path, removing a tree. */
 #include "engine/base/env.h"
 
 #include "engine/base/path.h"
@@ -57,7 +57,7 @@ static bool is_same_inode(const struct env_stat *a, const struct env_stat *b)
     return a->device == b->device && a->inode == b->inode;
 }
 
-/* By .. and not by the path's own components, which may be links. */
+/* Goes up by .. and not by the path's components, which may be symlinks. */
 bool env_path_is_within(struct env *env, const char *path, const struct env_stat *outer)
 {
     char at[PATH_MAX];
@@ -102,12 +102,12 @@ static int remove_directory(struct env *env, int dir, const char *name, unsigned
     struct remove_context c = {env, env->open(env, dir, name, ENV_DIR_NOFOLLOW), depth};
     int emptied = c.dir < 0 ? c.dir : env->list(env, c.dir, remove_dir_entry, &c);
     if (c.dir >= 0) env->close(env, c.dir);
-    int r = env->remove(env, dir, name, true); /* also if it cannot be listed: it may be empty */
+    int r = env->remove(env, dir, name, true); /* even if listing failed: it may be empty */
     return r != 0 && emptied != 0 ? emptied : r;
 }
 
-/* Removing as a file comes first: it tells a folder from a link to one, which must not be entered.
- */
+/* Tries to remove it as a file first: this distinguishes a directory from a symlink to one, which
+ * must not be entered. */
 int env_remove_tree(struct env *env, int dir, const char *name, unsigned depth)
 {
     int r = env->remove(env, dir, name, false);

@@ -1,4 +1,5 @@
-/* The system as it is. Thin on purpose: a policy here would escape the tests that replace it. */
+/* The env of the operating system. Contains no policy: tests replace this file, so they would not
+ * cover it. */
 #include "engine/base/env.h"
 
 #include <assert.h>
@@ -34,7 +35,7 @@ static int64_t real_wall_ns(struct env *env)
 static int real_random(struct env *env, void *out, size_t size)
 {
     (void)env;
-    assert(size <= 256); /* getrandom is never cut short up to here */
+    assert(size <= 256); /* getrandom is never interrupted up to this size */
     return getrandom(out, size, 0) == (ssize_t)size ? 0 : -errno;
 }
 
@@ -92,12 +93,14 @@ static int64_t real_write(struct env *env, int file, const void *data, size_t si
 static int real_close(struct env *env, int file)
 {
     (void)env;
+    /* Linux has closed the descriptor even if close fails with EINTR: do not retry. */
     return close(file) == 0 || errno == EINTR ? 0 : -errno;
 }
 
 static int real_sync_file(struct env *env, int file)
 {
     (void)env;
+    /* fdatasync also flushes the file's size, which is all that readers need. */
     return fdatasync(file) == 0 ? 0 : -errno;
 }
 
@@ -192,6 +195,7 @@ int env_rename_noreplace_emulated(int from_dir, const char *from, int to_dir, co
                       : openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) return -errno;
     if (!is_dir) close(file);
+    /* The name is reserved: this rename can only replace our own empty file or directory. */
     if (renameat(from_dir, from, to_dir, to) == 0) return 0;
     int error = errno;
     unlinkat(to_dir, to, is_dir ? AT_REMOVEDIR : 0);
@@ -213,7 +217,8 @@ static int real_rename(struct env *env, int from_dir, const char *from, int to_d
                : -errno;
 }
 
-/* A descriptor of its own, which closedir closes; the position is that of `dir`. */
+/* Opens a separate descriptor, because closedir closes it. It shares its position with `dir`, so
+ * rewind. */
 static DIR *open_dir_stream(int dir)
 {
     int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);

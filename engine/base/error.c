@@ -1,4 +1,4 @@
-/* The table of codes turned into lookups, and the ways to fill an error. */
+/* Lookups in the table of codes, and functions that fill an error. */
 #include "engine/base/error.h"
 
 #include <assert.h>

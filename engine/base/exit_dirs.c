@@ -1,6 +1,6 @@
-/* The handler only makes system calls on what was noted before. A directory is emptied through its
- * descriptor, and only if that and its path still lead to the directory that was added: memory may
- * have been overwritten before the crash. */
+/* The signal handler only makes system calls on registered entries. It empties a directory through
+ * its descriptor, and only if both descriptor and path still are the directory that was registered:
+ * a crash may have overwritten the memory of the table. */
 #include "engine/base/exit_dirs.h"
 
 #include <assert.h>
@@ -17,17 +17,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TRIES      8 /* other threads may still write */
+#define TRIES      8 /* other threads may still create files */
 #define LIST_BYTES 4096
 
 struct exit_dir {
-    atomic_int dir; /* + 1; 0: free */
+    atomic_int dir; /* descriptor + 1; 0: free slot */
     dev_t device;
     ino_t inode;
-    char given[PATH_MAX], path[PATH_MAX]; /* the same, absolute */
+    char given[PATH_MAX], path[PATH_MAX]; /* as registered, and absolute */
 };
 
-/* getdents64(2) */
+/* The record of getdents64(2). */
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -37,7 +37,7 @@ struct entry {
 };
 
 static struct exit_dir exit_dirs[EXIT_DIRS_MAX];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for add and drop */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for register and unregister */
 
 static bool make_absolute(const char *path, char *out)
 {
@@ -48,7 +48,7 @@ static bool make_absolute(const char *path, char *out)
     return n > 0 && n < PATH_MAX;
 }
 
-/* The entry of this path, NULL for a free one. With the lock. */
+/* Returns the slot of this path, or a free one for NULL. Caller holds the lock. */
 static struct exit_dir *find_slot(const char *path)
 {
     for (struct exit_dir *l = exit_dirs; l < exit_dirs + EXIT_DIRS_MAX; l++) {
@@ -70,7 +70,7 @@ void exit_dirs_register(const char *path)
     if (noted) {
         l->device = stat.st_dev;
         l->inode = stat.st_ino;
-        atomic_store(&l->dir, dir + 1); /* last: a handler may look at any moment */
+        atomic_store(&l->dir, dir + 1); /* last: a handler may read the slot at any moment */
     }
     pthread_mutex_unlock(&lock);
     if (!noted) close(dir);
@@ -92,7 +92,7 @@ bool exit_dirs_any_registered(void)
     return false;
 }
 
-/* ---- In a signal handler */
+/* ---- In the signal handler */
 
 static bool remove_contents_at(int dir, unsigned depth);
 
@@ -110,7 +110,8 @@ static bool remove_entry_at(int dir, const char *name, unsigned depth)
 static bool remove_contents_at(int dir, unsigned depth)
 {
     _Alignas(struct entry) char list[LIST_BYTES];
-    int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* from its first entry */
+    /* New descriptor, to read from the first entry. */
+    int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool all = again >= 0;
     long size = 0;
     while (again >= 0 && (size = syscall(SYS_getdents64, again, list, sizeof list)) > 0)

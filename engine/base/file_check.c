@@ -1,5 +1,5 @@
-/* Links are followed here and not by the system: each part of the path is opened in the directory
- * before it, so nothing can be replaced between the look at a link and the step behind it. */
+/* Symlinks are resolved here and not by the kernel: each component is opened in its parent
+ * directory's descriptor, so nothing can be replaced between checking a link and following it. */
 #include "engine/base/file_check.h"
 
 #include "engine/base/text.h"
@@ -9,16 +9,16 @@
 #include <limits.h>
 #include <string.h>
 
-#define LINKS_MAX 40 /* as the system */
+#define LINKS_MAX 40 /* the kernel's limit */
 
-/* ---- The way to the file */
+/* ---- Resolving the path */
 
 struct path_walk {
     struct env *env;
-    int dir; /* where `rest` begins */
+    int dir; /* the directory where `rest` starts */
     unsigned links;
     char rest[PATH_MAX];
-    const char *path; /* all of it, as it was given */
+    const char *path; /* the whole path, as given */
     enum glint_code code;
     struct glint_error *error;
 };
@@ -35,7 +35,7 @@ static void drop_path_prefix(struct path_walk *w, size_t size)
     memmove(w->rest, w->rest + size, strlen(w->rest + size) + 1);
 }
 
-/* Cuts the first name off the rest; *out_last: nothing is behind it. */
+/* Takes the first component off `rest`. *out_last: it is the last one. */
 static int next_path_component(struct path_walk *w, char name[NAME_MAX + 1], bool *out_last)
 {
     if (w->rest[0] == '/') {
@@ -54,7 +54,8 @@ static int next_path_component(struct path_walk *w, char name[NAME_MAX + 1], boo
     return 0;
 }
 
-/* Puts what the link `name` says before the rest. 0, or a negative errno; -EINVAL: no link. */
+/* Replaces the link `name` by its target at the start of `rest`. Returns 0 or a negative errno;
+ * -EINVAL: not a symlink. */
 static int follow_link(struct path_walk *w, const char *name)
 {
     char target[PATH_MAX], joined[PATH_MAX];
@@ -87,6 +88,8 @@ static int walk_to_file(struct path_walk *w)
             enter_directory(w, file);
             continue;
         }
+        /* O_NOFOLLOW fails for a symlink with ELOOP, or with ENOTDIR if a directory was
+         * expected. */
         if (file != -ELOOP && file != -ENOTDIR) return file;
         r = follow_link(w, name);
         if (r != 0) return r == -EINVAL ? file : r;
@@ -106,11 +109,11 @@ static int open_checking_links(struct env *env, const char *path, enum glint_cod
 
 /* ---- The file */
 
-/* NULL: it can be used. */
+/* Returns what is wrong with the file; NULL: it may be used. */
 static const char *find_file_problem(const struct env_stat *s, enum file_use use)
 {
     bool owned = s->mine || (use != FILE_LOG && s->owner == 0);
-    uint32_t closed = s->owner == 0 ? 037 : 077; /* of a secret */
+    uint32_t closed = s->owner == 0 ? 037 : 077; /* permission bits that a secret must not have */
     if (s->kind == ENV_DIRECTORY) return "it is a folder, not a file";
     if (s->kind != ENV_FILE) return "it is a pipe or a device, not a file";
     if (!owned) return "it belongs to another user";
@@ -120,7 +123,7 @@ static const char *find_file_problem(const struct env_stat *s, enum file_use use
     return NULL;
 }
 
-/* -EPERM. */
+/* Sets the error with a hint that fits the cause. Returns -EPERM. */
 static int set_file_refused(const char *path, const char *wrong, const struct env_stat *s,
                             enum file_use use, enum glint_code code, struct glint_error *error)
 {

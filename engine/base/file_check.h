@@ -1,23 +1,25 @@
-/* One check for all files that are believed, before a byte of them is read or written. What another
- * user could have written, or could read where it is a secret, is refused with the command that
- * makes it right. */
+/* Opens files that are trusted, after checking their permissions. A file that another user could
+ * have written, or a secret that another user could read, is rejected with a hint that has the
+ * command to fix it. */
 #ifndef GLINT_BASE_FILE_CHECK_H
 #define GLINT_BASE_FILE_CHECK_H
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 
+/* What the file is trusted for, and so who may own, read and write it. */
 enum file_use {
-    FILE_CONFIG, /* it names programs that are run: of this user or root, written by them alone */
-    FILE_SECRET, /* the same, and read by them alone, but for the group of a file of root's */
-    FILE_LOG,    /* appended to; made with mode 0600 if it is not there. This user's, of one name */
+    FILE_CONFIG, /* names programs to run: owned by this user or root, writable only by its owner */
+    FILE_SECRET, /* like CONFIG, and readable only by its owner (if root: also by its group) */
+    /* For appending, created with mode 0600: owned by this user, no second hard link. */
+    FILE_LOG,
 };
 
-/* Opens a regular file for its use; a FIFO is not waited for. A log is no link. For the others each
- * link on the way, the path's own directories included, must belong to this user or root: those
- * that are checked are those that are followed, even if the path changes meanwhile.
+/* Opens a regular file for its use; never blocks on a FIFO. A log must not be a symlink. For the
+ * other uses, each symlink on the path, directories included, must belong to this user or root. The
+ * links that are checked are the ones that are followed, even if the path changes meanwhile.
  *
- * The open file, or a negative errno with *error set to `code` (-EPERM: refused). */
+ * Returns the open file, or a negative errno with *error set to `code` (-EPERM: rejected). */
 int file_open_checked(struct env *env, const char *path, enum file_use use, enum glint_code code,
                       struct env_stat *out_stat, struct glint_error *error);
 

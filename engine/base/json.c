@@ -1,4 +1,4 @@
-/* Small enough to be seen through: the only state is whether a comma is due. */
+/* A minimal JSON writer: the only state is whether the next element needs a comma. */
 #include "engine/base/json.h"
 
 #include "engine/base/text.h"
@@ -39,7 +39,8 @@ void json_end(struct json *j, char bracket)
 
 static void append_escaped(struct json *j, uint32_t code)
 {
-    static const char plain[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: the byte, its letter */
+    /* Pairs: the byte, and its escape letter. */
+    static const char plain[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     char text[8];
     for (size_t i = 0; i + 1 < sizeof plain; i += 2) {
         if (code != (uint8_t)plain[i]) continue;
@@ -49,7 +50,7 @@ static void append_escaped(struct json *j, uint32_t code)
         return;
     }
     bool fits = text_format(text, sizeof text, "\\u%04x", code);
-    assert(fits); /* all controls are below U+10000 */
+    assert(fits); /* all control characters are below U+10000 */
     append_output(j, text, 6);
 }
 
@@ -59,6 +60,7 @@ void json_text(struct json *j, const void *data, uint64_t size)
     append_output(j, "\"", 1);
     const uint8_t *p = data;
     for (uint64_t i = 0; i < size;) {
+        /* Invalid bytes become U+FFFD, one per byte, so that the output is always valid JSON. */
         unsigned n = utf8_size(p + i, size - i);
         uint32_t code = utf8_code(p + i, n);
         if (n == 0)
@@ -89,7 +91,7 @@ void json_key(struct json *j, const char *name)
     j->after_value = false;
 }
 
-/* What needs no quotes, unless readers would lose digits. */
+/* Appends digits without quotes, or as a string if readers would lose precision. */
 static void append_number_text(struct json *j, const char *digits, bool exact)
 {
     if (!exact) {

@@ -1,6 +1,6 @@
-/* JSON written into memory, so that standard output gets one object or none. (Names keep clear of
- * jansson's, which reads it: json_string is one of theirs.) Commas and escapes
- * take care of themselves; what is no UTF-8 becomes U+FFFD. */
+/* JSON written to memory, so that standard output gets a complete object or nothing. Commas and
+ * escapes are automatic; bytes that are not UTF-8 become U+FFFD. (Names must not collide with
+ * jansson's, which has json_string.) */
 #ifndef GLINT_BASE_JSON_H
 #define GLINT_BASE_JSON_H
 
@@ -9,28 +9,29 @@
 
 #include <stdint.h>
 
-/* Zeros are an empty text. Without memory `failed` is set and the rest is skipped: check it once,
- * at the end. */
+/* A writer; zeros are empty. When out of memory, sets `failed` and ignores further calls: check it
+ * once, at the end. Free with json_fini. */
 struct json {
     struct buffer out;
     bool failed;
-    bool after_value; /* a comma is due before the next element */
+    bool after_value; /* the next element needs a comma */
 };
 
-/* '{' or '[', and '}' or ']'. */
+/* Opens with '{' or '[', closes with '}' or ']'. */
 void json_begin(struct json *j, char bracket);
 void json_end(struct json *j, char bracket);
-/* The name of the next value; inside objects only. */
+/* The name of the next value, inside an object. */
 void json_key(struct json *j, const char *name);
 void json_text(struct json *j, const void *data, uint64_t size);
 void json_cstring(struct json *j, const char *text); /* NULL: null */
-/* A number; beyond 2^53, where readers lose digits, the same digits as a string. */
+/* A number; as a string beyond 2^53, where many readers lose digits. */
 void json_i64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);
-void json_f64(struct json *j, double value); /* NaN and infinities: null */
-void json_ms(struct json *j, uint64_t ns);   /* milliseconds, to the microsecond */
+void json_f64(struct json *j, double value); /* NaN and infinities become null */
+void json_ms(struct json *j, uint64_t ns);   /* in milliseconds, with three decimals */
 void json_bool(struct json *j, bool value);
-/* Code, name, text, cause, effect, hint and exit status as an object; NULL, or no error: null. */
+/* An object with code, name, text, cause, effect, hint and exit status; null if `error` is NULL or
+ * has no code. */
 void json_error(struct json *j, const struct glint_error *error);
 void json_fini(struct json *j);
 

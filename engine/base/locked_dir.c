@@ -1,6 +1,6 @@
-/* See locked_dir.h. Another user may put anything under such a name into a shared folder, and
- * replace it at any moment: so it is opened once, without following a link, and must be ours; all
- * else goes through that descriptor. */
+/* See locked_dir.h. In a shared directory another user may create any entry under such a name, and
+ * replace it at any moment. So a directory is opened once, without following symlinks, must belong
+ * to this user, and is then used only through that descriptor. */
 #include "engine/base/locked_dir.h"
 
 #include "engine/base/exit_dirs.h"
@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAKE_TRIES      64 /* others may sweep in a loop, and each time just then */
+#define MAKE_TRIES      64 /* a cleanup may run at the same time, even in a loop */
 #define NAME_DIGITS     16
 #define OWNER_BYTES_MAX 256
 
-/* ---- Who holds it: three lines, host, boot id, and seconds since 1970 */
+/* ---- The owner: three lines with host, boot id, and seconds since 1970 */
 
-/* On a full disk the folder may still do, so this may fail: the holder is then unknown. */
+/* On a full disk the directory may still be usable, so a failure is ignored: the owner is
+ * unknown. */
 static void write_owner(struct env *env, int file)
 {
     char text[OWNER_BYTES_MAX];
@@ -28,7 +29,7 @@ static void write_owner(struct env *env, int file)
         env_write_all(env, file, text, strlen(text));
 }
 
-/* Cuts `text` behind its first line, and returns the second; NULL: there is none. */
+/* Terminates the first line of `text` and returns the second; NULL: there is no line end. */
 static char *split_line(char *text)
 {
     char *end = text != NULL ? strchr(text, '\n') : NULL;
@@ -42,8 +43,9 @@ static bool is_recent(struct env *env, int64_t since_s)
     return since_s > (env->wall_ns(env) - (int64_t)LOCKED_DIR_FOREIGN_NS) / 1000000000;
 }
 
-/* May a process of another node hold it, although no process of this node does? A
- * host's processes do not outlive a reboot, so either name is enough. */
+/* True if a process of another node may own the directory, although no process of this node holds
+ * the lock. Processes do not survive a reboot, so the same host name or the same boot id means that
+ * the owner has ended. */
 static bool is_locked_by_other_node(struct env *env, int file, const struct env_stat *stat)
 {
     char text[OWNER_BYTES_MAX] = "";
@@ -58,7 +60,7 @@ static bool is_locked_by_other_node(struct env *env, int file, const struct env_
     return is_recent(env, stat->mtime_ns / 1000000000) || (dated && is_recent(env, start_s));
 }
 
-/* ---- Making one */
+/* ---- Creating */
 
 static int fail_on_entry(void *arg, const char *name)
 {
@@ -67,7 +69,8 @@ static int fail_on_entry(void *arg, const char *name)
     return -EEXIST;
 }
 
-/* The folder that was just made: ours, and empty, or it is another one by now. */
+/* Opens the directory that was just created. It must be ours and empty, otherwise it was
+ * replaced. */
 static int open_new_dir(struct env *env, const char *path)
 {
     struct env_stat stat;
@@ -81,7 +84,7 @@ static int open_new_dir(struct env *env, const char *path)
     return r;
 }
 
-/* -ESTALE, -ENOENT and -EWOULDBLOCK: another process took it for a leftover. */
+/* -ESTALE, -ENOENT and -EWOULDBLOCK: another process is removing it as stale. */
 static int lock_new_dir(struct env *env, struct locked_dir *lock)
 {
     struct env_stat stat;
@@ -89,12 +92,15 @@ static int lock_new_dir(struct env *env, struct locked_dir *lock)
     if (lock->file < 0) return lock->file;
     int r = env->lock(env, lock->file);
     if (r == 0) r = env->stat_open(env, lock->file, &stat);
+    /* A cleanup may have unlinked the file between open and lock: the lock would protect
+     * nothing. */
     if (r == 0 && stat.links == 0) r = -ESTALE;
     if (r == 0) write_owner(env, lock->file);
     return r;
 }
 
-/* Other digits at the end: whoever sweeps may still be at the folder that has the old ones. */
+/* Changes the digits at the end: a cleanup may still be removing the directory with the old
+ * name. */
 static void rename_digits(char *path)
 {
     size_t size = strlen(path);
@@ -171,7 +177,8 @@ struct stale_search {
     unsigned depth;
 };
 
-/* The lock, locked, if it is a leftover. Creates nothing: the folder's owner may be gone by now. */
+/* Returns the locked lock file if the directory is stale. Never creates the file: the owner may
+ * have removed the directory meanwhile. */
 static int lock_stale_dir(struct env *env, int dir)
 {
     struct env_stat stat;

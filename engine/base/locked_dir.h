@@ -1,40 +1,45 @@
-/* Folders of a running process, and how others tell them from leftovers: the file .glint-lock in it
- * is locked as long as the process lives, by the system, whatever way the process ends. It also
- * says where and when: a lock that is each node's own (NFS and Lustre can be mounted so) says
- * nothing about another node's processes.
+/* Directories owned by a running process, and how other processes tell them from stale ones: the
+ * file .glint-lock inside is locked while the owner lives. The kernel releases the lock however the
+ * process ends. The file also contains the owner's node and start time, because locks may be local
+ * to a node (depending on the mount options of NFS and Lustre) and then say nothing about processes
+ * of other nodes.
  *
- * A folder is used and emptied by its descriptor, never by its path, which another user may be able
- * to point elsewhere. The lock is removed last: what has none is empty, or not ours. */
+ * A directory is used and emptied through its descriptor, never by its path, which another user may
+ * be able to redirect. The lock file is removed last: a directory without one is empty or not
+ * ours. */
 #ifndef GLINT_BASE_LOCKED_DIR_H
 #define GLINT_BASE_LOCKED_DIR_H
 
 #include "engine/base/env.h"
 
-#define LOCKED_DIR_LOCK_NAME  ".glint-lock"
-#define LOCKED_DIR_FOREIGN_NS (UINT64_C(86400) * 1000000000) /* of another node's */
+#define LOCKED_DIR_LOCK_NAME ".glint-lock"
+/* Locks of other nodes are respected this long. */
+#define LOCKED_DIR_FOREIGN_NS (UINT64_C(86400) * 1000000000)
 
+/* A directory and its lock, both open; -1: not open. */
 struct locked_dir {
-    int dir;  /* the open folder */
-    int file; /* its lock */
+    int dir;  /* the open directory */
+    int file; /* its lock file */
 };
 
 #define LOCKED_DIR_NONE ((struct locked_dir){-1, -1})
 
-/* Makes the folder PREFIX and 16 hex digits, which must not be there, and locks it; the digits are
- * others afterwards if another process took it for a leftover before it was locked. 0, or a
- * negative errno, after which nothing is left and *out is not locked. */
+/* Creates and locks the directory `path`, which ends with 16 hex digits and must not exist. If
+ * another process removed it as stale before it was locked, tries again with other digits, which it
+ * writes into `path`. Returns 0, or a negative errno; nothing is left then, and *out is
+ * LOCKED_DIR_NONE. */
 int locked_dir_create(struct env *env, char *path, bool only_owner, struct locked_dir *out);
-/* Removes such a folder with `depth` levels of folders inside it; it is still to be unlocked. 0 or
- * a negative errno. */
+/* Removes the directory with at most `depth` levels of directories inside. Unlock it afterwards.
+ * Returns 0 or a negative errno. */
 int locked_dir_remove(struct env *env, const char *path, const struct locked_dir *lock,
                       unsigned depth);
-/* Any number of times. */
+/* Closes the directory and its lock. May be called more than once. */
 void locked_dir_unlock(struct env *env, struct locked_dir *lock);
-/* Removes folders of `parent` whose names are `prefix` and 16 hex digits and whose lock nobody
- * holds, `depth` levels of folders inside them too. What does not belong to this user, or cannot be
- * removed, is passed over; so is what another node locked less than LOCKED_DIR_FOREIGN_NS ago. An
- * empty one without a lock is removed, although it may be about to get one: its maker makes
- * another. */
+/* Removes directories in `parent` that are named `prefix` and 16 hex digits and whose lock is free,
+ * with at most `depth` levels of directories inside. Skips directories of other users, those that
+ * cannot be removed, and those that another node locked less than LOCKED_DIR_FOREIGN_NS ago. Also
+ * removes an empty one without a lock file, although its creator may be about to lock it: the
+ * creator then retries. */
 void locked_dir_remove_stale(struct env *env, const char *parent, const char *prefix,
                              unsigned depth);
 

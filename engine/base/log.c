@@ -1,9 +1,8 @@
-/* One line per event, put together on the stack and written with one call, so that lines of several
- * threads and processes do not mix and no memory is needed to say that there is none.
+/* Each line is built on the stack and written with one call, so that lines of several threads and
+ * processes do not mix, and logging out-of-memory needs no memory.
  *
- * Lines of one kind are counted per second in a small table, by a hash: a flood, as a hostile or
- * broken peer can cause one, costs the disk LOG_REPEATS_MAX lines a second and one with the count.
- */
+ * Lines are counted per kind and second in a small table indexed by hash. A flood, as a hostile or
+ * broken peer can cause, costs LOG_REPEATS_MAX lines per second and one with the count. */
 #include "engine/base/log.h"
 
 #include "engine/base/env.h"
@@ -25,16 +24,16 @@
 
 struct repeat_counter {
     uint64_t hash, second; /* of the monotonic clock */
-    uint32_t count;        /* in that second */
+    uint32_t count;        /* lines in that second */
     enum log_level level;
-    char text[KIND_TEXT_MAX]; /* of the last line that was not written */
+    char text[KIND_TEXT_MAX]; /* of the last suppressed line */
 };
 
 struct logger {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all fields below */
     struct env *env;
     bool json;
-    uint64_t bytes_max; /* of the file; 0: no bound */
+    uint64_t bytes_max; /* limit of the file's size; 0: none */
     char executor[EXECUTOR_MAX];
     struct repeat_counter kinds[KINDS_MAX];
 };
@@ -47,7 +46,7 @@ static_assert(sizeof(struct glint_error) + 512 < LINE_BYTES_MAX, "an error is on
 struct log_record {
     enum log_level level;
     const struct log_ids *ids;
-    enum glint_code code; /* OK: none */
+    enum glint_code code; /* GLINT_OK: no code */
     const char *text;
 };
 
@@ -59,7 +58,7 @@ struct log_line_buffer {
 static void append_format(struct log_line_buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What does not fit is cut, but for the byte of the new line. */
+/* Truncates, and leaves one byte for the newline. */
 static void append_format(struct log_line_buffer *b, const char *format, ...)
 {
     size_t room = sizeof b->text - 1 - b->size;
@@ -130,7 +129,7 @@ static void format_json_line(const struct log_record *l, const char *executor, c
     json_end(j, '}');
 }
 
-/* With the lock. Several processes write to one file, so the file is asked. */
+/* Caller holds the lock. Several processes append to the same file, so its size must be read. */
 static bool is_full(struct env *env)
 {
     struct env_stat stat;
@@ -138,7 +137,8 @@ static bool is_full(struct env *env)
            stat.kind == ENV_FILE && stat.size >= logger.bytes_max;
 }
 
-/* With the lock. A line that cannot be written is lost: there is nobody to tell. */
+/* Caller holds the lock. A line that cannot be written is dropped: there is nowhere to report
+ * it. */
 static void write_log_line(const struct log_record *l)
 {
     static const char lost[] = "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n";
@@ -162,7 +162,7 @@ static void write_log_line(const struct log_record *l)
     json_fini(&j);
 }
 
-/* With the lock: says what of a kind was not written in its second. */
+/* Caller holds the lock. Logs how many lines of a kind were suppressed in its second. */
 static void report_repeats(struct repeat_counter *k)
 {
     static const struct log_ids none;

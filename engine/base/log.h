@@ -2,9 +2,9 @@
  *
  *   2026-11-21T07:00:00.123Z info executor=e1 job=7f3a stage=2 task=17: 12 map outputs fetched
  *
- * Ids are fields. Lines of one kind (the same format, or the same code) beyond LOG_REPEATS_MAX in a
- * second are counted, not written; the count is a line of its own, later. Texts may hold anything:
- * what is not fit to be shown is replaced. A line over 2 KiB is cut. Any thread. */
+ * Ids are fields. Lines with the same format, or the same error code, are limited to
+ * LOG_REPEATS_MAX per second; later, one line gives the number of the others. Unprintable
+ * characters are replaced. A line over 2 KiB is truncated. Any thread. */
 #ifndef GLINT_BASE_LOG_H
 #define GLINT_BASE_LOG_H
 
@@ -17,7 +17,7 @@ struct env;
 
 enum log_level { LOG_INFO, LOG_WARN, LOG_ERROR };
 
-/* Ids of the line; 0 or NULL: it has none. */
+/* Ids of the line; 0 or NULL: none. */
 struct log_ids {
     const char *executor, *peer;
     uint64_t job;
@@ -27,16 +27,17 @@ struct log_ids {
 
 #define LOG_REPEATS_MAX 10u
 
-/* Before it, lines are text and have no executor. `executor` is copied; NULL: none. */
+/* Without this call, lines are text without an executor. `executor` is copied; NULL: none. */
 void log_configure(struct env *env, bool json, const char *executor);
-/* Of a process whose standard error is a file that must not grow for ever: at `bytes` it gets no
- * more lines. After log_configure; 0: no bound. */
+/* Limits a log file: when standard error is a file of `bytes` or more, lines are dropped. Call it
+ * after log_configure; 0: no limit. */
 void log_limit_bytes(uint64_t bytes);
+/* Writes a line; `ids` may be NULL. Lines with the same `format` and level count as one kind. */
 void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes the counts that are due; at the end of the process. */
+/* Writes the pending counts of suppressed lines. Call it at the end of the process. */
 void log_flush_repeats(void);
-/* Code, cause and hint of an error in one line. */
+/* Writes an error's code, cause, effect and hint as one line. */
 void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e);
 
 #endif

@@ -1,8 +1,8 @@
-/* Memory: every allocation of the engine passes here, so a test can let the n-th one fail.
+/* Memory: the engine allocates only here, so that a test can make the n-th allocation fail.
  *
- * mem_*: the heap. Blocks are 64-byte aligned, with READ_SLACK zeroed-or-owned bytes readable
- * beyond their end. struct arena: memory of one task, given back whole; its blocks stay for the
- * next task. */
+ * mem_*: the heap. Blocks are 64-byte aligned, with at least READ_SLACK zeroed bytes readable past
+ * their end. struct arena: memory of one task, freed as a whole; its blocks are kept for the next
+ * task. */
 #ifndef GLINT_BASE_MEM_H
 #define GLINT_BASE_MEM_H
 
@@ -10,42 +10,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NULL without memory. */
+/* Return NULL when out of memory. mem_zalloc zeroes the block. Free with mem_free. */
 void *mem_alloc(uint64_t size);
 void *mem_zalloc(uint64_t size);
-/* Keeps the first min(old_size, size) bytes; on NULL the old block stays. For blocks that are
- * filled from front to back: large ones are in huge pages, a fault for each 2 MiB. */
+/* Returns a new block with the first min(old_size, size) bytes copied, and frees the old one; on
+ * NULL the old block is unchanged. Large blocks use huge pages, which reduces page faults for
+ * blocks that are filled from front to back. */
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
+/* NULL is allowed, here and below. */
 void mem_free(void *block);
 char *mem_strdup(const char *text);
-/* For the process that owns main: the C library keeps what is freed for the next task instead of
- * handing it to the system, which would have to clear it again. Once, at the start. */
+/* Makes malloc keep freed memory for the next task instead of returning it to the kernel, which
+ * would have to zero it again. Call it once, at the start of main. */
 void mem_set_malloc_thresholds(void);
-/* Blocks in use: for tests that look for leaks. */
+/* Returns the number of allocated blocks: for tests that look for leaks. */
 int64_t mem_live_blocks(void);
-/* The n-th allocation from now on fails (1: the next), once, or from then on. 0: none. Tests only.
- */
+/* Makes the n-th allocation from now on fail (1: the next), or that and all later ones. 0: off.
+ * Tests only. */
 void mem_fail_at(int64_t n, bool from_then_on);
 
 struct arena_block;
+/* Memory that is freed as a whole. One thread at a time. */
 struct arena {
     struct arena_block *first, *current;
-    uint64_t used; /* bytes handed out since the last reset */
+    uint64_t used; /* bytes allocated since the last reset */
 };
-/* Zeros are an empty arena. 16-byte aligned; NULL without memory. */
+/* Returns 16-byte aligned memory, or NULL when out of memory. A zeroed arena is empty. */
 void *arena_alloc(struct arena *a, uint64_t size);
-/* As arena_alloc, 64-byte aligned. */
+/* Like arena_alloc, 64-byte aligned and with READ_SLACK readable bytes past the end. */
 void *arena_alloc_aligned(struct arena *a, uint64_t size);
-/* Gives everything back at once. Blocks stay, up to `keep` bytes of them. */
+/* Frees all allocations at once. Keeps up to `keep` bytes of blocks for reuse. */
 void arena_reset(struct arena *a, uint64_t keep);
 void arena_fini(struct arena *a);
 
-/* A growing run of bytes. Zeros are empty. */
+/* A growing byte array. Zeros are empty. Free with buffer_fini. */
 struct buffer {
     uint8_t *data;
     uint64_t size, capacity;
 };
-/* Room for `extra` more bytes beyond size; false without memory, and nothing changed. */
+/* Ensures room for `extra` bytes after `size`. Returns false when out of memory, without
+ * changes. */
 bool buffer_reserve(struct buffer *b, uint64_t extra);
 bool buffer_append(struct buffer *b, const void *data, uint64_t size);
 void buffer_fini(struct buffer *b);

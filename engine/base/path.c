@@ -1,5 +1,5 @@
-/* URLs: file URLs are paths; of all others the scheme is named, so that a user sees what was taken
- * for a path. */
+/* URLs: file URLs are converted to paths; for other URLs the error names the scheme, so that the
+ * user sees that the text was taken for a path. */
 #include "engine/base/path.h"
 
 #include "engine/base/text.h"
@@ -11,7 +11,7 @@
 #define FILE_SCHEME "file:"
 #define LETTERS     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* The length of a scheme that "://" follows, such as s3a; 0: this is no URL. */
+/* Returns the length of the scheme if "://" follows it, such as s3a; 0: not a URL. */
 static size_t scheme_size(const char *text)
 {
     const size_t size = strspn(text, LETTERS "0123456789+-.");

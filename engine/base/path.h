@@ -7,17 +7,18 @@
 
 #define PATH_HINT_BYTES 256u
 
-/* The path in a file URL: "file:///a", "file:/a" and "file://localhost/a" are /a. As in Spark,
- * nothing is percent-decoded. All other text as it is. Points into `text`. */
+/* Returns the path of a file URL: "file:///a", "file:/a" and "file://localhost/a" are /a. As in
+ * Spark, nothing is percent-decoded. Any other text is returned unchanged. Points into `text`. */
 const char *path_from_file_url(const char *text);
 
-/* Why there may be nothing at `text`, as its form tells: it is another URL, a ~ that no shell has
- * expanded, a file URL of another host or with percent signs. Writes what to do into `hint`
- * (PATH_HINT_BYTES) and returns the reason, a static text. NULL: its form says nothing. */
+/* Explains from its form why `text` may not exist as a path: another kind of URL, a ~ that no shell
+ * has expanded, a file URL of another host or with percent signs. Writes a hint (PATH_HINT_BYTES)
+ * and returns the reason, a static string. NULL: the form gives no explanation. */
 const char *path_explain_missing(const char *text, char *hint);
 
-/* The directory that `path` is in, "." where it names none, and its own name; slashes at its end do
- * not count. Both have `capacity` bytes. False: too long, or it has no name of its own. */
+/* Splits `path` into its directory ("." if it names none) and its last component, ignoring trailing
+ * slashes. Both outputs have `capacity` bytes. Returns false if it is too long, or the last
+ * component is empty, "." or "..". */
 bool path_split(const char *path, char *directory, char *name, size_t capacity);
 
 #endif

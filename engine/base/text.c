@@ -1,5 +1,5 @@
-/* Numbers as text, both ways. Doubles go through the C library's exact conversions; what is added
- * is the shortest precision that survives a round trip, and the two spellings that outputs need. */
+/* Conversion between numbers and text. Doubles use the C library's exact conversions; this file
+ * adds the shortest precision that survives a round trip, and the Python and Java formats. */
 #include "engine/base/text.h"
 
 #include "engine/base/utf8.h"
@@ -38,14 +38,14 @@ size_t text_format_i64(char *out, int64_t value)
     return length;
 }
 
-/* Decimal digits without trailing zeros, and the exponent of the first: 0.d1d2d3... x 10^exponent.
- */
+/* Decimal digits without trailing zeros, and an exponent: the value is 0.d1d2d3... x
+ * 10^exponent. */
 struct decimal {
     char digits[20];
     int count, exponent;
 };
 
-/* Text of the form d.ddde+xx, taken apart. */
+/* Parses text of the form d.ddde+xx. */
 static void decimal_parse(const char *text, struct decimal *out)
 {
     const char *e = strchr(text, 'e');
@@ -57,16 +57,16 @@ static void decimal_parse(const char *text, struct decimal *out)
     out->exponent = (int)strtol(e + 1, NULL, 10) + 1;
 }
 
-/* The next decimal upwards of the same length: only a power of two can need it, whose neighbour
- * below is nearer than the one above, so that the nearest decimal may miss where the next one does
- * not. */
+/* Tries the next larger decimal of the same length. Only a power of two can need it: its lower
+ * neighbour is nearer than its upper one, so the nearest decimal may fail to round-trip where the
+ * next larger one does. */
 static bool decimal_round_up(char *text, double value)
 {
     int exponent;
     if (frexp(value, &exponent) != 0.5) return false;
     char *last = strchr(text, 'e') - 1;
     while (last > text && (*last == '9' || *last == '.')) last--;
-    if (*last == '9') return false; /* all nines: as many digits fewer would have done */
+    if (*last == '9') return false; /* all nines: a shorter precision would have matched */
     ++*last;
     for (char *p = last + 1; *p != 'e'; p++)
         if (*p == '9') *p = '0';
@@ -77,8 +77,8 @@ static void decimal_shortest(double value, struct decimal *out)
 {
     assert(isfinite(value) && value > 0);
     char text[40];
-    /* Any decimal of 15 digits is the nearest one to its double, so fewer show as zeros at the end;
-     * but doubles below DBL_MIN have fewer bits. */
+    /* Any decimal of 15 digits survives the conversion to double and back, so a shorter one shows
+     * as trailing zeros. Doubles below DBL_MIN have fewer bits: start at one digit. */
     for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, value);
         if (strtod(text, NULL) == value || (precision < 16 && decimal_round_up(text, value))) break;
@@ -248,7 +248,7 @@ size_t text_format_time(char *out, int64_t wall_ns)
     struct tm tm;
     time_t t = (time_t)seconds;
     bool known = gmtime_r(&t, &tm) != NULL;
-    assert(known && ms - seconds * 1000 >= 0); /* all of int64_t lies between 1677 and 2262 */
+    assert(known && ms - seconds * 1000 >= 0); /* int64_t covers the years 1677 to 2262 */
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
                             tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
                             tm.tm_sec, (int)(ms - seconds * 1000));

@@ -1,4 +1,4 @@
-/* Text of numbers and bounded formatting. Pure; any thread. */
+/* Numbers as text, and bounded formatting. Pure; any thread. */
 #ifndef GLINT_BASE_TEXT_H
 #define GLINT_BASE_TEXT_H
 
@@ -6,19 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TEXT_NUMBER_MAX 32 /* any i64 or f64, with its NUL */
+#define TEXT_NUMBER_MAX 32 /* any i64 or f64, with the NUL */
 
-/* As snprintf; false where the text was cut (out then holds the cut text). */
+/* Like snprintf; returns false if the text was truncated. */
 bool text_format(char *out, size_t capacity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Decimal; answers the length. `out` has TEXT_NUMBER_MAX bytes. */
+/* Decimal; returns the length. `out` has TEXT_NUMBER_MAX bytes, here and below. */
 size_t text_format_i64(char *out, int64_t value);
-/* The shortest text that reads back as the same double, in Python's form: 0.5, 1e-05, 1e+16, inf,
+/* The shortest text that parses to the same double, formatted as in Python: 0.5, 1e-05, 1e+16, inf,
  * nan. */
 size_t text_format_f64(char *out, double value);
-/* The same digits in Java's form (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
+/* The same digits formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
 size_t text_format_f64_java(char *out, double value);
-/* 0..15; -1: no hexadecimal digit. */
+/* Returns 0..15; -1: not a hexadecimal digit. */
 static inline int text_hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9') return c - '0';
@@ -26,19 +26,20 @@ static inline int text_hex_digit(uint8_t c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* All of [data, size) is a decimal number within the type's range: no spaces, no hex; for doubles
- * nan and inf are refused, and so is what overflows. */
+/* Parse all of [data, size) as a decimal number. Return false if it is not one, or out of range.
+ * Spaces, hex, nan and inf are not accepted. */
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out);
 bool text_parse_f64(const uint8_t *data, uint64_t size, double *out);
-/* Bytes with an optional unit: 4096, 64K, 64KiB, 1.5G; binary units. */
+/* Parses a size with an optional binary unit: 4096, 64K, 64KiB, 1.5G. */
 bool text_parse_bytes(const char *text, uint64_t *out);
-/* 1.5 GiB, 12 KiB, 7 B. */
+/* Formats a size: 1.5 GiB, 12.0 KiB, 7 B. */
 size_t text_format_bytes(char *out, uint64_t bytes);
-/* Nanoseconds since 1970, UTC, in RFC 3339's form: 2026-11-21T07:00:00.123Z. */
+/* Formats nanoseconds since 1970 as UTC in RFC 3339: 2026-11-21T07:00:00.123Z. */
 size_t text_format_time(char *out, int64_t wall_ns);
-/* UTF-8 without controls (utf8_printable_size): fit for a terminal and for one line of a log. */
+/* True for UTF-8 without control characters (utf8_printable_size): safe for a terminal and for one
+ * line of a log. */
 bool text_is_printable(const char *text);
-/* Makes it so, in place: a new line or a tab becomes a space, what else is not fit '?'. */
+/* Makes text printable in place: newlines and tabs become spaces, other unprintable bytes '?'. */
 void text_make_printable(char *text);
 
 #endif

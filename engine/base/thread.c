@@ -1,5 +1,5 @@
-/* The stack has a size of our own: the default is the limit of the first thread's (ulimit -s), and
- * thread-local buffers, which lie in it, too, are larger than a small one. */
+/* Threads get a fixed stack size: the default depends on ulimit -s, and thread-local buffers, which
+ * are allocated in the stack too, may exceed a small one. */
 #include "engine/base/thread.h"
 
 #include <assert.h>
@@ -12,11 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STACK_BYTES ((size_t)8 << 20) /* what is touched takes memory, the rest addresses */
-#define SLICE_NS    100000000u        /* the longest that Linux takes */
+#define STACK_BYTES ((size_t)8 << 20) /* only touched pages use memory */
+#define SLICE_NS    100000000u        /* the maximum that Linux accepts */
 
-/* Linux' sched_setattr(2), which glibc 2.36 does not have; the header of its struct and <sched.h>
- * exclude each other. Before 6.12 a batch thread's `runtime`, its time slice, is passed over. */
+/* Linux' sched_setattr(2): glibc 2.36 lacks it, and the kernel's header conflicts with <sched.h>.
+ * Before Linux 6.12 the `runtime` (time slice) of a batch thread is ignored. */
 struct scheduling {
     uint32_t size, policy;
     uint64_t flags;
@@ -35,7 +35,7 @@ int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glin
     assert(failed == 0);
     sigfillset(&all);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&all, own[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* what is started inherits it */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
     failed = pthread_create(out, &attributes, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);

@@ -1,4 +1,4 @@
-/* How a thread of ours begins. */
+/* Threads: creation, scheduling hints, and a semaphore for worker threads. */
 #ifndef GLINT_BASE_THREAD_H
 #define GLINT_BASE_THREAD_H
 
@@ -6,31 +6,33 @@
 
 #include <pthread.h>
 
-/* Starts `run(arg)`; the caller joins it. It takes no signals but those of its own crash: others
- * are for the thread that the process began with. 0, or SYSTEM, NO_MEMORY. */
+/* Starts a thread that runs `run(arg)`; the caller joins it. All signals but those of its own crash
+ * are blocked: the main thread handles them. Returns 0, SYSTEM or NO_MEMORY. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg, struct glint_error *error);
 
-/* For the calling thread, which computes beside others that hand it its work: it waits its turn
- * when it is woken, and they need not wait for its time slice to end. Its niceness stays as it is.
- * A hint to the system: where that does not take it, things are only slower. */
+/* For a compute thread, called by itself: on wakeup it does not preempt the threads that feed it
+ * (SCHED_BATCH), and it gets a long time slice. Niceness is unchanged. Only a hint: without kernel
+ * support, things are just slower. */
 void thread_set_batch_policy(void);
-/* Likewise for one whom nobody waits for just now: others that can run go first, once, and it takes
- * no processor from them when it is woken; until it steps forth, to SCHED_OTHER. */
+/* For a thread whose result is not urgent now: yields once, and does not preempt others on wakeup.
+ * thread_restore_priority returns to SCHED_OTHER. */
 void thread_lower_priority(void);
 void thread_restore_priority(void);
 
-/* Where threads wait for work, each until it is rung for. A pipe and no condition variable: to the
- * system, who writes into a pipe is about to sleep, so that the thread that is woken may take the
- * processor of the one that wakes it, instead of its own of before, where another may compute. */
+/* A semaphore on which worker threads wait for tasks. It is a pipe and not a condition variable
+ * because of the kernel's wakeup heuristics: a pipe write is a synchronous wakeup, so the scheduler
+ * may run the woken thread on the writer's processor, instead of its previous one, where another
+ * thread may be computing. */
 struct pipe_semaphore {
     int ends[2];
 };
-/* 0, or SYSTEM. */
+/* Returns 0 or SYSTEM. */
 int pipe_semaphore_open(struct pipe_semaphore *b, struct glint_error *error);
-/* One thread that waits, or the next that will, goes on. At most 4,096 rings without a wait. */
+/* Wakes one waiting thread, or lets the next wait return at once. At most 4,096 posts without a
+ * wait. */
 void pipe_semaphore_post(const struct pipe_semaphore *b);
 void pipe_semaphore_wait(const struct pipe_semaphore *b);
-/* Nobody waits any more. */
+/* No thread may be waiting. */
 void pipe_semaphore_close(struct pipe_semaphore *b);
 
 #endif

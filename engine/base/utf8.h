@@ -1,13 +1,13 @@
-/* Which bytes are well-formed UTF-8, and which characters may be shown: what is printed as JSON or
- * on a terminal may hold any bytes. Pure. */
+/* Checks for well-formed UTF-8 and printable characters, for output as JSON or on a terminal, where
+ * the input may be any bytes. Pure. */
 #ifndef GLINT_BASE_UTF8_H
 #define GLINT_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes (1..4) of the character at `p`, of which `left` >= 1 bytes are there. 0: no well-formed
- * character begins here (overlong forms, surrogates and what is beyond U+10FFFF are none). */
+/* Returns the size (1..4) of the character at `p`, where `left` >= 1 bytes are available. 0: not
+ * well-formed (overlong forms, surrogates and code points beyond U+10FFFF are not). */
 static inline unsigned utf8_size(const uint8_t *p, uint64_t left)
 {
     if (p[0] < 0x80) return 1;
@@ -22,7 +22,7 @@ static inline unsigned utf8_size(const uint8_t *p, uint64_t left)
     return size;
 }
 
-/* The code point of a well-formed character of `size` bytes. */
+/* Returns the code point of a well-formed character of `size` bytes. */
 static inline uint32_t utf8_code(const uint8_t *p, unsigned size)
 {
     static const uint8_t first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -31,8 +31,8 @@ static inline uint32_t utf8_code(const uint8_t *p, unsigned size)
     return code;
 }
 
-/* Terminals obey these characters instead of showing them: control characters (C0, DEL, C1), the
- * controls of bidirectional text, which reorder what stands around them, and the line and paragraph
+/* Characters that a terminal interprets instead of showing: control characters (C0, DEL, C1),
+ * bidirectional controls, which reorder the text around them, and the line and paragraph
  * separators. */
 static inline bool utf8_is_control(uint32_t code)
 {
@@ -41,7 +41,7 @@ static inline bool utf8_is_control(uint32_t code)
            (code >= 0x2066 && code <= 0x2069);
 }
 
-/* As utf8_size, but 0 for controls, too: whatever prints text of unknown origin asks this. */
+/* Like utf8_size, but 0 for control characters too. Use it before printing untrusted text. */
 static inline unsigned utf8_printable_size(const uint8_t *p, uint64_t left)
 {
     unsigned size = utf8_size(p, left);

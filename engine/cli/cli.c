@@ -1,5 +1,5 @@
-/* From main to a verb. Standard streams come first: were one of them closed, the next file that is
- * opened would take its number, and messages would be written into data. */
+/* From main to a command. Standard streams are checked first: if one is closed, the next opened
+ * file gets its descriptor, and messages would be written into that file. */
 #include "engine/cli/cli.h"
 
 #include "engine/base/env.h"
@@ -64,6 +64,7 @@ static int unknown_command(const struct cli_program *program, const char *prefix
                            const struct cli_command *const *commands, const char *name)
 {
     char hint[512] = "one of: ";
+    /* `glint JOB` without submit is a frequent mistake: recognize names of jobs. */
     bool option = name[0] == '-', job = false;
     for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
         job = job || strcmp(program->jobs[i]->name, name) == 0;
@@ -106,7 +107,7 @@ int cli_dispatch(const struct cli_program *program, const char *prefix, const ch
     return unknown_command(program, prefix, commands, argv[1]);
 }
 
-/* A closed stream is held by /dev/null, opened for reading: input ends at once, output fails. */
+/* Replaces a closed stream by /dev/null, opened for reading: input ends at once, output fails. */
 static void sanitize_stdfds(void)
 {
     struct env *env = env_real();
@@ -117,7 +118,7 @@ static void sanitize_stdfds(void)
     }
 }
 
-/* Beyond its end a stack is a crash without a word. */
+/* A stack overflow would crash without a message. */
 static bool stack_is_enough(struct glint_error *error)
 {
     struct rlimit limit;
@@ -137,13 +138,14 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
     sanitize_stdfds();
     if (!stack_is_enough(&error)) return cli_fail(&error);
     mem_set_malloc_thresholds();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe then fails with EPIPE */
     cli_commands(program, commands);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         static char version[] = "version";
         char *words[] = {version, NULL};
         return cmd_version.run(program, 1, words);
     }
+    /* execve allows an empty argv. */
     static char name[] = "glint";
     char *none[] = {name, NULL};
     return cli_dispatch(program, program->name, cli_about, commands, argc > 0 ? argc : 1,

@@ -1,8 +1,8 @@
-/* The `glint` command, as a table: whoever has a main() says which jobs, operators, functions and
- * further verbs there are, and cli_main does the rest. Nothing here knows a job by name.
+/* The `glint` command line, as a table: the program's main() lists jobs, operators, functions and
+ * additional commands, and cli_main does the rest. Nothing here depends on a particular job.
  *
- * All calls: the main thread. Errors are printed where they are found, in one form (cli/print.h),
- * so a verb answers nothing but the exit status of the process. */
+ * Main thread only. Errors are printed where they occur, in one format (cli/print.h), so a command
+ * returns only the exit status of the process. */
 #ifndef GLINT_CLI_CLI_H
 #define GLINT_CLI_CLI_H
 
@@ -11,7 +11,7 @@
 struct op;
 struct cli_program;
 
-/* One verb. `argv[0]` is its name and argv[argc] is NULL, as in main. Answers an exit status. */
+/* One command. `argv[0]` is its name and argv[argc] is NULL, as in main. Returns an exit status. */
 struct cli_command {
     const char *name;
     const char *summary; /* one line, lower case, no full stop */
@@ -25,15 +25,16 @@ struct cli_program {
     const struct glint_job *const *jobs;
     const struct op *const *ops;
     const struct glint_module *const *modules;
-    const struct cli_command *const *commands; /* beside submit, explain, version and help */
+    /* In addition to the built-in ones (cli/commands.h). */
+    const struct cli_command *const *commands;
 };
 
-/* The whole process: makes standard streams safe, runs the verb, flushes standard output. Answers
- * what main must return. */
+/* The whole process: opens missing standard streams, runs the command, flushes standard output.
+ * Returns what main must return. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
-/* A verb that has verbs of its own: runs the one named by argv[1], or prints their list for --help.
- * `command` is what stands before the name in usage lines: "glint filter". */
+/* For a command with subcommands: runs the one that argv[1] names, or prints the list for --help.
+ * `prefix` precedes the name in usage lines: "glint filter". Returns the exit status. */
 int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,
                  const struct cli_command *const *commands, int argc, char **argv);
 

@@ -1,5 +1,5 @@
-/* Every key is an option everywhere, so that what works for submit works here; help names those
- * that matter to the verb. */
+/* Every key is an option of every such command, so that options of submit work here too; the help
+ * shows only those that matter to the command. */
 #include "engine/cli/cluster_args.h"
 
 #include "engine/cli/cluster_options.h"
@@ -17,6 +17,7 @@ void cluster_args_options(const char *const *shown,
     for (struct glint_job_option *row = out + 1; row->name != NULL; row++) {
         bool show = false;
         for (uint32_t i = 0; shown[i] != NULL; i++) show = show || strcmp(shown[i], row->name) == 0;
+        /* A row without help works, but is hidden. */
         if (!show) row->help = NULL;
         assert(row - out < CLUSTER_ARGS_OPTIONS_MAX);
     }
@@ -31,6 +32,7 @@ bool cluster_args_read(const struct cli_line *line, bool listens, struct cluster
                                           .flags = flags,
                                           .flag_count = cluster_options_read(line, flags),
                                           .listens = listens};
+    /* The caller calls cluster_file_fini even after an early return. */
     memset(out, 0, sizeof *out);
     if (path == NULL && !listens && (variable == NULL || variable[0] == '\0')) {
         error_set(error, GLINT_E_USAGE, "add --cluster FILE, as in --cluster cluster.toml",

@@ -1,5 +1,5 @@
-/* The options of verbs that talk to a cluster without being a job: --cluster, and those that stand
- * for keys of its file. */
+/* Options for commands that connect to a cluster without running a job: --cluster, and the options
+ * that override keys of its file. */
 #ifndef GLINT_CLI_CLUSTER_ARGS_H
 #define GLINT_CLI_CLUSTER_ARGS_H
 
@@ -8,12 +8,13 @@
 
 #define CLUSTER_ARGS_OPTIONS_MAX (CLUSTER_KEYS + 2)
 
-/* --cluster, a row for each key that has an option, and the end. Help shows those whose names stand
- * in `shown`, which ends with NULL. */
+/* Fills `out` with --cluster, a row for each key that has an option, and the end row. The help
+ * shows only those named in `shown`, which ends with NULL. */
 void cluster_args_options(const char *const *shown,
                           struct glint_job_option out[CLUSTER_ARGS_OPTIONS_MAX]);
-/* `listens`: the file need not name executors. Without it a file must be named, by --cluster or
- * $GLINT_CLUSTER. False: *error is set. cluster_file_fini in any case. */
+/* Reads the cluster from options, environment and file. `listens`: the file need not list
+ * executors, and may be omitted; otherwise --cluster or $GLINT_CLUSTER is required. Returns false
+ * with *error set. Call cluster_file_fini in any case. */
 bool cluster_args_read(const struct cli_line *line, bool listens, struct cluster_file *out,
                        struct glint_error *error);
 

@@ -1,4 +1,4 @@
-/* What must hold between the values of a cluster's file. */
+/* Checks relations between the values of a cluster's file. */
 #include "engine/base/text.h"
 #include "engine/cli/cluster_file.h"
 
@@ -16,7 +16,8 @@ static const struct cluster_origin *origin_of(const struct cluster_file *f, cons
     return NULL;
 }
 
-/* Where an executor's key stands, or the executor. */
+/* Returns the position of an executor's key in the file, or of the executor if it does not set the
+ * key. */
 static struct toml_place place_of(const struct cluster_file *f, uint32_t executor, const char *name)
 {
     for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++)
@@ -41,7 +42,7 @@ void cluster_file_add_position(const struct cluster_file *f, const char *id, con
     }
 }
 
-/* The limits of silence ascend; the place is that of the later one that the file has. */
+/* The heartbeat limits must ascend. Reports the position of the later one that the file sets. */
 static bool check_heartbeat(const struct cluster_file *f, struct glint_error *error)
 {
     static const char *const names[] = {"heartbeat", "suspect", "dead"};
@@ -61,6 +62,7 @@ static bool check_heartbeat(const struct cluster_file *f, struct glint_error *er
     return true;
 }
 
+/* A best effort without DNS: equal names, and localhost as 127.0.0.1. */
 static bool same_host(const char *a, const char *b)
 {
     static const char loopback[] = "127.0.0.1";
@@ -126,6 +128,7 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
 {
     const struct cluster *c = &f->cluster;
     const struct cluster_executor *e = &c->executors[executor];
+    /* Each job served at a time needs at least one slot. */
     if (e->slots < c->drivers_max)
         return cluster_file_error(
             f, place_of(f, executor, "slots"), error, "raise slots, or lower drivers_max",
@@ -139,8 +142,8 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
     return check_host(f, executor, error) && check_duplicates(f, executor, error);
 }
 
-/* ssh joins its words with spaces and gives them to a shell on the other side, which would run what
- * stands in the path. Ids and hosts have no such characters (cluster_values.c). */
+/* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
+ * special characters in the path. Ids and hosts cannot contain any (cluster_values.c). */
 static bool check_launch_path(const struct cluster_file *f, struct glint_error *error)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
@@ -162,7 +165,8 @@ static bool check_launch_path(const struct cluster_file *f, struct glint_error *
 
 static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
-/* One of them may be left over, perhaps in the environment, and TLS must not end by mistake. */
+/* Refuse both: one of them may be left over, perhaps in the environment, and must not silently
+ * disable TLS. */
 static bool check_secret(const struct cluster_file *f, struct glint_error *error)
 {
     const struct cluster_origin *secret = origin_of(f, "secret_file");
@@ -180,11 +184,12 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
         plaintext_from);
 }
 
-/* A port for each job that an executor serves. */
+/* Each job that an executor serves needs its own port. */
 static bool check_ports(const struct cluster_file *f, struct glint_error *error)
 {
     const struct cluster *c = &f->cluster;
     uint32_t count = c->ports.last - c->ports.first + 1u;
+    /* 0: the system chooses ports. */
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
     return cluster_file_error(f, origin_of(f, "ports")->at, error,
                               "widen ports, or lower drivers_max",

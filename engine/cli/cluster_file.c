@@ -1,5 +1,5 @@
-/* Layer over layer: presets first, then what wins over them; each layer is checked whole, even
- * where a later one wins. */
+/* Applies layer after layer: defaults first, then those that override them. Each layer is checked
+ * completely, even where a later one overrides it. */
 #include "engine/cli/cluster_file.h"
 
 #include "engine/base/file_check.h"
@@ -24,7 +24,7 @@ struct cluster_file_reader {
     struct env *env;
     const struct cluster_source *source;
     struct glint_error *error;
-    enum glint_code code; /* of what the layer that is being read gets wrong */
+    enum glint_code code; /* for errors in the layer that is being read */
     const char *cwd;
     const char *dir; /* of the file */
 };
@@ -67,7 +67,7 @@ static void value_text(const struct toml_value *value, char *out, size_t capacit
     }
 }
 
-/* `name`: of what holds the value where that is no file. */
+/* `name`: the option or variable that has the value; NULL: the file. */
 static bool set_value(struct cluster_file_reader *r, const struct cluster_key *key,
                       const struct toml_value *value, const char *name, const char *dir,
                       void *target)
@@ -132,7 +132,7 @@ static bool find_directory(struct cluster_file_reader *r, const char *name)
     return true;
 }
 
-/* The whole file, in the arena; one byte more than may be there is read to see that there is. */
+/* Reads the whole file into the arena. The size limit is checked before reading. */
 static bool load_file(struct cluster_file_reader *r, uint8_t **out_data, uint64_t *out_size)
 {
     const char *name = r->file->name;
@@ -175,6 +175,7 @@ static bool unknown_key(struct cluster_file_reader *r, const struct toml_value *
     suggest_init(&suggest, value->key);
     for (uint32_t i = 0; i < count; i++) suggest_offer(&suggest, keys[i].name);
     if (!in_executor) suggest_offer(&suggest, "executor");
+    /* A known key in the wrong table is the most frequent mistake in TOML: say where it belongs. */
     if (find_key(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "%s stands before the first [[executor]]", value->key);
     else if (find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
@@ -203,6 +204,7 @@ static bool set_executor(struct cluster_file_reader *r, const struct toml_value 
     }
     for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++) {
         const struct cluster_key *key = &cluster_executor_keys[i];
+        /* Only the keys of [[executor]] can be required. */
         bool needed = key->default_value == NULL && key->absent == NULL;
         if (needed && origins[i].from == FROM_DEFAULT)
             return cluster_file_error(r->file, table->at, r->error, key->help,
@@ -223,7 +225,7 @@ static bool set_executors(struct cluster_file_reader *r, const struct toml_value
         return cluster_file_error(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
                                   "several clusters can share a machine, on other ports",
                                   "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
-    uint64_t slots = (uint64_t)count + 1; /* none must not be an allocation of nothing */
+    uint64_t slots = (uint64_t)count + 1; /* avoids allocating 0 bytes */
     f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
     f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
     f->executor_places = arena_alloc(&f->memory, slots * sizeof *f->executor_places);
@@ -274,7 +276,7 @@ static bool read_file(struct cluster_file_reader *r)
     return true;
 }
 
-/* ---- What wins over the file */
+/* ---- Environment and options */
 
 static bool read_environment(struct cluster_file_reader *r)
 {
@@ -289,7 +291,8 @@ static bool read_environment(struct cluster_file_reader *r)
     return true;
 }
 
-/* An executor that is started reads the same file, and takes what options said from there. */
+/* Options override the file only in this process. Pass them on as environment variables to the
+ * executors that it launches, which read the same file. */
 static bool add_launch_variable(struct cluster_file_reader *r, const struct cluster_flag *flag,
                                 const char **out)
 {
@@ -324,7 +327,8 @@ static bool read_flags(struct cluster_file_reader *r)
     return true;
 }
 
-/* Slots that nobody named: as many as processors, as far as memory reaches, but one per driver. */
+/* Default number of slots: as many as processors, limited by memory, but at least one per
+ * driver. */
 static uint32_t derive_slots(const struct cluster *c, const struct cluster_executor *executor)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -336,7 +340,7 @@ static uint32_t derive_slots(const struct cluster *c, const struct cluster_execu
     return slots < c->drivers_max ? c->drivers_max : (uint32_t)slots;
 }
 
-/* What has no preset because it follows from something else. */
+/* Defaults that depend on other values. */
 static bool derive_defaults(struct cluster_file_reader *r)
 {
     struct cluster *c = &r->file->cluster;

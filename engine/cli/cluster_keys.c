@@ -1,5 +1,5 @@
-/* The table. A key is a row here, a field of struct cluster, and a row in docs/cluster.md, which a
- * test compares with this one. */
+/* The table. Each key is a row here, a field of struct cluster, and a row in docs/cluster.md; a
+ * test compares the docs with this table. */
 #include "engine/cli/cluster_keys.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #define MS     ((uint64_t)1)
 #define SECOND (1000 * MS)
 #define HOUR   (3600 * SECOND)
-#define NS     ((uint64_t)1000000) /* of a millisecond */
+#define NS     ((uint64_t)1000000) /* per millisecond */
 
 #define FIELD(type, member)                                                                        \
     .offset = offsetof(struct type, member), .size = sizeof((struct type *)NULL)->member

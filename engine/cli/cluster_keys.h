@@ -1,5 +1,5 @@
-/* The keys of a cluster's file: one table from which come parsing, `glint config show`, the
- * environment's names, options, docs/cluster.md and "did you mean". */
+/* The keys of a cluster's file. This table is the source for parsing, `glint config show`, names of
+ * environment variables, options, docs/cluster.md and suggestions. */
 #ifndef GLINT_CLI_CLUSTER_KEYS_H
 #define GLINT_CLI_CLUSTER_KEYS_H
 
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum key_kind {
-    KEY_NAME, /* letters, digits, - _ . as far as a file's name and a word of ssh may hold them */
+    KEY_NAME, /* letters, digits, - _ . only: used in file names and in arguments of ssh */
     KEY_HOST,
     KEY_PATH,
     KEY_BOOL,
@@ -26,16 +26,18 @@ enum key_kind {
     KEY_WORDS,
 };
 
+/* One key: its form, range and documentation, and the field that it sets. */
 struct cluster_key {
     const char *name;
-    const char *flag; /* of the command line; NULL: it stands in the file only */
+    const char *flag; /* the option's name; NULL: only in the file */
     enum key_kind kind;
-    const char *default_value; /* as the environment would give it; NULL: none */
-    const char *absent;        /* with no preset: what it is then; NULL: it must be there */
-    uint64_t min, max;         /* of counts, bytes and times, in the field's unit */
-    const char *unit;          /* of counts */
+    const char *default_value; /* as text, like in the environment; NULL: none */
+    /* Without a default, for the docs: what applies then; NULL: the key is required. */
+    const char *absent;
+    uint64_t min, max; /* of counts, bytes and times, in units of the field */
+    const char *unit;  /* of counts */
     const char *help;
-    size_t offset, size; /* in struct cluster, or in struct cluster_executor */
+    size_t offset, size; /* of the field in struct cluster or struct cluster_executor */
 };
 
 #define CLUSTER_KEYS          17u
@@ -43,25 +45,27 @@ struct cluster_key {
 extern const struct cluster_key cluster_keys[CLUSTER_KEYS];
 extern const struct cluster_key cluster_executor_keys[CLUSTER_EXECUTOR_KEYS]; /* of [[executor]] */
 
-/* "text", "whole number", "time": as a person reads it. */
+/* Returns the kind's name for people: "path", "number", "time". */
 const char *key_kind_name(enum key_kind kind);
-/* What a value of this key must be: "a time from 10ms to 1h, as in \"5s\" or \"200ms\"". */
+/* Describes the accepted values: "a time from 10ms to 1h, as in \"5s\" or \"200ms\"". */
 void key_expected(const struct cluster_key *key, char *out, size_t capacity);
-/* Its range: "10ms to 1h"; empty where it has none. */
+/* Describes the range: "10ms to 1h"; empty if the key has none. */
 void key_range(const struct cluster_key *key, char *out, size_t capacity);
-/* GLINT_HEARTBEAT */
+/* Writes the environment variable's name: GLINT_HEARTBEAT. */
 void key_env_name(const struct cluster_key *key, char *out, size_t capacity);
 
 enum key_set_result { KEY_SET, KEY_REFUSED, KEY_NO_MEMORY };
-/* Writes the key's field of `target`. `folder`: what relative paths start from. */
+/* Sets the key's field in `target`. Relative paths are relative to `dir`. Writes nothing unless it
+ * returns KEY_SET. */
 enum key_set_result key_set(const struct cluster_key *key, const struct toml_value *value,
                             const char *dir, struct arena *memory, void *target);
-/* The value of a text that is no TOML: an option's, the environment's, a preset. What does not fit
- * becomes a text, which key_set refuses. False without memory. */
+/* Converts text that is not TOML (an option, an environment variable, a default) to a value. Text
+ * of the wrong form becomes a TOML text, which key_set refuses. Returns false when out of
+ * memory. */
 bool key_value_from_text(const struct cluster_key *key, const char *text, struct arena *memory,
                          struct toml_value *out);
-/* The field of `target` as text, in the form that the environment would give it; false: there is
- * none, or no memory. */
+/* Appends the field of `target` as text, in the form of an environment variable. Returns false if
+ * it is not set, or when out of memory. */
 bool key_print(const struct cluster_key *key, const void *target, struct buffer *out);
 
 #endif

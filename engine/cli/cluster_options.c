@@ -1,4 +1,5 @@
-/* A boolean key is a switch: what it is without needs no option. */
+/* A boolean key is a switch that sets it to true: all defaults are false, so no option is needed to
+ * unset one. */
 #include "engine/cli/cluster_options.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* A connection and a deadline per executor, in one loop, some hundred at a time: more would be more
- * open files than a process has by default. */
+/* One connection and one timeout per executor, in one event loop. At most AT_ONCE_MAX at a time,
+ * because of the default limit on open files. */
 #include "engine/cli/cluster_request.h"
 
 #include "engine/base/env.h"
@@ -38,7 +38,7 @@ static void on_timer_closed(uv_handle_t *handle)
     start_requests(a);
 }
 
-/* The one place where an executor is done. `why` NULL: it has answered. */
+/* The only place where an executor's request ends. `why` NULL: it has responded. */
 static void finish_request(struct executor_request *q, const struct glint_error *why)
 {
     const struct cluster_request *request = q->state->request;
@@ -46,6 +46,7 @@ static void finish_request(struct executor_request *q, const struct glint_error 
     q->done = true;
     if (why != NULL) request->failed(request->arg, q->executor, why);
     if (q->conn != NULL) conn_close(q->conn, false);
+    /* The slot becomes free only when libuv has closed the timer: its memory is then unused. */
     uv_close((uv_handle_t *)&q->timer, on_timer_closed);
 }
 
@@ -80,6 +81,7 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
     struct executor_request *q = arg;
     const struct cluster_request *request = q->state->request;
     (void)c;
+    /* Frames may still arrive after the timeout; heartbeats are no response. */
     if (q->done || f->type == FRAME_PING) return 0;
     if (f->type != request->response_type)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame is no answer",

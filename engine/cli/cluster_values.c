@@ -1,5 +1,5 @@
-/* Values of keys: from TOML or a line of text into a field, and back into text. One switch per
- * direction, over the kinds; fields are reached by offset, and written whole or not at all. */
+/* Converts values of keys: from TOML or text to a field, and back to text. One switch over the
+ * kinds per direction. Fields are accessed by offset, and written completely or not at all. */
 #include "engine/base/text.h"
 #include "engine/cli/cluster_keys.h"
 #include "engine/cli/settings.h"
@@ -13,7 +13,7 @@
 #define NAME_MAX_OWN 64u
 #define HOST_MAX     255u
 #define WORDS_MAX    256u
-#define PORTS_MAX    1000 /* of a range */
+#define PORTS_MAX    1000 /* size of a range */
 
 static const char *const launches[] = {
     [LAUNCH_NONE] = "none", [LAUNCH_LOCAL] = "local", [LAUNCH_SSH] = "ssh", NULL};
@@ -43,7 +43,7 @@ static void time_text(char *out, size_t capacity, uint64_t ms)
     assert(fits);
 }
 
-/* In the form that text_parse_bytes reads. */
+/* Formats a size so that text_parse_bytes reads it back. */
 static void bytes_text(char *out, size_t capacity, uint64_t bytes)
 {
     static const char units[] = {'\0', 'K', 'M', 'G', 'T'};
@@ -156,7 +156,7 @@ static bool is_name(const char *text)
     return true;
 }
 
-/* A host becomes a word of launch_command, so it must not look like an option. */
+/* A host becomes an argument of launch_command, so it must not look like an option. */
 static bool is_host(const char *text)
 {
     size_t size = strlen(text);
@@ -179,7 +179,7 @@ static enum key_set_result set_path(const struct cluster_key *key, const char *t
     return KEY_SET;
 }
 
-/* {host}, {id} and {config}; nothing else in braces. */
+/* Accepts {host}, {id} and {config}, and no other braces. */
 static bool is_template(const char *word)
 {
     static const char *const names[] = {"{host}", "{id}", "{config}"};
@@ -229,7 +229,7 @@ static enum key_set_result set_launch(const struct cluster_key *key, const char 
     return KEY_REFUSED;
 }
 
-/* FIRST-LAST */
+/* Parses FIRST-LAST. */
 static enum key_set_result set_ports(const struct cluster_key *key, const char *text, void *target)
 {
     const char *dash = strchr(text, '-');
@@ -285,6 +285,7 @@ enum key_set_result key_set(const struct cluster_key *key, const struct toml_val
     return KEY_SET;
 }
 
+/* Parses a list with the TOML parser, so that quoting is the same as in the file. */
 static bool words_value(const char *text, struct arena *memory, struct toml_value *out)
 {
     static const char name[] = "words = ";
@@ -330,7 +331,7 @@ static bool print_words(const char *const *words, struct buffer *out)
     return kept && buffer_append(out, "]", 1);
 }
 
-/* NULL: any. */
+/* Returns NULL for any port. */
 static const char *ports_text(struct port_range ports, char *out, size_t capacity)
 {
     if (ports.first == 0) return NULL;

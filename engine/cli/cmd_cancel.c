@@ -1,5 +1,5 @@
-/* glint cancel JOB: ends a job from another terminal. Executors know their drivers, so all are
- * asked, and whoever has the job tells its driver, which ends as it would on an interrupt. */
+/* glint cancel JOB: cancels a job from another terminal. Sends the request to all executors; those
+ * that serve the job forward it to its driver, which then ends as on an interrupt. */
 #include "engine/base/text.h"
 #include "engine/cli/cluster_args.h"
 #include "engine/cli/cluster_request.h"
@@ -13,7 +13,7 @@
 
 #define ID_DIGITS 16u
 
-/* A job that ends, and who serves it, or has it in its queue. */
+/* A job being cancelled, and the executors that serve or queue it. */
 struct cancelled_job {
     uint64_t job;
     char name[NAME_BYTES_MAX];
@@ -24,15 +24,15 @@ struct cancel {
     const struct cluster *cluster;
     uint32_t responses, job_count;
     struct cancelled_job jobs[STATUS_JOBS_MAX];
-    struct glint_error why; /* of the last executor that gave no answer */
+    struct glint_error why; /* of the last executor that failed */
 };
 
-/* NULL: there is no room to note it. */
+/* Returns NULL if there is no room. */
 static struct cancelled_job *find_or_add_job(struct cancel *c, const struct job_identity *job)
 {
     uint32_t i = 0;
     while (i < c->job_count && c->jobs[i].job != job->job) i++;
-    if (i == STATUS_JOBS_MAX) return NULL; /* as many as one daemon names */
+    if (i == STATUS_JOBS_MAX) return NULL; /* the maximum that one daemon reports */
     struct cancelled_job *known = &c->jobs[i];
     if (i < c->job_count) return known;
     known->serves = mem_zalloc(c->cluster->executor_count);
@@ -82,7 +82,7 @@ static void on_failed(void *arg, uint32_t executor, const struct glint_error *wh
     c->why = *why;
 }
 
-/* What `glint status` prints as a job's id, else a name. */
+/* Reads a job id as printed by `glint status`, otherwise a job name. */
 static void read_job(const char *text, struct job_identity *out)
 {
     bool is_id = strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdefABCDEF") == ID_DIGITS;
@@ -112,6 +112,7 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     buffer_fini(&payload);
     if (r != 0) return;
     assert((c.job_count == 0 || c.responses > 0) && c.responses <= cluster->executor_count);
+    /* A client secret is rejected by all executors: not a connection problem. */
     if (c.responses == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
         *error = c.why;
     else if (c.responses == 0)

@@ -1,5 +1,6 @@
-/* glint config show: what a cluster's file, the environment and options come to, and from where
- * each value is. Prints paths of secrets, never what is in them. */
+/* glint config show: prints the effective configuration of a cluster, from its file, the
+ * environment and options, and the origin of each value. Prints the paths of secrets, never their
+ * content. */
 #include "engine/base/json.h"
 #include "engine/cli/cluster_options.h"
 #include "engine/cli/commands.h"
@@ -12,14 +13,14 @@
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 28 };
 
-/* What is shown of one table. */
+/* One table of keys to print. */
 struct config_section {
     const struct cluster_file *file;
     const struct cluster_key *keys;
     uint32_t count;
     const void *target;
     const struct cluster_origin *origins;
-    const char *executor; /* id; NULL: of the cluster */
+    const char *executor; /* its id; NULL: keys of the cluster */
 };
 
 static void print_keys(const struct config_section *s, struct buffer *value, bool *out_kept)

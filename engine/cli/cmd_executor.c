@@ -1,6 +1,6 @@
-/* glint executor: a node of a cluster. Three ways in: a daemon that a cluster's file names, an
- * executor that dials a waiting driver, and the process that a daemon starts for a driver, which no
- * person calls. */
+/* glint executor: runs a node of a cluster, in one of three modes: an executor daemon listed in a
+ * cluster's file, an executor that connects to a waiting driver, or the executor process that a
+ * daemon starts for a driver (internal). */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/cli/cluster_args.h"
@@ -82,6 +82,7 @@ static bool run_daemon(struct executor_args *l, struct glint_error *error)
                                          .log_json = l->log_json,
                                          .launched = cli_line_flag(l->line, "launched")};
     int code = daemon_run(&config, error);
+    /* The port can only be checked by listening on it: add where the file sets it. */
     if (code == GLINT_E_ADDRESS) cluster_file_add_position(&l->file, id, "port", error);
     return code == GLINT_OK;
 }
@@ -106,6 +107,7 @@ static bool read_size(struct executor_args *l, struct executor_process_config *c
     const char *memory = cli_line_option(l->line, "memory");
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t count = processors > 0 ? processors : 1;
+    /* Only a given number is checked: a large machine is no error. */
     if (slots == NULL && count > SLOTS_MAX) count = SLOTS_MAX;
     if (slots != NULL && (!text_parse_i64((const uint8_t *)slots, strlen(slots), &count) ||
                           count < 1 || count > SLOTS_MAX)) {
@@ -126,7 +128,8 @@ static bool read_size(struct executor_args *l, struct executor_process_config *c
     return false;
 }
 
-/* Where none is given: as far as the driver is away, so far others may be. */
+/* Chooses the default address to listen on: loopback if the driver is on loopback, else every
+ * address, since other executors may be on other hosts. */
 static bool read_listen(struct executor_args *l, struct executor_process_config *c,
                         struct glint_error *error)
 {
@@ -143,7 +146,7 @@ static bool read_listen(struct executor_args *l, struct executor_process_config 
     return false;
 }
 
-/* HOSTNAME-PID: its own among those that one scheduler starts. */
+/* HOSTNAME-PID: unique among executors that one batch scheduler starts. */
 static void make_name(char *out, size_t capacity)
 {
     char host[64];
@@ -184,7 +187,7 @@ static bool run_join(struct executor_args *l, struct glint_error *error)
     return code == GLINT_OK;
 }
 
-/* ---- All of them */
+/* ---- The command */
 
 static int executor_run(const struct cli_program *program, int argc, char **argv)
 {
@@ -205,6 +208,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     struct cli_line line;
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    /* Started by a daemon: configuration comes through the control pipe, not from options. */
     if (cli_line_flag(&line, "child")) {
         cli_line_fini(&line);
         return executor_process_main(&registry);

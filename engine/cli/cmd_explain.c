@@ -1,4 +1,4 @@
-/* glint explain JOB: the same words as submit, but only the plan is printed. */
+/* glint explain JOB: same command line as submit, but only prints the plan. */
 #include "engine/cli/commands.h"
 #include "engine/cli/job.h"
 

@@ -1,4 +1,4 @@
-/* glint help [COMMAND|JOB [NAME]]: the same text as --help, for those who ask this way. */
+/* glint help [COMMAND|JOB [NAME]]: prints the same text as --help. */
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 
@@ -27,6 +27,7 @@ static int help_run(const struct cli_program *program, int argc, char **argv)
     for (int i = 1; i < argc && i <= WORDS_MAX; i++) words[count++] = argv[i];
     words[count++] = help;
     words[count] = NULL;
+    /* The help of a job is printed by submit. */
     if (about_job) return cmd_submit.run(program, count, words);
     const struct cli_command *command = argc > 1 ? find_command(program, argv[1]) : NULL;
     if (command != NULL && command != &cmd_help) return command->run(program, count - 1, words + 1);

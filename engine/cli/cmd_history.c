@@ -1,4 +1,4 @@
-/* glint history FILE: what happened in a job, from its event log. */
+/* glint history FILE: prints a job's history from its event log. */
 #include "engine/cli/commands.h"
 #include "engine/cli/history.h"
 #include "engine/cli/options.h"

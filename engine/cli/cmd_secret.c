@@ -1,5 +1,5 @@
-/* glint secret new FILE: makes the secret that the processes of a cluster share.
- * glint secret derive SECRET FILE: makes the client secret that belongs to it. */
+/* glint secret new FILE: creates the secret that the processes of a cluster share. glint secret
+ * derive SECRET FILE: creates the client secret derived from it. */
 #include "engine/base/error.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/options.h"
@@ -31,6 +31,7 @@ static void derive_secret(const char *from, const char *path, struct glint_error
 {
     struct secrets secrets;
     if (secrets_load(env_real(), from, &secrets, error) != 0) return;
+    /* A secret derived from a client secret would not match anything in the cluster. */
     if (secrets.kind == SECRET_CLIENT)
         error_set(error, GLINT_E_SECRET, "name the file of the cluster's own secret",
                   "%s holds a client secret, from which no other is derived", from);

@@ -1,5 +1,6 @@
-/* glint status: what the executors of a cluster do. One row for each, and further ones for further
- * jobs; those that do not answer are listed with the reason, for they are what one looks for. */
+/* glint status: shows what the executors of a cluster do. One row per executor, and more for
+ * further jobs. Executors that do not respond are listed with the reason, since these are what
+ * users look for. */
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/cli/cluster_args.h"
@@ -12,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUILD_SHOWN 18 /* version, dash and 12 digits of the build's id */
+#define BUILD_SHOWN 18 /* version, dash and 12 digits of the build id */
 
 struct executor_status {
     bool responded;
-    struct daemon_status *status; /* answered */
+    struct daemon_status *status; /* if it responded */
     struct glint_error why;
 };
 
@@ -26,7 +27,7 @@ struct cluster_status {
     uint32_t responses;
 };
 
-/* ---- Asking */
+/* ---- Request */
 
 static int on_response(void *arg, uint32_t executor, const struct frame *f,
                        struct glint_slice payload, struct glint_error *error)
@@ -80,7 +81,7 @@ static const char *state_name(const struct executor_status *n)
     return n->status->job_count > 0 ? "busy" : "idle";
 }
 
-/* ---- As a table */
+/* ---- Table */
 
 static void age_text(uint64_t ns, char *out, size_t capacity)
 {
@@ -136,7 +137,7 @@ static void print_rows(const struct cluster_status *s)
     }
 }
 
-/* ---- As JSON */
+/* ---- JSON */
 
 static void json_number(struct json *j, const char *name, uint64_t value)
 {
@@ -144,7 +145,7 @@ static void json_number(struct json *j, const char *name, uint64_t value)
     json_u64(j, value);
 }
 
-/* Where there was no stage yet, its fields are null, for 0 is a stage. */
+/* Before the first stage its fields are null, because 0 is a valid stage number. */
 static void json_progress(struct json *j, const struct job_progress *p)
 {
     bool started = p->stage_name[0] != '\0';
@@ -237,9 +238,9 @@ static void print_json(const struct cluster_status *s, struct glint_error *error
     json_fini(&j);
 }
 
-/* ---- The verb */
+/* ---- The command */
 
-/* A cluster of which nobody answers is an error, with the first reason. */
+/* If no executor responds, that is an error, with the first executor's reason. */
 static void check_responses(const struct cluster_status *s, struct glint_error *error)
 {
     if (s->responses > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;

@@ -1,4 +1,5 @@
-/* glint version: which program this is, and the libraries that it runs with, for advisories. */
+/* glint version: prints the version, and the libraries in use, to compare with security
+ * advisories. */
 #include "engine/cli/commands.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
@@ -23,13 +24,13 @@
 #define TEXT_OF(macro)  TEXT_OF_(macro)
 #define TEXT_OF_(macro) #macro
 
-/* Versions are those of the code that runs, where a library has a function for it. */
+/* The version of the running code, if the library has a function that returns it. */
 struct library {
     const char *name, *version;
-    const char *symbol; /* one of its own; NULL: it consists of headers */
+    const char *symbol; /* one of its symbols; NULL: headers only */
 };
 
-/* A program exports none of its own functions, so what can be found is another file's. */
+/* The program exports none of its own symbols, so one that dlsym finds is from a shared library. */
 static const char *library_linkage(const struct library *l)
 {
     if (l->symbol == NULL) return "headers";

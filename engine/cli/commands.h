@@ -1,4 +1,4 @@
-/* The verbs that every glint program has; one file each. */
+/* The built-in commands of every glint program; one file each. */
 #ifndef GLINT_CLI_COMMANDS_H
 #define GLINT_CLI_COMMANDS_H
 
@@ -7,10 +7,9 @@
 extern const struct cli_command cmd_submit, cmd_explain, cmd_executor, cmd_status, cmd_cancel,
     cmd_history, cmd_config, cmd_secret, cmd_version, cmd_help;
 
-/* Built-in and further verbs in the order of the help; ends with NULL. `out` has CLI_COMMANDS_MAX
- * + 1.
- */
-extern const char cli_about[]; /* what the program is, one line */
+/* Lists built-in and additional commands in the order of the help; ends with NULL. `out` has room
+ * for CLI_COMMANDS_MAX + 1. */
+extern const char cli_about[]; /* one line about the program, for the help */
 
 #define CLI_COMMANDS_MAX 32u
 void cli_commands(const struct cli_program *program, const struct cli_command **out);

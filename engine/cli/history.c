@@ -1,5 +1,5 @@
-/* Lines become objects one at a time; a task's is dropped as soon as it has been counted, so memory
- * grows with stages, retries and executors, and by one number per task. */
+/* Parses one line at a time. Task events are freed once they are counted, so memory grows with the
+ * number of stages, retries and executors, and by one number per task. */
 #include "engine/cli/history.h"
 
 #include "engine/base/mem.h"
@@ -20,7 +20,7 @@ static bool is_event(const json_t *o, const char *event)
 static uint32_t event_u32(const json_t *o, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(o, name));
-    assert(value >= 0 && value <= UINT32_MAX); /* checked with its line */
+    assert(value >= 0 && value <= UINT32_MAX); /* checked when the line was read */
     return (uint32_t)value;
 }
 
@@ -30,7 +30,7 @@ const char *history_text(const json_t *event, const char *name)
     return text != NULL ? text : "";
 }
 
-/* Digits, or a text of them. */
+/* Reads an integer, or a string of digits. */
 static int64_t counter_value(const json_t *value)
 {
     int64_t number_of_text = 0;
@@ -40,7 +40,8 @@ static int64_t counter_value(const json_t *value)
     return number_of_text;
 }
 
-/* `list` with room for one more element of `size` bytes; NULL: no memory, and it stays. */
+/* Returns `list` with room for one more element of `size` bytes; NULL when out of memory, with the
+ * old list unchanged. */
 static void *grow_list(void *list, uint64_t count, uint64_t *capacity, uint64_t size)
 {
     if (count < *capacity) return list;
@@ -56,6 +57,8 @@ static struct history_executor *find_or_add_executor(struct history *h, const js
     uint32_t n = event_u32(o, "executor");
     if (n >= h->executor_count) {
         uint64_t old = h->executor_count * sizeof *h->executors;
+        /* Executor numbers are below EXECUTORS_MAX (checked with the line), which bounds the
+         * memory. */
         uint64_t count = n + 1 + n / 2;
         struct history_executor *grown = mem_grow(h->executors, old, count * sizeof *grown);
         if (grown == NULL) {
@@ -69,8 +72,8 @@ static struct history_executor *find_or_add_executor(struct history *h, const js
     return &h->executors[n];
 }
 
-/* The newest stages are looked at first. A stage whose beginning was left out appears with its
- * first task. */
+/* Searches from the newest stage. If a stage's start event is missing, it is created by its first
+ * task. */
 static struct history_stage *find_or_add_stage(struct history *h, const json_t *o,
                                                struct glint_error *error)
 {
@@ -110,6 +113,7 @@ static int add_counter(struct history_stage *s, const char *name, int64_t value,
         if (s->counters[i].name == NULL) return error_no_memory(error);
         s->counter_count++;
     }
+    /* Wraps around like the job's own counters; a log may contain any numbers. */
     s->counters[i].value = (int64_t)((uint64_t)s->counters[i].value + (uint64_t)value);
     return 0;
 }
@@ -164,22 +168,24 @@ static int on_stage(struct history *h, const json_t *o, struct glint_error *erro
 {
     struct history_stage *s = find_or_add_stage(h, o, error);
     if (s == NULL) return error->code;
-    if (is_event(o, "stage") && s->started == NULL) s->started = o; /* it may be run again */
+    if (is_event(o, "stage") && s->started == NULL) s->started = o; /* a stage may run again */
     if (is_event(o, "stage_end")) s->ended = o;
     s->retries += is_event(o, "retry");
     return 0;
 }
 
-/* A checked line, with its number from 1. */
+/* Handles a validated event. */
 static int on_event(void *arg, json_t *o, struct glint_error *error)
 {
     struct history *h = arg;
     h->last_ms = json_number_value(json_object_get(o, "ms"));
+    /* Exactly the first event is "job". */
     if ((h->job == NULL) != is_event(o, "job"))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                          h->job == NULL ? "a log begins with its job" : "a second job begins here");
     if (h->end != NULL)
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "something follows the job's end");
+    /* Counted, but not kept: see the top of the file. */
     if (is_event(o, "task")) return on_task(h, o, error);
     if (json_array_append(h->events, o) != 0) return error_no_memory(error);
     if (is_event(o, "job")) h->job = o;

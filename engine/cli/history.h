@@ -1,6 +1,6 @@
-/* A job as its event log tells it (driver/event_log.h writes them, docs/event-log.md describes
- * them): read whole, each line checked before it is believed. Unknown events and fields are passed
- * over: they are younger than this program. */
+/* A job's history, read from its event log (written by driver/event_log.h, described in
+ * docs/event-log.md). The log is read completely, and each line is validated before use. Unknown
+ * events and fields are ignored: a newer version may have written them. */
 #ifndef GLINT_CLI_HISTORY_H
 #define GLINT_CLI_HISTORY_H
 
@@ -13,56 +13,59 @@
 
 #define HISTORY_STAGES_MAX 65536u
 
-/* Events stay as they stood in the file, for whoever shows them; "kept" is borrowed from
- * history.kept. */
+/* Some events are kept as JSON for printing; fields marked "kept" are borrowed from
+ * history.events. */
 struct history_executor {
-    const json_t *joined, *last; /* kept; last: the youngest of its other events, or NULL */
-    uint32_t tasks, failed;      /* attempts that ran here; of them neither done nor killed */
+    const json_t *joined, *last; /* kept; last: the latest of its other events, or NULL */
+    uint32_t tasks, failed;      /* attempts that ran here; those that failed or were lost */
 };
 
+/* A counter's sum over a stage. */
 struct history_counter {
     char *name;
     int64_t value;
 };
 
+/* A stage with statistics over its attempts. */
 struct history_stage {
     uint32_t number;
     const json_t *started, *ended; /* kept; NULL: not in the log */
     uint32_t done, failed, killed, lost, speculative, retries;
-    /* Of attempts that ended well, sorted once read. */
+    /* Run times of successful attempts, sorted after reading. */
     double *task_ms;
     uint64_t task_count, task_capacity;
-    struct history_counter *counters; /* sums over them, in order of appearance */
+    struct history_counter *counters; /* sums over those attempts, in order of first occurrence */
     uint32_t counter_count;
 };
 
+/* The whole history; free with history_fini. */
 struct history {
-    json_t *events;                     /* all events but tasks, in order */
-    const json_t *job, *end;            /* kept; end NULL: the log was cut off */
-    bool torn;                          /* the last line was not whole, and was passed over */
-    bool full;                          /* the log reached its bound */
-    double last_ms;                     /* of the youngest line */
-    struct history_executor *executors; /* by number */
+    json_t *events;                     /* all events except tasks, in order */
+    const json_t *job, *end;            /* kept; end NULL: the log ends before the job did */
+    bool torn;                          /* the last line was incomplete and was ignored */
+    bool full;                          /* the log reached its size limit */
+    double last_ms;                     /* time of the last line */
+    struct history_executor *executors; /* indexed by number */
     uint32_t executor_count;
-    struct history_stage *stages; /* in order of appearance */
+    struct history_stage *stages; /* in order of first occurrence */
     uint32_t stage_count;
     uint64_t stage_capacity;
 };
 
-/* 0, INPUT_..., or EVENT_LOG_INVALID with file:line, NO_MEMORY; history_fini in any case. Sets
- * jansson's allocator to mem_*. */
+/* Returns 0, INPUT_..., EVENT_LOG_INVALID with file:line, or NO_MEMORY. Call history_fini in any
+ * case. Makes jansson allocate with mem_*. */
 int history_read(struct history *h, struct env *env, const char *path, struct glint_error *error);
 void history_fini(struct history *h);
 
-/* q of [0, 1]; nearest rank. 0 where there is none. */
+/* Returns the q-quantile (0 to 1) of the run times in ms, by nearest rank; 0 without attempts. */
 double history_quantile(const struct history_stage *s, double q);
-/* Longest task over the median one; 0 where there is none. */
+/* Returns the longest run time divided by the median; 0 without attempts. */
 double history_skew(const struct history_stage *s);
-/* A field of a kept event; "" where it is null or absent. */
+/* Returns a text field of an event; "" if it is null or missing. */
 const char *history_text(const json_t *event, const char *name);
 
 void history_print(FILE *out, const struct history *h);
-/* One object and a newline. False: no memory, nothing was printed. */
+/* Prints one object and a newline. Returns false when out of memory, having printed nothing. */
 bool history_print_json(FILE *out, const struct history *h);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a line must hold is a table. The file is read in pieces into a buffer that never holds more
- * than one longest line and a piece. */
+/* The required fields of each event are a table. The file is read in chunks into a buffer that
+ * never exceeds the longest allowed line plus one chunk. */
 #include "engine/cli/history_lines.h"
 
 #include "engine/base/mem.h"
@@ -24,9 +24,9 @@ enum field_kind {
     KIND_TEXT,      /* or null */
     KIND_ERROR,     /* or null */
     KIND_TEXTS,     /* an array */
-    KIND_TEXTS_NEW, /* an array of texts, missing in logs of older versions */
+    KIND_TEXTS_NEW, /* an array of texts, optional: older versions do not write it */
     KIND_NUMBERS,   /* an array */
-    KIND_COUNTERS,  /* an object of whole numbers, or texts of them */
+    KIND_COUNTERS,  /* an object of integers, or of strings of digits */
     KIND_OBJECT,
 };
 
@@ -83,8 +83,8 @@ static const struct event_schema {
     {"job_end", {{"error", KIND_ERROR}}},
 };
 
-/* jansson does not always say that memory was what it lacked; a lexer's "invalid token" may be
- * that. One thread reads a log. */
+/* jansson does not always report out of memory: its lexer may fail with "invalid token" instead, so
+ * the allocator records it. Only one thread reads a log. */
 static bool out_of_memory;
 
 static void *json_allocate(size_t size)
@@ -200,7 +200,7 @@ static int check_event(json_t *o, struct glint_error *error)
 
 struct event_log_reader {
     const char *path;
-    uint64_t number; /* of the line at hand, from 1 */
+    uint64_t number; /* of the current line, from 1 */
     int (*line)(void *arg, json_t *o, struct glint_error *error);
     void *arg;
     struct glint_error *error;
@@ -232,7 +232,7 @@ static int parse_line(struct event_log_reader *r, const uint8_t *data, uint64_t 
     return why.code == GLINT_OK ? 0 : fail_at(r, &why);
 }
 
-/* All whole lines of the buffer; the rest moves to its beginning. */
+/* Parses all complete lines in the buffer, and moves the rest to its start. */
 static int parse_lines(struct event_log_reader *r, struct buffer *b)
 {
     const uint8_t *at = b->data, *end = b->data + b->size, *found;
@@ -244,6 +244,7 @@ static int parse_lines(struct event_log_reader *r, struct buffer *b)
     }
     b->size = (uint64_t)(end - at);
     if (b->size > 0) memmove(b->data, at, b->size);
+    /* A longer line is not from glint; without this limit the buffer would grow with the file. */
     if (code != 0 || b->size <= EVENT_LOG_LINE_BYTES_MAX) return code;
     r->number++;
     struct glint_error why = {.code = GLINT_OK};
@@ -291,6 +292,7 @@ int history_read_lines(struct env *env, const char *path,
         if (n <= 0) break;
         b.size += (uint64_t)n;
         offset += (uint64_t)n;
+        /* Less than requested is the end of the file. A log of a running job may grow meanwhile. */
         more = (uint64_t)n == READ_BYTES;
         code = parse_lines(&r, &b);
     }

@@ -1,4 +1,4 @@
-/* The lines of an event log, one by one: each is JSON, of a schema that is known, and has the
+/* Reads an event log line by line. Each line must be JSON with a known schema version and the
  * fields of its event. */
 #ifndef GLINT_CLI_HISTORY_LINES_H
 #define GLINT_CLI_HISTORY_LINES_H
@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* jansson's memory comes from mem_*: once, before any of its calls. */
+/* Makes jansson allocate with mem_*. Call it once, before any other function of jansson. */
 void history_lines_init(void);
-/* Calls `line` for each; what it keeps it must json_incref. It answers 0, or a code with *error
- * set, whose cause then gets the file and line in front. 0, INPUT_..., EVENT_LOG_INVALID or
- * NO_MEMORY. *out_torn: behind the last line end there was more, which was passed over. */
+/* Calls `line` for each line; it must json_incref what it keeps. It returns 0, or a code with
+ * *error set, to whose cause file and line are prepended. Returns 0, INPUT_..., EVENT_LOG_INVALID
+ * or NO_MEMORY. *out_torn: an incomplete last line was ignored. */
 int history_read_lines(struct env *env, const char *path,
                        int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
                        bool *out_torn, struct glint_error *error);

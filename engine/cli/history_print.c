@@ -1,5 +1,5 @@
-/* A job's history for people, and as one object for programs. All texts come from a file, so they
- * are made harmless on the way out. */
+/* Prints a job's history as text, and as one JSON object. All texts come from a file, so they are
+ * escaped. */
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define EXACT_MAX ((int64_t)1 << 53)
-/* A double has that many decimal digits for sure: 0.007 stays 0.007. */
+/* Every decimal of this many digits survives the conversion to double: 0.007 stays 0.007. */
 #define REAL_DIGITS DBL_DIG
 
-/* "?": the log does not say. */
+/* "?": missing in the log. */
 static void print_text(FILE *out, const char *text)
 {
     print_escaped(out, text[0] != '\0' ? text : "?", " ");
@@ -30,7 +30,7 @@ static const char *plural_suffix(uint32_t n)
     return n == 1 ? "" : "s";
 }
 
-/* "E0908 executor lost: e1 died". Nothing where there is no error. */
+/* Prints "E0908 executor lost: e1 died"; nothing if there is no error. */
 static void print_error_of(FILE *out, const char *before, const json_t *event)
 {
     const json_t *why = json_object_get(event, "error");
@@ -49,7 +49,8 @@ static uint64_t u64_of(const json_t *event, const char *name)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* As the summary of the job counts them. Of a log that is full, the last line knows them. */
+/* Counted as in the summary of the job. If the log was truncated at its limit, the totals come from
+ * its last line. */
 struct history_totals {
     uint64_t stages, stages_skipped, tasks, retries, attempts;
 };
@@ -69,6 +70,7 @@ static struct history_totals totals_of(const struct history *h)
     {
         t.stages_skipped += json_array_size(json_object_get(o, "skipped"));
     }
+    /* Events after the size limit are missing, so counting them would give too little. */
     if (!h->full || h->end == NULL) return t;
     t.stages = u64_of(h->end, "stages");
     t.stages_skipped = u64_of(h->end, "stages_skipped");
@@ -258,8 +260,7 @@ void history_print(FILE *out, const struct history *h)
     print_retries_and_notes(out, h);
 }
 
-/* ---- JSON. json_*_set_new take NULL as a failure and answer -1, so `failed` is all that needs to
- * be looked at. */
+/* ---- JSON. json_*_set_new return -1 for a NULL value, so checking `failed` is enough. */
 
 static bool add_field(json_t *o, const char *name, json_t *value)
 {
@@ -274,7 +275,7 @@ static json_t *counter_json(int64_t value)
     return json_string(text);
 }
 
-/* The event as it stood there, with what follows from its tasks. */
+/* The stage event, extended by statistics of its tasks. */
 static json_t *stage_json(const struct history_stage *s)
 {
     static const struct {
@@ -318,7 +319,7 @@ static json_t *executor_json(const struct history_executor *e, uint32_t number)
     return NULL;
 }
 
-/* All kept events of one kind. */
+/* Returns all events of one type. */
 static json_t *events_json(const struct history *h, const char *event)
 {
     size_t i;
@@ -355,7 +356,8 @@ static const char *status_of(const struct history *h)
     return json_is_object(json_object_get(h->end, "error")) ? "failed" : "ok";
 }
 
-/* jansson escapes only C0. All other controls are inside texts, so they can be escaped here. */
+/* jansson escapes only C0 controls. All other control characters are inside strings, so they can be
+ * escaped in the output. */
 static void print_json_text(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);

@@ -1,15 +1,16 @@
-/* Running one job from a command line: what submit and explain share. */
+/* Runs one job from a command line, for submit and explain. */
 #ifndef GLINT_CLI_JOB_H
 #define GLINT_CLI_JOB_H
 
 #include "engine/base/error.h"
 #include "engine/cli/cli.h"
 
-/* Finds the job that the words name, wherever it stands among options; argv[0] is passed over.
- * *out_at: its place in argv. NULL: *error says why, or, with code 0, only --help was asked for. */
+/* Finds the job that argv names, which may be anywhere among options; ignores argv[0]. *out_at: the
+ * job's index in argv. Returns NULL with *error set, or with code 0 if only --help was given. */
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
                                  char **argv, int *out_at, struct glint_error *error);
-/* The whole verb; `command` is "glint submit" or "glint explain". Answers the exit status. */
+/* Runs the whole command; `command` is "glint submit" or "glint explain". Returns the exit
+ * status. */
 int job_command_run(const struct cli_program *program, const char *command, bool explain, int argc,
                     char **argv);
 

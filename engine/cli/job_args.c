@@ -1,5 +1,4 @@
-/* What jobs ask about their options. Behind glint_job_args.options stands the parsed command line.
- */
+/* Access to a job's options. glint_job_args.options points to the parsed command line. */
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
 
@@ -23,7 +22,7 @@ int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const 
 {
     assert(min <= max);
     const char *text = glint_job_option(args, name);
-    assert(text != NULL); /* ask glint_job_option first where there is no preset */
+    assert(text != NULL); /* without a default, the job must check glint_job_option first */
     int64_t value;
     if (glint_parse_i64(slice_of(text), &value) && value >= min && value <= max) return value;
     glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a whole number from %lld to %lld",

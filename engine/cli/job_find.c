@@ -1,6 +1,7 @@
-/* Which job? Until that is known, whether a word is an option's value is not: "--ratio 0.5" is two
- * words only for the job that has a ratio. So options before the job's name are looked up in every
- * job's table; once the job is known, the line is parsed again by that job's own rules. */
+/* Finds the job's name on the command line. Before the job is known, it is unknown whether a word
+ * is the value of an option: "--ratio 0.5" is an option and its value only for a job with that
+ * option. So options before the name are looked up in the tables of all jobs; the line is then
+ * parsed again with the job's own table. */
 #include "engine/cli/job.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/suggest.h"
@@ -56,7 +57,8 @@ static const struct glint_job *find_name(const struct cli_program *program, cons
     return NULL;
 }
 
-/* Whether the option's value is the next word; false with *error set for one that nobody has. */
+/* Returns true if the option's value is the next argument; false with *error set if no job has it.
+ */
 static bool value_follows(const struct cli_program *program, const char *command, const char *word,
                           struct glint_error *error)
 {
@@ -76,6 +78,7 @@ const struct glint_job *job_find(const struct cli_program *program, const char *
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         bool ended = strcmp(word, "--") == 0;
+        /* After "--" the next argument is the job, even if it starts with a dash. */
         if (ended && ++i == argc) break;
         if (ended || word[0] != '-') {
             *out_at = i;

@@ -1,6 +1,6 @@
-/* A job from its first word to its exit status. The order at the end matters: outputs are published
- * by glint_finish, so only then is it known what to report; the context is destroyed last because
- * the error and the summary are its. */
+/* Runs a job, from the command line to the exit status. The order at the end matters: glint_finish
+ * publishes the outputs, so only then the result is known; the context is destroyed last, because
+ * it owns the error and the summary. */
 #include "engine/base/crash.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #define SYNTAX_TEXT_MAX 512u
-#define HELP_COLUMNS    79u /* argp would break longer lines */
+#define HELP_COLUMNS    79u /* argp breaks longer lines */
 
-/* A job's command line, described from its table. */
+/* A job's command line syntax, made from its table. */
 struct job_syntax {
     struct cli_syntax syntax;
     char command[SYNTAX_TEXT_MAX], arguments[SYNTAX_TEXT_MAX];
@@ -35,9 +35,9 @@ struct job_command {
     struct settings settings;
     struct progress_view progress;
     struct plan_graph graph; /* with --format dot and svg */
-    struct buffer notes;     /* with --json: lines that wait for the object */
+    struct buffer notes;     /* with --json: lines to print in the object */
     bool notes_failed;
-    int stdout_kept; /* the descriptor while it is diverted; -1: it is where it was */
+    int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
 
 static void describe_job(struct job_syntax *out, const struct glint_job *job, const char *command)
@@ -52,6 +52,7 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                fits;
     }
     assert(fits);
+    /* A job's option must not hide one of the common options. */
     for (const struct glint_job_option *row = job->options; row != NULL && row->name != NULL; row++)
         assert(cli_option_find(settings_options, row->name, strlen(row->name)) == NULL);
     out->syntax =
@@ -66,7 +67,7 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .common_title = "Options of every job:"};
 }
 
-/* The help of submit and explain themselves. */
+/* Prints the help of submit or explain itself. */
 static int print_jobs(const struct cli_program *program, const char *command, bool explain)
 {
     struct buffer list = {NULL, 0, 0};
@@ -94,14 +95,14 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
     return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
 }
 
-/* Standard output is for one thing alone, a JSON object or a drawing. */
+/* True if standard output must contain only a JSON object or a drawing. */
 static bool wants_stdout(const struct job_command *run)
 {
     return run->settings.json || run->settings.format != PLAN_TEXT;
 }
 
-/* glint_config.note: plans go to standard output, remarks of a running job to standard error;
- * warnings also with --quiet. */
+/* For glint_config.note: plans are printed to standard output, other notes to standard error;
+ * warnings even with --quiet. */
 static void on_note(void *arg, const char *line)
 {
     struct job_command *run = arg;
@@ -118,8 +119,8 @@ static void on_note(void *arg, const char *line)
     fputc('\n', out);
 }
 
-/* Where standard output is for one thing alone, what the job prints there goes to standard error. A
- * standard output that is closed is found out when that thing is written. */
+/* If standard output must contain only one object, what the job prints is redirected to standard
+ * error. A closed standard output is detected later, when the object is written. */
 static int stdout_divert(struct job_command *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
@@ -142,7 +143,7 @@ static void stdout_restore(struct job_command *run)
     close(run->stdout_kept);
 }
 
-/* What status and cancel call it. */
+/* Prints the job's id for status and cancel. */
 static void print_job_started(const struct job_command *run, const struct glint *g)
 {
     const struct cluster *cluster = run->settings.config.cluster;
@@ -186,7 +187,7 @@ static const char *output_path(const struct glint_job *job, const struct glint_j
     uint32_t names = 0;
     while (job->positional[names] != NULL) names++;
     assert(args->count <= names);
-    uint32_t left_out = names - args->count; /* the first ones */
+    uint32_t left_out = names - args->count; /* optional arguments are the first ones */
     for (uint32_t i = left_out; i < names; i++)
         if (strcmp(job->positional[i], name) == 0) return args->positional[i - left_out];
     return glint_job_option(args, name);
@@ -220,6 +221,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
     crash_handler_install(run->job->name, NULL);
+    /* The main thread needs a signal stack too, to report a stack overflow in the job's code. */
     crash_handler_enter_thread(NULL, NULL);
     signals_start(
         "may be left: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
@@ -231,12 +233,13 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
+        /* From here on signals interrupt this context. */
         signals_watch(g, config->timeout_ns);
         print_job_started(run, g);
         int returned = reserve_outputs(g, run->job, &args);
         if (returned == 0) returned = run->job->run(g, &args);
         signals_job_returned();
-        if (returned != 0) /* unless an error is set */
+        if (returned != 0) /* no effect if an error is set */
             glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",
                         "the job %s returned %d without an error", run->job->name, returned);
         glint_finish(g);
@@ -251,7 +254,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     buffer_fini(&run->notes);
     plan_graph_fini(&run->graph);
     int status = cli_flush_stdout(glint_code_exit_status(error.code));
-    if (stuck) _exit(status); /* what runs still uses what an orderly exit would give back */
+    if (stuck) _exit(status); /* stuck functions still use memory that a normal exit would free */
     return status;
 }
 
@@ -272,6 +275,7 @@ int job_command_run(const struct cli_program *program, const char *command, bool
         return cli_fail(&error);
     }
     int count = 0;
+    /* The job's name is not an argument of the job. */
     for (int i = 0; i < argc; i++)
         if (i != at) words[count++] = argv[i];
     words[count] = NULL;

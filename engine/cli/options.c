@@ -1,5 +1,5 @@
-/* argp parses and formats; what it would let pass is refused before it starts: its getopt takes any
- * unique beginning of a name, and words its complaints in a form of its own. */
+/* argp parses and formats. Arguments that it would accept but should not are rejected before: its
+ * getopt accepts any unique prefix of a name, and prints errors in its own format. */
 #include "engine/cli/options.h"
 
 #include "engine/base/mem.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_FIRST = 0x1000 }; /* key of row r: KEY_FIRST + r; letters have their own */
+enum { KEY_FIRST = 0x1000 }; /* key of row r: KEY_FIRST + r; rows with a letter use it */
 
 static const struct glint_job_option help_row = {"help", NULL, NULL, "print this help"};
 
@@ -90,7 +90,7 @@ static void unknown_option(const struct cli_syntax *s, const char *option, const
     cli_unknown_option(error, s->command, option, suggest.name);
 }
 
-/* --name or --name=value. *takes_next: the value is the next word. */
+/* Checks --name or --name=value. *takes_next: the value is the next argument. */
 static bool check_long(const struct cli_syntax *s, const char *word, bool *takes_next,
                        struct glint_error *error)
 {
@@ -112,7 +112,7 @@ static bool check_long(const struct cli_syntax *s, const char *word, bool *takes
     return true;
 }
 
-/* -q, -qv. No option with a letter takes a value. */
+/* Checks -q or -qv. No option with a letter takes a value. */
 static bool check_letters(const struct cli_syntax *s, const char *word, struct glint_error *error)
 {
     for (const char *p = word + 1; *p != '\0'; p++) {
@@ -160,8 +160,8 @@ static error_t on_word(int key, char *word, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-/* The tables in argp's form; `out` has room for CLI_OPTIONS_MAX rows, two titles and the end. With
- * `texts`, help texts name presets, too. */
+/* Converts the tables to argp's format; `out` has room for CLI_OPTIONS_MAX rows, two titles and the
+ * end. With `texts`, help texts also show defaults. */
 static bool make_options(const struct cli_syntax *s, struct argp_option *out, struct arena *texts)
 {
     uint32_t own = table_size(s->own), shared = own + table_size(s->common);
@@ -217,7 +217,7 @@ bool cli_line_parse(struct cli_line *line, const struct cli_syntax *syntax, int 
     assert(argc >= 1 && syntax->arguments_min <= syntax->arguments_max);
     *line = (struct cli_line){.syntax = syntax};
     if (!check_words(syntax, argc, argv, error)) return false;
-    /* argp wants a vector that it may reorder. */
+    /* argp reorders its vector: give it a copy. */
     char **words = mem_alloc(2 * ((uint64_t)argc + 1) * sizeof *words);
     if (words == NULL) {
         error_no_memory(error);
@@ -229,6 +229,7 @@ bool cli_line_parse(struct cli_line *line, const struct cli_syntax *syntax, int 
     struct argp_option options[CLI_OPTIONS_MAX + 3];
     make_options(syntax, options, NULL);
     struct argp argp = {.options = options, .parser = on_word};
+    /* argp must neither print nor exit: errors are reported in glint's own format. */
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER;
     int failed =
         line->arguments == NULL ? ENOMEM : argp_parse(&argp, argc, words, flags, NULL, line);
@@ -294,7 +295,7 @@ bool cli_syntax_help(const struct cli_syntax *s)
     size_t size = strlen(s->summary) + (s->help != NULL ? strlen(s->help) : 0) + 8;
     char *doc = arena_alloc(&texts, size), command[256];
     if (made && doc != NULL) {
-        /* \v divides what argp puts before the options from what it puts behind them. */
+        /* \v separates the text before the options from the text after them. */
         snprintf(doc, size, "%s\v%s", s->summary, s->help != NULL ? s->help : "");
         snprintf(command, sizeof command, "%s", s->command);
         struct argp argp = {.options = options, .args_doc = s->arguments, .doc = doc};

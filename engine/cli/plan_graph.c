@@ -1,5 +1,5 @@
-/* Keeps the stages of a plan, and prints them in the language of Graphviz: a cluster for each
- * stage, a node for each operator in it, an edge for each shuffle. */
+/* Copies the stages of a plan, and prints them for Graphviz: a cluster per stage, a node per
+ * operator, an edge per shuffle. */
 #include "engine/cli/plan_graph.h"
 
 #include "engine/base/text.h"
@@ -33,6 +33,7 @@ void plan_graph_add(void *arg, const struct plan_stage *stage)
         arena_alloc(&graph->memory, sizeof *steps * ((uint64_t)stage->step_count + 1));
     if (grown != NULL) graph->stages = grown;
     if (grown == NULL || steps == NULL) graph->failed = true;
+    /* An incomplete drawing would be misleading: print_graph then reports out of memory. */
     if (graph->failed) return;
     for (uint32_t i = 0; i < stage->step_count; i++) {
         steps[i] = stage->steps[i];
@@ -61,7 +62,7 @@ uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number)
     return i;
 }
 
-/* Inside a quoted string; what may not be shown appears as \xNN. */
+/* Prints the content of a quoted string; unprintable bytes appear as \xNN. */
 static void print_quoted(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text;
@@ -102,7 +103,7 @@ static void print_stage(FILE *out, const struct plan_stage *stage)
     fputs("  }\n", out);
 }
 
-/* From the last operator of one stage. */
+/* Draws an edge from the last operator of stage `from`. */
 static void print_edge(FILE *out, const struct plan_graph *graph, uint32_t from,
                        const struct plan_stage *to, uint32_t step, const char *attributes)
 {

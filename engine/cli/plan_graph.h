@@ -1,4 +1,4 @@
-/* The stages of a plan as a drawing: for Graphviz (`glint explain --format dot`), or as SVG. */
+/* Draws the stages of a plan: for Graphviz (`glint explain --format dot`), or as SVG. */
 #ifndef GLINT_CLI_PLAN_GRAPH_H
 #define GLINT_CLI_PLAN_GRAPH_H
 
@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-/* Zeros are an empty one. */
+/* A copy of all stages of a plan. Zeros are empty. Free with plan_graph_fini. */
 struct plan_graph {
     struct arena memory;
-    struct plan_stage *stages; /* in the order in which they came */
+    struct plan_stage *stages; /* in order of arrival */
     uint32_t count;
-    bool failed; /* there was no memory for one of them */
+    bool failed; /* out of memory: a stage is missing */
 };
 
-/* glint_config.plan: keeps a copy of the stage; `arg` is the graph. */
+/* For glint_config.plan: copies the stage; `arg` is the graph. */
 void plan_graph_add(void *arg, const struct plan_stage *stage);
 void plan_graph_fini(struct plan_graph *graph);
-/* The index of the stage with that number; count: none has it. */
+/* Returns the index of the stage with this number; `count` if there is none. */
 uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number);
 
 void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title);
-/* False without memory, and nothing is printed. */
+/* Returns false when out of memory, having printed nothing. */
 bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char *title);
 
 #endif

@@ -1,5 +1,5 @@
-/* A plan as SVG. A stage is a box with its operators from top to bottom; it is in the column behind
- * the stages that it reads from, so all arrows between stages go to the right. */
+/* Prints a plan as SVG. A stage is a box with its operators from top to bottom, in a column right
+ * of all stages that it reads from, so all arrows between stages point right. */
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/plan_graph.h"
@@ -7,22 +7,22 @@
 #include <assert.h>
 #include <string.h>
 
-/* Pixels. A character of the font is CHAR wide, a little more than most fonts have. */
+/* In pixels. CHAR is the width of a character, slightly wider than in most fonts. */
 enum { CHAR = 8, LINE = 18, STEP = 26, STEP_GAP = 16, PAD = 14, STAGE_GAP = 28, COLUMN_GAP = 70 };
 
-/* Attributes, and no style sheet: a page with several drawings would have one for all. */
+/* Attributes instead of a style sheet, which would apply to all drawings of a page. */
 #define LINES "#24506e"
 #define BOLD  " class=\"title\" font-weight=\"bold\""
 #define ARROW " fill=\"none\" stroke=\"" LINES "\" stroke-width=\"1.5\" marker-end=\"url(#head)\""
 
 struct box {
     uint32_t column;
-    uint64_t x, y, width, height, head; /* `head`: of the lines above the operators */
+    uint64_t x, y, width, height, head; /* `head`: height of the lines above the operators */
 };
 
 struct drawing {
     const struct plan_graph *graph;
-    struct box *boxes; /* as graph->stages */
+    struct box *boxes; /* parallel to graph->stages */
     uint64_t width, height;
 };
 
@@ -69,7 +69,7 @@ static void measure_stage(const struct drawing *d, uint32_t at)
 static uint32_t column_after(const struct drawing *d, uint32_t at, uint32_t number, uint32_t column)
 {
     const uint32_t from = number == PLAN_NONE ? at : plan_graph_find(d->graph, number);
-    if (from >= at || d->boxes[from].column < column) return column; /* stages come after theirs */
+    if (from >= at || d->boxes[from].column < column) return column; /* input stages are earlier */
     return d->boxes[from].column + 1;
 }
 
@@ -110,7 +110,7 @@ static uint64_t step_y(const struct box *box, uint32_t step)
     return box->y + box->head + PAD + (uint64_t)step * (STEP + STEP_GAP);
 }
 
-/* As an element's text; what may not be shown appears as \xNN. */
+/* Prints the text of an element; unprintable bytes appear as \xNN. */
 static void print_text(FILE *out, const char *text)
 {
     const uint8_t *p = (const uint8_t *)text;
@@ -143,7 +143,7 @@ static void print_rectangle(FILE *out, const char *class, const char *fill, uint
             (unsigned long long)y, (unsigned long long)width, (unsigned long long)height);
 }
 
-/* From a point to another by two control points: x and y of each. */
+/* Draws a curve from one point to another with two control points: x and y of each. */
 static void print_curve(FILE *out, bool dashed, const uint64_t at[8])
 {
     fprintf(out, "<path class=\"%s\"" ARROW "%s d=\"M%llu %llu", dashed ? "result" : "arrow",
@@ -154,7 +154,8 @@ static void print_curve(FILE *out, bool dashed, const uint64_t at[8])
     fputs("\"/>\n", out);
 }
 
-/* Between operators of one stage: down, or, past others, in a bow at the left. */
+/* Draws an arrow between operators of one stage: straight down, or in an arc on the left past other
+ * operators. */
 static void print_step_arrow(FILE *out, const struct box *box, uint32_t from, uint32_t to)
 {
     const uint64_t x = box->x + PAD, y = step_y(box, from), end = step_y(box, to);
@@ -167,8 +168,7 @@ static void print_step_arrow(FILE *out, const struct box *box, uint32_t from, ui
     }
 }
 
-/* From the last operator of one stage to one of another; there is none for a number that no stage
- * has. */
+/* Draws an arrow from the last operator of stage `number`; nothing if there is no such stage. */
 static void print_stage_arrow(FILE *out, const struct drawing *d, uint32_t number, uint32_t to,
                               uint32_t step, bool dashed)
 {

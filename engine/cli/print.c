@@ -1,4 +1,4 @@
-/* Errors go out in small pieces through stdio: standard error is unbuffered, nothing is kept. */
+/* Errors are printed in small pieces: standard error is unbuffered, so nothing gets lost. */
 #include "engine/cli/print.h"
 
 #include "engine/base/error.h"
@@ -57,7 +57,7 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
     print_part(out, "hint", error->hint);
 }
 
-/* The other end of a pipe is closed. */
+/* True if standard output is a pipe whose read end is closed. */
 static bool reader_is_gone(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -73,11 +73,11 @@ int cli_fail(const struct glint_error *error)
 
 int cli_flush_stdout(int status)
 {
-    bool lost_before = ferror(stdout) != 0; /* by an earlier flush, whose errno is gone */
+    bool lost_before = ferror(stdout) != 0; /* by an earlier flush, whose errno is lost */
     bool lost_now = fflush(stdout) != 0;
     const char *reason = lost_now ? strerror(errno) : "a part of the text got lost";
     if (!lost_before && !lost_now) return status;
-    clearerr(stdout); /* said once is enough */
+    clearerr(stdout); /* report it only once */
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s", reason);
     int lost_status = cli_fail(&error);

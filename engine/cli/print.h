@@ -1,12 +1,11 @@
-/* What a person reads on standard error, in one form:
+/* Messages for people on standard error, in one format:
  *
  *     error[E0102]: unknown option
  *       cause: glint submit count-keys has no --confg
  *       effect: ...
  *       hint: did you mean --config?
  *
- * Text from outside (names, rows) is made harmless for terminals: control characters and what is no
- * UTF-8 appear as \xNN. */
+ * Untrusted text (names, rows) is escaped: control characters and invalid UTF-8 appear as \xNN. */
 #ifndef GLINT_CLI_PRINT_H
 #define GLINT_CLI_PRINT_H
 
@@ -16,18 +15,17 @@
 
 enum print_color { PRINT_COLOR_AUTO, PRINT_COLOR_ALWAYS, PRINT_COLOR_NEVER };
 
-/* AUTO: only where standard error is a terminal that is not dumb, and NO_COLOR is empty. */
+/* AUTO: only if standard error is a terminal, TERM is not "dumb" and NO_COLOR is empty. */
 bool print_color_enabled(enum print_color color);
 void print_error(FILE *out, const struct glint_error *error, bool color);
-/* `text` made harmless, as one line per line of it; `indent` stands before all lines but the first.
- */
+/* Prints escaped text; a newline is followed by `indent`. */
 void print_escaped(FILE *out, const char *text, const char *indent);
 
-/* Prints the error on standard error and answers its exit status. A pipe whose reader has gone, as
- * by `| head`, is no news: of that nothing is printed. */
+/* Prints the error to standard error and returns its exit status. Prints nothing for a failed write
+ * to a pipe without a reader, as with `| head`. */
 int cli_fail(const struct glint_error *error);
-/* To be called at the end of whatever printed on standard output: where that text got lost, says so
- * and answers STDOUT_IO's exit status, else `status`. */
+/* Call it after printing to standard output. If output was lost, prints an error and returns
+ * STDOUT_IO's exit status (a non-zero `status` takes precedence); otherwise returns `status`. */
 int cli_flush_stdout(int status);
 
 #endif

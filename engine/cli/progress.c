@@ -1,5 +1,5 @@
-/* Nothing appears in the first half second: what is quick needs no progress. The width is asked for
- * at each redraw, so a resized window needs no signal handler. */
+/* Draws nothing in the first half second, so that short jobs show no progress. Queries the
+ * terminal's width at each redraw, so that no handler for window changes is needed. */
 #include "engine/cli/progress.h"
 
 #include "engine/base/text.h"
@@ -38,7 +38,7 @@ static double seconds_of(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-/* What stands behind the bar: " 7/12 tasks  2 running  1 retried  512 MB/s  ETA 0:03". */
+/* Formats what follows the bar: " 7/12 tasks 2 running 1 retried 512 MB/s ETA 0:03". */
 static void format_tail(char *out, size_t capacity, const struct progress *p)
 {
     double seconds = seconds_of(p->elapsed_ns);
@@ -53,6 +53,7 @@ static void format_tail(char *out, size_t capacity, const struct progress *p)
                     (double)p->bytes_read / seconds / 1e6);
     used = strlen(out);
     if (p->tasks_done == 0 || p->tasks_done == p->tasks) return;
+    /* Assumes that the remaining tasks take as long as the finished ones on average. */
     double left = seconds / p->tasks_done * (p->tasks - p->tasks_done);
     unsigned whole = left < ETA_SECONDS_MAX ? (unsigned)(left + 0.5) : ETA_SECONDS_MAX;
     text_format(out + used, capacity - used, "  ETA %u:%02u", whole / 60, whole % 60);
@@ -66,7 +67,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     format_tail(tail, sizeof tail, p);
     text_format(out, PROGRESS_LINE_MAX / 2, "stage %u %s", p->stage, p->name);
     size_t taken = strlen(out) + strlen(tail) + sizeof " []";
-    size_t room = columns > taken ? columns - taken : 0; /* the bar takes what is left */
+    size_t room = columns > taken ? columns - taken : 0; /* the bar takes the remaining columns */
     if (room > BAR_COLUMNS_MAX) room = BAR_COLUMNS_MAX;
     if (p->tasks > 0 && room >= BAR_COLUMNS_MIN) {
         size_t full = (size_t)((uint64_t)p->tasks_done * room / p->tasks), n = 0;

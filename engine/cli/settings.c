@@ -1,5 +1,5 @@
-/* One table, one reader per kind of value; an option is read by the name under which it stands in
- * the table, so a misspelt name trips an assert in every run. */
+/* One table, and one reader per kind of value. An option is read by its name in the table, so a
+ * misspelt name fails an assertion in every run. */
 #include "engine/cli/settings.h"
 
 #include "engine/base/text.h"
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define DURATION_HOURS_END 2500000u /* in nanoseconds it fits into 63 bits */
+#define DURATION_HOURS_END 2500000u /* fits 63 bits in nanoseconds */
 
 const struct glint_job_option settings_options[] = {
     {"master", "MASTER", "local[*]",
@@ -34,8 +34,8 @@ const struct glint_job_option settings_options[] = {
     {"quiet", NULL, NULL, "print nothing but errors and warnings"},
     {"verbose", NULL, NULL, "print each stage and its time"},
     {"color", "WHEN", "auto", "colour messages: auto, always, never"},
-    {"encode-messages", NULL, NULL, NULL}, /* tests: messages take the form they have on a wire */
-    /* Keys of a cluster's file: glint config show --help describes them. */
+    {"encode-messages", NULL, NULL, NULL}, /* tests only */
+    /* Keys of a cluster's file: described by glint config show --help. */
     {"secret-file", "PATH", NULL, NULL},
     {"insecure-plaintext", NULL, NULL, NULL},
     {"launch", "WORD", NULL, NULL},
@@ -73,7 +73,7 @@ static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out
     return text_parse_i64((const uint8_t *)text, strlen(text), out) && *out >= min && *out <= max;
 }
 
-/* A number in [min, max], or `absent` where the option is not there. */
+/* Returns a number in [min, max], or `absent` if the option is not given. */
 static int64_t read_count(struct settings_reader *r, const char *name, int64_t min, int64_t max,
                           int64_t absent)
 {
@@ -89,7 +89,7 @@ static int64_t read_count(struct settings_reader *r, const char *name, int64_t m
     return absent;
 }
 
-/* Bytes in [1, max], or 0 where the option is not there. */
+/* Returns bytes in [1, max], or 0 if the option is not given. */
 static uint64_t read_bytes(struct settings_reader *r, const char *name, uint64_t max)
 {
     const char *text = cli_line_option(r->line, name);
@@ -99,18 +99,18 @@ static uint64_t read_bytes(struct settings_reader *r, const char *name, uint64_t
     char limit[TEXT_NUMBER_MAX], wanted[96];
     if (max % KIB == 0)
         text_format_bytes(limit, max);
-    else /* rounded, it would be more than is let in */
+    else /* rounding could show more than is accepted */
         text_format(limit, sizeof limit, "%llu", (unsigned long long)max);
     text_format(wanted, sizeof wanted, "bytes, as in 4096, 64K or 1.5G, from 1 to %s", limit);
     set_bad_value(r, name, text, wanted);
     return 0;
 }
 
-/* The index of the option's value in `words`, which ends with NULL. */
+/* Returns the index of the option's value in `words`, which ends with NULL. */
 static int read_word(struct settings_reader *r, const char *name, const char *const *words)
 {
     const char *text = cli_line_option(r->line, name);
-    assert(text != NULL); /* it has a preset */
+    assert(text != NULL); /* it has a default */
     for (int i = 0; words[i] != NULL; i++)
         if (strcmp(words[i], text) == 0) return i;
     char wanted[96] = "one of";
@@ -125,7 +125,7 @@ bool settings_parse_master(const char *text, uint32_t *out_slots)
     static const char prefix[] = "local[";
     size_t size = strlen(text), before = sizeof prefix - 1;
     *out_slots = 1;
-    if (strcmp(text, "local") == 0) return true; /* one thread, as in Spark */
+    if (strcmp(text, "local") == 0) return true; /* one slot, as in Spark */
     if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
     *out_slots = 0;
     if (strcmp(text + before, "*]") == 0) return true;
@@ -179,6 +179,7 @@ static void read_bad_rows(struct settings_reader *r, struct glint_config *config
     static const char *const choices[] = {"fail", "skip", NULL};
     config->skip_bad_rows = read_word(r, "bad-rows", choices) == 1;
     config->bad_rows_max = read_count(r, "max-bad-rows", 0, INT64_MAX, -1);
+    /* An option without effect is an error, so that users do not rely on it. */
     if (config->bad_rows_max >= 0 && !config->skip_bad_rows)
         error_set(r->error, GLINT_E_USAGE, "add --bad-rows skip",
                   "--max-bad-rows does nothing while the first bad row ends the job");

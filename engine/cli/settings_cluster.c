@@ -1,6 +1,6 @@
-/* Where a job runs: in this process (--master), on the executors of a file (--cluster), or on those
- * that dial (--listen). What only a cluster understands is refused without one, so that nobody
- * believes that it did something. */
+/* Selects where a job runs: in this process (--master), on the executors of a file (--cluster), or
+ * on executors that connect (--listen). Options that only matter in a cluster are rejected without
+ * one, instead of being silently ignored. */
 #include "engine/base/text.h"
 #include "engine/cli/cluster_options.h"
 #include "engine/cli/settings.h"
@@ -16,7 +16,7 @@ bool settings_parse_address(const char *text, struct arena *memory, const char *
     if (colon == NULL || colon == text) return false;
     size_t size = (size_t)(colon - text);
     bool brackets = text[0] == '[' && text[size - 1] == ']';
-    if (!brackets && memchr(text, ':', size) != NULL) return false; /* ::1:7400 could be both */
+    if (!brackets && memchr(text, ':', size) != NULL) return false; /* ::1:7400 is ambiguous */
     int64_t port;
     if (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port)) return false;
     if (port < 1 || port > UINT16_MAX) return false;
@@ -86,6 +86,7 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
                   named ? "cluster" : "listen");
         return false;
     }
+    /* --master overrides $GLINT_CLUSTER, which may be set for other jobs. */
     bool by_variable = variable != NULL && variable[0] != '\0' && !in_process;
     if (!named && listen == NULL && !by_variable) return refuse_without_cluster(line, error);
     if (cli_line_has(line, "work-dir")) {
@@ -103,6 +104,7 @@ bool settings_read_cluster(struct settings *out, const struct cli_line *line,
         !read_executors(c, cli_line_option(line, "executors"), error))
         return false;
     out->config.cluster = c;
-    if (!cli_line_has(line, "memory")) out->config.memory_bytes = 0; /* that of its slots */
+    /* Use the memory of its slots. */
+    if (!cli_line_has(line, "memory")) out->config.memory_bytes = 0;
     return true;
 }

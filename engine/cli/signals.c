@@ -1,6 +1,6 @@
-/* The state is static because a handler has no other way to reach it. A handler may run on any
- * thread while the main thread is about to destroy the context, hence the count of handlers inside.
- */
+/* The state is static, because a signal handler has no other way to access it. A handler may run on
+ * any thread while the main thread is about to destroy the context: `inside` counts the running
+ * handlers, and signals_unwatch waits for them. */
 #include "engine/cli/signals.h"
 
 #include "engine/base/exit_dirs.h"
@@ -28,7 +28,7 @@ static void write_stderr(const char *text)
     (void)written;
 }
 
-/* Only what is safe in a handler. */
+/* Async-signal-safe. */
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
@@ -49,10 +49,13 @@ static void on_alarm(int number)
 
 static void on_signal(int number)
 {
+    /* The interrupted code may be about to read errno. */
     int saved = errno;
     enum glint_code code = number == SIGINT ? GLINT_E_INTERRUPTED : GLINT_E_TERMINATED;
     atomic_fetch_add(&inside, 1);
     if (atomic_fetch_add(&received, 1) > 0) exit_at_once("a second signal", code);
+    /* Stores the code before it reads `watched`; signals_watch does it the other way round. So a
+     * signal that arrives at that moment is seen by at least one of them. */
     atomic_store(&pending_code, code);
     if (atomic_load(&job_runs)) alarm(SIGNALS_RETURN_S);
     struct glint *g = atomic_load(&watched);
@@ -75,7 +78,7 @@ void signals_start(const char *left)
     }
 }
 
-/* Seconds, rounded up; so many that they are none are none. */
+/* Returns seconds, rounded up; 0 (no alarm) if they do not fit. */
 static unsigned alarm_after(uint64_t timeout_ns)
 {
     uint64_t s = (timeout_ns + 999999999) / 1000000000 + SIGNALS_RETURN_S;
@@ -107,6 +110,7 @@ void signals_job_returned(void)
 void signals_unwatch(void)
 {
     atomic_store(&watched, NULL);
+    /* A handler that read `watched` before may still use the context. */
     while (atomic_load(&inside) > 0) sched_yield();
 }
 

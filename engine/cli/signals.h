@@ -1,26 +1,27 @@
-/* SIGINT, SIGTERM, SIGHUP: the first signal asks for a clean end, the second ends the process at
- * once. So does a job whose own code has not returned SIGNALS_RETURN_S after the first signal, or
- * after its --timeout. driver/drain.c does the same for tasks.
+/* SIGINT, SIGTERM, SIGHUP: the first signal requests a clean end, the second ends the process
+ * immediately. The process also ends immediately if the job's own code does not return within
+ * SIGNALS_RETURN_S after the first signal, or after its --timeout. driver/drain.c does the same for
+ * tasks.
  *
- * SIGINT ends with INTERRUPTED (130), SIGTERM and SIGHUP with TERMINATED (143). A signal that was
- * ignored when the process began (nohup, a shell's background job) stays ignored. */
+ * SIGINT exits with INTERRUPTED (130), SIGTERM and SIGHUP with TERMINATED (143). A signal that was
+ * ignored when the process started (nohup, a background job of a shell) stays ignored. */
 #ifndef GLINT_CLI_SIGNALS_H
 #define GLINT_CLI_SIGNALS_H
 
 #include "engine/glint.h"
 
-/* Once per process, from the main thread. `left` is printed when a second signal ends the process:
- * what stays behind on disk, one line; it must live as long as the process. */
+/* Installs the handlers. Once per process, main thread. `left` is printed if a second signal ends
+ * the process: one line about what may be left on disk. It must stay valid. */
 void signals_start(const char *left);
-#define SIGNALS_RETURN_S 10u /* more than the driver gives tasks */
-/* The first signal interrupts this context from now on; one that came before does so at once. The
- * job's own code runs from here on. `timeout_ns`: its --timeout, or 0. */
+#define SIGNALS_RETURN_S 10u /* longer than the driver waits for tasks */
+/* From now on the first signal interrupts this context; a signal that arrived earlier does so at
+ * once. Call it before the job's own code runs. `timeout_ns`: --timeout, or 0. */
 void signals_watch(struct glint *g, uint64_t timeout_ns);
-/* The job's own code has returned: what is left to do is ours, and ends. */
+/* Call it when the job's own code has returned: the limit of SIGNALS_RETURN_S ends. */
 void signals_job_returned(void);
-/* After it returns, no handler uses the watched context any more. */
+/* After it returns, no handler uses the context any more. */
 void signals_unwatch(void);
-/* INTERRUPTED or TERMINATED once a signal came, else 0. For loops without a context. */
+/* Returns INTERRUPTED or TERMINATED after a signal, else 0. For loops without a context. */
 enum glint_code signals_pending(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Edit distance with three rows of the table, as a swap looks two rows back. A beginning of a
- * longer name counts as one step: abbreviations are refused, but understood. */
+/* Edit distance with three rows of the table, because a swap looks back two rows. A prefix of a
+ * longer name counts as distance 1: abbreviations are rejected, but get a suggestion. */
 #include "engine/cli/suggest.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@ uint32_t suggest_distance(const char *a, const char *b)
 void suggest_init(struct suggest *n, const char *wanted)
 {
     assert(wanted != NULL);
-    /* One step in three characters may be wrong: more is another word. */
+    /* Accept about one error per three characters; beyond that it is another name. */
     uint32_t worst = (uint32_t)(strnlen(wanted, SUGGEST_BYTES_MAX) / 3) + 1;
     *n = (struct suggest){.wanted = wanted, .name = NULL, .distance = worst + 1};
 }

@@ -1,22 +1,22 @@
-/* "Did you mean": the name that is nearest to a misspelt one. Pure. */
+/* "Did you mean": finds the name most similar to a misspelt one. Pure. */
 #ifndef GLINT_CLI_SUGGEST_H
 #define GLINT_CLI_SUGGEST_H
 
 #include <stdint.h>
 
-#define SUGGEST_BYTES_MAX 64u /* longer names are near to nothing */
+#define SUGGEST_BYTES_MAX 64u /* longer names get no suggestion */
 
-/* Inserted, left out, changed or swapped neighbouring characters that lead from a to b; UINT32_MAX
- * where either name is too long. */
+/* Returns the edit distance: insertions, deletions, substitutions and swaps of adjacent characters.
+ * UINT32_MAX if either name is too long. */
 uint32_t suggest_distance(const char *a, const char *b);
 
-/* Candidates are offered one by one, from whatever tables they stand in; the first of equals stays.
- */
+/* Candidates are offered one by one, from any tables; the first of equally good ones is kept. */
 struct suggest {
     const char *wanted;
-    const char *name; /* the best so far; NULL: nothing is near enough to be worth a guess */
+    const char *name; /* best so far; NULL: none is similar enough */
     uint32_t distance;
 };
+/* Starts a search for `wanted`, which is borrowed. */
 void suggest_init(struct suggest *n, const char *wanted);
 void suggest_offer(struct suggest *n, const char *candidate);
 

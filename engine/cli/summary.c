@@ -1,5 +1,5 @@
-/* Two views of one report. Keys of the JSON form are only ever added ("schema" counts what is not).
- */
+/* Two views of one report. Keys of the JSON object are only ever added; any other change increments
+ * "schema". */
 #include "engine/cli/summary.h"
 
 #include "engine/base/json.h"
@@ -18,7 +18,7 @@ static int64_t counter_value(const struct glint_summary *s, enum task_counter wh
     return 0;
 }
 
-/* Counters of 0 are left out, and so is what the first line says. */
+/* Hides zero counters, and those in the first line. */
 static bool is_shown(const struct glint_summary *s, uint32_t i, bool all)
 {
     const char *name = s->counter_names[i];
@@ -142,7 +142,7 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_key(&j, "job");
     json_cstring(&j, report->job);
     json_key(&j, "id");
-    json_cstring(&j, s->job_id != 0 ? id : NULL); /* 0: it did not begin */
+    json_cstring(&j, s->job_id != 0 ? id : NULL); /* 0: the job did not start */
     json_key(&j, "status");
     json_cstring(&j, status_of(report->error->code));
     json_key(&j, "error");

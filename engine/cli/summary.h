@@ -1,4 +1,5 @@
-/* What a job did, at its end: for people on standard error, for programs as one JSON object. */
+/* The summary at the end of a job: text for people on standard error, or one JSON object for
+ * programs. */
 #ifndef GLINT_CLI_SUMMARY_H
 #define GLINT_CLI_SUMMARY_H
 
@@ -7,17 +8,18 @@
 
 #include <stdio.h>
 
+/* What to report; everything is borrowed. */
 struct summary_report {
     const char *job;
-    const struct glint_error *error; /* code 0: none */
+    const struct glint_error *error; /* code 0: no error */
     const struct glint_summary *summary;
-    const struct buffer *notes; /* the job's own lines, each ended by NUL */
+    const struct buffer *notes; /* the job's own lines, each NUL-terminated */
 };
 
-/* Rows, bytes, time, counters that are not 0, outputs; with `verbose` all counters and the stages.
- */
+/* Prints rows, bytes, time, non-zero counters and outputs; with `verbose` all counters and the
+ * stages. */
 void summary_print(FILE *out, const struct summary_report *report, bool verbose);
-/* The object and a newline. False: no memory, nothing was printed. */
+/* Prints one object and a newline. Returns false when out of memory, having printed nothing. */
 bool summary_print_json(FILE *out, const struct summary_report *report);
 
 #endif

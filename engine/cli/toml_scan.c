@@ -1,8 +1,7 @@
-/* One pass over a TOML text that knows no more than where texts and comments are. The parser
- * descends once per bracket and per part of a key, and so does the end of what it built, so their
- * number is bounded before it starts. Outside of texts and comments all of TOML is ASCII;
- * toml++ 3.3 takes some other characters there for ends of its tables of letters. Whatever else is
- * no TOML is left for the parser to say. */
+/* A single pass over a TOML text that only recognizes strings and comments. The parser recurses
+ * once per bracket and per part of a key, as does freeing its result, so their number is limited
+ * before it starts. Outside of strings and comments, TOML is ASCII; but toml++ 3.3 misreads some
+ * other characters there, so they are rejected. All other errors are left to the parser. */
 #include "engine/base/utf8.h"
 #include "engine/cli/toml_shim.h"
 
@@ -25,7 +24,7 @@ static bool scan_fail(struct toml_scanner *s, const char *reason)
     return false;
 }
 
-/* One character further; false: it is no UTF-8. */
+/* Advances by one character. Returns false if it is not UTF-8. */
 static bool scan_character(struct toml_scanner *s)
 {
     assert(s->at < s->size);
@@ -61,7 +60,7 @@ static bool skip_comment(struct toml_scanner *s)
     return true;
 }
 
-/* From a quote to behind its end; a text of one line ends with the line in any case. */
+/* Skips a string. A single-line string ends at the end of the line in any case. */
 static bool skip_text(struct toml_scanner *s)
 {
     uint8_t quote = s->data[s->at];
@@ -76,7 +75,7 @@ static bool skip_text(struct toml_scanner *s)
             while (run < quotes + 2 && is_byte_at(s, s->at + run, quote)) run++;
             if (!many_lines) return scan_characters(s, 1);
             if (run >= quotes)
-                return scan_characters(s, run); /* up to two quotes before the end are text */
+                return scan_characters(s, run); /* a multi-line string may end with two quotes */
         }
         bool escapes = c == '\\' && quote == '"';
         if (!scan_character(s)) return false;
@@ -92,7 +91,7 @@ static bool is_of_key(uint8_t c)
            strchr("-_. \t", c) != NULL;
 }
 
-/* A character that is part of no text and no comment. */
+/* Scans a character outside of strings and comments. */
 static bool scan_structure(struct toml_scanner *s, uint8_t c)
 {
     if (c == '.') s->dots++;

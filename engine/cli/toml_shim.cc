@@ -1,5 +1,5 @@
-/* toml++ behind plain C. The library's code is compiled here, into this one object: its shared
- * library would cost every start of the program 0.6 ms for symbols that only a cluster's file
+/* Wraps toml++ in plain C. The library is compiled into this object file: its shared library would
+ * add 0.6 ms to every start of the program, for symbols that only reading a cluster's file
  * needs. */
 #include "engine/cli/toml_shim.h"
 
@@ -18,9 +18,9 @@ struct library_bug : std::exception {
 
 } // namespace
 
-/* What toml++ 3.3 believes of its input must end the reading, not the program: "[" at the end of a
- * line breaks an assert, and most letters beyond ASCII reach what its table of white space takes
- * for unreachable. */
+/* An unexpected input must fail the parse and not abort the program. In toml++ 3.3, "[" at the end
+ * of a line fails an assertion, and most letters beyond ASCII reach code that its table of white
+ * space marks as unreachable. */
 #define TOML_ASSERT(condition) (static_cast<bool>(condition) ? void() : broken())
 #define TOML_HEADER_ONLY       1
 #define TOML_EXCEPTIONS        1
@@ -45,7 +45,7 @@ extern "C" {
 
 namespace {
 
-/* What the file may not hold although it is TOML. */
+/* Valid TOML that a file must not contain. */
 struct refusal {
     toml_place at;
     const char *reason;
@@ -86,7 +86,7 @@ bool is_before(const toml_value &a, const toml_value &b)
     return a.key_at.column < b.key_at.column;
 }
 
-/* Calls itself at most TOML_DEPTH_MAX deep. */
+/* Recursion is at most TOML_DEPTH_MAX deep. */
 void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *out)
 {
     out->at = place_of(node.source());
@@ -115,13 +115,14 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
             value->key = keep_text(memory, key.str(), value->key_at);
             convert(memory, item, depth + 1, value);
         }
+        /* toml++ sorts keys by name: restore the order of the file, for positions in errors. */
         std::sort(out->items, out->items + out->count, is_before);
     } else {
         out->kind = node.is_floating_point() ? TOML_REAL : TOML_DATE;
     }
 }
 
-/* The library's sentences without their opening, "Error while parsing key-value pair: ". */
+/* Removes the opening "Error while parsing key-value pair: " from the library's messages. */
 std::string_view reason_of(const toml::parse_error &error)
 {
     constexpr std::string_view opening = "Error while parsing ", between = ": ";

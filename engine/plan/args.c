@@ -1,4 +1,5 @@
-/* Named arguments of functions: packed by the job, found by name when a task opens the function. */
+/* Named arguments of functions: the job packs them as a msgpack map, and a task looks them up by
+ * name when it opens the function. */
 #include "engine/data/msgpack_validate.h"
 #include "engine/data/pack.h"
 #include "engine/data/task.h"
@@ -37,7 +38,8 @@ struct glint_args *glint_args(struct glint *g)
     return args;
 }
 
-/* A packer over the pairs so far; end_argument puts them back. */
+/* Starts a pair. The packer takes over the buffer of the pairs so far; end_argument returns it.
+ * False if the context already has an error: arguments are then ignored. */
 static bool begin_argument(struct packer *p, struct glint_args *args, const char *name)
 {
     if (args == NULL || context_failed(args->g)) return false;
@@ -118,7 +120,8 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
     return s;
 }
 
-/* ---- The task's side. Each look-up parses the small map again: only `open` asks. */
+/* ---- Executor side. Each lookup parses the map again, which is fast enough because only `open`
+ * looks arguments up. */
 
 static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
 {
@@ -127,7 +130,8 @@ static int set_argument_missing(struct glint_task *task, const char *name, const
                      name, wanted);
 }
 
-/* False: missing. On true, msgpack_unpacked_destroy is due. */
+/* Returns false if the argument is missing. On true the caller must call
+ * msgpack_unpacked_destroy. */
 static bool find_argument(struct glint_task *task, const char *name, msgpack_unpacked *unpacked,
                           msgpack_object *out)
 {
@@ -184,8 +188,8 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
     msgpack_object o;
     if (!find_argument(task, name, &unpacked, &o)) return set_argument_missing(task, name, "bytes");
     bool fits = o.type == MSGPACK_OBJECT_BIN;
-    /* The object's bytes may be a copy that dies with `unpacked`: the caller gets the task's own.
-     */
+    /* `unpacked` may own the object's bytes and frees them below: copy them into the task's
+     * arena. */
     uint8_t *copy = fits ? task_alloc(task, o.via.bin.size + 1) : NULL;
     if (copy != NULL) {
         memcpy(copy, o.via.bin.ptr, o.via.bin.size);

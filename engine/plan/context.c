@@ -1,5 +1,5 @@
-/* The context's own life, and the sticky error. Contexts that live are in a list: a call that is
- * given no RDD does not know its context otherwise. */
+/* The life of a context, and its error. All live contexts are in a list: a call that gets NULL for
+ * an RDD has no other way to find its context. */
 #include "engine/plan/context.h"
 
 #include "engine/data/input.h"
@@ -32,6 +32,8 @@ static void live_remove(struct glint *g)
 int rdd_null_error(const char *call)
 {
     pthread_mutex_lock(&live_lock);
+    /* Usually NULL is the result of an earlier call that failed: return that error. Only if no
+     * context of this thread has an error, the job made the mistake. */
     int code = GLINT_OK;
     for (struct glint *g = live; g != NULL && code == GLINT_OK; g = g->next_live)
         if (pthread_equal(g->thread, pthread_self())) code = g->error.code;
@@ -58,7 +60,7 @@ void context_init(struct glint *g, const struct glint_config *config)
 {
     memset(g, 0, sizeof *g);
     g->config = *config;
-    g->job_id = 1; /* glint_create gives it a random one */
+    g->job_id = 1; /* placeholder; glint_create sets a random one */
     g->next_rdd = 1;
     g->next_broadcast = 1;
     assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);

@@ -1,4 +1,4 @@
-/* See driver_task.h: a task whose broadcasts are the context's own. */
+/* See driver_task.h. Broadcasts are looked up in the context, which owns the values. */
 #include "engine/plan/driver_task.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* One function of a job, called row by row or batch by batch. */
+/* Calls one function of a job, per row or per batch. */
 #include "engine/plan/op.h"
 
 #include <assert.h>
@@ -17,6 +17,7 @@ int function_call_open(struct function_call *c, struct glint_task *task,
     }
     c->opened = true;
     if (fn->open == NULL) return 0;
+    /* All functions of a pipeline share the task: set arguments and function only for this call. */
     struct glint_slice outer = task->args;
     const struct glint_function *function = task_set_function(task, fn);
     task->args = args;
@@ -71,7 +72,7 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
         flow = function_call_result_to_flow(c, c->fn->batch(c->task, c->state, batch, out), out);
     else
         flow = call_each_row(c, batch, out);
-    /* Rows that refer to this batch must go before it does. */
+    /* Pending rows refer to this batch by reference: flush them before the batch is released. */
     if (flow == FLOW_MORE) flow = emitter_flush(out);
     out->in = NULL;
     if (flow == FLOW_MORE && c->fn->kind == GLINT_MAP && out->emitted - before > batch->rows) {

@@ -1,4 +1,5 @@
-/* Making nodes of the plan: shapes and functions are checked here, once, before anything runs. */
+/* Creates the nodes of the plan. Types and functions are checked here, once, before anything
+ * runs. */
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/plan/context.h"
@@ -31,6 +32,7 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
 
 static bool type_fits(enum glint_type wanted, enum glint_type have)
 {
+    /* Text is bytes, but not the other way round: bytes need not be UTF-8. */
     bool text_as_bytes = wanted == GLINT_BYTES && have == GLINT_TEXT;
     return wanted == GLINT_ANY || wanted == have || text_as_bytes;
 }
@@ -45,7 +47,7 @@ static bool is_number(enum glint_type type)
     return type == GLINT_I64 || type == GLINT_F64;
 }
 
-/* The call that a function of this form cannot do without and lacks; NULL: all are there. */
+/* Returns the callback that a function of this kind needs and lacks; NULL: complete. */
 static const char *find_missing_callback(const struct glint_function *fn)
 {
     bool by_columns = fn->merge_i64 != NULL && fn->in.value == GLINT_I64;
@@ -106,6 +108,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
         fn = registry_find_function(&g->config, spec->function);
         if (op_check_function(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
     }
+    /* Bounds the memory of a job that builds plans in a loop, and the stacks of the walks. */
     if (g->next_rdd > PLAN_NODES_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,
                   "operators are kept until the job ends: fewer rounds of a loop, or save the "
@@ -207,6 +210,7 @@ static void make_source_splits(struct glint_rdd *rdd)
 {
     uint64_t bytes = rdd->g->config.split_bytes;
     if (bytes == 0 && rdd->split_bytes_requested > 0) {
+        /* A request can only enlarge splits: smaller ones would only add overhead. */
         uint64_t usual = rdd->input_bytes / SPLIT_TARGET_COUNT;
         if (usual < SPLIT_BYTES_MIN) usual = SPLIT_BYTES_MIN;
         if (usual > SPLIT_BYTES_MAX) usual = SPLIT_BYTES_MAX;
@@ -214,12 +218,13 @@ static void make_source_splits(struct glint_rdd *rdd)
     }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
     rdd->make_splits(rdd, bytes);
+    /* Explain: an output that is not saved yet has unknown parts; give each an empty split. */
     const struct glint_slice unwritten = {NULL, 0};
     for (uint32_t i = 0; i < rdd->unwritten_parts && !context_failed(rdd->g); i++)
         rdd_add_split(rdd, unwritten);
 }
 
-/* One node whose parents are known. */
+/* Counts the partitions of one node whose parents are counted. */
 static void count_partitions(struct glint_rdd *rdd)
 {
     uint32_t first = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0;
@@ -240,7 +245,7 @@ static void count_partitions(struct glint_rdd *rdd)
                  PARTITIONS_MAX);
 }
 
-/* Parents first, by an explicit stack: a plan may be a long chain. */
+/* Visits parents first, with an explicit stack: a long chain would overflow the call stack. */
 uint32_t rdd_partition_count(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;

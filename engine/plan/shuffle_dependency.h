@@ -1,32 +1,35 @@
-/* What a shuffle does with records: how they are spread over partitions, and whether the values of
- * a key are combined. Part of the plan; the shuffle carries it out. */
+/* How a shuffle distributes records over partitions, and whether it combines the values of a key.
+ * Part of the plan; engine/shuffle executes it. */
 #ifndef GLINT_PLAN_SHUFFLE_DEPENDENCY_H
 #define GLINT_PLAN_SHUFFLE_DEPENDENCY_H
 
 #include "engine/glint.h"
 
+/* How the output partition of a record is chosen. */
 enum partitioner {
-    PARTITION_HASH,   /* by the key's byte form */
-    PARTITION_RANGE,  /* as many bounds as are less than the key; the other way round if descending
-                       */
-    PARTITION_SPREAD, /* by (map partition, index of the record in it): repartition */
+    PARTITION_HASH,   /* hash of the encoded key */
+    PARTITION_RANGE,  /* number of bounds below the key; reversed if descending */
+    PARTITION_SPREAD, /* by (map partition, index of the record): repartition */
 };
 
+/* How values of equal keys are merged. */
 enum combine {
-    COMBINE_NONE,      /* each record goes through, equal keys in map order. No function */
-    COMBINE_FIRST,     /* the first record of a key stays: distinct. No function */
-    COMBINE_REDUCE,    /* merge, from the first value */
-    COMBINE_FOLD,      /* merge, from `zero`, once per key and map task; merge between them */
-    COMBINE_AGGREGATE, /* merge, from `zero`; combine between map tasks */
-    COMBINE_CREATE,    /* create from the first value, merge; combine between map tasks */
+    COMBINE_NONE,   /* every record is kept, equal keys in map order; no function */
+    COMBINE_FIRST,  /* keeps the first record of each key: distinct; no function */
+    COMBINE_REDUCE, /* `merge`, starting from the first value */
+    /* `merge`, from `zero` once per key and map task; `merge` across map tasks. */
+    COMBINE_FOLD,
+    COMBINE_AGGREGATE, /* `merge`, from `zero`; `combine` across map tasks */
+    COMBINE_CREATE,    /* `create` from the first value, `merge`; `combine` across map tasks */
 };
 
+/* The parameters of one shuffle; borrowed from the plan or the decoded stage. */
 struct shuffle_dependency {
     enum partitioner partitioner;
     enum combine combine;
-    bool descending;         /* order of keys */
-    struct glint_slice zero; /* FOLD, AGGREGATE: an accumulator in byte form */
-    /* RANGE: fewer than the shuffle's partitions, keys in byte form, ascending. */
+    bool descending;         /* sort order of the keys */
+    struct glint_slice zero; /* FOLD, AGGREGATE: encoded initial accumulator */
+    /* RANGE: encoded keys, ascending; fewer than the shuffle's partitions. */
     const struct glint_slice *bounds;
     uint32_t bound_count;
 };

@@ -1,6 +1,6 @@
-/* Which inputs an RDD descends from, each once, however many ways lead to it: loops reach their own
- * result by several. Most RDDs have the inputs of a parent and share its set, so a set is made only
- * where two parents bring different ones. */
+/* Computes the set of inputs that an RDD descends from. Each is counted once even if several paths
+ * lead to it, as in a loop that uses its previous result twice. Most RDDs share the set of a
+ * parent; a new set is made only if two parents have different ones. */
 #include "engine/plan/context.h"
 
 #include <assert.h>
@@ -24,7 +24,8 @@ static void set_add(struct source_set *set, struct glint_rdd *source)
     set->bytes = add_saturated(set->bytes, source->input_bytes);
 }
 
-/* Those of a parent; of a source itself, whose bytes are known by the time that it has children. */
+/* The sources of a parent; a source is its own set. By the time it has children, its bytes are
+ * known. */
 static const struct source_set *sources_of(struct glint_rdd *rdd)
 {
     if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
@@ -35,7 +36,7 @@ static const struct source_set *sources_of(struct glint_rdd *rdd)
     return rdd->sources = own;
 }
 
-/* Both are sorted by id. */
+/* True if `all` contains every item of `some`. Both are sorted by id. */
 static bool set_contains(const struct source_set *all, const struct source_set *some)
 {
     uint32_t found = 0;

@@ -1,4 +1,4 @@
-/* Cutting a stage out of a plan: a walk over narrow parents with an explicit stack. */
+/* Cuts a stage out of a plan, by walking up to the next shuffles with an explicit stack. */
 #include "engine/plan/stage_plan.h"
 
 #include "engine/data/pack.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* RDDs met by a walk, each once, children before parents. */
+/* RDDs found by a walk, each once, in order of discovery. */
 struct stage_walk {
     struct glint_rdd **items;
     uint32_t count, capacity;
@@ -29,8 +29,7 @@ static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
     return true;
 }
 
-/* All RDDs of one stage from `top` upwards, without crossing wide nodes; `top` itself is crossed.
- */
+/* Collects all RDDs of one stage from `top` upwards, without crossing wide RDDs, except `top`. */
 static bool walk_stage(struct stage_walk *w, struct glint_rdd *top)
 {
     if (!walk_add(w, top)) return false;
@@ -81,11 +80,12 @@ int rdd_prepare_stage(struct glint_rdd *rdd)
 {
     struct stage_walk w = {NULL, 0, 0};
     int r = walk_stage(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
-    if (r == 0)
-        qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
+    if (r == 0) qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count && r == 0; i++) {
         int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
         if (prepare == NULL || (w.items[i]->op->kind == OP_WIDE && w.items[i] != rdd)) continue;
+        /* Reset first: prepare may run an action, which prepares its stage and would call it
+         * again. */
         w.items[i]->prepare = NULL;
         rdd->g->skipped.by = NULL;
         r = prepare(w.items[i]);
@@ -103,6 +103,7 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
     assert((action == NULL) != (shuffle_rdd == NULL) &&
            (shuffle_rdd == NULL || shuffle_rdd->op->kind == OP_WIDE));
     struct stage_walk w = {NULL, 0, 0};
+    /* An action directly on a shuffle: the stage only reads it, its map side is another stage. */
     bool source_only = top->op->kind == OP_WIDE && action != NULL;
     bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
     if (walked) s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
@@ -110,7 +111,7 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
         mem_free(w.items);
         return error_no_memory(&top->g->error);
     }
-    qsort(w.items, w.count, sizeof *w.items, by_id); /* ids ascend from parents to children */
+    qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count; i++) {
         const struct glint_rdd *rdd = w.items[i];
         struct stage_node *n = &s->nodes[s->node_count++];
@@ -162,7 +163,7 @@ uint32_t stage_plan_task_count(const struct stage_plan *s)
     return root->op->kind == OP_WIDE ? s->nodes[root->parents[0]].partitions : root->partitions;
 }
 
-/* ---- Splits of a partition: the same walk that the executor's pipeline takes. */
+/* ---- Splits of a partition, in the same order in which the executor's pipeline reads them */
 
 struct partition_visit {
     struct glint_rdd *rdd;

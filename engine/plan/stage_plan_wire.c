@@ -1,8 +1,9 @@
-/* A stage as bytes: [[output ...], [node ...]], a node is an array of the fields of node_pack, in
- * order.
+/* Wire format of a stage: [[output ...], [node ...]]; a node is an array of the fields of
+ * node_pack, in order.
  *
- * What is decoded comes from a peer: each field is checked when it is read, and the nodes for what
- * running them relies on, so that behind stage_plan_decode a stage is as good as one of our own. */
+ * The bytes come from a peer and are not trusted. Each field is checked as it is read, then each
+ * node for the properties that running it relies on, so that a decoded stage needs no further
+ * checks. */
 #include "engine/data/pack.h"
 #include "engine/plan/stage_plan.h"
 
@@ -55,7 +56,7 @@ int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct gli
     return 0;
 }
 
-/* False: without memory. What does not parse sticks to the unpacker. */
+/* Returns false when out of memory. Bytes that do not parse set `failed` of the unpacker. */
 static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
                               struct arena *memory)
 {
@@ -78,7 +79,8 @@ static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
 static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
 {
     uint64_t parent = unpack_u64(u, UINT32_MAX);
-    if (parent != STAGE_NO_PARENT && parent >= self) u->failed = true; /* parents stand first */
+    /* Parents come first, so no cycles. */
+    if (parent != STAGE_NO_PARENT && parent >= self) u->failed = true;
     return (uint32_t)parent;
 }
 
@@ -112,8 +114,8 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     return 0;
 }
 
-/* Whether the operator takes the function, and it what its parent makes: a stage comes from a
- * peer. What a shuffle is read from is in another stage. */
+/* Checks that the operator takes the function, and the function what its parent emits. The parent
+ * of a shuffle is in another stage, so there only the function itself is checked. */
 static int node_check_function(const struct stage_plan *s, const struct stage_node *n,
                                struct glint_error *error)
 {
@@ -126,7 +128,8 @@ static int node_check_function(const struct stage_plan *s, const struct stage_no
     return op_check_function(n->op, n->fn, n->fn->name, in, error);
 }
 
-/* What running a node relies on: as many parents as its kind has, and their partitions. */
+/* Checks what running a node relies on: the number of parents that its kind has, and matching
+ * partitions. */
 static bool node_is_valid(const struct stage_plan *s, uint32_t number)
 {
     const struct stage_node *n = &s->nodes[number];
@@ -137,6 +140,7 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
     bool one = left && !right;
     switch (n->op->kind) {
     case OP_SOURCE: return !left && !right && !root;
+    /* As root it writes its parent's map outputs; elsewhere it is a source. */
     case OP_WIDE: return left == root && !right && n->dependency.bound_count < n->partitions;
     case OP_UNION: return left && right && !root && n->partitions == first + second;
     case OP_COALESCE: return one && !root && n->partitions <= first;
