@@ -1,5 +1,5 @@
-/* Broadcast values with slots that wait on threads of their own, for the thread sanitizer: every
- * slot of every executor gets the same bytes, whatever failed on the way. */
+/* Broadcasts with slots that wait on their own threads, for the thread sanitizer: every slot of
+ * every executor gets the same bytes, whichever requests failed. */
 #include "engine/limits.h"
 #include "tests/support/broadcast_net.h"
 
@@ -30,7 +30,7 @@ static void *slot_main(void *arg)
     return NULL;
 }
 
-/* Half of the bytes can be compressed, half cannot. */
+/* Every other block is compressible. */
 static void fill(uint8_t *data, uint64_t size)
 {
     uint64_t x = 88172645463325252u;
@@ -40,7 +40,8 @@ static void fill(uint8_t *data, uint64_t size)
     }
 }
 
-/* How many slots had it. With `cancel` the slots are told to end before the first block comes. */
+/* Returns how many slots got the whole broadcast. With `cancel` the slots are cancelled before the
+ * first block arrives. */
 static unsigned run(struct glint_slice value, unsigned faults, bool cancel, uint64_t seed)
 {
     struct broadcast_net net;

@@ -1,6 +1,6 @@
-/* The driver's end of a cluster under many threads: tasks and large results go back and forth while
- * another thread wakes the driver, executors die and come again, and a broadcast goes out. A plain
- * program, so that the thread sanitizer can watch. */
+/* The driver's side of a cluster under many threads: tasks and large results are sent while another
+ * thread wakes the driver, executors die and reconnect, and a broadcast is sent. A plain program,
+ * because Criterion does not run under the thread sanitizer. */
 #include "tests/support/fake_cluster.h"
 #include "tests/support/fake_driver_calls.h"
 
@@ -45,7 +45,7 @@ static bool send_value(uint32_t executor, uint64_t id)
     return context.transport.send(context.transport.arg, executor, m, &error) == 0;
 }
 
-/* All executors work; the second one dies once, and comes again. */
+/* All executors run tasks; the second one is killed once and reconnects. */
 static bool run_tasks(struct fake_cluster *fakes)
 {
     const struct driver *d = &context.driver;
@@ -58,7 +58,7 @@ static bool run_tasks(struct fake_cluster *fakes)
     }
     FAKE_UNTIL(&context, d->lost == 1 && d->executors == NODES + 1);
     ok = ok && d->lost == 1 && d->executors == NODES + 1 && send_task(NODES, 1);
-    uint32_t wanted = 2 * TASKS / NODES + 1; /* at least: of those that live, and of the new one */
+    uint32_t wanted = 2 * TASKS / NODES + 1; /* of the live ones and the new one */
     FAKE_UNTIL(&context, d->messages >= wanted);
     return ok && d->messages >= wanted;
 }

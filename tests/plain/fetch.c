@@ -1,5 +1,5 @@
-/* Several slots that fetch at once from one fetcher, some of them cancelled while they do. A plain
- * program, so that the thread sanitizer can watch. */
+/* Several slots fetch from one fetcher at the same time, and some are cancelled meanwhile. A plain
+ * program, for the thread sanitizer. */
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 
@@ -13,7 +13,7 @@ struct slot {
     uint32_t number;
     struct test_task t;
     atomic_bool cancel;
-    atomic_uint_fast64_t attempt_id; /* of the round at hand */
+    atomic_uint_fast64_t attempt_id; /* of the current round */
     struct seen seen;
     unsigned passed, failed;
 };
@@ -67,7 +67,7 @@ static void *slot_main(void *arg)
     return NULL;
 }
 
-/* Ends what the last slot does, over and over, as an executor would. */
+/* Cancels the last slot's fetches again and again, in the same order as executor.c. */
 static void cancel_until_over(struct slot *s)
 {
     while (atomic_load(&running) > 0) {

@@ -1,6 +1,6 @@
-/* Fetching over real connections, for the thread sanitizer: slots that fetch, a thread that cancels
- * one of them again and again, the pool that reads files for those who serve, and the loop; also
- * peers that cut, tear and say nothing. */
+/* Fetches over real connections, for the thread sanitizer: slots that fetch, a thread that keeps
+ * cancelling one of them, the pool that reads files for the servers, and the loop; also peers that
+ * disconnect, send torn responses, or do not respond. */
 #include "tests/support/block_plane.h"
 
 #include <sched.h>

@@ -1,6 +1,5 @@
-/* Every job with 1, 2 and 8 slots, with and without encoded messages: the same bytes each time. A
- * plain program, so that the thread sanitizer can watch the slots; splits are small, so that they
- * race. */
+/* Every job with 1, 2 and 8 slots, with and without encoded messages, writes the same bytes. A
+ * plain program, for the thread sanitizer; splits are small, so that slots race. */
 #include "engine/limits.h"
 #include "tests/support/jobs.h"
 

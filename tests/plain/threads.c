@@ -1,5 +1,6 @@
 /* Contexts under the thread sanitizer: many slots, attempts that fail, interrupts at any moment,
- * two contexts at once in one process. A plain program because Criterion does not run under it. */
+ * two contexts at the same time in one process. A plain program, because Criterion does not run
+ * under the sanitizer. */
 #include "engine/base/hash.h"
 #include "tests/support/local.h"
 
@@ -60,7 +61,7 @@ static void *interrupt(void *arg)
     return NULL;
 }
 
-/* The job ends as interrupted, or well, if the interrupt came too late. */
+/* The job is interrupted, or succeeds if the interrupt came too late. */
 static void run_interrupted(uint64_t seed)
 {
     struct interrupting i = {open_context(seed % 2), hash_mix(seed) % 8000000};
@@ -79,7 +80,7 @@ static void run_interrupted(uint64_t seed)
     glint_destroy(i.g);
 }
 
-/* Endless tasks end only because all of them look. */
+/* Endless tasks end only if each one checks its cancel flag. */
 static void run_endless(void)
 {
     struct interrupting i = {open_context(false), 2000000};
@@ -102,7 +103,7 @@ static int stop_at_once(void *arg, const struct glint_record *record)
     return 1;
 }
 
-/* An action that ends while its tasks run, and another one right behind it. */
+/* An action that ends while its tasks run, followed at once by another action. */
 static void run_early(bool encode)
 {
     struct glint *g = open_context(encode);

@@ -1,11 +1,11 @@
-/* Torture of what jobs do not reach with a few rows: spilling and merging, sorting with its
- * sampling action before the real one, joins that hold values on disk, results that come back, two
- * outputs of which one replaces an old one. For every n the n-th allocation fails, or the n-th call
- * to the world, or the n-th removal.
+/* Fault injection for what jobs do not reach with a few rows: spilling and merging, sorting with
+ * its sampling action, joins that spill values to disk, results that are fetched, and two outputs
+ * of which one replaces an older one. For every n, the n-th allocation, the n-th env call or the
+ * n-th removal fails.
  *
- * Whatever fails, the plan ends with its right bytes, or with a fitting error and what was there
- * before: no output, no leftovers, no memory, no open file. (torture_jobs does the same to the
- * jobs.) */
+ * Whatever fails, the plan ends with the right output, or with a suitable error and the previous
+ * output: no partial output, no leftover files, no leaked memory or open file. (torture_jobs does
+ * the same for the jobs.) */
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "tests/support/faults.h"
@@ -31,10 +31,10 @@ struct trial {
     const char *name;
     int (*plan)(struct glint *g);
     const char *outputs[2];
-    struct output expected[2], before[2]; /* before: what the plan replaces */
+    struct output expected[2], before[2]; /* before: the output that the plan replaces */
     uint32_t slots;
-    bool encode, skips; /* skips: too long to try every n of calls that are much alike */
-    /* The fault. */
+    bool encode, skips; /* skips: try only some n, a run is slow */
+    /* The injected fault. */
     enum kind kind;
     int64_t n;
     int error;
@@ -55,7 +55,7 @@ static void check(bool good, const struct trial *t, const char *what)
             call != NULL ? call : "none", -t->error, what);
 }
 
-/* ---- The n-th removal */
+/* ---- The n-th removal fails */
 
 static atomic_int_fast64_t removals;
 static int64_t removal_fails; /* 0: none */
@@ -118,7 +118,7 @@ static int run_replace(struct glint *g)
     return glint_error(g)->code;
 }
 
-/* Of each key there are more values than a join holds in memory. */
+/* More values per key than a join keeps in memory. */
 static int run_join(struct glint *g)
 {
     struct glint_rdd *left = glint_map(local_numbers(g, 20, 1), FN_LARGE, NULL);
@@ -130,7 +130,7 @@ static int run_join(struct glint *g)
     return glint_error(g)->code;
 }
 
-/* All that takes two RDDs, and an action before the action. */
+/* Operators with two inputs, and an action that runs before the action. */
 static int run_sides(struct glint *g)
 {
     struct glint_rdd *pairs = glint_map(local_numbers(g, 40, 2), FN_MAP, NULL);
@@ -142,7 +142,7 @@ static int run_sides(struct glint *g)
     return glint_error(g)->code;
 }
 
-/* ---- One run and all that must hold after it */
+/* ---- One run, and the checks after it */
 
 static bool fits(const struct trial *t, int code)
 {
@@ -206,14 +206,15 @@ static bool outputs_right(const struct trial *t, int code)
     return right;
 }
 
-/* Nothing works any more once the new output has taken the old one's place: the error says so. */
+/* Every call fails after the new output has replaced the old one, so it cannot be rolled back: the
+ * error says so. */
 static bool is_stuck(const struct trial *t, const struct glint_error *error)
 {
     return t->kind == WORLD_FROM &&
            strcmp(error->effect, "an output was published and could not be taken back") == 0;
 }
 
-/* The old output is whole in the hidden directory beside the new one. */
+/* Whether the old output is complete in the hidden directory next to the new one. */
 static bool old_is_kept(const char *name, const struct output *before)
 {
     char prefix[64], path[PATH_MAX];
@@ -231,7 +232,7 @@ static bool old_is_kept(const char *name, const struct output *before)
     return same;
 }
 
-/* Each output is the old one, or the new one with the old one kept; one at least is new. */
+/* Whether each output is the old one, or is new with the old one kept; and at least one is new. */
 static bool outputs_kept(const struct trial *t)
 {
     bool right = true, any = false;
@@ -248,7 +249,7 @@ static bool outputs_kept(const struct trial *t)
     return right && any;
 }
 
-/* The old output stands again, and nothing else. */
+/* Restores the old outputs and removes everything else. */
 static void put_back(const struct trial *t)
 {
     for (int i = 0; i < 2 && t->outputs[i] != NULL; i++) {
@@ -264,7 +265,7 @@ static void put_back(const struct trial *t)
     if (scratch_files_left() > 0) scratch_sweep();
 }
 
-/* Answers the code. */
+/* Returns the plan's code. */
 static int run_one(const struct trial *t)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -273,7 +274,7 @@ static int run_one(const struct trial *t)
     int code = run_plan(t, &error);
     const char *call = faults_failed();
     bool hit = call != NULL || (t->kind == REMOVAL_ONCE && atomic_load(&removals) >= t->n);
-    /* What cannot be listed or removed may stay. */
+    /* Files that could not be listed or removed may be left. */
     bool may_leave = t->kind == REMOVAL_ONCE || (call != NULL && strcmp(call, "list") == 0);
     check(code == GLINT_OK || hit || t->kind == MEMORY_ONCE || t->kind == MEMORY_FROM, t,
           "failed without a fault");
@@ -291,9 +292,9 @@ static int run_one(const struct trial *t)
     return code;
 }
 
-/* From 1 until the n-th call of the kind is not reached; of allocations, until many runs in a row
- * ended well, since two slots may race. Every n is tried on one slot; elsewhere, and where a run
- * takes long, the steps get wider. */
+/* Tries n from 1 until a run has no n-th call. For allocations, until many runs in a row succeed,
+ * because two slots race and their number varies. Every n is tried with one slot; with two, or if
+ * runs are slow, the steps grow. Returns the last n. */
 static int64_t torture_kind(struct trial *t, enum kind kind, int error)
 {
     bool memory = kind == MEMORY_ONCE || kind == MEMORY_FROM, reached = true;

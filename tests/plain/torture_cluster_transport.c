@@ -1,6 +1,6 @@
-/* For every n, the driver's end of a cluster without its n-th allocation, or with none from the
- * n-th on: it goes on, or says why not, and ends with nothing left. The executors are another
- * process, whose memory never fails. */
+/* For every n, the driver's side of a cluster when its n-th allocation fails, or all from the n-th
+ * on: it continues or returns an error, and frees everything. The executors are in another process,
+ * whose allocations do not fail. */
 #include "tests/support/fake_cluster.h"
 #include "tests/support/fake_driver_calls.h"
 
@@ -14,7 +14,7 @@ static struct fake_context context;
 static struct cluster_executor executors[NODES];
 static uint8_t value[100];
 
-/* The other process: tells its ports, and lives until `until` ends. */
+/* The other process: writes its ports to `ports` and runs until `until` is closed. */
 static void run_nodes(int ports, int until)
 {
     static struct fake_node nodes[NODES];
@@ -60,7 +60,8 @@ static bool settled(const struct driver *d, uint64_t end_ns)
            env_real()->now_ns(env_real()) >= end_ns;
 }
 
-/* What the driver cannot know of has an end too: `from` leaves no memory for anything. */
+/* Returns whether the run behaved. With `from` no allocation succeeds, not even that of an error
+ * message, so the wait has a limit. */
 static bool try(int64_t n, bool from)
 {
     struct cluster cluster = {.name = "fake",
@@ -117,7 +118,7 @@ int main(void)
         if (read(ports[0], &executors[i].port, sizeof executors[i].port) < 0) return 1;
     }
     for (int64_t n = 0; n < ONCE_RUNS; n++) {
-        bool ok = try(n, false); /* 0: nothing fails */
+        bool ok = try(n, false); /* n 0: nothing fails */
         passed += ok;
         failed += !ok;
     }

@@ -1,8 +1,8 @@
-/* Torture of connections: for every n the n-th allocation fails, once or from then on, while one is
- * dialled, opened, used both ways and closed, with and without TLS.
+/* Fault injection for connections: for every n the n-th allocation fails, or all from the n-th on,
+ * while a connection is dialled, opened, used in both directions and closed, with and without TLS.
  *
- * Whatever fails, either everything arrives or a side ends with an error; every frame of data is
- * told of, and nothing is left (conn_fixture_close looks). */
+ * Whatever fails, either all frames arrive or one side closes with an error; `sent` is called for
+ * every DATA frame, and nothing is leaked (conn_fixture_close checks). */
 #include "tests/support/conn_fixture.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { FRAMES = 4, DATAS = 3, DATA_BYTES = 300000, QUIET_RUNS = 6 };
 static unsigned passed, failed;
 static uint8_t *data;
 static unsigned data_queued[2];
-static bool gave_up; /* the test itself had no memory for a frame */
+static bool gave_up; /* out of memory in the test itself */
 
 static void check(bool good, unsigned secrets, bool stays, int64_t n, const char *what)
 {
@@ -26,7 +26,7 @@ static void check(bool good, unsigned secrets, bool stays, int64_t n, const char
                 (long long)n, stays ? " and all later ones" : "", what);
 }
 
-/* Everything at once as soon as it is open. */
+/* Sends all frames as soon as the connection is open. */
 static void use(struct side *s, struct conn *c, enum moment at)
 {
     if (at != AT_OPENED) return;
@@ -52,7 +52,7 @@ static bool is_over(void)
            fixture.server.closed;
 }
 
-/* Whether all went well. */
+/* Returns whether everything arrived. */
 static bool run_one(unsigned secrets, bool stays, int64_t n)
 {
     struct glint_error error = {.code = GLINT_OK};

@@ -1,9 +1,9 @@
-/* Torture: every job runs again and again, and each time another call fails: the n-th allocation,
- * or the n-th call to the world, once or from then on, for every n until a run has no n-th call.
+/* Fault injection: every job runs repeatedly, and in each run another call fails: the n-th
+ * allocation or the n-th env call, once or from then on, for every n until a run has no n-th call.
  *
- * Whatever fails, the job ends with its right bytes, or with a fitting error and nothing at all: no
- * output, no leftovers, no block of memory, no open file. A run where two slots race may call in
- * another order the next time; every n is tried all the same. */
+ * Whatever fails, the job ends with the right output, or with a suitable error and nothing else: no
+ * output, no leftover files, no leaked memory, no open file. If two slots race, the n-th call may
+ * be another one in the next run; every n is tried anyway. */
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "tests/support/faults.h"
@@ -29,7 +29,7 @@ enum kind { MEMORY_ONCE, MEMORY_FROM, WORLD_ONCE, WORLD_FROM, WORLD_SHORT };
 struct fault {
     enum kind kind;
     int64_t n;
-    int error; /* of the world */
+    int error; /* errno of the env call */
 };
 
 static unsigned passed, failed;
@@ -51,7 +51,7 @@ static void check(bool good, const struct trial *t, const struct fault *f, const
             kinds[f->kind], (long long)f->n, call != NULL ? call : "none", -f->error, what);
 }
 
-/* What may a job say when a call to the world failed? */
+/* Whether a job may return this code when an env call failed. */
 static bool fits_io(int code)
 {
     switch (code) {
@@ -97,7 +97,7 @@ static void arm(const struct fault *f)
     }
 }
 
-/* One run and all that must hold after it. Answers the job's code. */
+/* One run, and the checks after it. Returns the job's code. */
 static int run_one(const struct trial *t, const struct fault *f)
 {
     bool memory = f->kind == MEMORY_ONCE || f->kind == MEMORY_FROM;
@@ -111,7 +111,7 @@ static int run_one(const struct trial *t, const struct fault *f)
     mem_fail_at(0, false);
     bool fits = memory ? code == GLINT_E_NO_MEMORY : fits_io(code);
     const char *call = faults_failed();
-    bool may_leave = call != NULL && strcmp(call, "list") == 0; /* what to remove was not known */
+    bool may_leave = call != NULL && strcmp(call, "list") == 0; /* it cannot know what to remove */
     check(code == GLINT_OK || fits, t, f, error_name((enum glint_code)code));
     check(code == GLINT_OK || error.cause[0] != '\0', t, f, "no cause");
     check(outputs_right(t, code), t, f, code == GLINT_OK ? "wrong output" : "partial output");
@@ -124,8 +124,8 @@ static int run_one(const struct trial *t, const struct fault *f)
     return code;
 }
 
-/* How many allocations a run has is not known: from-then-on ends when many n in a row do no harm.
- */
+/* The number of allocations varies, because slots race: stops after many n in a row without an
+ * effect. */
 static int64_t torture_memory(const struct trial *t)
 {
     int64_t n = 1;
@@ -138,7 +138,7 @@ static int64_t torture_memory(const struct trial *t)
     return n - QUIET_RUNS;
 }
 
-/* Ends with the first n that no call reached. */
+/* Returns the first n that no call reached. */
 static int64_t torture_world(const struct trial *t, enum kind kind, int error)
 {
     for (int64_t n = 1;; n++) {

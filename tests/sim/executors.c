@@ -1,5 +1,5 @@
-/* Executor processes: what executor/executor_process.c does, with tasks that take simulated time
- * and run whole at its end, through the real attempt_run. */
+/* Executor processes, as executor/executor_process.c. A task takes simulated time; at its end the
+ * real attempt_run runs all of it. */
 #include "tests/sim/sim.h"
 
 #include "engine/executor/work_dir.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- Fetching: answered at once, from the other's store, if the network is open */
+/* ---- Fetches: served at once from the source's store, if the network allows it */
 
 struct reading {
     struct glint_task task;
@@ -107,7 +107,7 @@ static void end_at(struct sim *s, const struct sim_executor *e, struct sim_task 
         s, (struct sim_event){.kind = SIM_TASK_FINISH, .executor = e->number, .task = t, .at = at});
 }
 
-/* Of a task, or of all that an executor has: they will not end so. */
+/* Cancels the finish event of a task, or of all tasks of the executor (`t` NULL). */
 static void cancel_finish_events(struct sim *s, const struct sim_executor *e,
                                  const struct sim_task *t)
 {
@@ -130,7 +130,7 @@ static void start_tasks(struct sim *s, struct sim_executor *e)
     }
 }
 
-/* Told to end, most tasks soon do; some look at their flag only when they are done. */
+/* Most killed tasks end soon; some check the flag only when they are done. */
 static void kill_task(struct sim *s, const struct sim_executor *e, struct sim_task *t)
 {
     if (!t->killed && t->started && !sim_chance(s, 4)) {
@@ -149,7 +149,7 @@ static void remove_task(struct sim_executor *e, struct sim_task *task)
     free(task);
 }
 
-/* Of whatever a rotten node makes, a byte is not what it was, in each part. */
+/* Corrupts one byte in each partition of a map output (LASTING_ROTTEN). */
 static void spoil(struct sim *s, struct sim_executor *e, const struct message *m)
 {
     const struct stage_plan *stage = store_find_stage(e->store, m->stage);
@@ -165,7 +165,7 @@ static void spoil(struct sim *s, struct sim_executor *e, const struct message *m
     store_release_map_output(e->store, run);
 }
 
-/* The task that kills its process, and does it again elsewhere. */
+/* Whether this is the task that kills its executor (LASTING_POISON), in any attempt. */
 static bool is_poison(struct sim *s, const struct message *m)
 {
     if (s->lasting != LASTING_POISON || s->poison_left == 0) return false;
@@ -251,8 +251,8 @@ static void revoke_task(struct sim *s, struct sim_executor *e, struct sim_task *
     net_to_driver(s, e, outcome);
 }
 
-/* KILL_ALWAYS: an attempt that has not begun is answered at its end too; it just does nothing then.
- */
+/* KILL_ALWAYS: a queued attempt reports its end when its turn comes, without having run.
+ * KILL_IF_QUEUED: it reports at once. */
 static void receive_kill(struct sim *s, struct sim_executor *e, const struct message *m)
 {
     bool anyhow = m->id == KILL_ALWAYS;
@@ -296,7 +296,7 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
     message_destroy(m);
 }
 
-/* ---- Life */
+/* ---- Processes */
 
 void executor_join(struct sim *s, uint32_t node)
 {

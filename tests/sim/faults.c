@@ -1,5 +1,5 @@
-/* What goes wrong. Most of it comes and goes, and ends at some time; then the job must end too.
- * Some seeds have beside it, or alone, one thing that is wrong for good. */
+/* Fault injection. Most faults are temporary and end at end_of_faults; after that the job must end,
+ * too. Some seeds have one permanent fault, with or without temporary ones. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ static uint64_t some_time(struct sim *s)
     return s->now + (sim_chance(s, 2) ? sim_random(s, 4 * SECOND) : sim_random(s, 25 * SECOND));
 }
 
-/* A byte of a map output flips on its way to disk. */
+/* Corrupts map outputs of one executor. */
 static void flip_bytes(struct sim *s, struct sim_executor *e)
 {
     for (uint64_t i = 0; i < 40 * 16; i++) {
@@ -36,14 +36,14 @@ static void flip_bytes(struct sim *s, struct sim_executor *e)
 static void cut_network(struct sim *s, uint32_t number)
 {
     struct sim_node *node = &s->nodes[number];
-    uint64_t both = sim_random(s, 3), until = some_time(s); /* one way, the other, both */
+    uint64_t both = sim_random(s, 3), until = some_time(s); /* 0, 1: one direction; 2: both */
     s->counts.cuts++;
     if (both != 0 && until > node->cut_to_driver) node->cut_to_driver = until;
     if (both != 1 && until > node->cut_to_node) node->cut_to_node = until;
     sim_trace(s, "node %u is cut off (%llu)", number, (unsigned long long)both);
 }
 
-/* To the network and to nodes. */
+/* Faults of the network and of nodes. */
 static void inject_node_fault(struct sim *s, unsigned fault, struct sim_executor *e)
 {
     struct sim_node *node = &s->nodes[e->node];
@@ -81,7 +81,7 @@ static void inject_node_fault(struct sim *s, unsigned fault, struct sim_executor
     }
 }
 
-/* To one process, or its connection. */
+/* Faults of one process or its connection. */
 static void inject_process_fault(struct sim *s, unsigned fault, struct sim_executor *e)
 {
     switch (fault) {
@@ -89,7 +89,7 @@ static void inject_process_fault(struct sim *s, unsigned fault, struct sim_execu
         s->counts.crashes++;
         executor_dies(s, e, "its machine failed");
         break;
-    case FAULT_CHILD: /* and its daemon says so, unless it is cut off */
+    case FAULT_CHILD: /* its daemon reports the signal, unless the node is cut off */
         s->counts.killed_processes++;
         e->signalled = s->nodes[e->node].cut_to_driver <= s->now;
         executor_dies(s, e, "killed by a signal");
@@ -136,7 +136,7 @@ void faults_happen(struct sim *s)
                                    .at = s->now + sim_random(s, s->fault_gap) + 10 * MILLI});
 }
 
-/* Some nodes, at least one; often most of them. */
+/* Sets a flag of some nodes, at least one, often most of them. */
 static void some_nodes(struct sim *s, size_t member)
 {
     uint32_t one_in = 1 + (uint32_t)sim_random(s, 3);
@@ -176,7 +176,7 @@ static void begin_lasting(struct sim *s)
     }
 }
 
-/* One seed in eight has no fault that comes and goes; one in three something that lasts. */
+/* One seed in eight has no temporary faults; one in three has a permanent one. */
 void faults_choose(struct sim *s)
 {
     s->faults = sim_chance(s, 8) ? 0 : (unsigned)sim_random(s, 1u << FAULT_KINDS);

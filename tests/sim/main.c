@@ -1,11 +1,12 @@
 /* sim FIRST LAST        runs these seeds; the last line is `N passed, N failed`
- * sim --trace SEED      replays one and shows what happens
- * sim --canary SEED     without faults, and it must fail: a byte of what is expected is wrong
+ * sim --trace SEED      replays one seed and prints its events
+ * sim --canary SEED     runs without faults and must fail: the expected bytes are changed
  *
- * Each seed is a cluster of 1 to 12 nodes, a job of up to three works, and faults. At the end its
- * outputs, results and counters must be those of local mode, byte for byte, or the job must have
- * failed for a reason that its faults lead to; where they must not end it, it ends well. It ends
- * within a bound of simulated time, and leaves nothing: no file, no memory, no task, no stage. */
+ * Each seed is a cluster of 1 to 12 nodes, a program of up to three workloads, and faults. At the
+ * end outputs, results and counters must equal those of local mode, byte for byte, or the job must
+ * have failed with an error that its faults justify; if they do not justify one, it must succeed.
+ * It must end within a limit of simulated time and leave nothing behind: no files, memory, tasks or
+ * stages. */
 #include "engine/base/mem.h"
 #include "engine/driver/driver_internal.h"
 #include "tests/sim/sim.h"
@@ -33,7 +34,7 @@ void sim_fail(struct sim *s, const char *format, ...)
     s->failed = true;
 }
 
-/* An assertion of the engine, or worse: the seed is what matters. */
+/* A failed assertion or a crash of the engine: prints the seed first. */
 static void on_signal(int number)
 {
     char text[256];
@@ -83,8 +84,7 @@ static void sim_init(struct sim *s, uint64_t seed, struct sim_options options)
     faults_begin(s);
 }
 
-/* When the job has ended and the network is whole again, executors hold nothing of it but what
- * lasts as long as the driver. */
+/* After the job has ended and all faults are over, executors must have no tasks and no stages. */
 static void check_executors(struct sim *s)
 {
     transport_settle(s, END_NS_MAX);
@@ -106,7 +106,7 @@ static void check_rest(struct sim *s, int64_t memory)
 struct outcome {
     bool good;
     enum glint_code code;
-    uint64_t late_ns; /* after the last fault */
+    uint64_t late_ns; /* how long after the last fault it ended */
     struct sim_counts counts;
 };
 
@@ -147,7 +147,7 @@ struct totals {
     unsigned passed, failed;
     struct sim_counts counts;
     uint64_t late_ns;
-    unsigned ends[1024]; /* by code */
+    unsigned ends[1024]; /* number of jobs by -code */
 };
 
 static void add(struct totals *t, const struct outcome *o)
@@ -161,7 +161,7 @@ static void add(struct totals *t, const struct outcome *o)
     t->ends[-o->code]++;
 }
 
-/* With many seeds, whatever may happen must have happened. */
+/* With many seeds, every count must be above 0, else something was not tested. */
 static void report(struct totals *t, bool many)
 {
     static const char *const names[] = {
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     scratch_open();
     for (uint64_t seed = first; seed <= last; seed++) {
         struct outcome o = run_seed(seed, (struct sim_options){trace, canary});
-        if (canary) { /* once more, and now every byte that is expected is known */
+        if (canary) { /* the first run has computed the expected bytes; change them and run again */
             workloads_spoil();
             o = run_seed(seed, (struct sim_options){trace, canary});
         }

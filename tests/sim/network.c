@@ -1,18 +1,18 @@
-/* Links: what one side sends arrives in order at the other one, later. A cut link holds everything
- * back until it heals, as TCP does; only silence tells. */
+/* Links between the driver and executors. Messages arrive in order, after a latency. A cut link
+ * delays all messages until it heals, as TCP does: each side only sees missing heartbeats. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* When something sent now over the link arrives. */
+/* Returns the delivery time of a message that is sent now. */
 static uint64_t arrival(struct sim *s, struct sim_executor *e, bool to_driver)
 {
     struct sim_node *node = &s->nodes[e->node];
     uint64_t *last = to_driver ? &e->last_to_driver : &e->last_to_executor;
     uint64_t cut = to_driver ? node->cut_to_driver : node->cut_to_node;
     uint64_t at = (cut > s->now ? cut : s->now) + 50000 + sim_random(s, 2 * MILLI);
-    if (sim_chance(s, 200)) at += sim_random(s, 300 * MILLI); /* a burst */
+    if (sim_chance(s, 200)) at += sim_random(s, 300 * MILLI); /* a latency spike */
     if (at <= *last) at = *last + 1;
     return *last = at;
 }
@@ -25,7 +25,7 @@ static struct buffer encode(const struct message *m)
     return bytes;
 }
 
-/* Another executor says the same, as if the attempt had been its own. */
+/* Another executor sends the same message, as if it had run the attempt. */
 static void send_as_other_executor(struct sim *s, const struct sim_executor *e,
                                    const struct message *m)
 {
@@ -80,14 +80,15 @@ void net_close(struct sim *s, struct sim_executor *e)
     net_signal(s, e, SIM_CLOSED_AT_EXECUTOR);
 }
 
-/* From a moment on nothing arrives: a link loses its end, never a piece in the middle. */
+/* Loses all messages after some time: a reset loses the end of a stream, never a part in the
+ * middle. */
 static void lose_end(struct sim *s, const struct sim_executor *e, enum sim_event_kind kind)
 {
     uint64_t from = s->now + sim_random(s, 4 * MILLI);
     for (uint32_t i = 0; i < s->event_count; i++) {
         struct sim_event *event = &s->events[i];
         if (event->kind != kind || event->executor != e->number || event->at < from) continue;
-        buffer_fini(&event->bytes); /* the event stays, as nothing */
+        buffer_fini(&event->bytes); /* the event stays in the heap, without effect */
         event->kind = SIM_NOTHING;
         s->counts.lost_messages++;
     }

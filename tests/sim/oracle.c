@@ -1,8 +1,9 @@
-/* A second opinion. It stands between the driver and the executors, sees every message before it is
- * acted on, and keeps books of its own, written from what docs promise and not from the scheduler:
- * who may be given a task, which outcome is the first, where each map output is, what an executor
- * has been told, how often a task has failed. From the running action it takes nothing but its
- * shape: which stage reads which shuffles. */
+/* The oracle: an independent model of the driver. It sees every message between the driver and the
+ * executors before it is handled, and checks what the driver sends. It is written from the
+ * documented guarantees and not from the scheduler's code: which executors may get a task, which
+ * outcome of a task counts, where each map output is, what was sent to an executor, how often a
+ * task has failed. From the driver it only uses the structure of the running action: which stage
+ * reads which shuffles. */
 #include "tests/sim/oracle_internal.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@ void oracle_destroy(struct sim *s)
     s->oracle = NULL;
 }
 
-/* ---- Books */
+/* ---- The model */
 
 struct oracle_task_state *oracle_task(struct sim *s, uint32_t stage, uint32_t task)
 {
@@ -77,7 +78,7 @@ static uint32_t running_on(const struct oracle *o, uint32_t executor, bool queue
     return count;
 }
 
-/* It is over there; what was queued first, runs. */
+/* The attempt has ended; the first one queued on its executor starts. */
 static struct oracle_attempt remove_attempt(struct oracle *o, uint32_t i, uint64_t now)
 {
     const struct oracle_attempt over = o->running[i];
@@ -107,7 +108,7 @@ static void new_action(struct sim *s)
     s->counts.actions++;
     memset(o->failures_in_row, 0, sizeof o->failures_in_row);
     memset(o->has_lost_outputs, 0, sizeof o->has_lost_outputs);
-    o->running_count = 0; /* what may still run of the one before is nobody's */
+    o->running_count = 0; /* attempts of the previous action may still run; they do not count */
     o->process_died = o->scheduled = false;
     memset(o->excluded, 0, sizeof o->excluded);
     oracle_reachability_begin(s);
@@ -132,7 +133,7 @@ static bool is_bad(const struct sim *s, uint32_t node)
     return s->oracle->failures_in_row[node] >= SCHED_NODE_FAILURES_MAX;
 }
 
-/* May get tasks: it is not set aside, or no better one is left. */
+/* Whether the node may get tasks: it is not excluded, or all usable nodes are. */
 static bool takes(const struct sim *s, uint32_t node)
 {
     if (!usable(s, node)) return false;
@@ -149,7 +150,7 @@ static bool failed_there(const struct oracle_task_state *t, uint32_t node)
     return false;
 }
 
-/* ---- What the driver says */
+/* ---- Messages from the driver */
 
 static void check_place(struct sim *s, const struct sim_executor *e, const struct message *m,
                         const struct oracle_task_state *t)
@@ -162,7 +163,7 @@ static void check_place(struct sim *s, const struct sim_executor *e, const struc
         sim_fail(s, "task %u of stage %u runs again where it failed", m->task, m->stage);
 }
 
-/* The executor knows where all inputs of the stage are, as it is now. */
+/* The executor must have the current locations of all map outputs that the stage reads. */
 static void check_inputs(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     const struct action_run *a = s->driver->action_run;
@@ -226,7 +227,7 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
                                                              s->now};
 }
 
-/* Only what is there, and where it is. */
+/* MAP_OUTPUTS must contain available outputs only, with their correct locations. */
 static void sent_outputs(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct map_output_location *locations = NULL;
@@ -246,7 +247,7 @@ static void sent_outputs(struct sim *s, const struct sim_executor *e, const stru
     *sent_version(s, e, (uint32_t)m->id) = sh->version + 1;
 }
 
-/* Of an attempt that runs there, or waits to. */
+/* KILL must name an attempt that runs or is queued on the executor. */
 static void sent_kill(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     const struct oracle *o = s->oracle;
@@ -269,7 +270,7 @@ void oracle_sent(struct sim *s, const struct sim_executor *e, const struct messa
     if (m->type == MSG_KILL) sent_kill(s, e, m);
 }
 
-/* ---- What executors say */
+/* ---- Messages from executors */
 
 static void supersede_others(struct oracle *o, uint32_t stage, uint32_t task)
 {
@@ -316,7 +317,7 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
 static void count_failure(struct sim *s, const struct oracle_attempt *r, enum glint_code code)
 {
     const struct action_run *a = s->driver->action_run;
-    if (a == NULL || a->over) return; /* nobody waits for it any more */
+    if (a == NULL || a->over) return; /* the action has ended: failures do not count */
     struct oracle_task_state *t = oracle_task(s, r->stage, r->task);
     s->counts.own_failures++;
     if (t->failures < TASK_ATTEMPTS_MAX)
@@ -354,7 +355,7 @@ void oracle_received(struct sim *s, const struct sim_executor *e, const struct m
     struct oracle *o = s->oracle;
     const struct action_run *a = s->driver->action_run;
     new_action(s);
-    if (a == NULL || m->stage - a->first_stage >= a->stage_count) return; /* late */
+    if (a == NULL || m->stage - a->first_stage >= a->stage_count) return; /* of an earlier action */
     for (uint32_t i = 0; i < o->running_count; i++) {
         const struct oracle_attempt r = o->running[i];
         if (r.stage != m->stage || r.task != m->task || r.number != m->attempt ||

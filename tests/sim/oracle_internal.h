@@ -1,7 +1,7 @@
-/* What the oracle's files share: its books.
+/* The oracle's model of the driver's state, shared by its files.
  *
- *   oracle.c        what the driver says and hears, one message at a time
- *   oracle_reachability.c  what could not be fetched, and who is at fault */
+ *   oracle.c               updates and checks it with every message of the driver
+ *   oracle_reachability.c  failed fetches, and which executor is at fault */
 #ifndef GLINT_TESTS_SIM_ORACLE_INTERNAL_H
 #define GLINT_TESTS_SIM_ORACLE_INTERNAL_H
 
@@ -13,7 +13,7 @@ enum {
     STAGES_MAX = 1024,
     NAMES_MAX = 512,
     CUTS_MAX = 1024,
-    PREFETCH = 4, /* of each slot */
+    PREFETCH = 4, /* queued tasks per slot */
 };
 
 struct oracle_task_state {
@@ -23,15 +23,15 @@ struct oracle_task_state {
 };
 
 struct oracle_stage {
-    struct oracle_task_state *tasks; /* NULL: nothing of it has been sent */
+    struct oracle_task_state *tasks; /* NULL: no task of it was sent */
     uint32_t count, stage_attempt, stage_attempts_failed;
 };
 
 struct oracle_attempt {
     uint32_t stage, task, number, executor, stage_attempt;
-    bool superseded; /* its task is done, or has failed for good */
-    uint64_t queue;  /* 0: it runs; else it waits there, behind those with a smaller number */
-    uint64_t start;  /* when it was sent, or began to run behind another */
+    bool superseded; /* its task is done, or has failed permanently */
+    uint64_t queue;  /* 0: running; else queued on the executor, in order of these numbers */
+    uint64_t start;  /* when it was sent, or left the queue */
 };
 
 struct oracle_shuffle {
@@ -40,10 +40,12 @@ struct oracle_shuffle {
     uint32_t maps, version;
 };
 
-/* Executors that did not answer each other. */
+/* Two executors of which one could not fetch from the other. */
 struct oracle_cut {
-    uint32_t one, other, blamed;
-    uint64_t first;
+    uint32_t one, other, blamed; /* blamed: the source, if the pair failed again */
+    uint64_t first;              /* time of the first failure */
+    /* again: failed a second time, in an attempt that started after `first`. covered: explained by
+     * an executor that is at fault. */
     bool again, covered;
 };
 
@@ -58,15 +60,15 @@ struct oracle {
     struct oracle_attempt *running;
     uint32_t running_count, running_capacity;
     uint64_t last_queue;
-    bool process_died; /* in this action */
+    bool process_died; /* by a signal, in this action: no task is queued from then on */
     struct oracle_shuffle shuffles[SHUFFLES_MAX];
-    uint32_t sent_version[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1 */
+    uint32_t sent_version[EXECUTORS_SIM_MAX][SHUFFLES_MAX]; /* version + 1; 0: none was sent */
     bool has_lost_outputs[EXECUTORS_SIM_MAX];               /* in this action */
     struct oracle_cuts cuts;
     bool excluded[EXECUTORS_SIM_MAX]; /* in this action */
-    bool scheduled;                   /* it is known of which stages this action is */
+    bool scheduled;                   /* the stages of this action are known */
     uint32_t action, failures_in_row[NODES_MAX];
-    char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of attempts that were first; parts */
+    char *accepted[NAMES_MAX], *parts[NAMES_MAX]; /* files of the first attempts; committed parts */
     uint32_t accepted_count, part_count;
 };
 
@@ -74,12 +76,13 @@ struct oracle {
 struct oracle_task_state *oracle_task(struct sim *s, uint32_t stage, uint32_t task);
 
 /* oracle_reachability.c */
-/* The action's stages are known. */
+/* Called with every message; acts once the stages of the running action are known. */
 void oracle_reachability_begin(struct sim *s);
 void oracle_reachability_lost(struct sim *s, const struct sim_executor *e);
 void oracle_output_lost(struct sim *s, uint32_t shuffle, uint32_t map);
-/* One output, or all that the shuffle has there, where nobody answers, or not for the first time;
- * none, where a third executor can tell who is at fault, or it is known. */
+/* A fetch failed. Marks map outputs as lost: the one of the message; or all of the shuffle on that
+ * executor if it was unreachable, or has lost outputs before; or none if the executor at fault is
+ * known, or a third executor can help to find it. */
 void oracle_fetch_failed(struct sim *s, const struct message *m, const struct oracle_attempt *r);
 
 #endif

@@ -1,6 +1,7 @@
-/* What could not be fetched, written from what docs promise: an executor that fails with two
- * different others is at fault; one pair alone, when it fails a second time, is its holder's fault.
- * Simple and slow, so that it is easy to believe: all pairs are counted from scratch each time. */
+/* Models which executor is at fault when fetches fail, written from the documentation: an executor
+ * that fails with two different others is at fault; if only one pair fails, the source is at fault
+ * when it fails a second time. It counts all pairs again each time, which is slow but obviously
+ * correct. */
 #include "tests/sim/oracle_internal.h"
 
 #include <assert.h>
@@ -81,7 +82,7 @@ static void cuts_drop_before(struct oracle_cuts *c, uint64_t when)
     update_cuts_at_fault(c);
 }
 
-/* ---- Outputs */
+/* ---- Map outputs */
 
 void oracle_output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
 {
@@ -94,7 +95,7 @@ void oracle_output_lost(struct sim *s, uint32_t shuffle, uint32_t map)
             oracle_task(s, a->first_stage + i, map)->done = false;
 }
 
-/* Who is at fault now and was not before loses what the action's shuffles have there. */
+/* Executors that are newly at fault are excluded: their map outputs of this action are lost. */
 static void exclude_at_fault(struct sim *s)
 {
     struct oracle *o = s->oracle;
@@ -113,7 +114,7 @@ static void exclude_at_fault(struct sim *s)
     }
 }
 
-/* What was found out in the last minute still counts, where map outputs are read. */
+/* Failures of the last minute still count in a new action, if it reads map outputs. */
 void oracle_reachability_begin(struct sim *s)
 {
     struct oracle *o = s->oracle;

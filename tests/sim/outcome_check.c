@@ -1,11 +1,11 @@
-/* How a job ended, and whether what befell it leads there: an error needs a cause that was seen,
- * and where nothing else is wrong, what is wrong for good decides. */
+/* Checks how a job ended: an error must be justified by faults that were seen, and with a permanent
+ * fault alone the outcome is determined. */
 #include "engine/base/error.h"
 #include "tests/sim/sim.h"
 
 #include <assert.h>
 
-/* What has been seen leads to this code, and to no other. */
+/* Whether the faults that were seen can lead to this error. */
 static bool error_is_justified(const struct sim *s, enum glint_code code)
 {
     const struct sim_seen *o = &s->seen;
@@ -25,7 +25,7 @@ static bool error_is_justified(const struct sim *s, enum glint_code code)
     }
 }
 
-/* Where nothing else is wrong, what is wrong for good decides how it must end. */
+/* Without temporary faults the permanent one determines how the job must end. */
 static void check_lasting_outcome(struct sim *s, const struct glint_error *error)
 {
     uint32_t bad = 0, rotten = 0, severed = 0;
@@ -38,12 +38,12 @@ static void check_lasting_outcome(struct sim *s, const struct glint_error *error
     assert(s->faults == 0 && s->node_count > 0);
     switch (s->lasting) {
     case LASTING_POISON:
-        wanted = s->seen.exhausted; /* OK, if it was not, while it was waited for */
+        wanted = s->seen.exhausted; /* OK: a task that was still needed never exhausted them */
         if (s->poison_done < TASK_ATTEMPTS_MAX) wanted = GLINT_OK;
         if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
             sim_fail(s, "%u processes died of one task", s->poison_done);
         break;
-    case LASTING_BAD_NODES: /* all nodes are there from the beginning */
+    case LASTING_BAD_NODES: /* all nodes join at time 0, so tasks can avoid the bad ones */
         if (bad < TASK_ATTEMPTS_MAX && bad < s->node_count) wanted = GLINT_OK;
         if (bad == s->node_count) wanted = GLINT_E_SYSTEM;
         break;
@@ -51,18 +51,18 @@ static void check_lasting_outcome(struct sim *s, const struct glint_error *error
         if (rotten == s->node_count && s->counts.flips > 0) wanted = GLINT_E_FETCH_FAILED;
         break;
     case LASTING_SEVERED:
-        if (severed == 1) wanted = GLINT_OK; /* the others can do all of it */
+        if (severed == 1) wanted = GLINT_OK; /* the other nodes can run all tasks */
         break;
     case LASTING_BAD_ROW: wanted = GLINT_E_FUNCTION_FAILED; break;
     case LASTING_NOTHING:
     case LASTING_LEAVING: wanted = GLINT_OK; break;
-    default: break; /* it may come before or behind the end, or matter to nobody */
+    default: break; /* it may happen after the end, or affect nothing */
     }
     if (code != wanted)
         sim_fail(s, "ended with %s, and must end with %s", error_name(code), error_name(wanted));
 }
 
-/* Nobody had to do anything twice. */
+/* Without any fault nothing is retried. */
 static void check_quiet_outcome(struct sim *s, const struct glint_summary *summary)
 {
     if (summary->retries > 0 || s->counts.losses > 0 || s->counts.own_failures > 0 ||

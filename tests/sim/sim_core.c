@@ -1,4 +1,4 @@
-/* The world of one seed: time passes only when an event is taken out of the heap. */
+/* The simulated clock and event queue of a seed: time passes only when an event is popped. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -124,7 +124,7 @@ static int env_random(struct env *env, void *out, size_t size)
     return 0;
 }
 
-/* Where outputs go is a disk of its own, which all share. */
+/* Outputs are on a disk that all nodes share; everything else is on the node's own disk. */
 static int env_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
     int file = env_real()->open(env_real(), dir, name, mode);
@@ -148,7 +148,7 @@ static int64_t env_write(struct env *env, int file, const void *data, size_t siz
     return env_real()->write(env_real(), file, data, size);
 }
 
-/* A disk that notices only when it writes that it is full, as with delayed allocation. */
+/* A file system with delayed allocation reports ENOSPC only at fsync. */
 static int env_sync_file(struct env *env, int file)
 {
     struct sim *s = sim_env_of(env)->sim;
@@ -160,7 +160,7 @@ static int env_sync_file(struct env *env, int file)
     return -ENOSPC;
 }
 
-/* Nothing is asked of a real disk: thousands of seeds would wait for it. */
+/* No real fsync: it would slow down thousands of seeds. */
 static int sim_sync_dir(struct env *env, int dir)
 {
     (void)env;

@@ -1,6 +1,5 @@
-/* The driver's transport: events happen while it waits, and only then. What
- * executor/executor_process.c and driver/cluster_transport.c do about signs of life is done here,
- * with the same liveness. */
+/* The driver's transport. Events run only inside `wait`. It also plays the heartbeats of
+ * executor/executor_process.c and driver/executor_conn.c, with the real liveness checks. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -22,7 +21,7 @@ static int transport_send(void *arg, uint32_t executor, struct message *m,
     return 0;
 }
 
-/* The driver gives up when nobody has been there for so long. */
+/* The driver gives up after start_ms without an executor. */
 static void start_no_executors_timer(struct sim *s)
 {
     s->no_executors_since = s->now;
@@ -76,7 +75,7 @@ static void on_frame_from(struct sim *s, struct sim_executor *e)
     set_suspect(s, e, false);
 }
 
-/* Both sides of one connection, once per beat. */
+/* Both sides of one connection, twice per heartbeat interval. */
 static void liveness_timer(struct sim *s, struct sim_executor *e)
 {
     bool heartbeat_due, more = false;
@@ -114,7 +113,7 @@ static void join_node(struct sim *s, const struct sim_event *event)
     if (node->cut_to_driver > until) until = node->cut_to_driver;
     if (node->cut_to_node > until) until = node->cut_to_node;
     if (s->no_executors || s->executor_count == EXECUTORS_SIM_MAX) return;
-    if (until > s->now) { /* nobody can shake hands */
+    if (until > s->now) { /* the handshake cannot finish yet */
         sim_push(s, (struct sim_event){.kind = SIM_JOIN, .node = event->node, .at = until + MILLI});
         return;
     }
@@ -163,7 +162,7 @@ static void interrupt(struct sim *s)
     s->g->runner->interrupt(s->g->runner, GLINT_E_INTERRUPTED);
 }
 
-/* A stopped process does everything once it goes on. */
+/* A paused process (SIGSTOP) handles its events when it continues. */
 static bool postpone_if_paused(struct sim *s, struct sim_event *event)
 {
     if (event->kind != SIM_MESSAGE_TO_EXECUTOR && event->kind != SIM_PING_TO_EXECUTOR &&
@@ -214,7 +213,8 @@ static void handle_event(struct sim *s, struct sim_event *event)
     }
 }
 
-/* Neither does the job go on for ever, nor does the driver ask again and again in one moment. */
+/* Fails if the job does not end in time, or if the driver spins: waits again and again without
+ * simulated time passing. */
 static void check_clock(struct sim *s)
 {
     uint64_t max = s->end_of_faults + END_NS_MAX;

@@ -1,6 +1,6 @@
-/* What a seed's driver is to do, up to three works in one context: the program's jobs, which end
- * with outputs, and plans whose actions share shuffles, one after the other. One process in local
- * mode does the same first; its bytes, results and counters are what the cluster's must be. */
+/* The workloads of a seed, up to three in one context: jobs of jobs/, which write outputs, and
+ * plans whose actions share shuffles. Each is first run in local mode; the cluster's bytes, results
+ * and counters must be equal. */
 #include "tests/sim/sim.h"
 
 #include "jobs/jobs.h"
@@ -18,7 +18,7 @@ enum { ROWS = 12000, KINDS_MAX = 7, JOBS = 4, SPLITS = 4, PARTITIONS = 3, COUNTE
 static const uint64_t split_bytes[SPLITS] = {4 * KIB, 8 * KIB, 24 * KIB, 96 * KIB};
 static const uint32_t partition_counts[PARTITIONS] = {1, 5, 13};
 
-/* ---- Functions of the plans: (none, line) -> (rating, votes), and sums of them */
+/* ---- Functions of the plans: (none, line) -> (rating, votes), and the sum of votes */
 
 struct row_state {
     struct glint_slice bad;
@@ -136,8 +136,8 @@ static int stop_row(void *arg, const struct glint_record *r)
     return --stop->left == 0;
 }
 
-/* Six actions over one shuffle, which is made once and again only where it was lost; one of them
- * ends while its tasks still run. */
+/* Six actions that reuse one shuffle, whose outputs are computed again only where they are lost;
+ * one of them ends while its tasks still run. */
 static void plan_again(const struct plan *p)
 {
     struct glint_rdd *sums = glint_reduce_by_key(ratings(p), "sim.sum", NULL);
@@ -154,7 +154,7 @@ static void plan_again(const struct plan *p)
     glint_save_as_text_file(sums, p->outputs[0]);
 }
 
-/* A shuffle over a shuffle over a shuffle, with a sample between, and two that read one. */
+/* Three shuffles in a row, with a sampling action in between, and a shuffle with two readers. */
 static void plan_deep(const struct plan *p)
 {
     struct glint_rdd *sums = glint_reduce_by_key(ratings(p), "sim.sum", NULL);
@@ -167,7 +167,7 @@ static void plan_deep(const struct plan *p)
     glint_save_as_msgpack_file(glint_coalesce(sums, 2), p->outputs[1]);
 }
 
-/* Nothing at all, groups, and an action that ends before its last task. */
+/* An empty input, groups, and an action that ends before its last task. */
 static void plan_odd(const struct plan *p)
 {
     struct glint_record none = {.value = {.i64 = 0}};
@@ -182,7 +182,7 @@ static void plan_odd(const struct plan *p)
     glint_save_as_text_file(glint_values(glint_group_by_key(rows)), p->outputs[0]);
 }
 
-/* ---- Works */
+/* ---- Workloads */
 
 static const struct {
     const char *name, *words[10]; /* @0 and @1 are the outputs */
@@ -240,7 +240,7 @@ static void run_workload(struct glint *g, const struct sim_workload *workload, u
     test_job_fini(&job);
 }
 
-/* ---- What must come out */
+/* ---- Expected results */
 
 struct expected {
     bool known;
@@ -253,7 +253,7 @@ struct expected {
 
 static struct expected expected[KINDS_MAX][SPLITS][PARTITIONS];
 
-/* How much memory it took depends on who did what. */
+/* Counters of memory and transfers depend on which executor ran which task: not compared. */
 static bool is_steady(const char *name)
 {
     return strstr(name, "spill") == NULL && strstr(name, "shuffle") == NULL &&
@@ -282,7 +282,7 @@ static struct glint_config local_config(const struct glint_config *like)
     return c;
 }
 
-/* The inputs that some jobs have beside the rows. */
+/* Creates the inputs: rows, and the outputs of earlier jobs that some jobs read. */
 static void make_inputs(void)
 {
     static const char *const counts[] = {"count-keys", "in.tsv", "counts", NULL};
@@ -348,7 +348,7 @@ void workloads_fini(void)
         for (uint32_t k = 0; k < OUTPUTS_MAX; k++) output_free(&(&expected[0][0][0])[i].outputs[k]);
 }
 
-/* ---- A seed's */
+/* ---- The workloads of a seed */
 
 void workloads_choose(struct sim *s)
 {
@@ -393,7 +393,7 @@ static int list_entry(void *arg, const char *name)
     return 0;
 }
 
-/* Parts and the mark that it is whole, nothing else. */
+/* Whether the output contains parts and _SUCCESS, and nothing else. */
 static bool is_tidy(const char *output)
 {
     struct listing l = {0, 0};
@@ -431,7 +431,7 @@ static int64_t wanted_value(const struct sim *s, const char *name)
     return sum;
 }
 
-/* Each task has been counted once, however often it ran. */
+/* Each task must be counted once, however often it ran. */
 static void check_counters(struct sim *s, const struct glint_summary *summary)
 {
     for (uint32_t i = 0; i < summary->counter_count; i++) {

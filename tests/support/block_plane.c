@@ -10,7 +10,7 @@
 
 /* ---- Serving */
 
-/* A DATA frame as long as what was asked for, of which only the first bytes leave. Without TLS. */
+/* Sends the header and the first byte of a DATA frame, then closes. Only without TLS. */
 static void answer_half(struct conn *c, const struct frame *f, struct glint_slice payload)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -108,7 +108,7 @@ static bool server_open(struct plane_server *s, struct plane *p, uint32_t number
 
 /* ---- Opening */
 
-/* A partition of long values is a little more than a chunk; there are 96 of them. */
+/* A partition of long values is a little longer than a chunk; there are 96 of them. */
 static uint32_t record_count(uint32_t value_bytes)
 {
     uint64_t count = 5 * MIB / 4 / value_bytes + 1;
@@ -146,7 +146,7 @@ bool plane_open(struct plane *p, bool tls, uint64_t fetch_ms, uint32_t value_byt
     struct secrets secrets = {.count = 1, .list = {{{1, 2, 3, 4}}}};
     memset(p, 0, sizeof *p);
     p->wrong_map = UINT32_MAX;
-    signal(SIGPIPE, SIG_IGN); /* as every process of a cluster does */
+    signal(SIGPIPE, SIG_IGN); /* as in every process of a cluster */
     test_task_init(&p->t, 64 * MIB);
     if (uv_loop_init(&p->loop) != 0) return false;
     uv_async_init(&p->loop, &p->woken, on_woken);
@@ -241,7 +241,7 @@ void plane_close_peers(struct plane *p)
     p->peers = NULL;
 }
 
-/* False, after a word about what is left. */
+/* If not `none`, prints what is left. Returns `none`. */
 static bool none_left(bool none, const char *what)
 {
     if (!none) fprintf(stderr, "block_plane: left: %s\n", what);
@@ -253,7 +253,7 @@ bool plane_close(struct plane *p)
     plane_close_peers(p);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++) listener_close(p->servers[i].listener);
     uv_close((uv_handle_t *)&p->woken, NULL);
-    uv_run(&p->loop, UV_RUN_DEFAULT); /* until nothing is open */
+    uv_run(&p->loop, UV_RUN_DEFAULT); /* until all handles are closed */
     bool good = none_left(p->peers_closed, "peers");
     good &= none_left(uv_loop_close(&p->loop) == 0, "handles");
     for (uint32_t m = 0; m < PLANE_MAPS; m++)

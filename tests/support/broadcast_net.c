@@ -1,4 +1,4 @@
-/* One queue holds all that is on its way; the seed says which of it arrives next. */
+/* A queue of packets in transit; the seed decides which is delivered next. */
 #include "tests/support/broadcast_net.h"
 
 #include "engine/base/env.h"
@@ -9,7 +9,7 @@
 
 struct net_packet {
     struct net_packet *next;
-    uint32_t node; /* who sent it, or is to get it */
+    uint32_t node; /* sender, or receiver */
     enum { LETTER_TRACK, LETTER_TRACKED, LETTER_REQUEST } kind;
     struct block_request track;
     struct block_assignment tracked;
@@ -98,7 +98,7 @@ static void end(struct broadcast_net *net, struct fetch_request *r)
     r->done(r);
 }
 
-/* As a connection does it: what is shorter than the block is packed. */
+/* As a connection delivers it: fewer bytes than the block has are compressed. */
 static bool arrive(struct fetch_request *r, struct glint_slice bytes)
 {
     assert(bytes.size > 0 && bytes.size <= r->get.size);
@@ -107,7 +107,7 @@ static bool arrive(struct fetch_request *r, struct glint_slice bytes)
     return true;
 }
 
-/* The block from the driver or from another node. */
+/* Responds with a block of the driver or of another node. Returns false on failure. */
 static bool answer(struct broadcast_net *net, struct fetch_request *r)
 {
     struct glint_slice bytes;
@@ -167,7 +167,7 @@ static struct net_packet *unlink_nth(struct broadcast_net *net, uint64_t n)
 bool net_step(struct broadcast_net *net)
 {
     if (net->first == NULL) return false;
-    /* Requests overtake one another, what goes over one connection in order does not. */
+    /* Requests may be reordered; messages on one connection may not. */
     uint64_t n = net->first->kind == LETTER_REQUEST ? draw(net) % 4 : 0;
     struct net_packet *l = net->first;
     for (uint64_t i = 0; i < n && l->next != NULL; i++)

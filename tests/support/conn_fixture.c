@@ -1,4 +1,4 @@
-/* Counts what comes, and lets a hook do more. */
+/* Counts events on both sides of a connection, and calls a test's hook for each. */
 #include "tests/support/conn_fixture.h"
 
 #include "engine/base/text.h"
@@ -105,7 +105,7 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
     return true;
 }
 
-/* ---- The world */
+/* ---- The fixture */
 
 static void fill_hello(struct hello *h, enum role role, const char *node, uint8_t mark)
 {
@@ -253,7 +253,7 @@ bool conn_fixture_send(struct side *s, uint64_t size, uint64_t request)
     return ok;
 }
 
-/* ---- Strangers */
+/* ---- Raw clients */
 
 static void raw_client_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {

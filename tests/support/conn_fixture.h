@@ -1,8 +1,8 @@
-/* Two sides of a connection in one loop of one thread, over real sockets of loopback: a gate and
- * whoever it lets in (`server`), and one who dials (`client`). And strangers, who send what they
- * like, or nothing.
+/* Both sides of a connection in one loop and one thread, over real loopback sockets: a listener
+ * with its accepted connection (`server`), and the dialling side (`client`). Also raw clients,
+ * which send arbitrary bytes or none.
  *
- * Its own memory comes from the C library, so that a test may let the n-th mem_alloc fail. */
+ * Uses malloc for its own memory, so that a test can make the n-th mem_alloc fail. */
 #ifndef TESTS_SUPPORT_CONN_FIXTURE_H
 #define TESTS_SUPPORT_CONN_FIXTURE_H
 
@@ -11,7 +11,7 @@
 
 #define CONN_FIXTURE_LAST_MAX (512 * KIB) /* bytes kept of the last frame */
 #define CONN_FIXTURE_INTO_MAX DATA_FRAME_BYTES_MAX
-#define CONN_FIXTURE_LIMIT_MS 60000u /* a test that takes longer hangs */
+#define CONN_FIXTURE_LIMIT_MS 60000u /* a test that takes longer has failed */
 
 enum moment { AT_OPENED, AT_FRAME, AT_INTO, AT_DATA, AT_SENT, AT_CLOSED, MOMENTS };
 
@@ -19,15 +19,15 @@ struct side {
     struct net net;
     struct conn *conn; /* NULL: none yet, or closed */
     unsigned opened, frames, datas, sent, unsent, closed;
-    struct glint_error why; /* of `closed` */
-    bool wants_data;        /* else DATA is passed over */
+    struct glint_error why; /* passed to `closed` */
+    bool wants_data;        /* else DATA is discarded */
     uint64_t data_bytes;
     uint64_t last_request;
     uint64_t last_size;
     uint8_t *last, *into;
     /* Called last in each callback; c may be NULL (AT_SENT). */
     void (*hook)(struct side *s, struct conn *c, enum moment at);
-    bool refuse_frames; /* `frame` answers an error */
+    bool refuse_frames; /* `frame` returns an error */
 };
 
 struct conn_fixture {
@@ -37,41 +37,43 @@ struct conn_fixture {
     struct side server, client;
     struct listener *listener;
     struct tls_context *server_tls, *client_tls;
-    const char *refusal; /* of `accepted`; NULL: none */
+    const char *refusal; /* if set, `accepted` rejects with this cause */
     unsigned accepted;
     int64_t live;
 };
 
 extern struct conn_fixture fixture;
 
-/* Aborts where the system lacks something. `secrets`: 0: no TLS, 1: both have one, 2: another. */
+/* Aborts if a system call fails. `secrets`: 0: no TLS, 1: the same secret, 2: different secrets. */
 void conn_fixture_open(unsigned secrets);
-/* Everything is closed, and nothing leaked, or it aborts. */
+/* Closes everything; aborts if memory leaked. */
 void conn_fixture_close(void);
-/* The gate may be closed before the world. */
+/* Closes the listener before the rest. */
 void conn_fixture_close_listener(void);
-/* False: *error says why. */
+/* Returns false with *error set. */
 bool conn_fixture_dial(enum channel channel, const uint8_t *expected_incarnation,
                        struct glint_error *error);
-/* One turn of the loop; false when the test takes too long. Start with conn_fixture_begin_wait. */
+/* Runs one iteration of the loop. Returns false if the test takes too long. Call
+ * conn_fixture_begin_wait before the first. */
 bool conn_fixture_run_once(void);
 void conn_fixture_begin_wait(void);
-/* Turns until `done`, which is false afterwards if that took too long. */
+/* Runs the loop until `done`, or until the time limit: `done` is false then. */
 #define CONN_FIXTURE_WAIT(done)                                                                    \
     do {                                                                                           \
         conn_fixture_begin_wait();                                                                 \
         while (!(done) && conn_fixture_run_once()) continue;                                       \
     } while (0)
-/* Dials and waits until both sides are open. */
+/* Dials, and waits until both sides are open. */
 void conn_fixture_connect(void);
 
 extern const struct conn_events conn_fixture_events;
-/* conn_send_data's `sent`, with a side. */
+/* `sent` callback for conn_send_data; `arg` is a side. */
 void conn_fixture_on_sent(void *arg, bool ok);
-/* Bytes that tell where they belong. */
+/* Fills `out` with a pattern that depends on position and seed. */
 void conn_fixture_fill(uint8_t *out, uint64_t size, uint64_t seed);
 bool conn_fixture_is_filled(const uint8_t *bytes, uint64_t size, uint64_t seed);
-/* A GET of so many bytes, which is what both sides take; what conn_send returns. */
+/* Sends a GET frame with `size` bytes, the only control frame both sides accept. Returns
+ * conn_send's result. */
 bool conn_fixture_send(struct side *s, uint64_t size, uint64_t request);
 
 struct raw_client {
@@ -81,14 +83,15 @@ struct raw_client {
     uv_timer_t pace;
     const uint8_t *bytes;
     uint64_t size, at;
-    uint64_t step; /* bytes at a time; 0: all */
-    bool stays;    /* reads nothing */
+    uint64_t step; /* bytes per write; 0: all */
+    bool stays;    /* does not read */
     bool connected, ended;
     uint64_t got;
 };
-/* From 127.0.0.2. Sends `bytes`, which stay borrowed, and reads until it is shown out. */
+/* Connects from 127.0.0.2, sends `bytes`, which stay borrowed, and reads until the connection
+ * is closed. */
 void raw_client_dial(struct raw_client *s, const void *bytes, uint64_t size, uint64_t step);
-/* Goes, without a word or (reset) with an RST. */
+/* Closes, with a FIN or (reset) a RST. */
 void raw_client_close(struct raw_client *s, bool reset);
 
 #endif

@@ -1,4 +1,4 @@
-/* One loop for all of them; acts come through a locked list, as messages do in the engine. */
+/* One loop for all nodes; acts are passed to it by a locked list, as messages are in the engine. */
 #include "engine/net/event_loop.h"
 #include "engine/net/wire.h"
 #include "tests/support/fake_nodes.h"
@@ -219,7 +219,7 @@ static void on_heartbeat_timer(uv_timer_t *timer)
     }
 }
 
-/* ---- Life */
+/* ---- Start and stop */
 
 static void dial_driver(struct node *n)
 {
@@ -254,7 +254,7 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
     struct fake_cluster *f = calloc(1, sizeof *f);
     struct glint_error error = {.code = GLINT_OK};
     check_or_exit(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0, "nodes");
-    signal(SIGPIPE, SIG_IGN); /* a write to a connection that has ended is an error, no more */
+    signal(SIGPIPE, SIG_IGN); /* a write to a closed connection must return an error */
     f->count = count;
     f->driver_port = driver_port;
     pthread_mutex_init(&f->lock, NULL);

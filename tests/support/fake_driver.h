@@ -1,6 +1,6 @@
-/* A driver that writes down what its transport tells it: for tests of a transport alone. One file
- * of a program includes fake_driver_calls.h, and nothing of that program may need the real calls.
- */
+/* A driver that records what its transport reports, for tests of a transport alone.
+ * Exactly one file of a program includes fake_driver_calls.h, and the program must not use
+ * the real functions. */
 #ifndef TESTS_SUPPORT_FAKE_DRIVER_H
 #define TESTS_SUPPORT_FAKE_DRIVER_H
 
@@ -22,11 +22,11 @@ struct driver {
     enum executor_loss_reason loss; /* the last one */
     struct glint_error why, no_executors_error;
     int64_t broadcast_bytes;
-    struct message *first, **end; /* messages in order; whoever looks at them destroys them */
+    struct message *first, **end; /* messages in order; the test destroys them */
     char notes[16 * 1024];
 };
 
-/* The context of a fake driver, whose runner nobody needs. */
+/* The context of a fake driver; it has no runner. */
 struct fake_context {
     struct glint g;
     struct driver driver;
@@ -41,7 +41,7 @@ static inline void fake_note(void *arg, const char *line)
     snprintf(d->notes + used, sizeof d->notes - used, "%s\n", line);
 }
 
-/* 0, or what cluster_transport_create answers. */
+/* Returns 0, or the code of cluster_transport_create. */
 static inline int fake_context_start(struct fake_context *c, const struct cluster *cluster,
                                      struct glint_error *error)
 {
@@ -72,7 +72,7 @@ static inline void fake_context_stop(struct fake_context *c)
     }
 }
 
-/* Waits until `condition` holds, 20 s at the most: how long is no part of any test. */
+/* Waits until `condition` is true, at most 20 s; no test depends on the duration. */
 #define FAKE_UNTIL(c, condition)                                                                   \
     do {                                                                                           \
         uint64_t end_ns = env_real()->now_ns(env_real()) + 20 * UINT64_C(1000000000);              \

@@ -1,4 +1,5 @@
-/* What a transport calls (driver.h), defined: for one file of a program. */
+/* Definitions of the functions that a transport calls (driver.h). Include in one file of
+ * a program. */
 #ifndef TESTS_SUPPORT_FAKE_DRIVER_CALLS_H
 #define TESTS_SUPPORT_FAKE_DRIVER_CALLS_H
 

@@ -1,4 +1,4 @@
-/* What the fake nodes' files share. */
+/* Shared by the files of the fake cluster. */
 #ifndef TESTS_SUPPORT_FAKE_NODES_H
 #define TESTS_SUPPORT_FAKE_NODES_H
 
@@ -17,10 +17,10 @@ struct process {
     struct listener *listener;
     struct conn *control, *data;
     bool mute, heard_job;
-    bool wanted; /* as soon as the old one's connections have closed */
+    bool wanted; /* start it when the connections of the old one have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
-    uint64_t checksums[BLOCKS_MAX]; /* of the value, as told */
+    uint64_t checksums[BLOCKS_MAX]; /* of the value's blocks, from BLOCK_ASSIGN */
     uint32_t blocks_left;
 };
 
@@ -29,7 +29,7 @@ struct node {
     struct fake_node *spec;
     struct net net;
     struct listener *listener;
-    struct conn *driver; /* the daemon's connection */
+    struct conn *driver; /* connection of the driver to the daemon */
     struct process process;
 };
 
@@ -56,7 +56,7 @@ struct fake_cluster {
     uint64_t result_bytes;
 };
 
-/* Ends the process of the test: a fake has no way to go on. */
+/* Exits the process if not `ok`: a fake cannot report an error. */
 void check_or_exit(bool ok, const char *what);
 void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 

@@ -1,5 +1,5 @@
-/* An executor process as a driver sees it: it answers messages as it was told to, runs nothing, and
- * checks what it is sent. */
+/* A fake executor process: responds to messages as configured, runs no tasks, and checks what
+ * it receives. */
 #include "tests/support/fake_nodes.h"
 
 #include "engine/base/endian.h"
@@ -104,7 +104,7 @@ static void on_tracked(struct process *p, struct glint_slice payload)
         p->checksums[t.blocks[i].block] = t.blocks[i].checksum;
         if (t.blocks[i].from == EXECUTOR_ID_DRIVER)
             get_block(p, t.blocks[i].block);
-        else /* executors here do not know one another */
+        else /* fake executors do not connect to each other */
             failed.failed[failed.failed_count++] = t.blocks[i].block;
     }
     if (failed.failed_count > 0) track(p, &failed);
@@ -175,7 +175,7 @@ static int process_frame(void *arg, struct conn *c, const struct frame *f,
     if (f->type == FRAME_EXECUTOR_ADDED) atomic_fetch_add(&spec->peers, 1);
     if (f->type == FRAME_GET) on_get(p, f, payload);
     if (f->type == FRAME_BLOCK_ASSIGN) on_tracked(p, payload);
-    if (f->type == FRAME_FETCH_ERROR) /* the driver had no memory for it: asked for again */
+    if (f->type == FRAME_FETCH_ERROR) /* the driver was out of memory: ask again */
         track(p, &(struct block_request){.id = p->value_id,
                                          .blocks_max = 2,
                                          .failed_count = 1,

@@ -1,4 +1,4 @@
-/* One counter; every slot asks it, then hands the call to env_real(). */
+/* Each function of the env checks one shared counter, then calls env_real(). */
 #include "tests/support/faults.h"
 
 #include <assert.h>
@@ -61,7 +61,8 @@ static int fault_random(struct env *env, void *out, size_t size)
     return must_fail("random") ? fault_error : env_real()->random(env_real(), out, size);
 }
 
-/* Directories are opened to be listed, and listing belongs to removing, too. */
+/* Directories are opened only to list them. Removal needs that too, so it fails only
+ * in FAULT_ONCE. */
 static bool list_must_fail(void)
 {
     return fault_mode == FAULT_ONCE && must_fail("list");
@@ -94,7 +95,7 @@ static int64_t fault_write(struct env *env, int file, const void *data, size_t s
     return env_real()->write(env_real(), file, data, at_most(size));
 }
 
-/* A close that fails has closed the file all the same, as on Linux. */
+/* A failing close still closes the file, as on Linux. */
 static int fault_close(struct env *env, int file)
 {
     (void)env;

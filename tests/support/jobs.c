@@ -1,4 +1,4 @@
-/* Jobs are run as `glint submit` runs them: by their tables, with a parsed command line. */
+/* Runs jobs as `glint submit` does: from their tables, with a parsed command line. */
 #include "tests/support/jobs.h"
 
 #include "jobs/generate/ratings.h"
@@ -183,7 +183,8 @@ bool output_same(const struct output *a, const struct output *b)
     return memcmp(a->data, b->data, a->size) == 0;
 }
 
-/* Entries of a folder but . and .., or only its hidden ones; with `sweep` they are removed. */
+/* Counts the entries of a directory except . and .., or only its hidden ones; removes them
+ * if `sweep`. */
 static unsigned count_or_remove_files(const char *path, bool hidden_only, bool sweep)
 {
     unsigned count = 0;
@@ -215,5 +216,5 @@ void scratch_sweep(void)
 
 unsigned open_files(void)
 {
-    return count_or_remove_files("/proc/self/fd", false, false) - 1; /* the one that lists them */
+    return count_or_remove_files("/proc/self/fd", false, false) - 1; /* the listing's own */
 }

@@ -1,4 +1,4 @@
-/* Functions over numbers that fail, wait and count as told, and small plans of them. */
+/* Functions on numbers that fail, wait and count as configured, and small plans of them. */
 #include "tests/support/local.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Contexts of the single-process mode with functions that fail, wait and count as told. */
+/* Contexts of the single-process mode, with functions that fail, wait and count as configured. */
 #ifndef TESTS_SUPPORT_LOCAL_H
 #define TESTS_SUPPORT_LOCAL_H
 
@@ -9,18 +9,19 @@
 
 /* (none, i64) -> (i64 % 10, i64); counts "mapped". */
 #define FN_MAP "local.map"
-/* As map; the first `local_failures` calls fail with NO_MEMORY, which may be tried again. */
+/* As map; the first `local_failures` calls fail with NO_MEMORY, which is retried. */
 #define FN_FLAKY "local.flaky"
 /* As map, but 13 is a bad value. */
 #define FN_PICKY "local.picky"
-/* A row becomes rows without end. */
+/* Emits rows forever. */
 #define FN_ENDLESS "local.endless"
-/* A function that answers an error and sets none, and one that sets an error and answers none. */
+/* A function that returns an error without setting it, and one that sets an error and
+ * returns success. */
 #define FN_SILENT "local.silent"
 #define FN_SLY    "local.sly"
 
-/* (none, i64) -> (i64 % 10, LOCAL_LARGE_BYTES bytes made of it), and such a value -> its first
- * byte. */
+/* (none, i64) -> (i64 % 10, LOCAL_LARGE_BYTES bytes made of it), and such a value -> its
+ * first byte. */
 #define FN_LARGE          "local.large"
 #define FN_FIRST          "local.first"
 #define LOCAL_LARGE_BYTES (250u * 1000)
@@ -29,7 +30,7 @@
 #define FN_FIRSTS "local.firsts"
 
 extern atomic_int local_failures;
-extern atomic_int local_started; /* calls of endless */
+extern atomic_int local_started; /* calls of the endless function */
 
 struct glint_config local_config(uint32_t slots, bool encode);
 /* The numbers 0 .. count-1. */

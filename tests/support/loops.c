@@ -77,7 +77,7 @@ static int one_each(struct glint_task *task, void *state, const struct glint_rec
     return 0;
 }
 
-/* (vertex, [neighbours, rank]) -> (neighbour, its part of the rank) ... */
+/* its share of the rank */
 static int share_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
@@ -231,7 +231,7 @@ static int page_rank_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-/* The centres that follow from their points. False: nothing moved. */
+/* Moves each centre to the mean of its points. Returns false if none moved. */
 static bool move_centres(struct centres *c, const struct glint_rows *sums,
                          const struct glint_rows *counts)
 {
@@ -246,7 +246,7 @@ static bool move_centres(struct centres *c, const struct glint_rows *sums,
     return moved;
 }
 
-/* Two actions a round, and a line on standard output; nothing is saved. */
+/* Two actions per round, and a line on standard output; saves nothing. */
 static int k_means_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rows first, sums, counts;

@@ -1,5 +1,5 @@
-/* An env in which one file lies in memory: for tests and fuzzers of whatever reads input. All calls
- * that a reader makes can be made to fail, or to see the file change. One thread. */
+/* An env with one file in memory, for tests and fuzzers of readers. Any call of a reader can fail,
+ * or see that the file has changed. One thread. */
 #ifndef TESTS_SUPPORT_MEMORY_ENV_H
 #define TESTS_SUPPORT_MEMORY_ENV_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct memory_env {
-    struct env env; /* first: the calls get it */
+    struct env env; /* must be first: calls cast it */
     const uint8_t *data;
     uint64_t size;
     int64_t mtime_ns;
@@ -17,11 +17,11 @@ struct memory_env {
     uint64_t calls;    /* so far */
     uint64_t fail_at;  /* this call fails with `error`; 0: none */
     int error;
-    uint64_t change_at; /* from this call on the file has another mtime; 0: never */
+    uint64_t change_at; /* from this call on the file has a different mtime; 0: never */
     int64_t open_files;
 };
 
-/* 0, or the error that this call is to answer. */
+/* Counts a call. Returns 0, or the error that it must return. */
 static inline int memory_env_call(struct env *env)
 {
     struct memory_env *m = (struct memory_env *)env;

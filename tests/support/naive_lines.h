@@ -1,5 +1,5 @@
-/* What lines are, in the plainest way: the oracle for the real reader. Lines go one after the other
- * into a buffer, each with a length before it, so two results are the same if their bytes are. */
+/* Splits text into lines in the simplest way: the oracle for the real reader. Lines are appended to
+ * a buffer, each prefixed with its length, so that equal results have equal bytes. */
 #ifndef TESTS_SUPPORT_NAIVE_LINES_H
 #define TESTS_SUPPORT_NAIVE_LINES_H
 
@@ -26,7 +26,7 @@ static inline void naive_lines(const uint8_t *data, uint64_t size, struct buffer
     if (line < size) line_list_add(list, data + line, size - line);
 }
 
-/* The lines behind a header, which is the first one. */
+/* Drops the first line, the header. */
 static inline void line_list_drop_first(struct buffer *list)
 {
     uint64_t size = 0;
@@ -37,7 +37,7 @@ static inline void line_list_drop_first(struct buffer *list)
     list->size -= size;
 }
 
-/* Each row ends with one LF, and the next one begins there. */
+/* Whether each row ends with one LF, followed by the next row. */
 static inline bool rows_are_lines(const struct glint_column *c, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
@@ -47,8 +47,8 @@ static inline bool rows_are_lines(const struct glint_column *c, uint32_t rows)
     return true;
 }
 
-/* The promises of a batch (engine/glint.h) that hold for lines; `file` is the decompressed content.
- */
+/* Whether a batch of lines has the guarantees of engine/glint.h; `file` is the
+ * decompressed content. */
 static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *file)
 {
     const struct glint_column *c = &b->value;
@@ -66,7 +66,7 @@ static inline bool batch_is_sound(const struct glint_batch *b, const uint8_t *fi
     return ok;
 }
 
-/* Reads one split into `list`. 0, a code, or 1 for an unsound batch. */
+/* Reads one split into `list`. Returns 0, a code, or 1 for an invalid batch. */
 static inline int read_split(struct glint_task *task, const struct split *split,
                              newlines_index index, const uint8_t *file, struct buffer *list)
 {

@@ -1,5 +1,5 @@
-/* A task on its own: a folder of its own to spill to, and a system whose n-th call fails. Of one
- * thread, but for its system: whoever serves the task's files calls that from other threads. */
+/* A task for unit tests: with its own spill directory and an env whose n-th call fails. One thread,
+ * except the env, which threads that serve the task's files also call. */
 #ifndef TESTS_SUPPORT_TEST_TASK_H
 #define TESTS_SUPPORT_TEST_TASK_H
 
@@ -15,11 +15,11 @@
 #define TEST_RUN_MEMORY GIB
 
 struct test_task {
-    struct env env; /* first: the calls get it */
+    struct env env; /* must be first: calls cast it */
     struct glint_task task;
     struct task_options options;
     char dir[64];
-    atomic_uint_fast64_t calls; /* of open, pread, write and close so far */
+    atomic_uint_fast64_t calls; /* of open, pread, write and close, so far */
     uint64_t fail_at;           /* this call fails with `error`; 0: none */
     int error;
     atomic_int_fast64_t open_files;
@@ -52,7 +52,7 @@ static inline int64_t test_write(struct env *env, int file, const void *data, si
     return r < 0 ? r : env_real()->write(env_real(), file, data, size);
 }
 
-/* A close that fails has closed, too. */
+/* A failing close still closes the file. */
 static inline int test_close(struct env *env, int file)
 {
     int r = test_call(env);
@@ -79,14 +79,15 @@ static inline void test_task_init(struct test_task *t, uint64_t memory_bytes)
     t->task.run_memory = &t->run_memory;
 }
 
-/* True: no file is left, neither open nor in the folder, and runs gave their memory back. */
+/* Returns true if no file is left, open or in the directory, and runs have released
+ * their memory. */
 static inline bool test_task_fini(struct test_task *t)
 {
     arena_fini(&t->task.arena);
     return rmdir(t->dir) == 0 && t->run_memory == TEST_RUN_MEMORY && t->open_files == 0;
 }
 
-/* Numbers that are the same in every run. */
+/* A pseudo-random number, the same in every run. */
 static inline uint64_t test_random(uint64_t *state)
 {
     *state ^= *state << 13;

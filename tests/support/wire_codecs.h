@@ -1,5 +1,5 @@
-/* The payloads of net/wire.h as a table of one function each, for tests that do the same with all
- * of them: bytes that a decoder takes are encoded again. */
+/* The payloads of net/wire.h as a table with one function each, for tests that treat all of them
+ * alike: decode, then encode again. */
 #ifndef GLINT_TESTS_WIRE_CODECS_H
 #define GLINT_TESTS_WIRE_CODECS_H
 
@@ -9,9 +9,9 @@
 
 #include <xxhash.h>
 
-#define WIRE_PARTS 3u /* parts in an answer */
+#define WIRE_PARTS 3u /* entries in an INDEX response */
 
-/* Answers the decoder's code; where that is 0, what it made of `in` is appended to *out again. */
+/* Returns the decoder's code. If 0, appends the decoded value, encoded again, to *out. */
 typedef int wire_again(struct glint_slice in, struct buffer *out, struct glint_error *error);
 
 #define WIRE_AGAIN(name)                                                                           \
@@ -50,7 +50,7 @@ static int fetch_error_again(struct glint_slice in, struct buffer *out, struct g
     return r != 0 ? r : fetch_error_encode(&why, out, error);
 }
 
-/* Of the list at the beginning of parts: all that is covered by the checksum. */
+/* Size of the list of an INDEX response: all that its checksum covers. */
 static uint64_t index_list_size(struct glint_slice in)
 {
     struct msgpack_head head;
@@ -62,7 +62,7 @@ static uint64_t index_list_size(struct glint_slice in)
     return at;
 }
 
-/* With the checksum made right, so that damage comes to what stands behind it. */
+/* Fixes the checksum first, so that corrupted input reaches the checks after it. */
 static int map_output_index_again(struct glint_slice in, struct buffer *out,
                                   struct glint_error *error)
 {
@@ -80,7 +80,7 @@ static int map_output_index_again(struct glint_slice in, struct buffer *out,
     return r;
 }
 
-/* The order is that of the seeds' first byte: add at the end. */
+/* The first byte of a fuzzer seed is an index into this table: add at the end. */
 static const struct wire_codec {
     const char *name;
     wire_again *again;

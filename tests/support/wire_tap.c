@@ -47,7 +47,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(bytes, sizeof bytes);
 }
 
-/* What comes from one end goes to the other one. */
+/* Bytes from one end are forwarded to the other. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct tap *t = stream->data;

@@ -1,4 +1,4 @@
-/* Cells as bytes keep their order, and come back; cells as text. */
+/* The byte form of values keeps their order and decodes to the same value; the text form. */
 #include "engine/data/codec.h"
 #include "tests/support/test_task.h"
 

@@ -1,4 +1,4 @@
-/* Looking small keys up by a shuffle, against one load per key. */
+/* The vector lookup of small keys returns the same slots as one load per key. */
 #include "engine/base/hash.h"
 #include "engine/data/direct_lookup.h"
 #include "engine/limits.h"

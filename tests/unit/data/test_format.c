@@ -1,4 +1,4 @@
-/* Formats by their first bytes, and text that begins like one. */
+/* Detection of formats by their first bytes, and of text that starts like one. */
 #include "engine/data/format.h"
 
 #include <criterion/criterion.h>
@@ -58,11 +58,11 @@ Test(format, nul_byte_means_binary_and_is_located)
     expect_refused(HEAD("\0"), "byte 0 is NUL");
     expect_refused(HEAD("id\t\0\t1\n"), "byte 3 is NUL");
     memset(head, 'x', sizeof head);
-    head[FORMAT_HEAD_BYTES] = 0; /* too far away */
+    head[FORMAT_HEAD_BYTES] = 0; /* after the examined bytes */
     expect_text(head, sizeof head);
     head[FORMAT_HEAD_BYTES - 1] = 0;
     cr_expect_null(format_detect_unsupported(head, sizeof head, true,
-                                             reason)); /* what is compressed has some */
+                                             reason)); /* compressed data has NUL bytes */
     expect_refused(head, sizeof head, "byte 4095 is NUL");
 }
 

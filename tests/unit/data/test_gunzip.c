@@ -1,4 +1,5 @@
-/* Gzip both ways: members, padding, early ends, flipped bits, and the writer's own output. */
+/* The gzip reader on members, padding, early ends, flipped bits and the output of the gzip
+ * writer. */
 #include "engine/base/mem.h"
 #include "engine/data/gunzip.h"
 #include "engine/data/gzip.h"
@@ -8,7 +9,7 @@
 
 #include <criterion/criterion.h>
 
-/* `printf 'hello\n' | gzip -9 -N` with a name; and nothing at all, compressed. */
+/* `printf 'hello\n' | gzip -9 -N` with a name; and compressed empty content. */
 static const uint8_t hello[] = {0x1f, 0x8b, 0x08, 0x08, 0x2c, 0x91, 0xb5, 0x65, 0x02, 0x03, 'h',
                                 'e',  '.',  't',  'x',  't',  0x00, 0xcb, 0x48, 0xcd, 0xc9, 0xc9,
                                 0xe7, 0x02, 0x00, 0x20, 0x30, 0x3a, 0x36, 0x06, 0,    0,    0};
@@ -122,7 +123,7 @@ Test(gunzip, truncation_is_reported_with_offset)
 
 Test(gunzip, flipped_bits_never_change_content)
 {
-    uint64_t harmless = 0; /* time, system, name, and what fills the last byte of the content */
+    uint64_t harmless = 0; /* time, system, name, and the unused bits of the content's last byte */
     for (uint64_t bit = 0; bit < 8 * sizeof hello; bit++) {
         struct buffer in = {NULL, 0, 0}, out = {NULL, 0, 0};
         struct glint_error error;
@@ -164,7 +165,7 @@ Test(gunzip, read_error_is_reported)
     gunzip_destroy(NULL);
 }
 
-/* All optional fields, and every way to cut them is one byte at a time here. */
+/* All optional fields. The parser gets one byte at a time, so every split of them is the same. */
 Test(gunzip, header_with_all_fields_is_parsed)
 {
     const uint8_t bytes[] = {0x1f, 0x8b, 8,   0x1f, 1,   2,   3, 4,   5,   6,   3, 0, 'a',

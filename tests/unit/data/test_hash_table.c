@@ -1,4 +1,4 @@
-/* The table against a plain list of keys, and the accumulators against plain buffers. */
+/* Compares the hash table with a plain list of keys, and accumulators with plain buffers. */
 #include "engine/data/codec.h"
 #include "engine/data/hash_table.h"
 #include "tests/support/test_task.h"

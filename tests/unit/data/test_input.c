@@ -1,4 +1,4 @@
-/* From a user's list of paths to files: folders, globs, links, and everything that is no file. */
+/* Resolving a user's paths: directories, globs, links, and everything that is not a file. */
 #include "engine/data/input.h"
 #include "tests/support/test_task.h"
 
@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-static struct env env; /* the real one, with calls that fail on paths with these endings */
+static struct env env; /* the real one; calls fail for paths with these endings */
 static const char *denied = "", *unlisted = "";
 static char scratch_dir[] = "/tmp/glint-input-XXXXXX";
-static enum input_content content = INPUT_BINARY; /* files of zeros will do */
+static enum input_content content = INPUT_BINARY; /* the format does not matter */
 static struct input_list list;
 static struct glint_error error;
 
@@ -36,8 +36,8 @@ static void make_file(const char *name, uint64_t size)
     close(f);
 }
 
-/* A folder to work in, with `a.tsv`, `b.gz` and the folder `d` of four files and two hidden ones.
- */
+/* A working directory with `a.tsv`, `b.gz` and the directory `d` of four files and two hidden
+ * ones. */
 static void setup(void)
 {
     env = *env_real();
@@ -71,7 +71,7 @@ static int make_list(const char *paths)
     return input_list_resolve(&env, paths, content, &list, &error);
 }
 
-/* `wanted` is a list with spaces. */
+/* `wanted` is separated by spaces. */
 static void expect_files(const char *paths, const char *wanted)
 {
     char got[4096] = "";
@@ -102,7 +102,7 @@ Test(input, dirs_are_sorted_without_hidden_files)
     expect_files("./d/,a.tsv", "./d/other ./d/part-1.gz ./d/part-10 ./d/part-2 a.tsv");
     cr_assert_eq(mkdir("none", 0777), 0);
     expect_files("none", "");
-    expect_files("d/_SUCCESS", "d/_SUCCESS"); /* asked for by name */
+    expect_files("d/_SUCCESS", "d/_SUCCESS"); /* named explicitly */
 }
 
 Test(input, globs_match_sorted_paths)
@@ -167,7 +167,7 @@ Test(input, file_urls_are_paths)
     cr_expect(strstr(error.hint, "s3a://") != NULL, "%s", error.hint);
     expect_bad("gone,~/a.tsv", GLINT_E_INPUT_NOT_FOUND, "~/a.tsv: No such file");
     cr_expect(strstr(error.hint, "$HOME") != NULL, "%s", error.hint);
-    /* A file may have such a name. */
+    /* A file may have a name that looks like a URL. */
     cr_assert_eq(mkdir("s3:", 0777), 0);
     cr_assert_eq(mkdir("file:", 0777), 0);
     make_file("s3:/b", 1);
@@ -192,7 +192,7 @@ Test(input, format_is_detected_by_first_bytes)
     text_file("t.bin", "abc\0def", 7);
     text_file("t.txt", "\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
     text_file("t.zst.gz", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
-    text_file("t.gz", "ab\0", 3); /* gunzip says that it is none */
+    text_file("t.gz", "ab\0", 3); /* accepted: gunzip reports the error */
     expect_files("t.tsv,t.txt,t.gz", "t.tsv t.txt t.gz");
     cr_expect(!list.files[0].gzip && list.files[1].gzip);
     expect_bad("t.tsv,t.zst,t.bin,t.zst.gz,gone", GLINT_E_INPUT_FORMAT,

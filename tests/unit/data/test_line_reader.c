@@ -1,5 +1,5 @@
-/* Lines: whatever the splits, the blocks and the vector form, they are those of a naive splitter.
- */
+/* With every size of splits and blocks and every SIMD variant, the lines equal those of a naive
+ * splitter. */
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 #include "tests/support/test_task.h"
@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 
-/* A file in memory, its task, and the lines that it should have. */
+/* A file in memory, a task, and the expected lines. */
 struct fixture {
     struct memory_env memory;
     struct task_options options;
@@ -40,7 +40,7 @@ static void make_splits(const struct fixture *f, uint64_t split_bytes, struct sp
     cr_assert_eq(splits_make_by_bytes(&list, split_bytes, out, &error), 0);
 }
 
-/* All splits one after the other. */
+/* Reads all splits one after the other. */
 static int read_all(struct fixture *f, uint64_t split_bytes, newlines_index index,
                     struct buffer *got)
 {
@@ -104,7 +104,7 @@ Test(line_reader, any_split_size_gives_the_same_lines)
     }
 }
 
-/* A line end that is cut by the end of a block, with no other CR near it. */
+/* A CR LF across the end of a block, with no other CR near it. */
 Test(line_reader, crlf_across_blocks_is_one_line_end)
 {
     const uint64_t size = READ_BLOCK_BYTES + 1000;
@@ -129,7 +129,7 @@ Test(line_reader, nul_bytes_are_kept)
     fixture_fini(&f);
 }
 
-/* Random lengths around everything that could matter: chunks, blocks, batches. */
+/* Makes lines of random lengths around the sizes that matter: chunks, blocks, batches. */
 static uint8_t *make_text(uint64_t size, uint64_t seed, uint64_t longest)
 {
     uint8_t *text = malloc(size);
@@ -162,7 +162,7 @@ Test(line_reader, long_lines_span_blocks)
         expect_same(&f, 100000, NULL);
         expect_same(&f, 262144, NULL);
         expect_same(&f, 1 << 30, NULL);
-        f.memory.read_max = 1000; /* short reads are no end */
+        f.memory.read_max = 1000; /* a short read is not the end of the file */
         expect_same(&f, 1 << 30, NULL);
         fixture_fini(&f);
         free(text);
@@ -268,7 +268,8 @@ Test(line_reader, line_limit_applies_across_blocks)
 Test(line_reader, changed_file_is_detected)
 {
     const char text[] = "one\ntwo\nthree\n";
-    for (uint64_t call = 1; call <= 6; call++) { /* open, stat, pread, stat: then nobody looks */
+    /* Calls 1 to 4 are open, stat, pread, stat; a change after the last stat is not detected. */
+    for (uint64_t call = 1; call <= 6; call++) {
         struct fixture f;
         struct buffer got = {NULL, 0, 0};
         fixture_init(&f, text, strlen(text));
@@ -319,7 +320,7 @@ Test(line_reader, every_failed_syscall_is_reported)
 
 Test(line_reader, every_failed_allocation_is_reported)
 {
-    const uint64_t size = 3 * MIB; /* one line: the buffer has to grow */
+    const uint64_t size = 3 * MIB; /* one line, so the buffer must grow */
     uint8_t *text = malloc(size);
     memset(text, 'x', size);
     struct fixture f;

@@ -1,4 +1,4 @@
-/* Merging against sorting: any number of runs, equal keys in order of the inputs. */
+/* Compares the merge of any number of runs with a sort; equal keys are in order of the inputs. */
 #include "engine/data/merge.h"
 #include "tests/support/test_task.h"
 
@@ -23,7 +23,7 @@ static int item_compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Few different bytes and all sizes, so that prefixes, zeros and equal keys happen. */
+/* Uses few different bytes and all sizes, so that prefixes, zeros and equal keys occur. */
 static void make_items(struct item *items, uint32_t count, uint32_t inputs, uint64_t seed)
 {
     for (uint32_t i = 0; i < count; i++) {

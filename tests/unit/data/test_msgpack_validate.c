@@ -1,4 +1,5 @@
-/* The scan against msgpack-c: all that it lets pass can be decoded, and it ends where that ends. */
+/* Compares the validation with msgpack-c: every accepted value can be decoded and has the same
+ * size. */
 #include "engine/data/msgpack_validate.h"
 #include "tests/support/test_task.h"
 
@@ -69,7 +70,7 @@ Test(msgpack_validate, nesting_depth_is_limited)
     expect_valid(bytes, MSGPACK_DEPTH_MAX, true);
 }
 
-/* Two arrays that each claim all bytes that are left: together they cannot be there. */
+/* Two arrays each claim all remaining bytes: both cannot be complete. */
 Test(msgpack_validate, nested_lengths_cannot_exceed_input)
 {
     BAD("\x94\x94\x01\x02\x03\x04");

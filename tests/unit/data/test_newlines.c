@@ -1,4 +1,4 @@
-/* The newline index: every form of it against a loop over the bytes. */
+/* Compares every variant of the newline index with a loop over the bytes. */
 #include "engine/data/newlines.h"
 #include "tests/support/test_task.h"
 
@@ -44,14 +44,14 @@ static void check_level(enum newlines_level level)
     newlines_index index = newlines_index_for_level(level);
     if (index == NULL) cr_skip_test("not on this processor");
     uint64_t state = 7;
-    for (unsigned every = 1; every <= 256; every *= 4) { /* a newline every so many bytes */
+    for (unsigned every = 1; every <= 256; every *= 4) { /* a newline after every `every` bytes */
         for (uint32_t i = 0; i < sizeof text; i++) {
             uint64_t r = test_random(&state);
             text[i] = r % every == 0 ? '\n' : r % (3 * every) == 1 ? '\r' : (uint8_t)(r >> 32);
         }
         check_all(index);
     }
-    for (unsigned byte = 0; byte < 256; byte++) { /* neighbours of LF and CR in value and place */
+    for (unsigned byte = 0; byte < 256; byte++) { /* every byte value between LFs */
         memset(text, (int)byte, sizeof text);
         for (uint32_t i = 0; i < 256; i += 11) text[i] = i % 2 ? '\n' : (uint8_t)(byte ^ 0x80);
         check_range(index, 0, 256);

@@ -1,5 +1,5 @@
-/* Runs: what was written is what is read, in memory and in files; damaged bytes are noticed
- * wherever they are; nothing is left behind, whatever fails. */
+/* Runs in memory and in files: records read equal those written; damaged bytes are detected at
+ * every offset; a failure leaves no files. */
 #include "engine/data/run.h"
 #include "tests/support/test_task.h"
 
@@ -7,7 +7,7 @@
 
 #define PARTITIONS 10
 
-/* Record i of a run: sizes from nothing to larger than a block, bytes by i. */
+/* Makes a cell of record i, whose bytes depend on i. */
 static struct glint_slice make_cell(uint8_t *out, uint64_t i, uint64_t size, bool noise)
 {
     uint64_t x = i * 2654435761u + 1;
@@ -51,7 +51,7 @@ static bool is_equal(struct glint_slice a, struct glint_slice b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Reads one partition and compares, taking every `each`-th value only. */
+/* Reads one partition and compares it; reads the value of every `each`-th record only. */
 static int check_partition(struct glint_task *task, const struct run *run, uint32_t p,
                            uint64_t count, bool noise, uint64_t each)
 {
@@ -125,7 +125,7 @@ Test(run, compressible_blocks_are_compressed)
     cr_assert(test_task_fini(&t));
 }
 
-/* Every byte of a small run, every bit of it: refused, or (never) read wrongly. */
+/* Flips every bit of a small run: each must be rejected, never read as other data. */
 Test(run, flipped_bits_are_detected)
 {
     struct test_task t;
@@ -150,7 +150,7 @@ Test(run, flipped_bits_are_detected)
     cr_assert(test_task_fini(&t));
 }
 
-/* An index that lies in any of its numbers. */
+/* An index with any of its numbers changed. */
 Test(run, wrong_index_is_detected)
 {
     struct test_task t;
@@ -230,7 +230,7 @@ Test(run, longest_key_is_accepted)
     cr_assert(test_task_fini(&t));
 }
 
-/* A run in a file, with every call of the system failing once. */
+/* A run in a file; each system call fails once. */
 Test(run, failed_syscall_leaves_no_file)
 {
     static const struct {
@@ -251,7 +251,7 @@ Test(run, failed_syscall_leaves_no_file)
             for (uint32_t p = 0; p < PARTITIONS && r == 0; p++)
                 r = check_partition(&t.task, &run, p, 200, true, 1);
             failed = t.calls >= n;
-            /* What fails to close after reading has lost nothing. */
+            /* An error of close after reading is ignored: no data is lost. */
             if (r < 0) cr_assert_eq(r, cases[c].code, "call %llu: %d", (unsigned long long)n, r);
             run_destroy(&run);
             cr_assert_eq(mem_live_blocks(), live);

@@ -1,4 +1,4 @@
-/* Sorting entries against qsort with whole keys. */
+/* Compares sort_entries with qsort on whole keys. */
 #include "engine/data/sort.h"
 #include "tests/support/test_task.h"
 
@@ -20,7 +20,7 @@ static struct glint_slice key_of(const void *arg, uint64_t reference)
     return (struct glint_slice){s->keys[reference], s->sizes[reference]};
 }
 
-/* Entries with their order before as the last criterion: references are given in that order. */
+/* References are assigned in the original order, so as the last criterion they make it stable. */
 static int oracle(const void *a, const void *b)
 {
     const struct sort_entry *x = a, *y = b;
@@ -35,8 +35,8 @@ static int oracle(const void *a, const void *b)
                : sort_entry_reference(x) > sort_entry_reference(y);
 }
 
-/* shape 0: short keys of few letters; 1: a long common prefix; 2: eight bytes each; 3: all equal,
- * but for their lengths; 4: empty; 5: twenty bytes, different in the last two. */
+/* shape 0: short keys of few letters; 1: a long common prefix; 2: eight bytes each; 3: equal except
+ * for their lengths; 4: empty; 5: twenty bytes, different in the last two. */
 static uint64_t fill_key(uint8_t *key, int shape, uint64_t *seed)
 {
     memset(key, 'p', KEY_BYTES);

@@ -1,4 +1,5 @@
-/* Splits: how input is cut, that cuts by lines hold N lines each, and their form on the wire. */
+/* Splits: how input is cut by bytes, that splits by lines have N lines each, and the wire
+ * format. */
 #include "engine/data/gzip.h"
 #include "engine/data/pack.h"
 #include "tests/support/memory_env.h"
@@ -93,7 +94,7 @@ Test(split, small_files_share_a_split)
     for (unsigned i = 0; i < FILES; i++)
         files[i] = (struct input_file){.path = "a", .size = i % 3 == 0 ? 0 : 10, .mtime_ns = i};
     make_splits(files, FILES, 0);
-    cr_assert_eq(splits.count, 2); /* 6,666 that are not empty, SPLIT_FILES_MAX in one */
+    cr_assert_eq(splits.count, 2); /* 6,666 files are not empty, SPLIT_FILES_MAX in one split */
     cr_expect_eq(splits.items[0].count, SPLIT_FILES_MAX);
     cr_expect_eq(splits.items[0].count + splits.items[1].count, FILES - (FILES + 2) / 3);
     make_splits(files, FILES, 100);
@@ -133,7 +134,7 @@ static int keep(void *arg, const void *data, uint64_t size)
     return 0;
 }
 
-/* Each split holds `lines` lines but the last one, and all of them together are the file's. */
+/* Each split except the last has `lines` lines, and together they are the lines of the file. */
 static void check_lines(const char *text, uint64_t lines, bool gzip, bool header)
 {
     const uint8_t *data = (const uint8_t *)text;
@@ -157,7 +158,7 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
         cr_assert(rows == (int64_t)lines || (i + 1 == splits.count && rows < (int64_t)lines));
         cr_assert(rows > 0 || (header && splits.count == 1));
     }
-    if (gzip && splits.count > 0) { /* to the checksum at its end */
+    if (gzip && splits.count > 0) { /* up to the checksum */
         const struct split *last = &splits.items[splits.count - 1];
         cr_assert_eq(last->pieces[last->count - 1].length, SPLIT_TO_END);
     }

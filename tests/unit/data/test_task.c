@@ -1,4 +1,4 @@
-/* What a function may ask of its task. */
+/* The calls that a function may make on its task. */
 #include "tests/support/test_task.h"
 #include "tests/support/memory_env.h"
 

@@ -1,4 +1,4 @@
-/* A driver whose executors are fakes, which answer each task as the test says. */
+/* A driver with fake executors: the test decides the outcome of each task. */
 #ifndef GLINT_TESTS_DRIVER_FIXTURE_H
 #define GLINT_TESTS_DRIVER_FIXTURE_H
 
@@ -23,7 +23,7 @@ static inline bool same_attempt(const struct task *a, const struct task *b)
            a->attempt == b->attempt;
 }
 
-/* A driver, and executors that answer at once, each task by `answer`. */
+/* A driver and its fake executors, which call `on_task` for each task at once. */
 struct driver_fixture {
     struct env env; /* first */
     struct glint_config config;
@@ -31,15 +31,15 @@ struct driver_fixture {
     struct glint *g;
     struct driver *driver;
     uint64_t now;
-    struct task tasks[TASKS_MAX]; /* all that were sent */
+    struct task tasks[TASKS_MAX]; /* all tasks that were sent */
     uint32_t sent, handled;
     void (*on_task)(struct driver_fixture *w, const struct task *t);
     bool (*idle)(
-        struct driver_fixture *w); /* all were answered; may be NULL. False: nothing happens */
+        struct driver_fixture *w); /* all tasks are handled; may be NULL. False: it did nothing */
     struct task revoked;           /* the last KILL */
-    bool killed[TASKS_MAX];        /* by KILL, of `tasks` */
+    bool killed[TASKS_MAX];        /* per element of `tasks`: a KILL was sent */
     bool lost[EXECUTORS];
-    int state; /* the test's */
+    int state; /* for use by the test */
     int64_t live;
 };
 
@@ -121,7 +121,7 @@ static void fixture_close(struct driver_fixture *w)
     cr_expect_eq(mem_live_blocks(), w->live);
 }
 
-/* ---- Answers */
+/* ---- Outcomes */
 
 static void say(struct driver_fixture *w, const struct task *t, struct message *m)
 {
@@ -132,7 +132,7 @@ static void say(struct driver_fixture *w, const struct task *t, struct message *
     driver_on_message(w->driver, t->executor, m);
 }
 
-/* With one counter, "sum". */
+/* Done, with one counter, "sum". */
 static void done(struct driver_fixture *w, const struct task *t, const char *body, int64_t sum)
 {
     struct message *m = message_create(MSG_DONE);

@@ -1,4 +1,4 @@
-/* Short words for tests of the scheduler: executor i is on node i, unless a test says otherwise. */
+/* Helpers for tests of the scheduler. Executor i is on node i, unless the test sets it. */
 #ifndef TESTS_UNIT_DRIVER_SCHED_HELP_H
 #define TESTS_UNIT_DRIVER_SCHED_HELP_H
 
@@ -74,7 +74,7 @@ static inline bool failed(struct sched *s, struct task_attempt r, enum sched_fai
     return failed_at(s, r, why, 0);
 }
 
-/* Starts and ends all that can run, in order. */
+/* Starts and finishes all tasks that can run, in order. */
 static inline void finish(struct sched *s)
 {
     struct task_attempt run;
@@ -87,7 +87,7 @@ static inline uint32_t place_of(const struct sched *s, uint32_t stage, uint32_t 
     return sched_output_location(s, stage, task, &executor, &attempt) ? executor : SCHED_NONE;
 }
 
-/* One that could not fetch what a map task made: the event, and what the driver says next. */
+/* An attempt could not fetch a map output: both events that the driver reports. */
 static inline void fetch_failed(struct sched *s, struct task_attempt r, uint32_t stage,
                                 uint32_t task)
 {

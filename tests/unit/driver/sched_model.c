@@ -19,7 +19,7 @@ bool model_needed(const struct model *m, uint32_t stage)
     if (stage + 1 == m->stage_count) return true;
     for (uint32_t i = stage + 1; i < m->stage_count; i++)
         if ((m->stages[i].parents >> stage & 1) != 0 && !model_complete(m, i) &&
-            model_needed(m, i)) /* six stages at most */
+            model_needed(m, i)) /* at most six stages */
             return true;
     return false;
 }
@@ -88,7 +88,7 @@ static bool may_run(const struct model *m, const struct model_task *t, uint32_t 
     return !fresh && (node != last || !another);
 }
 
-#define SLOT_ROOM 1000u /* a free slot is better than any room in a queue */
+#define SLOT_ROOM 1000u /* a free slot is better than any space in a queue */
 
 static uint32_t room_at(const struct model *m, uint32_t e)
 {
@@ -98,7 +98,7 @@ static uint32_t room_at(const struct model *m, uint32_t e)
     return slots > 0 ? SLOT_ROOM + slots : m->executors[e].prefetch - model_queued(m, e);
 }
 
-/* With more room than `most`. `t`: NULL for any. */
+/* The executor with the most room, which must be more than `most`. `t`: NULL for any task. */
 static uint32_t place(const struct model *m, const struct model_task *t, uint32_t other_than,
                       uint32_t most)
 {
@@ -114,7 +114,7 @@ static uint32_t place(const struct model *m, const struct model_task *t, uint32_
     return best;
 }
 
-/* Another attempt of the same task that is wanted; NULL: there is none. */
+/* Another attempt of the same task that is not superseded, or NULL. */
 static struct model_try *other_copy_of(struct model *m, const struct model_try *a)
 {
     for (uint32_t i = 0; i < m->try_count; i++) {
@@ -128,7 +128,7 @@ static struct model_try *other_copy_of(struct model *m, const struct model_try *
 
 /* ---- The next task */
 
-/* Whether tasks of the stage may be queued: the least room is that of a slot, or any. */
+/* The room that an executor must exceed: with SLOT_ROOM tasks of the stage are not queued. */
 static uint32_t least_room(const struct model *m, uint32_t stage)
 {
     const struct model_stage *st = &m->stages[stage];
@@ -192,7 +192,7 @@ bool model_may_revoke(const struct model *m, const struct model_try *t)
            place(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
 }
 
-/* ---- Twins */
+/* ---- Speculative copies */
 
 uint32_t model_copy_executor(const struct model *m, const struct model_try *t)
 {
@@ -245,7 +245,7 @@ void model_begin(struct model *m, const struct task_attempt *run, uint64_t now_n
                                                   .wanted = true};
 }
 
-/* It is over; the first that is queued behind it begins. */
+/* The attempt has ended: the first one queued behind it starts. */
 static struct model_try take(struct model *m, uint32_t number, uint64_t now_ns)
 {
     struct model_try t = m->tries[number], *first = NULL;

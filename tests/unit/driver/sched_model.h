@@ -1,5 +1,5 @@
-/* The scheduler once more, as plainly as can be: arrays that are searched from the first to the
- * last. What it says is what sched.h says; how fast it says it does not matter. */
+/* A model of the scheduler, as simple as possible: arrays with linear searches. It implements what
+ * sched.h specifies, without regard to speed. */
 #ifndef TESTS_UNIT_DRIVER_SCHED_MODEL_H
 #define TESTS_UNIT_DRIVER_SCHED_MODEL_H
 
@@ -19,14 +19,15 @@ struct model_task {
     enum model_state state;
     uint32_t attempts, failures, failed_on[TASK_ATTEMPTS_MAX], last_failed_node;
     uint32_t prefer, prefer_order;
-    uint32_t executor, attempt; /* done: by whom, as which */
+    uint32_t executor, attempt; /* done: where the output is, and which attempt made it */
 };
 
-/* An attempt that runs, or is queued. Not wanted: its twin is done, or its task failed. */
+/* An attempt that runs or is queued. Not wanted: superseded, since another copy is done or its task
+ * failed. */
 struct model_try {
     struct task_attempt run;
     uint64_t start_ns;
-    uint64_t queue; /* 0: it runs; else its turn */
+    uint64_t queue; /* 0: it runs; else its position in the order of queueing */
     uint32_t stage_attempt;
     bool wanted, revoked;
     uint64_t revoke_ns;
@@ -35,7 +36,7 @@ struct model_try {
 struct model_stage {
     struct model_task tasks[MODEL_TASKS];
     uint64_t durations[MODEL_DURATIONS];
-    uint32_t count, parents /* bits */, stage_attempt, stage_attempts_failed, duration_count;
+    uint32_t count, parents /* bitmap */, stage_attempt, stage_attempts_failed, duration_count;
     bool failed;
 };
 
@@ -56,21 +57,21 @@ struct model {
 bool model_complete(const struct model *m, uint32_t stage);
 bool model_needed(const struct model *m, uint32_t stage);
 bool model_ready(const struct model *m, uint32_t stage);
-/* Its slots in use. */
+/* Its occupied slots. */
 uint32_t model_busy(const struct model *m, uint32_t executor);
 uint32_t model_queued(const struct model *m, uint32_t executor);
 bool model_node_is_excluded(const struct model *m, uint32_t node);
-/* The task that is next, and where; twins apart. */
+/* The next task and its executor, without speculative copies. */
 bool model_pick(const struct model *m, struct task_attempt *out);
-/* The attempt is queued, and should be called back when nothing is next. */
+/* The attempt is queued, and should be revoked when no task can be started. */
 bool model_may_revoke(const struct model *m, const struct model_try *t);
-/* Where its twin would go; SCHED_NONE: nowhere. */
+/* The executor for its speculative copy; SCHED_NONE: none. */
 uint32_t model_copy_executor(const struct model *m, const struct model_try *t);
-/* How long the task of the attempt would have to run for a twin; UINT64_MAX: it gets none. */
+/* How long the attempt must run before its task gets a copy; UINT64_MAX: it gets none. */
 uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_t now_ns);
 
 void model_begin(struct model *m, const struct task_attempt *run, uint64_t now_ns);
-/* Of an attempt that runs; false: it was not wanted. */
+/* Events of an attempt that runs. False: it was not wanted. */
 bool model_done(struct model *m, uint32_t number, uint64_t now_ns);
 bool model_failed(struct model *m, uint32_t number, enum sched_failure_kind why, uint64_t now_ns);
 void model_lost(struct model *m, uint32_t executor, bool exit_caused_by_task, bool counts);

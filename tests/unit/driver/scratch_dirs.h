@@ -1,4 +1,4 @@
-/* A scratch folder to work in, and what tests of outputs ask about files in it. */
+/* A scratch directory to work in, and helpers that create and check files in it. */
 #ifndef GLINT_TESTS_DRIVER_SCRATCH_DIRS_H
 #define GLINT_TESTS_DRIVER_SCRATCH_DIRS_H
 
@@ -45,7 +45,7 @@ static bool holds(const char *path, const char *text)
     return n == (ssize_t)strlen(text) && strcmp(found, text) == 0;
 }
 
-/* Entries of a folder but . and .. */
+/* Number of entries of a directory, without . and .. */
 static int entries(const char *path)
 {
     int n = 0;
@@ -56,7 +56,7 @@ static int entries(const char *path)
     return n - 2;
 }
 
-/* A finished output of one part. */
+/* A complete output with one part. */
 static void make_output(const char *path, const char *text)
 {
     char file[300];

@@ -1,11 +1,9 @@
-/* Broadcasts, simulated: executors behind links of limited speed ask the tracker for blocks and
- * fetch them from where it says, while some join late, die, or fail to get what they asked for.
- *
- * Time is counted in events: a link shares its speed evenly between what it carries, one transfer
- * at a time from a sender to a receiver, and messages take a while. The same seed gives the same
- * run. Everybody who lives must have everything in the end; without faults the two promises of a
- * broadcast are checked: hardly longer to eight executors than to one, and each block leaves the
- * driver about once. */
+/* A simulation of broadcasts: executors with links of limited speed request blocks from the tracker
+ * and fetch them from the assigned sources, while some join late, die, or fail to fetch.
+ * Event-driven: a link's bandwidth is shared evenly by its active transfers, one at a time per pair
+ * of nodes, and messages have a latency. The same seed gives the same run. In the end each live
+ * executor must have all blocks. Without faults the two guarantees are checked: sending to eight
+ * executors takes little longer than to one, and the driver sends each block about once. */
 #include "engine/driver/broadcast_tracker.h"
 
 #include <criterion/criterion.h>
@@ -18,10 +16,10 @@ enum { LETTERS_MAX = 4096 };
 
 struct scenario {
     unsigned executors, blocks;
-    double link;        /* bytes a second, each way, of an executor */
-    double driver;      /* likewise, of the driver */
+    double link;        /* bytes per second, each way, of an executor */
+    double driver;      /* the same, of the driver */
     double latency;     /* of a message, seconds */
-    double join_spread; /* executors begin within so many seconds */
+    double join_spread; /* executors start within this many seconds */
     double fail_share;  /* of the fetches from executors fail */
     unsigned deaths;    /* executors that die in the middle */
     unsigned cut_pairs; /* pairs of executors that never reach each other */
@@ -30,7 +28,7 @@ struct scenario {
     uint64_t seed;
 };
 
-/* A block on its way, or waiting behind another one of the same connection. */
+/* A block in flight, or waiting behind another one on the same connection. */
 struct transfer {
     bool used, will_fail;
     unsigned from, to, block; /* node numbers; the driver is the last one */
@@ -89,7 +87,7 @@ static struct letter *post(double delay, unsigned executor)
     return l;
 }
 
-/* What values.c does: says what came or failed, and asks for more. */
+/* As broadcast_client.c does: reports received and failed blocks, and requests more. */
 static void send_track(unsigned e, int have, int failed)
 {
     struct letter *l = post(w.s.latency, e);
@@ -192,7 +190,7 @@ static void deliver(const struct letter *l)
     }
 }
 
-/* The oldest transfer of a connection moves, the others wait. */
+/* Only the oldest transfer of a connection makes progress. */
 static bool moves(const struct transfer *t)
 {
     for (unsigned i = 0; i < TRANSFERS_MAX + NODES_MAX; i++) {
@@ -202,7 +200,7 @@ static bool moves(const struct transfer *t)
     return true;
 }
 
-/* Bytes a second of each moving transfer. */
+/* Bytes per second of each active transfer. */
 static void share_links(double *rates)
 {
     unsigned up[NODES_MAX + 1] = {0}, down[NODES_MAX + 1] = {0};
@@ -233,7 +231,7 @@ static void advance(double by, const double *rates)
     }
 }
 
-/* The next thing that happens; false: nothing will. */
+/* Runs the next event. False: no event is left. */
 static bool step(void)
 {
     double rates[TRANSFERS_MAX + NODES_MAX], best = FOREVER;
@@ -263,7 +261,7 @@ static bool step(void)
     return true;
 }
 
-/* Answers when the last one was done. */
+/* Returns the time when the last executor was done. */
 static double run(const struct scenario *s)
 {
     memset(&w, 0, sizeof w);
@@ -343,7 +341,7 @@ Test(broadcast_tracker, scales_with_executors_and_blocks)
                 cr_expect_float_eq(driver_share(), 1, 1e-9);
             else
                 cr_expect_leq(driver_share(), 4);
-            /* A block doubles its holders with each round; two uploads at a time double that. */
+            /* Each round doubles the holders of a block; two uploads at a time double that time. */
             double rounds = ceil(log2(executors[e])) * 2 + 4;
             cr_expect_leq(r, 1.5 + rounds / blocks[b], "%u blocks to %u: %.3f times as long",
                           blocks[b], executors[e], r);
@@ -351,7 +349,7 @@ Test(broadcast_tracker, scales_with_executors_and_blocks)
     }
 }
 
-/* Someone who comes when all others are done gets nothing from the driver. */
+/* An executor that joins when all others are done gets nothing from the driver. */
 Test(broadcast_tracker, late_executor_is_served_by_others)
 {
     struct scenario s = promised;
@@ -380,7 +378,7 @@ Test(broadcast_tracker, survivors_get_every_block_despite_failures)
     }
 }
 
-/* One executor dies in the middle: what it had alone is sent again, no more. */
+/* One executor dies halfway: only the blocks that no other has are sent again. */
 Test(broadcast_tracker, executor_loss_resends_little)
 {
     for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -449,7 +447,7 @@ Test(broadcast_tracker, blocks_come_from_driver_after_peer_failure)
     struct block_request failed = {
         .blocks_max = 4, .failed_count = 1, .failed = {out.blocks[0].block}};
     cr_assert(tracker_on_block_request(t, 6, &failed, &out));
-    cr_expect_eq(out.count, 2); /* the driver sends two to one at a time */
+    cr_expect_eq(out.count, 2); /* the driver sends an executor two blocks at a time */
     for (uint32_t i = 0; i < out.count; i++) cr_expect_eq(out.blocks[i].from, EXECUTOR_ID_DRIVER);
     tracker_destroy(t);
 }

@@ -1,5 +1,5 @@
-/* Outputs appear whole and together or not at all, whatever stands in their way and whichever call
- * to the world fails. Works on real folders in a scratch folder of its own. */
+/* Outputs appear complete and together or not at all, whatever else is in the directory and
+ * whichever system call fails. Uses real directories in a scratch directory. */
 #include "engine/driver/commit.h"
 #include "tests/support/faults.h"
 #include "tests/unit/driver/scratch_dirs.h"
@@ -39,7 +39,7 @@ static int write_part(struct commit *c, const char *text)
     return commit_task(c, slice("part-00000.attempt-1"), "part-00000", "e1", &error);
 }
 
-/* From commit_open_output to commit_complete_output, with one part that holds `text`. */
+/* From commit_open_output to commit_complete_output, with one part that contains `text`. */
 static int prepare(struct commit *c, struct env *env, const char *out, bool overwrite,
                    const char *text)
 {
@@ -105,7 +105,7 @@ Test(commit, existing_or_invalid_output_is_rejected)
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     refused(longest, false, GLINT_E_OUTPUT_CREATE);
-    longest[255] = '\0'; /* a name, but not one that takes an ending */
+    longest[255] = '\0'; /* a valid name, but too long with a suffix */
     refused(longest, false, GLINT_E_OUTPUT_CREATE);
     cr_expect(holds("file", "precious"));
 }
@@ -131,7 +131,7 @@ static int rename_cannot_exchange(struct env *env, int from_dir, const char *fro
     return env_real()->rename(env, from_dir, from, to_dir, to, mode);
 }
 
-/* Said before anything runs, and not when the result is there. */
+/* Reported before anything runs, not after the result is computed. */
 Test(commit, overwrite_needs_atomic_exchange)
 {
     struct commit c, *all[] = {&c};
@@ -208,7 +208,7 @@ Test(commit, invalid_part_names_are_rejected)
     cr_expect(strstr(error.cause, "e1") != NULL);
     error.code = GLINT_OK;
     cr_assert_eq(write_part(&c, "one"), 0);
-    cr_expect_eq(write_part(&c, "two"), GLINT_E_OUTPUT_IO); /* a part is kept once */
+    cr_expect_eq(write_part(&c, "two"), GLINT_E_OUTPUT_IO); /* a part is committed once */
     cr_expect(commit_cleanup(&c));
 }
 
@@ -239,7 +239,7 @@ Test(commit, rollback_restores_overwritten_output)
     cr_expect_eq(entries("."), 2);
 }
 
-/* A folder that is locked, with a part in it; unlocked, it is what a dead job left. */
+/* A locked directory with a part in it; without the lock it is what a dead job left. */
 static struct locked_dir make_hidden_dir(const char *name)
 {
     struct locked_dir lock;
@@ -263,7 +263,7 @@ Test(commit, only_unlocked_stale_directories_are_removed)
     struct commit c;
     make_leftover(".out.glint-0000000000000001");
     struct locked_dir living = make_hidden_dir(".out.glint-0000000000000002");
-    cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* without a lock: anybody's */
+    cr_assert_eq(mkdir(".out.glint-0000000000000003", 0777), 0); /* no lock file: not ours */
     write_file(".out.glint-0000000000000003/precious", "precious");
     make_leftover(".other.glint-0000000000000005"); /* another output's */
     cr_assert_eq(commit_open_output(&c, env_real(), "out", NEW, 9, &error), 0);
@@ -287,8 +287,8 @@ Test(commit, planted_symlink_is_not_followed)
     cr_expect(commit_cleanup(&c));
 }
 
-/* Another user who may rename the hidden folder puts a link in its place: what the driver does goes
- * on where it began, and the target, which has the same names, stays as it was. */
+/* Another user who may rename the hidden directory replaces it by a link. The driver keeps working
+ * in the original directory; the link's target, which has the same names, does not change. */
 Test(commit, swapped_hidden_directory_is_not_followed)
 {
     struct commit c, *all[] = {&c};
@@ -303,7 +303,7 @@ Test(commit, swapped_hidden_directory_is_not_followed)
         cr_assert(rename(c.hidden, "aside") == 0 && symlink("target", c.hidden) == 0);
         cr_assert_eq(commit_complete_output(&c, &error), 0);
         if (publishes) cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
-        cr_expect(!commit_cleanup(&c)); /* the name is not ours any more */
+        cr_expect(!commit_cleanup(&c)); /* the name is no longer our directory */
         cr_expect(holds("target/output/precious", "precious"));
         cr_expect(holds("target/attempts/precious", "precious"));
         cr_expect(holds("target/precious", "precious") && entries("target") == 3);
@@ -313,7 +313,7 @@ Test(commit, swapped_hidden_directory_is_not_followed)
     }
 }
 
-/* Two outputs, one of which replaces an old one. *out_stuck: the new one was not taken back. */
+/* Two outputs, one of which replaces an old one. *out_stuck: the new one was not rolled back. */
 static int run_faulty(int64_t n, enum fault_mode mode, int fault, bool *out_stuck)
 {
     struct commit a, b, *all[] = {&a, &b};
@@ -331,8 +331,8 @@ static int run_faulty(int64_t n, enum fault_mode mode, int fault, bool *out_stuc
     return r;
 }
 
-/* All or nothing, for every call that can fail. Where all calls fail from one on that comes behind
- * the exchange, the old output is kept aside. */
+/* All or nothing, for every call that can fail. If all calls fail from one after the exchange on,
+ * the old output is kept in the hidden directory. */
 Test(commit, any_failed_call_is_all_or_nothing)
 {
     static const struct {
@@ -357,7 +357,7 @@ Test(commit, any_failed_call_is_all_or_nothing)
             }
             cr_expect(!rollback_failed || kinds[k].mode == FAULT_FROM_THEN_ON);
             cr_expect(holds("old/part-00000", r == 0 || rollback_failed ? "b" : "old"), "%s", call);
-            /* A folder that cannot be listed cannot be removed. */
+            /* A directory that cannot be listed cannot be removed. */
             bool left = rollback_failed || (call != NULL && strcmp(call, "list") == 0);
             int wanted = r == 0 ? 2 : 1;
             cr_expect(left || entries(".") == wanted, "%s %lld", call, (long long)n);
@@ -369,7 +369,7 @@ Test(commit, any_failed_call_is_all_or_nothing)
     }
 }
 
-/* ---- The disk is waited for */
+/* ---- fsync */
 
 static unsigned synced_files, synced_dirs, sync_fails;
 static int sync_error;
@@ -390,7 +390,7 @@ static int count_sync_dir(struct env *env, int directory)
     return synced_files + synced_dirs == sync_fails ? sync_error : 0;
 }
 
-/* A new output and one that replaces another, whose sync number `fails` (0: none) fails. */
+/* A new output and one that replaces another; fsync number `fails` (0: none) fails. */
 static int run_synced(struct commit_options options, unsigned fails, int fault)
 {
     struct commit a, b, *all[] = {&a, &b};
@@ -414,7 +414,7 @@ static int run_synced(struct commit_options options, unsigned fails, int fault)
 
 Test(commit, failed_fsync_publishes_nothing)
 {
-    enum { SYNCS = 8 }; /* of each output: _SUCCESS, itself, the hidden folder, the one above */
+    enum { SYNCS = 8 }; /* per output: _SUCCESS, itself, the hidden directory, its parent */
     static const struct {
         int error;
         enum glint_code code;
@@ -450,7 +450,7 @@ static int open_denied(struct env *env, int dir, const char *name, enum env_open
     return mode == ENV_DIR ? -EACCES : env_real()->open(env, dir, name, mode);
 }
 
-/* What is new in such a folder cannot be waited for. */
+/* New entries of an unreadable directory cannot be synced. */
 Test(commit, parent_must_be_readable_for_fsync)
 {
     struct commit c, *all[] = {&c};

@@ -1,5 +1,5 @@
-/* The event log's writer: every line is JSON by itself, texts may be any bytes, the file has a
- * bound, and whatever goes wrong is one warning. */
+/* The event log's writer: each line is a JSON object, texts can be any bytes, the file size is
+ * limited, and an error is reported once, as a warning. */
 #include "engine/data/pack.h"
 #include "engine/driver/event_log.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The real world, but for its clocks, and writes that fail from a byte on. */
+/* The real env, except for its clocks, and writes that fail after a number of bytes. */
 struct event_log_fixture {
     struct env env; /* first */
     uint64_t ns;
@@ -189,7 +189,7 @@ Test(event_log, every_event_is_written)
     event_log_close(log);
     json_t *lines = read_lines();
     cr_assert_eq(json_array_size(lines), 12);
-    cr_expect_str_eq(text(lines, 0, "id"), "0000000000007f3a"); /* as status prints it */
+    cr_expect_str_eq(text(lines, 0, "id"), "0000000000007f3a"); /* as `glint status` prints it */
     cr_expect_str_eq(text(lines, 0, "time"), "2026-11-22T07:00:00.135Z");
     cr_expect_float_eq(number(lines, 0, "ms"), 12.345, 1e-9);
     const json_t *skipped = json_object_get(json_array_get(lines, 2), "skipped");
@@ -362,7 +362,7 @@ Test(event_log, only_event_logs_are_replaced)
         cr_expect_not_null(strstr(error.cause, "is no event log"), "%s", error.cause);
         cr_expect(holds(others[i]), "%s", others[i]);
     }
-    put_file(""); /* as mktemp makes it */
+    put_file(""); /* as mktemp creates it */
     for (int i = 0; i < 2; i++) {
         write_log();
         cr_expect_not(holds(""));
@@ -375,7 +375,7 @@ Test(event_log, only_event_logs_are_replaced)
     cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
 }
 
-/* Programs may be started without standard input. */
+/* A program can be started with descriptor 0 closed. */
 Test(event_log, descriptor_0_is_valid)
 {
     struct glint_error error;
@@ -393,7 +393,7 @@ static int stat_of_another(struct env *env, int file, struct env_stat *out)
     return r;
 }
 
-/* The command line is in it, so others may not read it; what others made is not replaced. */
+/* It contains the command line, so it is private. Files of other users are not replaced. */
 Test(event_log, is_private_to_the_user)
 {
     struct glint_error error;

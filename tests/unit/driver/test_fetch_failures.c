@@ -1,5 +1,5 @@
-/* What the driver does when executors do not reach each other: whose map outputs are made again,
- * and where tasks go. Executors are fakes; the network is a table of who reaches whom. */
+/* What the driver does when executors cannot fetch from each other: which map outputs are made
+ * again, and where tasks run. Executors are fakes; the network is a table of reachable pairs. */
 #include "tests/unit/driver/driver_fixture.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void fetch_fails(struct driver_fixture *w, const struct task *t, uint32_t
     say(w, t, m);
 }
 
-/* A map task ends well; a reducer when it reaches all that it reads from. */
+/* A map task succeeds; a reducer succeeds if it reaches all executors that it reads from. */
 static void run(struct driver_fixture *w, const struct task *t)
 {
     const struct action_run *a = w->driver->action_run;
@@ -105,7 +105,7 @@ Test(fetch_failures, isolated_executor_of_three_is_excluded)
     }
 }
 
-/* The next action does not find it out anew, but later ones do: networks heal. */
+/* The next action knows the exclusion, a later one does not, since networks recover. */
 Test(fetch_failures, exclusion_lasts_a_minute)
 {
     struct driver_fixture w;
@@ -123,7 +123,7 @@ Test(fetch_failures, exclusion_lasts_a_minute)
     fixture_close(&w);
 }
 
-/* Its tasks read nothing, so it can do them. */
+/* Its tasks read no map outputs, so the excluded executor can run them. */
 Test(fetch_failures, single_stage_action_ignores_exclusion)
 {
     struct driver_fixture w;
@@ -177,7 +177,7 @@ Test(fetch_failures, job_completes_when_no_link_works)
     fixture_close(&w);
 }
 
-/* When the one that was left over is lost, those that were left out must do. */
+/* When the last good executor is lost, the excluded ones are used again. */
 static void run_and_lose(struct driver_fixture *w, const struct task *t)
 {
     run(w, t);
@@ -195,6 +195,7 @@ Test(fetch_failures, excluded_executor_returns_when_it_is_the_last)
     isolate(0);
     cr_expect_eq(act(sums(&w), NULL), 0, "%s", glint_error(w.g)->cause);
     cr_expect_eq(w.state, 1);
-    cr_expect_not(w.driver->executors[0].excluded_unreachable); /* with whom it failed is gone */
+    /* The executor that it could not reach is lost. */
+    cr_expect_not(w.driver->executors[0].excluded_unreachable);
     fixture_close(&w);
 }

@@ -1,46 +1,46 @@
-/* What Spark promises of its driver, as tests of ours: executors are fakes here, which answer each
- * task as the test says. Where a promise is shown elsewhere already, the table names the test. */
+/* What Spark guarantees of its driver, as tests with fake executors: the test decides the outcome
+ * of each task. If a guarantee is tested elsewhere, the table names that test. */
 
 /* clang-format off */
-/* One task fails
- *   once: it alone runs again               guarantees.failed_map_task_reruns_alone, failed_...
- *   each time: four runs, and again so      guarantees.task_failing_every_attempt_fails_the_job
- *   its last cause reaches whoever waits    guarantees.last_failure_cause_is_reported
- *   what it says cannot be read             transport_data.*, executor_loss.malformed_message_...
+/* A task fails
+ *   once: only it runs again                guarantees.failed_map_task_reruns_alone, failed_...
+ *   each time: four runs, in a rerun also   guarantees.task_failing_every_attempt_fails_the_job
+ *   the caller gets its last cause          guarantees.last_failure_cause_is_reported
+ *   its message cannot be decoded           transport_data.*, executor_loss.malformed_message_...
  *   result too large, function unknown      unit ops/test_result_limit, fuzz_stage
  *   a later error does not hide the first   error.first_error_is_kept, local.first_error_is_kept
  *   by killing its process, each time       cluster test_faults.PoisonRow
  * Nodes are lost
  *   one, in the map or the result stage     cluster test_faults.KilledDuringMap, KilledAfterMap
  *   three times over, in either stage       cluster test_guarantees.Rounds
- *   one silent, the others not              guarantees.silent_executor_affects_..., liveness.*
- *   who was given up comes back as new      executor_loss.replacement_executor_gets_a_new_id
- *   and there are as many as before         cluster test_faults.AllExecutors, PausedProcess
+ *   one suspect, the others not             guarantees.silent_executor_affects_..., liveness.*
+ *   a lost executor returns as a new one    executor_loss.replacement_executor_gets_a_new_id
+ *   their number is as before               cluster test_faults.AllExecutors, PausedProcess
  *   outputs of a process, of its daemon     cluster test_faults.KilledAfterMap (executor, daemon)
- * Values
+ * Counters, broadcasts
  *   counters: each task once, sum of 55     guarantees.counters_count_each_task_once
- *   a broadcast is what it was when sent    broadcast_client.*; glint_broadcast copies the value
+ *   a broadcast is as it was when sent      broadcast_client.*; glint_broadcast copies the value
  *   variables reach executors               daemon_launch.options_override_the_environment
- *   groups beyond what may be in flight     fetch.large_segments_pass_a_small_window
+ *   groups beyond the fetch window          fetch.large_segments_pass_a_small_window
  * Shuffles
  *   201 reducers for 4 keys                 local_guarantees.few_keys_work_with_many_reducers
  *   compressed and not                      run.compressible_..., run.records_round_trip
  *   lost between two actions                guarantees.outputs_lost_between_..., ..._at_action_...
  *   as many records read as written         local_guarantees.records_read_equal_records_written
- *   two attempts at a time                  tests/sim (twins), commit_guarantees.exactly_one_...
+ *   two attempts at a time                  tests/sim (copies), commit_guarantees.exactly_one_...
  * Stages
  *   many failed fetches are one failure     sched_fetch_failure.concurrent_failures_count_once
  *   four in a row end the job               sched_fetch_failure.four_in_a_row_fail_the_stage
  *   two and two in two stages do not        sched_fetch_failure.failures_of_two_stages_do_not_...
- *   a loss drops its outputs once           sched_fetch_failure.executor_loss_drops_its_outputs_...
+ *   a loss removes its outputs once         sched_fetch_failure.executor_loss_drops_its_outputs_...
  *   no partitions at all                    sched.stage_without_tasks_is_done, local.empty_...
- *   thirty levels that each meet twice      local_guarantees.thirty_level_diamond_plan_is_fast
+ *   thirty levels, each read twice          local_guarantees.thirty_level_diamond_plan_is_fast
  *   a cancelled job says why                cluster test_executor, local.endless_tasks_end_...
  *   all tables are empty at the end         tests/sim (memory, stages, tasks)
  * Commit
- *   of two attempts one, never a failed one commit_guarantees.one_..., commit.losing_attempts_...
- *   attempts of two tries are two           sched.successful_attempt_is_recorded
- *   none can be kept: no output             commit_guarantees.missing_part_file_fails_the_job
+ *   one of two attempts, no failed one      commit_guarantees.one_..., commit.losing_attempts_...
+ *   retries have new attempt numbers        sched.successful_attempt_is_recorded
+ *   no part can be committed: no output     commit_guarantees.missing_part_file_fails_the_job
  * Not ours: caches, unpersist, the external shuffle service, closures. */
 /* clang-format on */
 #include "tests/unit/driver/driver_fixture.h"
@@ -133,7 +133,7 @@ static void fail_always(struct driver_fixture *w, const struct task *t)
 
 Test(guarantees, task_failing_every_attempt_fails_the_job)
 {
-    for (int run = 0; run < 2; run++) { /* and the same when it is run again */
+    for (int run = 0; run < 2; run++) { /* and the same when the job is run again */
         struct driver_fixture w;
         uint32_t attempts = 0;
         fixture_open(&w, fail_always);
@@ -142,7 +142,8 @@ Test(guarantees, task_failing_every_attempt_fails_the_job)
         for (uint32_t i = 0; i < w.sent; i++) attempts += w.tasks[i].number == 1;
         cr_expect_eq(attempts, TASK_ATTEMPTS_MAX);
         cr_expect_eq(runs(&w, 2), 0);
-        cr_expect_eq(act(rdd, NULL), GLINT_E_SYSTEM); /* in the same context nothing runs */
+        /* Nothing runs in a context that has failed. */
+        cr_expect_eq(act(rdd, NULL), GLINT_E_SYSTEM);
         cr_expect_eq(w.sent, w.handled);
         fixture_close(&w);
     }
@@ -159,9 +160,9 @@ Test(guarantees, last_failure_cause_is_reported)
     fixture_close(&w);
 }
 
-/* ---- Values */
+/* ---- Counters */
 
-/* Each third task runs twice, and says its number both times. */
+/* Each third task fails once and runs again. */
 static void count_to_ten(struct driver_fixture *w, const struct task *t)
 {
     if (t->number % 3 == 0 && t->attempt == 0)
@@ -182,7 +183,7 @@ Test(guarantees, counters_count_each_task_once)
 
 /* ---- Shuffles */
 
-/* The second action's first reducer does not find map output 2. */
+/* The second action's first reducer cannot fetch map output 2. */
 static void lose_between(struct driver_fixture *w, const struct task *t)
 {
     const struct action_run *a = w->driver->action_run;
@@ -209,15 +210,15 @@ Test(guarantees, outputs_lost_between_actions_are_recomputed)
     cr_expect_eq(w.sent, MAPS + REDUCES);
     w.state = 1;
     cr_expect_eq(act(rdd, NULL), 0);
-    cr_expect_eq(runs(&w, 3), 1); /* only what was lost */
+    cr_expect_eq(runs(&w, 3), 1); /* only the lost output */
     cr_expect_eq(runs(&w, 4), REDUCES + 1);
-    cr_expect_eq(act(rdd, NULL), 0); /* all is there again */
+    cr_expect_eq(act(rdd, NULL), 0); /* all outputs are available again */
     cr_expect_eq(runs(&w, 5), 0);
     cr_expect_eq(runs(&w, 6), REDUCES);
     fixture_close(&w);
 }
 
-/* The first result is enough; meanwhile the other reducer does not find map output 1. */
+/* The first result is enough; meanwhile the other reducer cannot fetch map output 1. */
 static void lose_at_the_end(struct driver_fixture *w, const struct task *t)
 {
     const struct action_run *a = w->driver->action_run;
@@ -276,7 +277,7 @@ Test(guarantees, silent_executor_affects_only_its_tasks)
     cr_expect_eq(glint_counter_value(w.g, "sum"), 12);
     for (uint32_t i = 0; i < w.sent; i++)
         if (w.tasks[i].attempt > 0) cr_expect_neq(w.tasks[i].executor, 1);
-    cr_expect_eq(w.sent, 14); /* the two that ran there */
+    cr_expect_eq(w.sent, 14); /* the two that ran there run again */
     fixture_close(&w);
 }
 
@@ -301,7 +302,7 @@ static void end(void)
 
 TestSuite(commit_guarantees, .init = begin, .fini = end);
 
-/* As an attempt does, in each output; stores the files' bare name. */
+/* Writes a part file as an attempt does, in each output. Sets `name` to the file's name. */
 static void write_attempt(struct driver_fixture *w, const struct task *t, char *name,
                           size_t capacity)
 {
@@ -340,7 +341,7 @@ static void expect_parts_of_attempt(const char *output, const char *attempt)
     }
 }
 
-/* The first attempt is whole, fails all the same, and says at last that it is done. */
+/* The first attempt writes its whole file and fails; later a stale DONE of it arrives. */
 static void fail_and_come_late(struct driver_fixture *w, const struct task *t)
 {
     char name[64];

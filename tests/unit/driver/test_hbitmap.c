@@ -1,4 +1,4 @@
-/* The set of small numbers, against an array of booleans. */
+/* hbitmap, compared with an array of booleans. */
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/driver/hbitmap.h"

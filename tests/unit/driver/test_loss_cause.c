@@ -1,4 +1,4 @@
-/* What the report of a lost executor says of its tasks. */
+/* The report of a lost executor names its tasks. */
 #include "tests/unit/driver/driver_fixture.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void failed_then_lost(struct driver_fixture *w, const struct task *t)
     lose(w, t->executor);
 }
 
-/* Whether the event log says which task the lost executor did last. */
+/* True if the event log names the last task of the lost executor. */
 static bool last_task_is_named(void (*on_task)(struct driver_fixture *w, const struct task *t))
 {
     struct driver_fixture w;

@@ -1,4 +1,4 @@
-/* Where map outputs are: kept over actions, lost with their executors. */
+/* The map output tracker: outputs survive actions, and are lost with their executors. */
 #include "engine/driver/map_outputs.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +36,7 @@ Test(map_outputs, lost_executor_loses_its_outputs, .fini = drop)
     map_outputs_remove_executor(list, 0);
     cr_expect(!o->available[0] && o->available[1] && !o->available[2]);
     cr_expect(o->lost_count == 2 && o->lost[0] && !o->lost[1] && o->lost[2]);
-    map_outputs_remove_executor(list, 0); /* they are lost once */
+    map_outputs_remove_executor(list, 0); /* outputs are lost only once */
     map_outputs_clear_lost(o, 0);
     map_outputs_clear_lost(o, 0);
     cr_expect(o->lost_count == 1 && !o->lost[0]);
@@ -68,10 +68,10 @@ Test(map_outputs, executor_with_most_bytes_is_preferred, .fini = drop)
     set(o, 2, 1, (const char[]){50, 12, 0});
     set(o, 0, 2, (const char[]){100, 20, 0});
     cr_expect_eq(map_outputs_preferred_executor(o, 1, 3, scratch),
-                 UINT32_MAX); /* 13 : 12 is no clear case */
+                 UINT32_MAX); /* 13 : 12 is not clear enough */
     for (int e = 0; e < 3; e++) cr_expect_eq(scratch[e], 0);
     cr_expect_eq(map_outputs_preferred_executor(o, 0, 1, scratch),
-                 UINT32_MAX); /* nowhere else to be */
+                 UINT32_MAX); /* the only executor */
 }
 
 Test(map_outputs, sizes_of_wrong_length_are_ignored, .fini = drop)

@@ -1,5 +1,5 @@
-/* --overwrite replaces what glint made and nothing else, and what it cannot replace is refused
- * before anything runs. On real folders; what the system refuses is played by an env. */
+/* --overwrite only replaces outputs that glint made; an output that it cannot replace is rejected
+ * before anything runs. Uses real directories; an env fakes the errors of system calls. */
 #include "engine/driver/commit.h"
 #include "tests/unit/driver/scratch_dirs.h"
 
@@ -48,7 +48,7 @@ static void expect_refused(struct env *env, const char *out, enum glint_code cod
     cr_expect_eq(entries(scratch), before);
 }
 
-/* ---- What may be replaced */
+/* ---- What can be replaced */
 
 Test(old_output, empty_directory_is_replaced)
 {
@@ -71,7 +71,7 @@ Test(old_output, output_without_rows_is_replaced)
     expect_replaced("out");
 }
 
-/* ---- What may not */
+/* ---- What cannot */
 
 Test(old_output, foreign_file_is_rejected_by_name)
 {
@@ -174,7 +174,7 @@ static int remove_denied(struct env *env, int dir, const char *name, bool direct
     return env_real()->remove(env, dir, name, directory);
 }
 
-/* Of what was replaced something is left: said, and never taken for a leftover. */
+/* A part of the replaced output could not be removed: reported, and never removed as stale. */
 static void expect_left(struct env *env, const char *name)
 {
     struct commit c, next, *all[] = {&c};
@@ -209,7 +209,7 @@ Test(old_output, unremovable_file_is_kept)
 
 /* ---- What cannot be replaced */
 
-static int refusal; /* of moving a folder onto another */
+static int refusal; /* the error of renaming a directory onto another */
 
 static int rename_refused(struct env *env, int from_dir, const char *from, int to_dir,
                           const char *to, enum env_rename_mode mode)
@@ -240,7 +240,7 @@ Test(old_output, irreplaceable_output_is_rejected_with_cause)
     }
 }
 
-/* Against all promises it moves a folder onto one that is not empty. */
+/* Contrary to POSIX, rename replaces a directory that is not empty. */
 static int rename_replaces(struct env *env, int from_dir, const char *from, int to_dir,
                            const char *to, enum env_rename_mode mode)
 {
@@ -260,7 +260,7 @@ Test(old_output, rename_onto_full_directory_loses_nothing)
     make_output("out", "old");
     cr_expect_eq(complete(&c, &env, "out"), GLINT_E_OUTPUT_CREATE);
     cr_expect(holds("out/part-00000", "old") && entries(".") == 1);
-    refusal = -EIO; /* and then it cannot be moved back */
+    refusal = -EIO; /* and then renaming it back fails */
     cr_expect_eq(complete(&c, &env, "out"), GLINT_E_OUTPUT_CREATE);
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/output/part-00000", c.hidden);

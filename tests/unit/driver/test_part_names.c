@@ -1,5 +1,5 @@
-/* The name of the file that a task of a saving job has written comes from the executor: one that
- * is not the task's own fails the job, and nothing is published. */
+/* The name of a task's part file comes from the executor: a name that is not the task's fails the
+ * job, and nothing is published. */
 #include "tests/unit/driver/driver_fixture.h"
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ Test(part_names, of_another_task_are_refused)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) expect_refused(names[i]);
 }
 
-/* No file system has names of 256 bytes. */
+/* File systems allow names of at most 255 bytes. */
 Test(part_names, of_256_bytes_are_refused)
 {
     char name[256 + 1] = "part-00000.attempt-";

@@ -1,4 +1,4 @@
-/* Who is at fault where executors do not reach each other. */
+/* Which executors are at fault when fetches between executors fail. */
 #include "engine/driver/reachability.h"
 
 #include "engine/base/mem.h"
@@ -21,7 +21,7 @@ static void end(void)
 
 TestSuite(reachability, .init = begin, .fini = end);
 
-/* In attempts that had begun before anything was known. */
+/* In attempts that started before the first failure. */
 static enum reachability_update at_first(uint32_t reader, uint32_t holder)
 {
     return reachability_record_failure(&r, EXECUTORS, reader, holder, 0, 100);
@@ -47,14 +47,14 @@ Test(reachability, repeated_failure_blames_the_source)
 {
     at_first(1, 2);
     cr_expect_eq(reachability_record_failure(&r, EXECUTORS, 1, 2, 100, 200),
-                 REACHABILITY_FIRST_FAILURE); /* begun just then */
+                 REACHABILITY_FIRST_FAILURE); /* started at the time of the first failure */
     expect_at_fault("");
     cr_expect_eq(reachability_record_failure(&r, EXECUTORS, 1, 2, 101, 300),
                  REACHABILITY_REPEATED_FAILURE);
     expect_at_fault("2");
 }
 
-/* What runs at the one that is left out fails, too, before it ends. */
+/* Attempts on the excluded executor also fail before they end. */
 Test(reachability, blamed_executor_stays_blamed)
 {
     at_first(1, 2);
@@ -88,7 +88,7 @@ Test(reachability, reader_and_source_failures_count_alike)
 Test(reachability, pairs_of_blamed_executor_blame_no_other)
 {
     at_first(1, 2);
-    reachability_record_failure(&r, EXECUTORS, 1, 2, 150, 200); /* 2, as far as is known */
+    reachability_record_failure(&r, EXECUTORS, 1, 2, 150, 200); /* 2, from what is known so far */
     expect_at_fault("2");
     at_first(1, 3);
     expect_at_fault("1");
@@ -98,7 +98,7 @@ Test(reachability, split_network_blames_the_smaller_half)
 {
     for (uint32_t a = 0; a < 3; a++)
         for (uint32_t b = 3; b < 8; b++) at_first(a, b);
-    expect_at_fault("012"); /* the fewer */
+    expect_at_fault("012"); /* the smaller half */
 }
 
 Test(reachability, full_partition_leaves_two_executors)

@@ -1,4 +1,4 @@
-/* Queued attempts that are called back, as the event log tells it. */
+/* Revoked attempts in the event log. */
 #include "tests/unit/driver/driver_fixture.h"
 
 #include <stdio.h>
@@ -6,13 +6,13 @@
 
 enum { NUMBERS = 30, SLOW = 0 };
 
-/* Executor SLOW says nothing before one of its tasks is called back. */
+/* Executor SLOW sends no outcome before one of its tasks is revoked. */
 static void on_task(struct driver_fixture *w, const struct task *t)
 {
     if (w->state > 0 || t->executor != SLOW) done(w, t, "", 0);
 }
 
-/* Then the outcomes of all the others come before the answer to that. */
+/* Then the outcomes of all its other tasks arrive before that of the revoked one. */
 static bool overtake(struct driver_fixture *w)
 {
     const struct task back = w->revoked;

@@ -1,4 +1,4 @@
-/* The scheduler where nothing is lost: order, slots, attempts, events that come late. */
+/* The scheduler without losses: order, slots, attempts, stale events. */
 #include "engine/base/mem.h"
 #include "tests/unit/driver/sched_helpers.h"
 
@@ -205,14 +205,14 @@ Test(sched, stale_and_invalid_events_are_ignored)
     cr_expect_not(sched_on_task_done(s, 0, 0, SCHED_NONE, 0, 0));
     cr_expect_not(sched_on_task_done(s, 0, 0, 0, 1, 0)); /* another attempt */
     cr_expect(sched_on_task_failed(s, 0, 0, 0, 0, SCHED_TASK_ERROR, 0));
-    cr_expect_not(sched_on_task_done(s, 0, 0, 0, 0, 0)); /* late */
+    cr_expect_not(sched_on_task_done(s, 0, 0, 0, 0, 0)); /* stale */
     cr_expect_not(sched_on_task_failed(s, 0, 0, 0, 0, SCHED_TASK_ERROR, 0));
     cr_expect_eq(sched_busy_slots(s), 0);
     expect_next(s, 1, 0, 0, 1);
     cr_expect(sched_on_task_done(s, 1, 0, 0, 1, 0));
     cr_expect_not(sched_on_task_done(s, 1, 0, 0, 1, 0)); /* twice */
     cr_expect_not(sched_on_task_failed(s, 1, 0, 0, 1, SCHED_FATAL_ERROR, 0));
-    sched_on_map_output_lost(s, 9, 0, 0, 0); /* nothing there */
+    sched_on_map_output_lost(s, 9, 0, 0, 0); /* nothing runs there */
     sched_on_map_output_lost(s, 0, 9, 0, 0);
     sched_on_map_output_lost(s, SCHED_NONE, 0, 0, 0);
     sched_on_executor_lost(s, 9, true, true);
@@ -274,7 +274,7 @@ Test(sched, out_of_memory_is_reported_without_leaks)
         for (uint32_t i = 0; ok && i < 12; i++) ok = sched_add_stage(s, 3, &parent, 1);
         if (ok) sched_set_preferred_executor(s, 0, 1, 3);
         mem_fail_at(0, false);
-        all = ok && n > 80; /* more than there are */
+        all = ok && n > 80; /* more than there are allocations */
         if (ok) finish(s);
         cr_expect(!ok || sched_stage_is_done(s, 12));
         sched_destroy(s);

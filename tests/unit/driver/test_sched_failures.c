@@ -1,7 +1,8 @@
-/* The scheduler when executors and outputs are lost: what is made again, what counts, what ends. */
+/* The scheduler when executors and map outputs are lost: what runs again, what counts, what ends
+ * the job. */
 #include "tests/unit/driver/sched_helpers.h"
 
-/* ---- Executors that are lost */
+/* ---- Lost executors */
 
 Test(sched_executor_loss, lost_tasks_retry_and_are_not_counted)
 {
@@ -30,7 +31,7 @@ Test(sched_executor_loss, task_killing_each_executor_fails_job)
         cr_expect_eq(sched_status(s), SCHED_RUNNING);
         struct task_attempt run = next_of(s);
         sched_on_executor_lost(s, run.executor, true, true);
-        cr_assert(sched_add_executor(s, i % 2, 1, 0)); /* it is started again, on its node */
+        cr_assert(sched_add_executor(s, i % 2, 1, 0)); /* its process is restarted on its node */
     }
     cr_expect_eq(sched_status(s), SCHED_TASK_FAILED);
     expect_nothing(s);
@@ -56,7 +57,7 @@ Test(sched_executor_loss, losses_beyond_the_limit_fail_the_job)
     add_chained(s, 0, 1);
     for (uint32_t i = 0; i < EXECUTOR_FAILURES_MAX; i++) sched_on_executor_lost(s, i, false, true);
     cr_expect_eq(sched_status(s), SCHED_RUNNING);
-    sched_on_executor_lost(s, 0, false, true); /* once is enough */
+    sched_on_executor_lost(s, 0, false, true); /* a second loss of it is ignored */
     cr_expect_eq(sched_lost_executor_count(s), EXECUTOR_FAILURES_MAX);
     sched_on_executor_lost(s, EXECUTOR_FAILURES_MAX, false, true);
     cr_expect_eq(sched_status(s), SCHED_TOO_MANY_LOSSES);
@@ -109,7 +110,7 @@ Test(sched_drain, draining_executor_finishes_without_new_tasks)
     struct task_attempt first = next_of(s);
     cr_expect_eq(first.executor, 0);
     sched_on_executor_draining(s, 0);
-    sched_on_executor_draining(s, 0); /* twice: no harm */
+    sched_on_executor_draining(s, 0); /* a second call is ignored */
     cr_expect_eq(sched_usable_executor_count(s), 1);
     expect_next(s, 1, 0, 1, 0);
     expect_next(s, 1, 0, 2, 0);
@@ -126,7 +127,7 @@ Test(sched_suspect, suspect_executor_gets_no_tasks_until_alive)
     add_chained(s, 0, 4);
     expect_next(s, 0, 0, 0, 0);
     sched_on_executor_suspect(s, 0, true);
-    sched_on_executor_suspect(s, 9, true); /* nobody */
+    sched_on_executor_suspect(s, 9, true); /* no such executor */
     expect_next(s, 1, 0, 1, 0);
     expect_next(s, 1, 0, 2, 0);
     expect_nothing(s);
@@ -162,7 +163,7 @@ Test(sched_drain, outputs_of_drained_executor_are_recomputed)
     expect_next(s, 1, 0, 1, 0);
     cr_expect(sched_on_task_done(s, 0, 0, 0, 0, 0) && sched_on_task_done(s, 1, 0, 1, 0, 0));
     sched_on_executor_draining(s, 0);
-    cr_expect(sched_stage_is_done(s, 0)); /* they are there as long as it is */
+    cr_expect(sched_stage_is_done(s, 0)); /* its outputs are available until it is lost */
     sched_on_executor_lost(s, 0, false, false);
     cr_expect_not(sched_stage_is_done(s, 0));
     expect_next(s, 1, 0, 0, 1);
@@ -289,7 +290,7 @@ Test(sched_lineage, loss_of_a_moved_output_is_ignored)
     struct task_attempt again = next_of(s);
     done(s, again);
     cr_expect_eq(place_of(s, 0, 0), 1);
-    sched_on_map_output_lost(s, 0, 0, 0, 0); /* the old place */
+    sched_on_map_output_lost(s, 0, 0, 0, 0); /* the old location */
     sched_on_map_output_lost(s, 0, 0, 1, 0); /* the old attempt */
     cr_expect(sched_stage_is_done(s, 0));
     sched_on_map_output_lost(s, 0, 0, 1, again.attempt);
@@ -317,7 +318,7 @@ Test(sched_lineage, failure_in_an_unneeded_stage_is_ignored)
     sched_destroy(s);
 }
 
-/* ---- Fetches that fail */
+/* ---- Failed fetches */
 
 Test(sched_fetch_failure, concurrent_failures_count_once)
 {
@@ -464,7 +465,7 @@ Test(sched_fetch_failure, executor_loss_drops_its_outputs_once)
     cr_expect_eq(sched_done_task_count(s, 0), 3);
     sched_on_executor_lost(s, 1, false, true);
     cr_expect_eq(sched_done_task_count(s, 0), 2);
-    sched_on_map_output_lost(s, 0, 3, 1, 0); /* late news of the same */
+    sched_on_map_output_lost(s, 0, 3, 1, 0); /* a stale report of the same output */
     cr_expect_eq(sched_done_task_count(s, 0), 2);
     finish(s);
     cr_expect(sched_stage_is_done(s, 1));

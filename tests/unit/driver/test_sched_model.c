@@ -1,7 +1,7 @@
-/* Made-up clusters, jobs and faults: after each event the scheduler must say what a plain model of
- * it says, no slot may be used twice, no task be lost or done twice, no task wait in a queue where
- * another place is better; and when the faults stop, the
- * job ends. A seed that fails is printed; one_seed plays it alone. */
+/* Random clusters, jobs and faults. After each event the scheduler must agree with a simple model
+ * of it: no slot is used twice, no task is lost or done twice, no task stays queued while another
+ * executor is better. When the faults stop, the job ends. A seed that fails is printed; one_seed
+ * runs only that one. */
 #include "tests/unit/driver/sched_model.h"
 
 #include "engine/base/hash.h"
@@ -19,8 +19,8 @@ struct game {
     struct sched *s;
     struct model *m;
     uint64_t seed, random, now_ns, trace;
-    struct task_attempt past[PAST]; /* attempts that are over */
-    uint32_t faults, cursed;        /* of 100 attempts; tasks up to this one are worse */
+    struct task_attempt past[PAST]; /* attempts that have ended */
+    uint32_t faults, cursed;        /* failures per 100 attempts; tasks below `cursed` fail more */
     bool only_fetches, stormy, queues;
     uint32_t past_count, copies, queued, revoked;
     uint32_t epochs[MODEL_STAGES];
@@ -140,7 +140,7 @@ static void compare(struct game *g)
     }
     cr_assert_eq(sched_usable_executor_count(g->s), alive);
     cr_assert_eq(sched_busy_slots(g->s), running);
-    /* Who of several is the last straw depends on their order. */
+    /* Which of several failures ends the job depends on their order. */
     if (m->status != SCHED_RUNNING) return;
     for (uint32_t i = 0; i < m->stage_count; i++) compare_stage(g, i);
 }
@@ -163,7 +163,7 @@ static void check_copy(struct game *g, const struct task_attempt *run)
     cr_assert(false, "the twin of none, seed %llu", (unsigned long long)g->seed);
 }
 
-/* The median is right to 1/16, so nobody is far behind and has no twin. */
+/* The scheduler's median is exact to 1/16: no attempt is far over the limit without a copy. */
 static void check_none_is_slow(struct game *g)
 {
     for (uint32_t i = 0; i < g->m->try_count; i++) {
@@ -175,7 +175,7 @@ static void check_none_is_slow(struct game *g)
     }
 }
 
-/* Nothing is next. */
+/* No task can be started. */
 static void revoke_queued(struct game *g)
 {
     struct task_attempt run;
@@ -276,7 +276,8 @@ static void lose_output(struct game *g)
     const struct model_stage *st = &g->m->stages[stage];
     if (st->count == 0) return;
     uint32_t task = roll(g, st->count), executor = st->tasks[task].executor;
-    uint32_t attempt = st->tasks[task].attempt + (roll(g, 4) == 0); /* or news of an old one */
+    /* Or a report about an older attempt. */
+    uint32_t attempt = st->tasks[task].attempt + (roll(g, 4) == 0);
     model_output_lost(g->m, stage, task, executor, attempt);
     sched_on_map_output_lost(g->s, stage, task, executor, attempt);
 }
@@ -327,7 +328,7 @@ static void event(struct game *g)
         if (m->tries[number].revoked && roll(g, 4) > 0)
             end_refused(g, number);
         else if (m->tries[number].queue != 0 && roll(g, 8) > 0)
-            late_news(g); /* or its news overtake those of who is before it */
+            late_news(g); /* or its outcome overtakes that of the attempt before it */
         else if (cursed || roll(g, 100) < g->faults)
             end_badly(g, number);
         else
@@ -359,7 +360,7 @@ static void end_one(struct game *g)
         end_well(g, number);
 }
 
-/* No more faults: what runs ends well, there are executors, so the job ends. */
+/* No more faults: running tasks succeed and executors are left, so the job ends. */
 static void end(struct game *g)
 {
     struct model *m = g->m;
@@ -412,7 +413,7 @@ Test(sched_model, random_events_match_the_model)
     struct reached reached = {0};
     for (uint64_t seed = 0; seed < SEEDS; seed++) play(hash_mix(seed), &reached);
     cr_expect_eq(mem_live_blocks(), live);
-    cr_expect_gt(reached.copies, SEEDS / 20); /* the games reached what they are about */
+    cr_expect_gt(reached.copies, SEEDS / 20); /* the random runs cover the cases they are about */
     cr_expect_gt(reached.queued, SEEDS);
     cr_expect_gt(reached.revoked, SEEDS / 10);
     cr_expect_gt(reached.statuses[SCHED_RUNNING], SEEDS / 4);

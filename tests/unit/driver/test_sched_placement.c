@@ -1,4 +1,4 @@
-/* Where tasks go: evenly, where their input is, to another node than the one they failed on. */
+/* Placement: evenly, near the input, on another node after a failure. */
 #include "tests/unit/driver/sched_helpers.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ Test(sched_placement, same_events_give_the_same_decisions)
     sched_destroy(b);
 }
 
-/* ---- Near its input */
+/* ---- Locality */
 
 Test(sched_placement, task_runs_where_its_input_is)
 {
@@ -69,7 +69,7 @@ Test(sched_placement, local_tasks_start_before_others)
     add_chained(s, 0, 10);
     sched_set_preferred_executor(s, 0, 7, 0);
     sched_set_preferred_executor(s, 0, 4, 0);
-    expect_next(s, 0, 0, 7, 0); /* in the order they were told */
+    expect_next(s, 0, 0, 7, 0); /* in the order of the calls */
     cr_expect(sched_on_task_done(s, 0, 0, 7, 0, 0));
     expect_next(s, 0, 0, 4, 0);
     cr_expect(sched_on_task_done(s, 0, 0, 4, 0, 0));
@@ -83,7 +83,7 @@ Test(sched_placement, task_does_not_wait_for_a_busy_local_slot)
     add_chained(s, 0, 3);
     for (uint32_t t = 0; t < 3; t++) sched_set_preferred_executor(s, 0, t, 0);
     expect_next(s, 0, 0, 0, 0);
-    expect_next(s, 1, 0, 1, 0); /* rather far away than idle */
+    expect_next(s, 1, 0, 1, 0); /* a remote slot is better than an idle one */
     expect_nothing(s);
     cr_expect(sched_on_task_done(s, 1, 0, 1, 0, 0));
     expect_next(s, 1, 0, 2, 0);
@@ -128,7 +128,7 @@ Test(sched_placement, preference_can_change_and_lasts_one_attempt)
     sched_set_preferred_executor(s, 0, 0, 1);
     sched_set_preferred_executor(s, 0, 0, 2);
     expect_next(s, 2, 0, 0, 0);
-    sched_set_preferred_executor(s, 0, 0, 1); /* it runs: not taken */
+    sched_set_preferred_executor(s, 0, 0, 1); /* ignored: it runs */
     cr_expect(sched_on_task_failed(s, 2, 0, 0, 0, SCHED_KILLED, 0));
     expect_next(s, 0, 0, 0, 1);
     cr_expect(sched_on_task_failed(s, 0, 0, 0, 1, SCHED_KILLED, 0));
@@ -188,7 +188,7 @@ Test(sched_retry, failed_task_waits_for_a_busy_other_node)
     expect_next(s, 0, 0, 0, 0);
     expect_next(s, 1, 0, 1, 0);
     cr_expect(sched_on_task_failed(s, 0, 0, 0, 0, SCHED_TASK_ERROR, 0));
-    expect_next(s, 0, 0, 2, 0); /* those behind it do not wait */
+    expect_next(s, 0, 0, 2, 0); /* tasks behind it do not wait */
     cr_expect(sched_on_task_done(s, 0, 0, 2, 0, 0));
     expect_nothing(s);
     cr_expect(sched_on_task_done(s, 1, 0, 1, 0, 0));
@@ -204,7 +204,7 @@ Test(sched_retry, failed_node_is_used_if_it_is_the_last)
     expect_next(s, 1, 0, 1, 0);
     cr_expect(sched_on_task_failed(s, 0, 0, 0, 0, SCHED_TASK_ERROR, 0));
     expect_nothing(s);
-    sched_on_executor_draining(s, 1); /* it will take no more */
+    sched_on_executor_draining(s, 1); /* it accepts no more tasks */
     expect_next(s, 0, 0, 0, 1);
     sched_destroy(s);
 }
@@ -270,7 +270,7 @@ Test(sched_retry, waiting_retries_do_not_block_other_tasks)
     sched_destroy(s);
 }
 
-/* ---- Nodes set aside */
+/* ---- Excluded nodes */
 
 static struct task_attempt next_on(struct sched *s, uint32_t executor)
 {
@@ -281,7 +281,7 @@ static struct task_attempt next_on(struct sched *s, uint32_t executor)
     return run;
 }
 
-/* Of different tasks. */
+/* Failures of different tasks. */
 static void fail_in_a_row_on_0(struct sched *s, uint32_t times)
 {
     struct task_attempt runs[2 * SCHED_NODE_FAILURES_MAX];
@@ -363,7 +363,7 @@ Test(sched_node_exclusion, success_resets_the_failure_count)
     cr_expect_not(sched_is_excluded_for_failures(s, 0));
     fail_in_a_row_on_0(s, 1);
     cr_expect(sched_is_excluded_for_failures(s, 0));
-    cr_expect(done(s, kept)); /* it went on there */
+    cr_expect(done(s, kept)); /* it kept running there */
     cr_expect_not(sched_is_excluded_for_failures(s, 0));
     sched_destroy(s);
 }
@@ -438,7 +438,7 @@ Test(sched_placement, excluded_executor_is_used_if_it_is_the_last)
     sched_destroy(s);
 }
 
-/* Also where that other one fails what it runs. */
+/* Also if the other executor is then excluded for failures. */
 Test(sched_placement, excluded_executor_runs_if_the_other_fails)
 {
     struct sched *s = cluster_of(2, SCHED_NODE_FAILURES_MAX);
@@ -449,7 +449,7 @@ Test(sched_placement, excluded_executor_runs_if_the_other_fails)
     expect_nothing(s);
     for (uint32_t i = 0; i < SCHED_NODE_FAILURES_MAX; i++)
         cr_expect(failed(s, runs[i], SCHED_TASK_ERROR));
-    cr_expect_eq(next_of(s).executor, 1); /* both take tasks now */
+    cr_expect_eq(next_of(s).executor, 1); /* both accept tasks now */
     sched_destroy(s);
 }
 

@@ -1,7 +1,7 @@
-/* Tasks that are queued ahead of the slots: when, where, and how they come back. */
+/* Prefetch: when and where tasks are queued, and how they are revoked. */
 #include "tests/unit/driver/sched_helpers.h"
 
-/* Executor i on node i, with room for as many tasks ahead as it has slots; one stage. */
+/* Executor i on node i, with a prefetch of as many tasks as it has slots; one stage. */
 static struct sched *queues_of(uint32_t executors, uint32_t slots, uint32_t tasks)
 {
     struct sched *s = sched_create(true);
@@ -45,16 +45,16 @@ Test(sched_prefetch, tasks_queue_while_enough_remain_for_slots)
     expect_place(s, 1, 3, true);
     expect_no_revoke(s); /* two tasks wait, but both queues are full */
     cr_expect_eq(sched_busy_slots(s), 2);
-    cr_expect(done(s, first)); /* the queued one has its slot */
+    cr_expect(done(s, first)); /* the queued one gets its slot */
     cr_expect_eq(sched_busy_slots_on(s, 0), 1);
     expect_place(s, 0, 4, true);
-    expect_no_revoke(s); /* one is left for whoever is free first */
+    expect_no_revoke(s); /* one waits for the first free slot */
     cr_expect(done(s, second));
     expect_no_revoke(s);
     sched_destroy(s);
 }
 
-/* In the order of their coming, whatever number they are. */
+/* In the order in which they were queued, not of their numbers. */
 Test(sched_prefetch, several_tasks_queue_behind_one_slot)
 {
     struct sched *s = sched_create(false);
@@ -92,8 +92,8 @@ Test(sched_prefetch, free_slots_fill_before_queues)
     sched_destroy(s);
 }
 
-/* Executor 0 runs one task for long, with another behind it; executor 1 has done the other two of
- * the stage, and has a free slot. */
+/* Executor 0 runs a slow task with another queued behind it; executor 1 has finished the other two
+ * of the stage, and has a free slot. */
 static struct sched *one_behind(struct task_attempt *out_slow, struct task_attempt *out_behind)
 {
     struct sched *s = queues_of(2, 1, 4);
@@ -126,7 +126,7 @@ Test(sched_prefetch, task_started_before_revoke_continues)
     struct task_attempt slow, behind;
     struct sched *s = one_behind(&slow, &behind);
     revoke_of(s);
-    cr_expect(done(s, slow)); /* so the other has its slot */
+    cr_expect(done(s, slow)); /* so the other gets its slot */
     expect_no_revoke(s);
     cr_expect(done(s, behind));
     cr_expect(sched_stage_is_done(s, 0));
@@ -229,8 +229,8 @@ Test(sched_prefetch, task_start_time_is_when_it_gets_its_slot)
     sched_destroy(s);
 }
 
-/* Executor 0 stalls with a task that runs and one behind it; executor 1 does all others, and then
- * twins of these two. */
+/* Executor 0 stalls with a running and a queued task; executor 1 finishes all others, and then
+ * speculative copies of these two. */
 static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt *out_behind)
 {
     struct sched *s = queues_of(2, 1, 8);
@@ -242,7 +242,7 @@ static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt 
     cr_assert(out_behind->queued && out_behind->executor == out_runs->executor);
     for (uint64_t now_ns = 0; !sched_stage_is_done(s, 0); now_ns += 10 * MS) {
         while (sched_next_task(s, now_ns, &run)) copies += run.speculative;
-        revoked += sched_revoke_queued(s, &run); /* nobody answers */
+        revoked += sched_revoke_queued(s, &run); /* no outcome arrives */
         uint32_t at = 0;
         if (sched_each_attempt_on(s, 1, &at, &run)) cr_assert(done_at(s, run, now_ns));
         cr_assert(now_ns < 1000 * MS);
@@ -251,8 +251,8 @@ static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt 
     return s;
 }
 
-/* While one is called back the others behind the same slot have no twins: their turn to be called
- * comes. */
+/* While one queued task is being revoked the others behind the same slot get no copies: they are
+ * revoked next. */
 Test(sched_prefetch, no_copy_while_another_task_is_revoked)
 {
     struct sched *s = sched_create(true);

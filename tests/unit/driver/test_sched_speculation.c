@@ -1,8 +1,8 @@
-/* Speculation: second attempts of tasks that run far longer than the others of their stage. */
+/* Speculation: copies of tasks that run far longer than the others of their stage. */
 #include "tests/unit/driver/sched_helpers.h"
 
-/* Executor i on node i; of one stage of `tasks`, all but the last `left` are done after `ms` each;
- * the runs of those are in out. */
+/* Executor i on node i; of one stage of `tasks`, all but the last `left` are done after `ms` each.
+ * Sets out[] to the attempts of those. */
 static struct sched *nearly_done(uint32_t executors, uint32_t slots, uint32_t tasks, uint32_t left,
                                  uint64_t ms, struct task_attempt *out)
 {
@@ -36,7 +36,7 @@ Test(sched_speculation, slow_task_gets_a_copy_on_another_node)
     cr_expect_neq(other_copy.executor, slow.executor);
     cr_expect_eq(sched_busy_slots(s), 2);
     cr_expect_eq(sched_next_wakeup_ns(s), UINT64_MAX);
-    cr_expect(nothing_at(s, 100000 * MS)); /* two at most */
+    cr_expect(nothing_at(s, 100000 * MS)); /* at most two attempts */
     sched_destroy(s);
 }
 

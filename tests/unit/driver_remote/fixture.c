@@ -1,4 +1,4 @@
-/* The fake driver's calls, and a transport over fake nodes. */
+/* The fixture (fixture.h), and the driver_on_* functions of the fake driver. */
 #include "fixture.h"
 
 #include "tests/support/fake_driver_calls.h"

@@ -1,4 +1,5 @@
-/* A driver's transport over fake nodes: what the tests of this folder share. */
+/* The fixture of these tests: a cluster transport connected to fake nodes
+ * (tests/support/fake_cluster.h), driven by a fake driver. */
 #ifndef TESTS_UNIT_DRIVER_REMOTE_FIXTURE_H
 #define TESTS_UNIT_DRIVER_REMOTE_FIXTURE_H
 
@@ -13,23 +14,28 @@
 #define MS (UINT64_C(1000000))
 
 extern struct fake_context context;
-extern struct fake_node nodes[FAKE_NODES_MAX]; /* to be told before start */
-extern struct cluster cluster;                 /* likewise; without TLS, patient */
+extern struct fake_node nodes[FAKE_NODES_MAX]; /* their behaviour; set before start */
+extern struct cluster cluster; /* set before start; default: plaintext, long timeouts */
 extern struct glint_error error;
 
+/* Criterion's init: resets everything. */
 void enter(void);
-void leave(void); /* nothing of the engine is left */
+/* Criterion's fini: fails if memory of the engine is still allocated. */
+void leave(void);
+/* Before start: uses TLS with a new secret. */
 void use_tls(void);
-/* Daemons of the first `count` nodes, and a driver that knows them. */
+/* Starts daemons of the first `count` nodes, and a transport that dials them. */
 void start(uint32_t count);
-/* A driver that waits, and `count` processes that dial it. */
+/* Starts a transport that listens, and `count` executors that dial it. */
 void start_listening(uint32_t count);
+/* Makes a running node do something. */
 void act(uint32_t node, enum fake_act what, int value);
 void stop(void);
-/* For what another process does; tests look again after it, and do not rely on it. */
+/* Waits for another process. Tests check again afterwards and do not rely on the time. */
 void fake_pause_ms(uint64_t ms);
-/* A TASK to an executor of the driver; what send answers. */
+/* Sends a TASK to an executor. Returns what send returns. */
 int send_task(uint32_t executor, uint32_t task);
+/* Runs the transport's `wait` until the condition is true or a long time has passed. */
 
 #define UNTIL(condition) FAKE_UNTIL(&context, condition)
 #define UNTIL_TRUE(condition)                                                                      \

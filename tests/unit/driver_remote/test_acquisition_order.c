@@ -1,12 +1,12 @@
-/* What a driver that needs several executors keeps and asks for, while it waits for others: the
- * rule of acquisition_order.c, one driver at a time. Several drivers:
- * tests/cluster/test_gang_scheduling.py. */
+/* Which executors a driver that needs several keeps and requests while it waits for others
+ * (acquisition_order.c), with one driver. Several drivers: tests/cluster/test_gang_scheduling.py.
+ */
 #include "fixture.h"
 
 TestSuite(acquisition_order, .init = enter, .fini = leave);
 
-/* A daemon whose executor serves another job, until act(node, FAKE_START_EXECUTOR). It says so when
- * it is asked, or with is_busy_and_slow when say_busy tells it to. */
+/* A daemon that serves another job until act(node, FAKE_START_EXECUTOR). It responds QUEUED at
+ * once; with is_busy_and_slow only when say_busy is called. */
 static void is_busy(uint32_t node)
 {
     nodes[node].queue = 1;
@@ -18,7 +18,7 @@ static void is_busy_and_slow(uint32_t node)
     nodes[node].never_starts = true;
 }
 
-/* It is asked for the n-th time, and says that it is busy. */
+/* Waits for the n-th REQUEST_EXECUTOR and responds QUEUED. */
 static void say_busy(uint32_t node, uint32_t n)
 {
     UNTIL_TRUE(nodes[node].executor_requests == n);
@@ -55,7 +55,7 @@ Test(acquisition_order, executors_below_a_queued_one_are_kept)
     stop();
 }
 
-/* Drivers may read different files: the order is that of the ids. */
+/* Drivers may read different cluster.toml files, so the order is by id. */
 Test(acquisition_order, order_is_by_id_not_by_file)
 {
     nodes[0].name = "e2";
@@ -84,7 +84,7 @@ Test(acquisition_order, unneeded_busy_executor_delays_nothing)
     stop();
 }
 
-/* Two of three, two of them busy: the third is free, and others may have it meanwhile. */
+/* Needs two of three, two are busy: the third is free, but is released for other jobs. */
 Test(acquisition_order, third_is_released_until_a_lower_one_joins)
 {
     is_busy_and_slow(0);
@@ -104,7 +104,7 @@ Test(acquisition_order, third_is_released_until_a_lower_one_joins)
     stop();
 }
 
-/* Three of three, the first busy: it waits in that queue only. */
+/* Needs three of three, all busy: the driver stays in the queue of the lowest only. */
 Test(acquisition_order, only_the_lowest_queue_is_waited_in)
 {
     for (uint32_t i = 0; i < 3; i++) is_busy_and_slow(i);
@@ -129,7 +129,7 @@ Test(acquisition_order, only_the_lowest_queue_is_waited_in)
     stop();
 }
 
-/* One that comes later counts from then on. */
+/* A daemon that is reachable later counts from then on. */
 Test(acquisition_order, late_lower_executor_releases_the_higher)
 {
     nodes[0].port_closed = true;
@@ -144,7 +144,8 @@ Test(acquisition_order, late_lower_executor_releases_the_higher)
     stop();
 }
 
-/* Whoever keeps one makes others wait, so its own wait ends, and says what each executor is. */
+/* A driver that keeps an executor makes others wait, so its own wait is limited by start_ms. The
+ * error contains the state of each executor. */
 Test(acquisition_order, start_timeout_runs_while_holding_one)
 {
     is_busy(1);
@@ -173,7 +174,7 @@ Test(acquisition_order, start_timeout_pauses_while_only_queued)
     say_busy(0, 1);
     UNTIL_TRUE(nodes[1].leaves == 1);
     const uint32_t before = nodes[0].daemon_pings;
-    UNTIL_TRUE(nodes[0].daemon_pings >= before + 30); /* start_ms are over */
+    UNTIL_TRUE(nodes[0].daemon_pings >= before + 30); /* start_ms has passed */
     cr_expect_eq(context.driver.no_executors, 0);
     stop();
 }
@@ -193,7 +194,7 @@ Test(acquisition_order, error_lists_the_state_of_each_executor)
     stop();
 }
 
-/* The other one is there, and `start` is far away. */
+/* The minimum can never be reached, so the job fails long before start_ms. */
 Test(acquisition_order, needed_other_build_ends_the_wait)
 {
     nodes[1].build = "9.9.9-other";

@@ -1,4 +1,4 @@
-/* Processes that are started: their words, their logs, their ends. */
+/* Launched daemons: command line, environment, log, exit. */
 #include "engine/base/text.h"
 #include "engine/driver/daemon_launch.h"
 #include "fixture.h"
@@ -171,11 +171,11 @@ Test(daemon_launch, unwritable_log_is_an_error)
     cr_expect_not_null(strstr(error.cause, "/dev/null/logs"));
 }
 
-/* Another user has put it there; it has no reader, and must not be waited for. */
+/* Another user may have created a pipe at the path: opening it must not block. */
 Test(daemon_launch, log_that_is_a_pipe_is_rejected)
 {
     static const char *const command[] = {"/bin/true", NULL};
-    cr_assert_not_null(launch(command), "%s", error.cause); /* makes the folders */
+    cr_assert_not_null(launch(command), "%s", error.cause); /* creates the directories */
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_assert(unlink(log_path) == 0 && mkfifo(log_path, 0600) == 0);
     cr_expect_null(launch(command));
@@ -201,7 +201,7 @@ Test(daemon_launch, too_long_word_is_an_error)
     cr_expect_eq(error.code, GLINT_E_CONFIG);
     cr_expect_not_null(strstr(error.cause, "a word of launch_command is too long"), "%s",
                        error.cause);
-    word[sizeof word - 2] = '\0'; /* the longest */
+    word[sizeof word - 2] = '\0'; /* the longest that is allowed */
     cr_assert_not_null(launch(command), "%s", error.cause);
     uv_run(&loop, UV_RUN_DEFAULT);
 }

@@ -1,5 +1,5 @@
-/* How executors go: closed connections, ends that their daemon tells of, silence, nonsense, drains;
- * and who comes after them. */
+/* How executors are lost: closed connections, exits reported by their daemon, missing heartbeats,
+ * malformed messages, drains; and their replacements. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -100,7 +100,7 @@ Test(executor_loss, missed_heartbeats_lose_the_executor)
     stop();
 }
 
-/* Long before it is dead the driver hears that it is silent, and then that it is not. */
+/* An executor becomes suspect long before it is lost, and alive again with the next heartbeat. */
 Test(executor_loss, short_silence_only_makes_it_suspect)
 {
     cluster.heartbeat = (struct liveness_limits){10 * MS, 50 * MS, 60000 * MS};
@@ -189,7 +189,7 @@ Test(executor_loss, loss_of_dialing_executor_is_reported)
     stop();
 }
 
-/* ---- The end, whatever there is */
+/* ---- Shutdown in any state */
 
 Test(executor_loss, immediate_shutdown_is_clean)
 {
@@ -256,7 +256,7 @@ Test(executor_loss, wakeup_ends_the_wait)
     nodes[0].port_closed = true;
     start(1);
     cr_assert_eq(pthread_create(&thread, NULL, wake_later, NULL), 0);
-    fake_context_wait_ms(&context, 600000); /* comes back long before */
+    fake_context_wait_ms(&context, 600000); /* returns long before */
     cr_assert_eq(pthread_join(thread, NULL), 0);
     stop();
 }

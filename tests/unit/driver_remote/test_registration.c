@@ -1,5 +1,5 @@
-/* How executors come: daemons that are dialled, queues, late ones, those that dial us, and those
- * that must not come. */
+/* How executors join: by dialled daemons, from queues, late, by dialling the driver; and which are
+ * rejected. */
 #include "fixture.h"
 
 TestSuite(registration, .init = enter, .fini = leave);
@@ -59,7 +59,7 @@ Test(registration, queued_driver_does_not_time_out)
     start(1);
     UNTIL_TRUE(nodes[0].executor_requests == 1 && context.driver.notes[0] != '\0');
     const uint32_t before = nodes[0].daemon_pings;
-    UNTIL_TRUE(nodes[0].daemon_pings >= before + 15); /* start_ms have passed twice */
+    UNTIL_TRUE(nodes[0].daemon_pings >= before + 15); /* start_ms has passed twice */
     cr_expect_eq(context.driver.no_executors, 0);
     stop();
 }

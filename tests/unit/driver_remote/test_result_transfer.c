@@ -1,4 +1,4 @@
-/* Bytes in both directions: results, small ones and those that are fetched, and broadcasts. */
+/* Results, inline and fetched, and broadcasts. */
 #include "fixture.h"
 
 TestSuite(transport_data, .init = enter, .fini = leave);
@@ -57,7 +57,8 @@ Test(transport_data, one_byte_result_is_fetched)
     fetch(1);
 }
 
-/* More than fits at once: the rest is fetched when the driver has taken what came before. */
+/* The results exceed result_bytes_max together: later ones are fetched when the driver has taken
+ * the earlier ones. */
 Test(transport_data, fetches_wait_for_result_memory)
 {
     nodes[0].result = FAKE_LARGE;
@@ -155,7 +156,7 @@ Test(transport_data, broadcast_is_sent_over_tls)
     broadcast(1, 6, BROADCAST_INLINE_BYTES_MAX + 1);
 }
 
-/* The fake executors look whether it brings its body. */
+/* The fake executors check that the message contains its body. */
 Test(transport_data, small_broadcast_is_sent_inline)
 {
     broadcast(2, 4, BROADCAST_INLINE_BYTES_MAX);

@@ -1,5 +1,5 @@
-/* Broadcast values: what a wrong, a late, a damaged and a missing answer does. Whole broadcasts
- * over threads are in tests/plain/broadcasts.c. */
+/* Broadcasts: wrong, late, corrupt and missing responses. Whole broadcasts over threads are in
+ * tests/plain/broadcasts.c. */
 #include "engine/limits.h"
 #include "engine/net/broadcast_block.h"
 #include "tests/support/broadcast_net.h"
@@ -11,7 +11,7 @@ enum { SIZE = 2 * (int)BROADCAST_BLOCK_BYTES_MIN + 7, ID = 9 };
 
 static uint8_t bytes[SIZE];
 
-/* The second block is all zeros and so travels packed, the others do not. */
+/* The second block is all zeros, so it is sent compressed; the others are not. */
 static struct glint_slice value(void)
 {
     uint64_t x = 88172645463325252u;
@@ -28,7 +28,7 @@ static int announce(struct broadcast_net *net, uint32_t node)
     return broadcast_client_add(net->nodes[node].broadcasts, ID, net->value.size, &error);
 }
 
-/* broadcast_client_wait of a value that is there, or will not be. */
+/* Calls broadcast_client_wait for a broadcast that is complete or has failed. */
 static int get(struct broadcast_net *net, uint32_t node, struct glint_error *error)
 {
     struct glint_slice out = {NULL, 0};
@@ -42,7 +42,7 @@ static int get(struct broadcast_net *net, uint32_t node, struct glint_error *err
     return r;
 }
 
-/* Six blocks: more than the driver sends to everybody. */
+/* Six blocks: so many that the driver does not send them all to every executor. */
 static struct glint_slice large_value(void)
 {
     static uint8_t large[5 * BROADCAST_BLOCK_BYTES_MIN + 7];

@@ -1,4 +1,4 @@
-/* The pipe between a daemon and a child: messages in any pieces, nonsense, and the other's end. */
+/* The control pipe: messages split at any byte, invalid messages, and the end of the other side. */
 #include "engine/base/endian.h"
 #include "engine/executor/control_pipe.h"
 
@@ -17,7 +17,7 @@ struct end {
 
 static uv_loop_t loop;
 static struct end side;
-static int other; /* the raw end of a line */
+static int other; /* the other end, as a raw descriptor */
 
 static bool on_message(void *arg, enum control_pipe_kind kind, struct glint_slice payload)
 {

@@ -1,6 +1,6 @@
-/* Two executors, joined by function calls: whoever has made which map output, the same results come
- * out; what is lost or damaged is named; attempts can be ended; large results wait to be fetched.
- */
+/* Two executors connected by function calls. Whichever executor produced which map output, the
+ * results are the same; a lost or corrupt output is named in the error; attempts can be killed;
+ * large results stay in the store until they are fetched. */
 #include "engine/base/endian.h"
 #include "engine/executor/executor.h"
 
@@ -25,10 +25,10 @@ struct executors_fixture {
     struct glint_config config;
     struct glint_rdd *pairs, *counts, *wide;
     struct work_dir dirs[EXECUTORS];
-    struct executor *executors[EXECUTORS]; /* number i is i + 1 */
+    struct executor *executors[EXECUTORS]; /* at index i: executor i + 1 */
     struct fetcher fetcher;
     uint32_t locations[MAPS];
-    uint32_t silent; /* answers no requests; 0: none */
+    uint32_t silent; /* this executor does not respond; 0: none */
     pthread_mutex_t lock;
     pthread_cond_t arrived;
     struct message *first, *last;
@@ -73,7 +73,7 @@ static void read_output(const struct run *run, const struct get_request *g, uint
     close(file);
 }
 
-/* Requests are answered at once, from the other executor's store, as fetch_server.c would. */
+/* Responds at once from the other executor's store, as fetch_server.c does. */
 static void answer(struct fetch_request *r)
 {
     const struct get_request *g = &r->get;
@@ -194,7 +194,7 @@ static void send_map(uint32_t executor, uint32_t map, uint32_t attempt)
     buffer_fini(&like.body);
 }
 
-/* Bit i of `places`: who runs map i. */
+/* Bit i of `locations`: 0: executor 1 runs map i, 1: executor 2. */
 static void run_maps(uint32_t locations, uint32_t attempt)
 {
     struct map_output_location list[MAPS];
@@ -237,7 +237,8 @@ Test(executor, results_do_not_depend_on_output_location)
             cr_assert(memcmp(m->body.data, e->data, e->size) == 0);
             message_destroy(m);
         }
-        while (executor_unfinished_tasks(w.executors[0]) > 0) sched_yield(); /* after its answer */
+        while (executor_unfinished_tasks(w.executors[0]) > 0)
+            sched_yield(); /* drops after the delivery */
         close_fixture();
     }
     for (uint32_t i = 0; i < REDUCES; i++) buffer_fini(&expected[i]);
@@ -263,7 +264,7 @@ Test(executor, missing_output_is_named_in_the_error)
     open_fixture(FN_MAP, NUMBERS);
     run_maps(0xa, 2); /* 1 and 3 at executor 2 */
     struct message kill = {.stage = MAP_STAGE, .task = 3, .attempt = 2};
-    send(2, MSG_KILL, &kill); /* its twin has won, as it seems: it goes */
+    send(2, MSG_KILL, &kill); /* superseded: removes the output */
     expect_fault(run_reduce(1, 0), 3, 2, 2);
     expect_fault(run_reduce(2, 0), 3, 2, 2);
     kill.task = 0;
@@ -276,7 +277,7 @@ Test(executor, missing_output_is_named_in_the_error)
     close_fixture();
 }
 
-/* It is not one output that is lost then, but all that are there. */
+/* The driver must then treat all outputs of that executor as lost. */
 Test(executor, silent_peer_is_reported_unreachable)
 {
     open_fixture(FN_MAP, NUMBERS);
@@ -292,7 +293,7 @@ Test(executor, silent_peer_is_reported_unreachable)
     close_fixture();
 }
 
-/* One byte of a map output's file. */
+/* Flips a bit in the file of a map output. */
 static void flip(uint32_t executor, uint32_t map, uint32_t partition)
 {
     struct store *s = executor_store(w.executors[executor - 1]);
@@ -311,7 +312,7 @@ static void flip(uint32_t executor, uint32_t map, uint32_t partition)
 
 Test(executor, corrupt_output_is_named_in_the_error)
 {
-    open_fixture(FN_MAP, 3000000); /* over MAP_OUTPUT_MEMORY_BYTES each */
+    open_fixture(FN_MAP, 3000000); /* each larger than MAP_OUTPUT_MEMORY_BYTES: in files */
     run_maps(0x6, 0);
     uint32_t partition = 0;
     struct store *s = executor_store(w.executors[0]);
@@ -376,15 +377,15 @@ Test(executor, attempts_end_on_kill_and_cancel)
     open_fixture(FN_ENDLESS, NUMBERS);
     for (uint32_t i = 0; i < 3; i++) send_map(1, i, 7);
     cr_expect_eq(executor_unfinished_tasks(w.executors[0]), 3);
-    wait_started(1); /* task 0; the others wait for the only slot */
+    wait_started(1); /* task 0; the others are queued */
     struct message kill = {.stage = MAP_STAGE, .task = 1, .attempt = 6};
-    send(1, MSG_KILL, &kill); /* another attempt: nobody ends */
+    send(1, MSG_KILL, &kill); /* no such attempt: ignored */
     kill.attempt = 7;
-    send(1, MSG_KILL, &kill); /* in the queue: at once */
+    send(1, MSG_KILL, &kill); /* queued: removed at once */
     expect_interrupted(1);
     kill.task = 0;
     kill.id = KILL_IF_QUEUED;
-    send(1, MSG_KILL, &kill); /* it has begun: it goes on */
+    send(1, MSG_KILL, &kill); /* running: ignored */
     send_map(1, 3, 6);
     kill.task = 3;
     kill.attempt = 6;
@@ -402,7 +403,7 @@ Test(executor, attempts_end_on_kill_and_cancel)
     expect_interrupted(3);
     send(1, MSG_CANCEL, &(struct message){.id = 0});
     send_map(1, 0, 8);
-    wait_started(3); /* it runs again */
+    wait_started(3); /* after CANCEL 0 tasks run again */
     executor_destroy(w.executors[0]);
     expect_interrupted(0);
     w.executors[0] = NULL;

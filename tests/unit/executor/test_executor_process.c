@@ -1,5 +1,5 @@
-/* An executor process's whole life, run by a thread of this one, against a driver of the test's own
- * that it dials: what it answers, what ends it, and that nothing is left. */
+/* The life cycle of an executor process, run on a thread of the test, which dials a driver in the
+ * test: what it sends, what ends it, and that it leaves nothing behind. */
 #include "engine/executor/executor_process.h"
 
 #include "engine/net/event_loop.h"
@@ -31,14 +31,14 @@ struct process_fixture {
     struct executor_process_config config;
     char dir[64];
     pthread_t thread;
-    struct glint_error error; /* of executor_process_run */
+    struct glint_error error; /* executor_process_run's */
     int code;
 };
 
 static struct process_fixture w;
 static int64_t live;
 
-/* ---- The driver */
+/* ---- Driver */
 
 static void say(struct conn *c, enum frame_type type, struct buffer *payload)
 {
@@ -101,7 +101,7 @@ static void on_limit(uv_timer_t *timer)
         cr_assert(condition, "not within 20 s: " #condition);                                      \
     } while (0)
 
-/* ---- The executor */
+/* ---- Executor */
 
 static void *run(void *arg)
 {
@@ -159,7 +159,7 @@ static void start(void)
     UNTIL(w.readies == 1 && w.data != NULL);
 }
 
-/* Everything is over; answers what executor_process_run did. */
+/* Closes everything and checks for leftovers. Returns executor_process_run's code. */
 static int finish(void)
 {
     if (w.control != NULL) conn_close(w.control, false);
@@ -181,7 +181,7 @@ static void end(void)
 
 TestSuite(executor_process, .init = begin, .fini = end);
 
-/* ---- What it is sent */
+/* ---- Messages to the executor */
 
 static void send_message(const struct message *m)
 {
@@ -202,7 +202,7 @@ static void send_job(void)
     buffer_fini(&m.body);
 }
 
-/* A stage of MAPS map tasks, and so many of them. */
+/* Sends a stage of MAPS map tasks, and `tasks` of its tasks. */
 static void send_tasks(const char *function, unsigned tasks)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -275,7 +275,7 @@ Test(executor_process, runs_tasks_and_answers_block_requests)
     cr_expect_eq(finish(), GLINT_OK);
 }
 
-/* A socket that listens on *port and does not wait in accept. */
+/* Returns a non-blocking socket that listens on *port. */
 static int listen_at(uint16_t *port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -295,7 +295,8 @@ static bool is_dialed(int listener)
     return fd >= 0 && close(fd) == 0;
 }
 
-/* It is executor 3: 1 and 2 connect with it, and it with the first 8 of the others. */
+/* The executor's number is 3: executors 1 and 2 would dial it, and it dials the first
+ * PEERS_PRECONNECT_MAX with a higher number. */
 Test(executor_process, dials_peers_with_higher_ids)
 {
     uint16_t ports[4 + PEERS_PRECONNECT_MAX];
@@ -332,7 +333,7 @@ Test(executor_process, unreadable_plan_fails_its_tasks)
 {
     start();
     static const struct glint_module *const none[] = {NULL};
-    w.registry.modules = none; /* before JOB nobody looks */
+    w.registry.modules = none; /* read when JOB arrives */
     send_job();
     send_tasks(FN_MAP, 1);
     UNTIL(w.faileds == 1);

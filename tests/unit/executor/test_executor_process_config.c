@@ -1,4 +1,4 @@
-/* What a daemon and its child tell each other: whole, cut off, and with each byte changed. */
+/* Encoding for the control pipe: complete, truncated, and with each byte changed. */
 #include "engine/executor/executor_process_config.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Blocks come full, each with its own bytes, whatever becomes of those that are read beside them;
- * there are FILE_READER_BUFFERS_MAX of them. */
+/* Each read returns its own bytes, even if reads of the same job fail; there are at most
+ * FILE_READER_BUFFERS_MAX buffers. */
 #include "engine/executor/file_reader.h"
 #include "engine/limits.h"
 #include "tests/support/test_task.h"
@@ -50,7 +50,7 @@ static void end(void)
 
 TestSuite(file_reader, .init = begin, .fini = end);
 
-/* As many as there are blocks for. */
+/* Starts reads until no buffer is free. */
 static int ask(void)
 {
     int r = 0;

@@ -1,4 +1,4 @@
-/* Counts of OOM kills, from made-up control groups of either version. */
+/* OOM kill counters, from simulated cgroups of both versions. */
 #include "engine/executor/oom_kills.h"
 
 #include <criterion/criterion.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct made_up {
-    struct env env; /* first: the calls get it */
+    struct env env; /* first: env calls are passed a pointer to it */
     struct {
         const char *path, *text;
     } files[4];
@@ -63,7 +63,7 @@ Test(oom_kill_count, container_root_is_the_fallback)
            {"/sys/fs/cgroup/memory.events", "oom_kill 1"});
 }
 
-/* The group's file cannot be named. */
+/* The path of the group's file would be too long. */
 Test(oom_kill_count, too_long_a_path_falls_back_to_the_root)
 {
     static char line[4090] = "0::/";

@@ -1,5 +1,5 @@
-/* Fetching over real connections: the same bytes, plain and through TLS, from memory and files;
- * what breaks is tried once more, and then named; nothing is left. */
+/* Fetches over real connections: the same bytes with and without TLS, from memory and from files. A
+ * connection that fails is redialled once, and then named in the error; nothing is leaked. */
 #include "engine/executor/peer_conn.h"
 #include "tests/support/block_plane.h"
 
@@ -38,7 +38,7 @@ static void count_done(struct fetch_request *r)
     (*(uint32_t *)r->arg)++;
 }
 
-/* No more are on their way than a connection has places for; the rest end with it. */
+/* At most PEER_CONN_REQUESTS_MAX are in flight; the queued ones end with the connection. */
 Test(peers, requests_in_flight_are_limited, .timeout = 100)
 {
     enum { COUNT = PEER_CONN_REQUESTS_MAX + 6 };
@@ -62,7 +62,7 @@ Test(peers, requests_in_flight_are_limited, .timeout = 100)
     cr_expect_eq(done, COUNT);
 }
 
-/* A connection that breaks at any request is made again, once. */
+/* A connection that fails at any request is redialled once. */
 Test(peers, broken_connection_is_redialed, .timeout = 100)
 {
     for (uint64_t at = 0; at < 12; at += 3) {
@@ -113,7 +113,7 @@ Test(peers, peer_that_always_disconnects_is_named, .timeout = 100)
     }
 }
 
-/* What begins and never comes whole is no progress: it is not asked for again and again. */
+/* A response that starts and never completes is no progress: redials are limited. */
 Test(peers, peer_with_torn_responses_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
@@ -163,8 +163,7 @@ Test(peers, missing_output_is_named, .timeout = 100)
     cr_expect(plane_close(&p));
 }
 
-/* Tasks that wait for a silent peer end when they are cancelled, and so they do when all is closed.
- */
+/* Tasks that wait for a silent peer end when they are cancelled and when peers_close is called. */
 Test(peers, cancel_or_close_ends_waiting_tasks, .timeout = 100)
 {
     for (int closed = 0; closed < 2; closed++) {
@@ -192,7 +191,7 @@ static void value_done(struct fetch_request *r)
     uv_stop(&p.loop);
 }
 
-/* Requests `get` into memory of the caller. The server announces 1000 bytes and sends one. */
+/* Sends `get`, with a static buffer. The server announces 1000 bytes and sends one. */
 static struct fetch_request torn(const struct get_request *get)
 {
     static uint8_t place[4096];
@@ -224,7 +223,7 @@ Test(peers, oversized_block_is_rejected, .timeout = 100)
     cr_expect_eq(torn_value(999).error.code, GLINT_E_PROTOCOL);
 }
 
-/* Only a block of a broadcast may be compressed and so be shorter. */
+/* Only a broadcast block may be compressed, and so be shorter than requested. */
 Test(peers, response_of_another_length_is_refused, .timeout = 100)
 {
     for (uint32_t size = 999; size <= 1001; size++) {

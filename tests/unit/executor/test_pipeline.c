@@ -1,5 +1,5 @@
-/* A stage runs alone: a plan, a partition, splits and inputs go in, a map output or a result comes
- * out, with no driver and no executor behind it. */
+/* Runs a stage without a driver or an executor: a plan, a partition, splits and inputs go in, a map
+ * output or a result comes out. */
 #include "engine/executor/pipeline.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"

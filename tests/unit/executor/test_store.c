@@ -1,5 +1,5 @@
-/* What an executor keeps: stages and values are found until they are forgotten, inputs stand in map
- * order, and what is missing or damaged is an error. */
+/* The store: stages and broadcasts are found until they are removed, inputs are in map order, and
+ * what is missing or malformed is an error. */
 #include "engine/executor/store.h"
 #include "tests/support/local.h"
 
@@ -65,7 +65,7 @@ static struct message *stage_message(uint32_t stage)
     return m;
 }
 
-/* The driver does not wait for the loser of two attempts before it forgets the stage. */
+/* The driver releases a stage without waiting for superseded attempts. */
 Test(store, removed_stage_lives_until_released)
 {
     struct store *s = store_create();
@@ -109,7 +109,7 @@ static void add_output(struct store *s, uint32_t map, uint32_t attempt)
     run.parts[0].records = map + 1;
     run.records = map + 1;
     cr_assert_eq(store_add_map_output(s, 3, map, attempt, &run), 0);
-    cr_expect_null(run.parts); /* taken */
+    cr_expect_null(run.parts); /* ownership was taken */
 }
 
 Test(store, inputs_follow_the_latest_map_outputs)
@@ -121,7 +121,7 @@ Test(store, inputs_follow_the_latest_map_outputs)
     for (uint32_t map = 0; map < 3; map++) add_output(s, map, map == 1 ? 2 : 0);
     cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &inputs, &count, &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
-    outputs_are(s, "\x96\x05\x00\x05\x02\x04\x00", 7); /* the third is at 4 */
+    outputs_are(s, "\x96\x05\x00\x05\x02\x04\x00", 7); /* the third is at executor 4 */
     cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &older, &older_count, &error), 0);
     cr_assert_eq(older_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -130,8 +130,8 @@ Test(store, inputs_follow_the_latest_map_outputs)
         cr_expect_eq(older[i].attempt, i == 1 ? 2 : 0);
         cr_expect_eq(older[i].local != NULL, i != 2);
     }
-    /* Later messages replace; what older attempts have made is gone, but not for those who hold it.
-     */
+    /* A later MAP_OUTPUTS replaces the locations and removes outputs of older attempts, except for
+     * readers that hold a reference. */
     outputs_are(s, "\x96\x05\x01\x05\x02\x05\x00", 7);
     cr_expect_eq(store_acquire_inputs(s, 3, 5, &arena, &inputs, &count, &error), 0);
     cr_assert_eq(count, 3);
@@ -157,8 +157,8 @@ Test(store, outputs_live_until_released)
     cr_expect_null(store_acquire_map_output(s, 3, 7, 0));
     cr_expect_null(store_acquire_map_output(s, 4, 7, 1));
     store_release_map_output(s, a);
-    store_remove_attempt_output(s, 1, 7,
-                                1); /* of a stage that is not here: whose output is not known */
+    /* The stage is not in the store, so its shuffle is unknown and nothing is removed. */
+    store_remove_attempt_output(s, 1, 7, 1);
     cr_expect_eq(store_acquire_map_output(s, 3, 7, 1), b);
     store_release_map_output(s, b);
     store_release_map_output(s, b);

@@ -1,5 +1,5 @@
-/* What tests of decoders have in common: errors and memory looked at before and after each test,
- * and bytes damaged in every way that one byte can be. */
+/* Helpers for tests of decoders: fixtures that reset the error and check for memory leaks, and
+ * systematic corruption of a byte string, one byte at a time. */
 #ifndef GLINT_TESTS_NET_BYTES_H
 #define GLINT_TESTS_NET_BYTES_H
 
@@ -33,8 +33,9 @@ static inline bool same(const struct buffer *a, const struct buffer *b)
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Calls `look` with every truncation of `good`, and with every value in every byte of it: the good
- * bytes too, once per byte. What it is given has exactly that size in memory. */
+/* Calls `look` with every truncation of `good`, and with every value of every byte of it (including
+ * the good value, once per byte). Each input is in a heap block of exactly its size, so that
+ * sanitizers detect reads past the end. */
 static inline void damage(struct glint_slice good,
                           void (*look)(struct glint_slice bad, bool cut, void *arg), void *arg)
 {

@@ -1,4 +1,5 @@
-/* Blocks of values: round trips, and every way in which one can be the wrong one. */
+/* Blocks of broadcast values: round trips, corrupted blocks and blocks of another position
+ * or value. */
 #include "engine/net/broadcast_block.h"
 
 #include "engine/base/hash.h"
@@ -25,7 +26,7 @@ static int take(uint64_t id, uint32_t block, uint64_t checksum, struct glint_sli
     return r;
 }
 
-/* Half of the bytes can be compressed, half cannot. */
+/* Every other MiB is compressible, the rest is not. */
 static struct glint_slice make(uint64_t size)
 {
     uint8_t *bytes = mem_alloc(size);
@@ -36,7 +37,7 @@ static struct glint_slice make(uint64_t size)
     return (struct glint_slice){bytes, size};
 }
 
-/* As it travels: packed, or straight to its place. */
+/* Transfers a block as the network does: compressed, or copied to its position. */
 static void travel(struct glint_slice value, uint32_t block, uint8_t *back)
 {
     struct buffer packed = pack(block, value);
@@ -117,7 +118,7 @@ Test(broadcast_block, wrong_block_or_broadcast_is_detected)
         cr_expect_eq(take(ID, 0, checksum, (struct glint_slice){NULL, 0}, back, size),
                      GLINT_E_SHUFFLE_CORRUPT);
     }
-    /* Of a value of another size. */
+    /* The checksum of a value of another size. */
     uint64_t checksum = broadcast_block_checksum(ID, 0, value);
     cr_expect_eq(take(ID, 0, checksum, whole(&packed), back, BROADCAST_BLOCK_BYTES_MIN - 1),
                  GLINT_E_SHUFFLE_CORRUPT);
@@ -132,12 +133,12 @@ struct damaged {
     uint8_t value[600], whole[600];
 };
 
-/* What unpacks to the same bytes is no damage. */
+/* A changed byte that decompresses to the same bytes is not corruption. */
 static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
 {
     struct damaged *d = arg;
     (void)cut;
-    if (bad.size == 0) return; /* so that it would be in place */
+    if (bad.size == 0) return; /* would mean: already in place */
     int r = take(ID, 0, d->checksum, bad, d->value, sizeof d->value);
     bool same = memcmp(d->value, d->whole, sizeof d->value) == 0;
     cr_assert(r == 0 ? same : r == GLINT_E_SHUFFLE_CORRUPT);
@@ -152,7 +153,7 @@ Test(broadcast_block, damage_is_detected)
     d.good = whole(&packed);
     d.checksum = broadcast_block_checksum(ID, 0, value);
     damage(d.good, look_at_damage, &d);
-    for (unsigned i = 0; i < 8 * sizeof d.value; i++) { /* in place, a bit is not what it was */
+    for (unsigned i = 0; i < 8 * sizeof d.value; i++) { /* uncompressed, one bit flipped */
         memcpy(d.value, d.whole, sizeof d.value);
         d.value[i / 8] ^= (uint8_t)(1u << i % 8);
         cr_assert_eq(

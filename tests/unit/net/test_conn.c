@@ -1,5 +1,5 @@
-/* Connections over loopback, both sides in one loop: opening, frames and data both ways, every way
- * to end. Each test runs with and without TLS. */
+/* Connections over loopback, both sides in one loop: opening, frames and data in both directions,
+ * and every way to close. Most tests run with and without TLS. */
 #include "engine/net/conn_internal.h"
 #include "tests/support/conn_fixture.h"
 
@@ -220,7 +220,7 @@ Test(conn, sent_callback_may_send_more)
     }
 }
 
-/* What waits stays plain and borrowed: only a part of it is encrypted at a time. */
+/* Queued DATA stays plain and borrowed: only a part of it is encrypted per write. */
 Test(conn, bulk_data_is_encrypted_in_parts)
 {
     enum { MANY = 4 };
@@ -270,7 +270,7 @@ Test(conn, oversized_frame_is_not_sent)
     }
 }
 
-/* ---- Ends */
+/* ---- Close */
 
 Test(conn, close_is_reported_to_both_sides)
 {
@@ -339,8 +339,8 @@ static void turn_until_sent(const struct side *s)
     while (conn_queued_bytes(s->conn) > 0) cr_assert(conn_fixture_run_once());
 }
 
-/* The other side has gone with an RST, since it had not read all; what it had said before counts.
- */
+/* The server closes with unread input, so the client gets an RST and its write fails. What the
+ * server had sent before is still delivered. */
 Test(conn, input_before_a_failed_write_is_delivered)
 {
     enum { MANY = 50 };
@@ -397,7 +397,7 @@ Test(conn, stalled_receiver_is_disconnected)
         bool ok = true;
         conn_fixture_open(secrets);
         conn_fixture_connect();
-        for (unsigned i = 0; ok && i < 100; i++) { /* nobody turns the loop */
+        for (unsigned i = 0; ok && i < 100; i++) { /* the loop does not run */
             struct buffer payload = {NULL, 0, 0};
             cr_assert(buffer_reserve(&payload, MIB));
             memset(payload.data, 0, MIB);
@@ -418,7 +418,7 @@ Test(conn, data_flows_during_key_updates)
 {
     uint8_t *data = data_of(8 * MIB, 5);
     conn_fixture_open(1);
-    tls_context_set_key_records(fixture.server_tls, 5); /* each 64 KiB, and more often */
+    tls_context_set_key_records(fixture.server_tls, 5); /* a new key after 5 records or fewer */
     tls_context_set_key_records(fixture.client_tls, 7);
     conn_fixture_connect();
     server->wants_data = client->wants_data = true;
@@ -438,13 +438,14 @@ Test(conn, data_flows_during_key_updates)
     free(data);
 }
 
-/* A frame of 12 bytes takes hundreds: what waits is bounded by memory, not by bytes of the wire. */
+/* A frame of 12 bytes takes hundreds of bytes of memory: the queue limit counts memory, not bytes
+ * on the wire. */
 Test(conn, queue_limit_counts_memory_of_small_frames)
 {
     conn_fixture_open(0);
     conn_fixture_connect();
     uint64_t count = 0;
-    while (conn_fixture_send(client, 12, count)) count++; /* nobody turns the loop */
+    while (conn_fixture_send(client, 12, count)) count++; /* the loop does not run */
     cr_expect_gt(count, 1000);
     cr_expect_lt(count, CONN_QUEUE_BYTES_MAX / 256, "%llu frames", (unsigned long long)count);
     CONN_FIXTURE_WAIT(client->closed);
@@ -459,7 +460,7 @@ static void close_from_inside(struct side *s, struct conn *c, enum moment at)
 {
     if (at != close_at || c == NULL || s->closed) return;
     conn_close(c, close_flush);
-    conn_close(c, close_flush); /* again is fine */
+    conn_close(c, close_flush); /* closing twice is allowed */
 }
 
 Test(conn, close_is_allowed_in_every_callback)

@@ -1,5 +1,5 @@
-/* Dialling a name whose server does not answer: getaddrinfo, which nobody can tell to stop, hangs
- * here for one name until the test lets it go. */
+/* Dialling a name while the DNS server does not respond: getaddrinfo, which cannot be interrupted,
+ * hangs here for one name until the test releases it. */
 #include "tests/support/conn_fixture.h"
 
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@ static struct side *const client = &fixture.client;
 static sem_t hold;
 static atomic_uint hanging;
 
-/* libuv's pool calls this one. */
+/* Replaces the C library's; called by libuv's thread pool. */
 int getaddrinfo(const char *restrict node, const char *restrict service,
                 const struct addrinfo *restrict hints, struct addrinfo **restrict out)
 {
@@ -38,7 +38,7 @@ static void let_go(void)
     cr_expect_eq(atomic_load(&hanging), 1, "it is still asking");
     sem_post(&hold);
     atomic_store(&hanging, 0);
-    conn_fixture_close(); /* with its answer */
+    conn_fixture_close(); /* runs the loop until the result has arrived */
 }
 
 Test(dial, close_does_not_wait_for_name_lookup)

@@ -1,4 +1,4 @@
-/* Frames: what is written is read, and nothing else is. */
+/* Frame headers: valid ones round-trip, all others are rejected. */
 #include "engine/net/frame.h"
 
 #include "engine/base/hash.h"
@@ -18,7 +18,7 @@ static struct frame make(enum frame_type type)
     return (struct frame){type, length, type == FRAME_DATA ? 0 : length, 0x0102030405060708};
 }
 
-/* What is expected before a hello, and all that may be behind it. */
+/* The types allowed before the hello, or all that may follow it. */
 static const struct frame_type_set *expected(bool greeted)
 {
     static const struct frame_type_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO),
@@ -31,7 +31,7 @@ static bool greeted_for(enum frame_type type)
     return type != FRAME_HELLO;
 }
 
-/* Header and checksum: 0 or a code. */
+/* Decodes a header and verifies the checksum. Returns 0 or a code. */
 static int read_frame(const uint8_t *header, bool greeted, const uint8_t *head, struct frame *out)
 {
     memset(&error, 0, sizeof error);
@@ -58,7 +58,7 @@ Test(frame, every_type_round_trips)
     cr_expect_str_eq(frame_type_name(FRAME_TYPES_END), "unknown");
 }
 
-/* The picture in frame.h, byte by byte: other implementations go by it. */
+/* Byte by byte as in the picture of frame.h, which other implementations rely on. */
 Test(frame, bytes_match_the_documented_layout)
 {
     static const uint8_t expected[24] = {'G', 'L', 'N', 'T', 1, FRAME_PING, 0, 0, 3, 0, 0, 0,
@@ -85,7 +85,8 @@ Test(frame, every_flipped_bit_is_detected)
             for (int greeted = 0; greeted < 2; greeted++) {
                 memset(&error, 0, sizeof error);
                 int r = frame_decode(bytes, expected(greeted), &back, &error);
-                /* A longer one would be waited for; here the rest of it is missing. */
+                /* If the flipped bit makes the frame longer, the receiver would wait for
+                 * more bytes. */
                 if (r == 0 && back.head <= sizeof payload)
                     r = frame_verify_checksum(bytes, &back, bytes + FRAME_HEADER_BYTES, &error);
                 else if (r == 0)
@@ -97,7 +98,7 @@ Test(frame, every_flipped_bit_is_detected)
     }
 }
 
-/* Only the blocks' own checksums cover what a DATA frame brings. */
+/* The payload of DATA is covered by the checksums of its blocks only. */
 Test(frame, checksum_does_not_cover_data)
 {
     struct frame f = make(FRAME_DATA), back;

@@ -1,4 +1,5 @@
-/* Hellos and refusals: round trips, damage, and who is refused with which words. */
+/* Hellos and rejections: round trips, corruption, and which peers are rejected with
+ * which message. */
 #include "engine/net/hello.h"
 
 #include "engine/data/pack.h"
@@ -118,7 +119,7 @@ Test(hello, invalid_fields_are_rejected)
     }
 }
 
-/* Whatever another version has behind the range, and if it is nothing that this one knows. */
+/* The fields after the version range may be anything in another protocol version. */
 Test(hello, other_protocol_is_rejected_naming_both)
 {
     struct packer p;
@@ -139,7 +140,7 @@ Test(hello, other_protocol_is_rejected_naming_both)
     packer_fini(&p);
 }
 
-/* A later one that still speaks this protocol may say more. */
+/* A later version that still supports this protocol may send more fields. */
 Test(hello, extra_fields_are_ignored)
 {
     struct hello h = driver(), back;
@@ -183,7 +184,7 @@ Test(hello, mismatches_name_both_values)
     expect_mismatch(&self, &peer, "0707070707070707", "ab00000000000000");
     memcpy(peer.expected_incarnation, self.incarnation, INCARNATION_BYTES);
     cr_expect_eq(hello_check_compatible(&self, &peer, &(struct glint_error){.code = 0}), 0);
-    /* The side that dialled: it is not answered by whom it wanted. */
+    /* The dialling side: another incarnation than the expected one responds. */
     peer = driver();
     memcpy(peer.expected_incarnation, "somebody else", 13);
     struct hello answer = executor();
@@ -231,7 +232,7 @@ Test(hello, only_allowed_roles_and_channels_match)
     cr_expect_eq(fits, 9);
 }
 
-/* The table of docs/protocol.md: type by type, who sends it to whom and where. */
+/* The table of docs/protocol.md: for each type, the sender, the receiver and the channel. */
 Test(hello, each_role_accepts_only_its_frames)
 {
     static const struct {
@@ -289,7 +290,7 @@ Test(hello, each_role_accepts_only_its_frames)
                          "pair %zu", i);
         }
     }
-    to.role = from.role = ROLE_EXECUTOR; /* who has dialled asks */
+    to.role = from.role = ROLE_EXECUTOR; /* the dialling side sends requests */
     to.channel = from.channel = CHANNEL_DATA;
     cr_expect_eq(hello_allowed_frames(&to, &from, false).types, FRAME_BIT(FRAME_GET));
     cr_expect_eq(hello_allowed_frames(&to, &from, true).types,
@@ -321,7 +322,7 @@ Test(hello, long_reject_is_truncated)
     buffer_fini(&bytes);
 }
 
-/* Of another version: a code this one does not have; of an enemy: terminal commands. */
+/* From another version: an unknown code. From an attacker: terminal escape sequences. */
 Test(hello, unknown_or_unsafe_reject_is_sanitized)
 {
     static const struct {

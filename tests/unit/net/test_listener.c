@@ -1,4 +1,4 @@
-/* What comes to a gate: those who fit, those who do not, and strangers. */
+/* A listener and its clients: compatible peers, incompatible peers, and unauthenticated clients. */
 #include "engine/net/frame.h"
 #include "tests/support/conn_fixture.h"
 
@@ -13,7 +13,7 @@
 
 static struct side *const server = &fixture.server, *const client = &fixture.client;
 
-/* ---- Who does not fit */
+/* ---- Incompatible peers */
 
 static void expect_refused(enum glint_code code, const char *a, const char *b)
 {
@@ -129,7 +129,7 @@ Test(listener, owner_may_reject_a_peer)
     }
 }
 
-/* ---- Strangers */
+/* ---- Unauthenticated clients */
 
 static void frame_bytes(uint8_t *out, enum frame_type type, uint32_t length, uint32_t head)
 {
@@ -150,7 +150,7 @@ Test(listener, unauthenticated_clients_are_disconnected)
     frame_bytes(halves, FRAME_HELLO, 100, 100);
     static uint8_t long_hello[20000];
     memcpy(long_hello, endless, 5);
-    long_hello[5] = 1; /* a ClientHello of many megabytes */
+    long_hello[5] = 1; /* claims to be a ClientHello of many megabytes */
     long_hello[6] = 0x7f;
     const struct {
         const void *bytes;
@@ -210,7 +210,7 @@ Test(listener, hello_sent_byte_by_byte_is_accepted)
     conn_fixture_close();
 }
 
-/* One who gets in without TLS, and then sends `more`. */
+/* A client that completes the handshake without TLS, then sends `more`. */
 static void authenticated_then(struct raw_client *s, const void *more, uint64_t more_size,
                                uint64_t step)
 {
@@ -309,7 +309,7 @@ Test(listener, unauthenticated_clients_cannot_exhaust_fds)
     struct rlimit limit, low;
     int next;
     conn_fixture_open(1);
-    /* All sockets of this test, both ends, are of one process: room for the strangers' own ends. */
+    /* Both ends of all sockets are in this process: the limit leaves room for the clients' ends. */
     cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
     for (int i = 0; i < MANY; i++) {
         raw_client_dial(&many[i], "", 0, 0);
@@ -340,7 +340,7 @@ static void stop_counting(uv_timer_t *timer)
     uv_close((uv_handle_t *)timer, NULL);
 }
 
-/* How often the loop turns in a while. */
+/* Number of loop iterations in `ms`. */
 static unsigned count_turns(uint64_t ms)
 {
     static uv_timer_t timer;
@@ -355,7 +355,7 @@ static unsigned count_turns(uint64_t ms)
     return turns;
 }
 
-/* A gate without any descriptor rests, does not spin, and listens again. */
+/* Without any descriptor the listener backs off instead of spinning, and later listens again. */
 Test(listener, backs_off_without_descriptors)
 {
     static struct raw_client s;
@@ -365,14 +365,14 @@ Test(listener, backs_off_without_descriptors)
     raw_client_dial(&s, "", 0, 0);
     none = limit;
     none.rlim_cur = 3;
-    close(fixture.loop.emfile_fd); /* as if another thread had taken what libuv keeps in reserve */
+    close(fixture.loop.emfile_fd); /* as if another thread had used libuv's reserve descriptor */
     fixture.loop.emfile_fd = -1;
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     cr_expect_leq(count_turns(3 * LISTENER_BACKOFF_MS), 40, "it spins");
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     CONN_FIXTURE_WAIT(s.ended);
     cr_expect_not(fixture.late);
-    /* It listens again: whoever comes too early is turned down, and comes again. */
+    /* It listens again; connections during the backoff are refused, so retry. */
     struct glint_error error = {.code = GLINT_OK};
     while (!client->opened) {
         client->closed = 0;
@@ -416,7 +416,7 @@ Test(listener, host_name_is_resolved_or_reported)
     CONN_FIXTURE_WAIT(client->closed);
     cr_expect_eq(client->why.code, GLINT_E_CONNECTION, "%s", client->why.cause);
     conn_fixture_close();
-    conn_fixture_open(1); /* closed while it is resolved */
+    conn_fixture_open(1); /* closed while the name is being resolved */
     client->conn = conn_dial(&client->net, "localhost", listener_port(fixture.listener),
                              CHANNEL_DATA, NULL, &conn_fixture_events, client, &error);
     conn_close(client->conn, false);

@@ -1,4 +1,4 @@
-/* Signs of life as tables: times, what happens, what must be said. Limits: 1 s, 5 s, 10 s. */
+/* The failure detector, as tables of steps. Limits: heartbeat 1 s, suspect 5 s, dead 10 s. */
 #include "engine/net/liveness.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@ static const struct liveness_limits limits = {1000 * MS, 5000 * MS, 10000 * MS};
 
 struct step {
     uint64_t at_ms;
-    bool heard; /* before the look */
+    bool heard; /* a heartbeat arrives before the timer fires */
     enum life life;
     bool heartbeat_due;
     uint64_t next_ms; /* 0: never */
@@ -17,7 +17,7 @@ struct step {
 
 static void play(const struct step *steps, size_t count)
 {
-    const uint64_t start = UINT64_C(123456789) * MS; /* a clock begins anywhere */
+    const uint64_t start = UINT64_C(123456789) * MS; /* a monotonic clock has an arbitrary start */
     struct liveness l;
     liveness_init(&l, &limits, start);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ Test(liveness, heartbeat_clears_suspicion)
     PLAY(steps);
 }
 
-/* 20 s without a look: nobody read what they sent meanwhile, so they get a new beginning. */
+/* A pause of 20 s: heartbeats could not be received, so the timeouts restart. */
 Test(liveness, process_pause_restarts_the_timeouts)
 {
     static const struct step steps[] = {
@@ -78,7 +78,7 @@ Test(liveness, process_pause_restarts_the_timeouts)
     PLAY(steps);
 }
 
-/* Exactly suspect_ns between two looks is no sleep: the timer was merely late. */
+/* A delay of exactly suspect_ns is not a pause: the timer was only late. */
 Test(liveness, late_timer_is_not_a_process_pause)
 {
     static const struct step steps[] = {
@@ -98,7 +98,7 @@ Test(liveness, process_pause_clears_suspicion)
     PLAY(steps);
 }
 
-/* What was read late is heard late: no step back. */
+/* A heartbeat processed late must not set last_seen_ns back. */
 Test(liveness, older_heartbeat_changes_nothing)
 {
     struct liveness l;
@@ -113,7 +113,8 @@ Test(liveness, older_heartbeat_changes_nothing)
     cr_expect_eq(liveness_on_timer(&l, 9000 * MS, &heartbeat_due, &next), LIFE_SUSPECT);
 }
 
-/* Whoever looks when told to, and beats when told to, never loses one who does the same. */
+/* Two peers that run the timer at *out_next_ns and send heartbeats when due never suspect
+ * each other. */
 Test(liveness, two_heartbeating_peers_stay_alive)
 {
     struct liveness a, b;

@@ -1,5 +1,5 @@
-/* Others than glint at the other end, on threads with blocking sockets: TLS without our key, and
- * insiders, who have it and misbehave behind it. */
+/* Peers that are not glint, on threads with blocking sockets: TLS clients without our key, and
+ * authenticated peers that send malicious frames. */
 #include "engine/base/hash.h"
 #include "tests/support/conn_fixture.h"
 
@@ -24,13 +24,13 @@ static int dial_gate(void)
     return s;
 }
 
-/* ---- TLS of others */
+/* ---- TLS without the key */
 
 struct tls_peer {
     int max_version;
     const char *suite; /* NULL: any */
-    bool key;          /* of the right name, but wrong */
-    bool shook;        /* hands */
+    bool key;          /* uses a wrong key with the right identity */
+    bool shook;        /* the handshake succeeded */
 };
 
 static int use_wrong_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
@@ -48,7 +48,7 @@ static int use_wrong_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, s
     return 1;
 }
 
-static char key_name[64]; /* as the wire shows it to everybody */
+static char key_name[64]; /* the PSK identity is not encrypted */
 
 static void *tls_peer_main(void *arg)
 {
@@ -71,7 +71,7 @@ static void *tls_peer_main(void *arg)
     return NULL;
 }
 
-/* The key's name, from a ClientHello. */
+/* Reads the PSK identity from a ClientHello. */
 static void learn_key_name(void)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -106,18 +106,18 @@ Test(malicious_peer, tls_without_the_key_is_rejected)
         cr_expect_not(others[i].shook, "%u", i);
     }
     cr_expect_eq(fixture.accepted, 0);
-    conn_fixture_connect(); /* and a good one is */
+    conn_fixture_connect(); /* a peer with the key is accepted */
     conn_fixture_close();
 }
 
-/* ---- Insiders */
+/* ---- Authenticated peers */
 
 struct malicious_peer {
     const uint8_t *bytes;
     uint64_t size;
-    uint64_t step;    /* bytes of a record; 0: all in one */
-    struct tls *tls;  /* NULL: without */
-    bool refused_key; /* TLS said no */
+    uint64_t step;    /* bytes per TLS record; 0: all in one */
+    struct tls *tls;  /* NULL: without TLS */
+    bool refused_key; /* TLS rejected the key */
 };
 
 static void put(int s, const uint8_t *bytes, uint64_t size)
@@ -197,7 +197,7 @@ static void malicious_peer_end(struct malicious_peer *i, pthread_t thread)
     tls_close(i->tls);
 }
 
-/* A header of any type and length, with the checksum that it has without payload. */
+/* Writes a header of any type and length, with a valid checksum for an empty payload. */
 static void forge(uint8_t out[FRAME_HEADER_BYTES], uint8_t type, uint32_t length)
 {
     struct frame f = {.type = FRAME_PING};
@@ -246,7 +246,7 @@ Test(malicious_peer, frames_before_hello_are_rejected)
     }
 }
 
-/* No frame is taken, and no memory for it, that is longer than its type may be. */
+/* A frame over the limit of its type is rejected before memory is allocated for it. */
 Test(malicious_peer, bad_type_or_length_closes_the_connection)
 {
     static uint8_t bytes[FRAME_HEADER_BYTES * 2 + HELLO_BYTES_MAX];
@@ -315,20 +315,21 @@ Test(malicious_peer, peer_without_hello_times_out)
     }
 }
 
-/* ---- OpenSSL as it comes, with our key */
+/* ---- A plain OpenSSL client with our key */
 
 static int use_right_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
                          SSL_SESSION **out)
 {
     uint8_t key[32];
     struct secret secret;
-    for (unsigned i = 0; i < SECRET_BYTES; i++) secret.bytes[i] = (uint8_t)(i * 7); /* conn_world */
+    for (unsigned i = 0; i < SECRET_BYTES; i++)
+        secret.bytes[i] = (uint8_t)(i * 7); /* conn_fixture's */
     use_wrong_key(ssl, md, id, id_size, out);
     return secret_derive_key(&secret, "glint peer 1", key, sizeof key) &&
            SSL_SESSION_set1_master_key(*out, key, sizeof key);
 }
 
-/* Asks for new keys for as long as it can send, and reads nothing. */
+/* Sends KeyUpdate requests for as long as it can, and reads nothing. */
 static void *asks_for_keys_main(void *arg)
 {
     uint8_t hello[FRAME_HEADER_BYTES + HELLO_BYTES_MAX];

@@ -1,5 +1,5 @@
-/* Somebody in the middle of the wire, who cuts it anywhere, keeps bytes back, plays them again, or
- * holds up a mirror. What arrives is right, or nothing does, and nobody waits forever. */
+/* A man in the middle that cuts the connection at any byte, delays bytes, replays them or reflects
+ * them. Data arrives correctly or not at all, and no side waits forever. */
 #include "tests/support/wire_tap.h"
 
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@ static struct side *const server = &fixture.server, *const client = &fixture.cli
 static struct tap tap;
 static uint8_t data[DATA_BYTES];
 
-/* Frames and data both ways, as soon as it is open; what comes is looked at. */
+/* Hook of both sides: on open sends frames and data; verifies what is received. */
 static void talk(struct side *s, struct conn *c, enum moment at)
 {
     if (at == AT_FRAME) cr_assert_eq(s->last_request, s->frames);
@@ -59,7 +59,7 @@ Test(man_in_the_middle, byte_by_byte_delivery_works)
     }
 }
 
-/* How many bytes a whole talk is, each way. */
+/* Measures the bytes of a complete exchange in each direction. */
 static void measure(unsigned secrets, uint64_t sizes[TAP_DIRECTIONS])
 {
     open_fixture(secrets, MIB);
@@ -92,14 +92,14 @@ Test(man_in_the_middle, cut_at_any_byte_closes_both_sides)
     }
 }
 
-/* Also one who goes silent in the middle of a handshake, which is what slow hands do. */
+/* A peer that stalls in the middle of the handshake, as a slow-loris attacker does. */
 Test(man_in_the_middle, stall_during_handshake_times_out)
 {
     static const uint64_t places[] = {0, 1, 3, 4, 5, 6, 31, 32, 60, 100, 150, 200, 230};
     FOR_BOTH(secrets)
     {
         for (unsigned i = 0; i < 2 * sizeof places / sizeof places[0]; i++) {
-            if (secrets == 0 && places[i / 2] > 60) continue; /* a hello is hardly longer */
+            if (secrets == 0 && places[i / 2] > 60) continue; /* beyond the length of a hello */
             open_fixture(secrets, MIB);
             client->net.connect_ms = server->net.connect_ms = 40;
             tap.directions[i % 2].cut_at = places[i / 2];
@@ -149,7 +149,7 @@ Test(man_in_the_middle, reflected_traffic_is_rejected)
     }
 }
 
-/* ---- Many */
+/* ---- Many connections */
 
 Test(man_in_the_middle, slow_handshakes_do_not_block_peers)
 {
@@ -174,7 +174,7 @@ Test(man_in_the_middle, slow_handshakes_do_not_block_peers)
     }
 }
 
-/* Whoever comes while there is no memory is turned away, and then the gate goes on. */
+/* Connections without memory for them are closed; the listener keeps working. */
 Test(man_in_the_middle, listener_survives_out_of_memory)
 {
     enum { MANY = 20 };

@@ -1,4 +1,4 @@
-/* Messages as bytes and back; damaged ones are refused, and nothing of them stays. */
+/* Messages: round trips; damaged messages are rejected without memory leaks. */
 #include "engine/net/message.h"
 
 #include "engine/limits.h"
@@ -78,7 +78,7 @@ Test(message, damaged_bytes_are_rejected_or_valid)
     }
 }
 
-/* A FAILED without an error, and an error in any other message. */
+/* FAILED without an error, and other messages with one, are rejected. */
 Test(message, only_failed_messages_carry_an_error)
 {
     for (int type = 1; type < MSG_TYPES_END; type++) {
@@ -169,10 +169,10 @@ Test(message, invalid_map_outputs_are_rejected)
         size_t size;
     } rows[] = {
         {"\x91\xa1x", 3},                    /* a text */
-        {"\x91\x01", 2},                     /* an executor, and no attempt */
+        {"\x91\x01", 2},                     /* an executor without attempt */
         {"\x92\xce\x00\x01\x00\x00\x01", 7}, /* executor 65536 */
         {"\x92\x01\xff", 3},                 /* attempt -1 */
-        {"\xdd\xff\xff\xff\xfe", 5},         /* as many as are not there */
+        {"\xdd\xff\xff\xff\xfe", 5},         /* claims more elements than it has */
         {"\x01", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -275,7 +275,7 @@ Test(message, out_of_memory_in_bodies_is_reported)
     buffer_fini(&outputs);
 }
 
-/* Every code is the floor of what it stands for, and never off by more than an eighth. */
+/* Each code decodes to at most the size, and to less than an eighth below it. */
 Test(message, size_codes_round_down_within_an_eighth)
 {
     uint64_t last = 0;
@@ -288,6 +288,6 @@ Test(message, size_codes_round_down_within_an_eighth)
         last = bytes;
     }
     cr_expect(size_code_encode(0) == 0 && size_code_decode(0) == 0);
-    cr_expect_eq(last, 15 * GIB); /* 255: that much or more */
+    cr_expect_eq(last, 15 * GIB); /* 255: this size or more */
     cr_expect_eq(size_code_encode(UINT64_MAX), UINT8_MAX);
 }

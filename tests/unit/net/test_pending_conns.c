@@ -1,5 +1,5 @@
-/* Which connections give way: those of the source with the most, one of them at random, and never
- * one that has shown a key for one that has not. */
+/* Which pending connections are dropped: those of the source with the most, one of them at random,
+ * and never one with a known key for one without. */
 #include "engine/net/pending_conns.h"
 
 #include "engine/base/env.h"
@@ -66,7 +66,7 @@ static uint32_t count(enum pending_class class)
     return pending->classes[class].count;
 }
 
-/* A class has one too many: one gives way, and is the caller's to free. */
+/* Removes the connection to drop from a class that has one too many. The caller frees it. */
 static struct conn *displace(enum pending_class class)
 {
     struct conn *c = pending_conns_choose_victim(pending, class);
@@ -75,7 +75,7 @@ static struct conn *displace(enum pending_class class)
     return c;
 }
 
-/* Returns the source of the one that gives way. */
+/* As displace; frees it and returns its source. */
 static uint64_t give_way(enum pending_class class)
 {
     struct conn *c = displace(class);
@@ -141,7 +141,7 @@ Test(pending_conns, known_key_is_evicted_only_by_known_keys)
         if (count(PENDING_UNKNOWN) > PENDING_MAX) give_way(PENDING_UNKNOWN);
     }
     cr_expect_eq(count(PENDING_KNOWN), 1);
-    /* Also among those a source alone stays. */
+    /* In the class KNOWN, too, the only connection of a source is kept. */
     for (unsigned i = 0; i < 10 * PENDING_MAX; i++) {
         struct conn *c = come(2 + i % 3), *displaced = NULL;
         if (count(PENDING_UNKNOWN) > PENDING_MAX) displaced = displace(PENDING_UNKNOWN);

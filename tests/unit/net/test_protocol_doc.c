@@ -1,6 +1,6 @@
-/* docs/protocol.md against the encoders: each list of fields on that page is what is encoded, in
- * that order. The first field has the value 1 or -1, or begins with the byte 1 or the letter a; the
- * second 2 or b; and so on. Booleans are 1, a kind is what it is. tests/cluster/test_protocol.py
+/* docs/protocol.md compared with the encoders: each list of fields on that page must be what is
+ * encoded, in that order. To identify fields, the n-th has the value n or -n, or starts with byte n
+ * or the n-th letter; booleans are 1, and a kind has its own value. tests/cluster/test_protocol.py
  * compares the page with what tests in Python send. */
 #include "engine/data/msgpack_validate.h"
 #include "engine/limits.h"
@@ -29,7 +29,7 @@ static const char *protocol_page(void)
     return text;
 }
 
-/* The value must be that of the n-th field. Returns where the next one begins. */
+/* Checks that the value at `at` is that of the n-th field. Returns the offset of the next one. */
 static uint64_t expect_field(struct glint_slice in, uint64_t at, uint64_t n, const char *list)
 {
     struct msgpack_head head;
@@ -47,7 +47,7 @@ static uint64_t expect_field(struct glint_slice in, uint64_t at, uint64_t n, con
     return at + size;
 }
 
-/* `list`: names of fields as the page has them. Frees what is encoded. */
+/* Checks `encoded` against `list`, the field names as written on the page. Frees `encoded`. */
 static void expect_fields(const char *list)
 {
     char quoted[512];

@@ -1,5 +1,5 @@
-/* Files of secrets: which ones are taken, how they are made, and that two processes which start at
- * once have the same one. */
+/* Secret files: which are accepted, how they are created, and that two processes that start at the
+ * same time agree on one secret. */
 #include "engine/net/secret.h"
 
 #include "engine/base/error.h"
@@ -20,7 +20,7 @@ static const char good[] = "00112233445566778899aabbccddeeff0123456789abcdeffedc
 
 static char dir[64], path[128];
 static struct glint_error error;
-static struct secrets secret; /* as they were loaded */
+static struct secrets secret; /* last loaded */
 
 static void begin(void)
 {
@@ -57,7 +57,7 @@ static int load_default(struct env *env, struct secrets *out)
     return r == 0 ? secrets_load(env, at, out, &error) : r;
 }
 
-/* Refused, with the path and something to do about it. */
+/* Loading fails, with the path and a hint in the error. */
 static void expect_refused(const char *what)
 {
     static const struct secrets cleared;
@@ -96,7 +96,7 @@ Test(secret, file_of_its_owner_is_read)
         cr_expect_eq(load(), 0, "%s", error.cause);
         cr_expect(is_good(0));
     }
-    put(good, 64, 0600); /* without an end of line */
+    put(good, 64, 0600); /* without a newline */
     cr_expect_eq(load(), 0);
     put("00112233445566778899AABBCCDDEEFF0123456789ABCDEFFEDCBA9876543210\r\n", 66, 0600);
     cr_expect_eq(load(), 0);
@@ -115,7 +115,7 @@ Test(secret, file_accessible_to_others_is_rejected)
     }
     put(good, sizeof good - 1, 0640);
     if (geteuid() != 0)
-        expect_refused("others may"); /* root may give its file to a group of its choice */
+        expect_refused("others may"); /* a file of root may be readable by a group */
     else
         cr_expect_eq(load(), 0, "%s", error.cause);
     end();
@@ -169,7 +169,7 @@ Test(secret, secret_of_two_digits_is_accepted)
     end();
 }
 
-/* Some lines in a row, each with its end. */
+/* Writes lines, each with a newline. */
 static void put_lines(unsigned count, const char *const lines[])
 {
     char text[4096] = "";
@@ -300,7 +300,7 @@ Test(secret, default_is_created_once_in_user_state_dir)
     cr_assert_eq(stat(at, &s), 0);
     cr_expect_eq(s.st_mode & 07777, 0700);
     cr_expect_eq(names(at), 1);
-    setenv("XDG_STATE_HOME", "relative", 1); /* as if it were not set, says its specification */
+    setenv("XDG_STATE_HOME", "relative", 1); /* relative: ignored, as XDG specifies */
     setenv("HOME", dir, 1);
     cr_assert_eq(load_default(env_real(), &secret), 0);
     cr_expect_neq(memcmp(&first, &secret, sizeof first), 0);
@@ -333,7 +333,7 @@ Test(secret, concurrent_processes_agree_on_one_secret)
             _exit(write(results[1], &secret, sizeof secret) == (ssize_t)sizeof secret ? 0 : 3);
         }
         close(start[0]);
-        close(start[1]); /* go */
+        close(start[1]); /* lets both processes start */
         for (unsigned i = 0; i < MANY; i++) {
             cr_assert(wait(&status) > 0 && status == 0, "status %x", (unsigned)status);
             cr_assert_eq(read(results[0], &all[i], sizeof all[i]), (ssize_t)sizeof all[i]);
@@ -347,7 +347,7 @@ Test(secret, concurrent_processes_agree_on_one_secret)
     }
 }
 
-/* Whatever call fails: a secret, or an error and nothing of it in the folder. */
+/* For each failing system call: a valid secret, or an error and no file left. */
 Test(secret, failed_call_leaves_no_partial_secret)
 {
     static const int errors[] = {-EIO, -ENOSPC, -EMFILE};

@@ -1,4 +1,4 @@
-/* Programs that are started by themselves: what they get, how they end. */
+/* Child processes: their files, environment and exit. */
 #include "engine/net/spawn.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ static void on_ended(void *arg, int wait_status)
     cr_expect(spawn_close(arg, on_closed));
 }
 
-/* A shell that does as it is told, and writes to `out`. */
+/* Starts a shell with the commands `text`; its output goes to `out`. */
 static int shell(struct spawn *s, const char *text, int out, char *const *variables)
 {
     char *words[] = {"sh", "-c", (char *)(uintptr_t)text, NULL};
@@ -76,7 +76,7 @@ Test(spawn, death_by_signal_is_reported)
     spawn_kill(&s, SIGKILL);
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect(WIFSIGNALED(last) && WTERMSIG(last) == SIGKILL);
-    spawn_kill(&s, SIGKILL); /* to nobody */
+    spawn_kill(&s, SIGKILL); /* no effect: it has exited */
 }
 
 Test(spawn, process_gets_its_files_and_variables)

@@ -1,5 +1,5 @@
-/* TLS between two pieces of memory: handshakes in pieces of every size, bytes both ways, and what
- * happens when one bit is not as it was sent. */
+/* TLS sessions over memory: handshakes delivered in pieces of every size, data in both directions,
+ * and modified bytes. */
 #include "engine/net/tls.h"
 
 #include "engine/limits.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 static struct tls_context *contexts[2];
-static struct tls *sides[2];   /* 0 accepts, 1 dials */
-static struct buffer wires[2]; /* from that side, not yet fed to the other */
+static struct tls *sides[2];   /* 0: accepting, 1: dialling */
+static struct buffer wires[2]; /* sent by that side, not yet received by the other */
 
-/* Secrets of which each is made of one number. */
+/* Secrets generated from one number each. */
 static struct secrets secrets_of(unsigned count, const uint8_t numbers[])
 {
     struct secrets s = {.count = count};
@@ -21,7 +21,7 @@ static struct secrets secrets_of(unsigned count, const uint8_t numbers[])
     return s;
 }
 
-/* Each side has a cipher of its own. */
+/* The two sides use different implementations of the cipher. */
 static void open_with(const struct secrets *accepts, const struct secrets *dials)
 {
     begin();
@@ -50,7 +50,7 @@ static void close_sides(void)
     end();
 }
 
-/* What the side wants to send joins its wire. */
+/* Appends the output of side `from` to its wire. */
 static void collect(unsigned from)
 {
     struct buffer out = {NULL, 0, 0};
@@ -59,7 +59,8 @@ static void collect(unsigned from)
     buffer_fini(&out);
 }
 
-/* Feeds the wire of `from`, `step` bytes at a time (0: all), and reads into `plain`. The code. */
+/* Delivers the wire of `from` to the other side, `step` bytes at a time (0: all), and appends
+ * decrypted bytes to `plain`. Returns the code. */
 static int deliver(unsigned from, uint64_t step, struct buffer *plain, uint64_t capacity)
 {
     struct tls *to = sides[!from];
@@ -168,12 +169,12 @@ Test(tls, client_secret_is_distinct_from_its_parent)
         cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
         close_sides();
     }
-    /* The same bytes as another kind are another key. */
+    /* The same secret of another kind gives another key. */
     client.kind = SECRET_PEER;
     open_with(&peer, &client);
     cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
     close_sides();
-    /* Who does not ask for clients takes none. */
+    /* Without TLS_ACCEPT_CLIENT_SECRETS a client secret is rejected. */
     client.kind = SECRET_CLIENT;
     open_with(&peer, &client);
     tls_close(sides[0]);
@@ -252,7 +253,7 @@ Test(tls, every_changed_byte_is_detected)
         collect(1);
         wires[1].data[at] ^= 1;
         int code = deliver(1, 0, &plain, 1000);
-        /* A longer length waits for the rest. */
+        /* If the length field increases, TLS waits for more bytes. */
         bool waits = code == 0 && (at == 3 || at == 4);
         cr_expect(code == GLINT_E_PROTOCOL || waits, "byte %d: %d", (int)at, code);
         cr_expect_eq(plain.size, 0);
@@ -278,7 +279,7 @@ Test(tls, changed_handshake_byte_prevents_opening)
             code = deliver(0, 0, &none, 1);
         }
         cr_expect_not(tls_is_handshake_done(sides[0]));
-        /* The version of the first record is nobody's business, as RFC 8446 has it (5.1). */
+        /* The version of the first record is ignored, as RFC 8446, 5.1 requires. */
         cr_expect(!tls_is_handshake_done(sides[1]) || at == 2, "byte %d", (int)at);
         cr_expect_neq(code, GLINT_E_NO_MEMORY);
         buffer_fini(&none);
@@ -288,7 +289,7 @@ Test(tls, changed_handshake_byte_prevents_opening)
 
 Test(tls, forged_close_alert_is_rejected)
 {
-    /* A close_notify comes as an alert, which none but OpenSSL can make: garbage must not pass. */
+    /* Only the peer's OpenSSL can encrypt a close_notify: a forged one must be rejected. */
     static const uint8_t alert[] = {0x15, 3, 3, 0, 2, 1, 0};
     open_sides(true);
     cr_assert_eq(shake_hands(0), 0);

@@ -1,5 +1,5 @@
-/* The cipher of our provider against OpenSSL's own: the same bytes for texts of every length, each
- * opens what the other has closed, and what was not meant for records is refused. */
+/* Our provider's cipher compared with OpenSSL's: the same bytes for texts of every length, each
+ * decrypts what the other encrypted, and calls that TLS records do not need fail. */
 #include "engine/net/tls_gcm.h"
 
 #include "tests/unit/net/bytes.h"
@@ -44,7 +44,7 @@ static void close_ciphers(void)
     end();
 }
 
-/* A context in the middle of a text: `aad_size` bytes of AAD are in. */
+/* Creates a context with key, IV and `aad_size` bytes of AAD. */
 static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int aad_size)
 {
     int n = 0;
@@ -54,7 +54,7 @@ static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int aad_si
     return c;
 }
 
-/* In pieces of `piece` bytes. */
+/* Encrypts or decrypts in pieces of `piece` bytes. */
 static void turn(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, int piece)
 {
     for (int at = 0, n; at < size; at += n) {
@@ -76,7 +76,7 @@ static void seal(const EVP_CIPHER *cipher, int aad_size, int size, int piece, ui
     EVP_CIPHER_CTX_free(c);
 }
 
-/* In place. Whether the tag was right. */
+/* Decrypts in place. Returns whether the tag was valid. */
 static bool unseal(const EVP_CIPHER *cipher, int aad_size, uint8_t *bytes, int size, int piece,
                    uint8_t tag[TAG_BYTES])
 {

@@ -1,5 +1,5 @@
-/* Keys that are renewed while a session lasts: ours after a number of records, the other side's
- * when it likes. The other side is OpenSSL as it comes, told of each message by a callback. */
+/* Key updates during a session: ours after a number of records, the peer's at any time. The peer is
+ * plain OpenSSL, which reports each message by a callback. */
 #include "engine/net/tls.h"
 
 #include "tests/unit/net/bytes.h"
@@ -11,14 +11,14 @@
 
 enum { SIZE = 40 * 16384 + 5 };
 
-/* The other side. */
+/* The peer. */
 static struct {
     SSL_CTX *context;
     SSL *ssl;
     BIO *in, *out;
     uint8_t key[32];
     char identity[64];
-    unsigned updates, requests; /* KeyUpdates that came: all; those that want an answer */
+    unsigned updates, requests; /* KeyUpdates received: all; with update_requested */
 } other;
 
 static struct tls_context *context;
@@ -64,7 +64,7 @@ static void on_message(int written, int version, int type, const void *bytes, si
     other.requests += b[4];
 }
 
-/* What each side has to say goes to the other one. */
+/* Delivers the output of each side to the other. */
 static void pump(void)
 {
     struct buffer out = {NULL, 0, 0};
@@ -132,7 +132,7 @@ static void close_pair(void)
     end();
 }
 
-/* All of `size` goes from us to the other side, `step` bytes at a time. */
+/* Sends `size` bytes to the peer, `step` bytes at a time. */
 static void send_out(uint64_t size, uint64_t step)
 {
     size_t at = 0, n;
@@ -146,7 +146,7 @@ static void send_out(uint64_t size, uint64_t step)
     cr_assert_eq(memcmp(sent, got, size), 0);
 }
 
-/* And from the other side to us. */
+/* Receives `size` bytes from the peer. */
 static void take_in(uint64_t size)
 {
     static uint8_t bytes[20000];
@@ -165,7 +165,7 @@ static void take_in(uint64_t size)
     cr_assert_eq(memcmp(sent, got, size), 0);
 }
 
-/* Both ciphers, and both ends. */
+/* Both cipher implementations, in both roles. */
 #define FOR_ALL(we_dial, options)                                                                  \
     for (unsigned we_dial = 0; we_dial < 2; we_dial++)                                             \
         for (unsigned options = 0; options <= TLS_BULK_CIPHER; options += TLS_BULK_CIPHER)
@@ -184,7 +184,7 @@ Test(tls_key_update, keys_are_updated_at_the_record_limit)
             else
                 cr_expect_eq(other.updates, 1, "what is written at once is under one key");
             cr_expect_eq(other.requests, 0);
-            take_in(SIZE); /* the other direction has a key of its own */
+            take_in(SIZE); /* the other direction has a different key */
             close_pair();
         }
     }

@@ -1,4 +1,4 @@
-/* Payloads of frames: each comes back as it was; damaged ones are refused, or are sound. */
+/* Payloads of frames: round trips; damaged ones are rejected or decode to valid values. */
 #include "engine/net/wire.h"
 
 #include "engine/data/pack.h"
@@ -8,7 +8,7 @@
 
 TestSuite(wire, .init = begin, .fini = end);
 
-/* Encodes, decodes, compares: `sample` and what comes back have zeros between their fields. */
+/* Encodes, decodes and compares bytewise: padding is zero in `sample` and in the decoded struct. */
 #define ROUND_TRIP(name, sample)                                                                   \
     do {                                                                                           \
         struct buffer bytes = {NULL, 0, 0};                                                        \
@@ -91,7 +91,7 @@ Test(wire, cancelled_jobs_round_trip)
     ROUND_TRIP(cancelled_jobs, &one);
 }
 
-/* More jobs than there can be, and more tasks done than there are. */
+/* More jobs than allowed, and more tasks done than the stage has. */
 Test(wire, impossible_counts_are_rejected)
 {
     struct packer p;
@@ -220,7 +220,7 @@ Test(wire, requests_round_trip)
     }
     parts.map_count = 1;
     get_comes_back(&parts);
-    parts.map_count = PARTITIONS_MAX; /* the largest request that there is fits its frame */
+    parts.map_count = PARTITIONS_MAX; /* the largest possible request fits its frame */
     get_comes_back(&parts);
     get_request_fini(&parts);
 }
@@ -353,7 +353,7 @@ Test(wire, damaged_bytes_are_rejected_or_valid)
         cr_expect(seen[i], "%s has no sample", wire_codecs[i].name);
 }
 
-/* The same error text whatever is wrong, and it says what was being read. */
+/* The message names what was being decoded, whatever is wrong with it. */
 Test(wire, errors_say_what_does_not_parse)
 {
     for (size_t i = 0; i < WIRE_CODECS_COUNT; i++) {
@@ -386,7 +386,7 @@ Test(wire, out_of_memory_is_reported)
     }
 }
 
-/* What is well-formed and must not be. */
+/* Well-formed msgpack with invalid values. */
 struct wrong {
     const char *codec, *bytes;
     size_t size;
@@ -408,23 +408,23 @@ Test(wire, out_of_range_values_are_rejected)
         WRONG("executor_registration", "\x93\x01\x00\x01"),           /* no slots */
         WRONG("executor_registration", "\x93\x01\x01\x00"),           /* no memory */
         WRONG("job_identity", "\x92\x00\xa0"),                        /* no job */
-        WRONG("job_identity", "\x92\x01\xa1\x07"),                    /* a bell in its name */
+        WRONG("job_identity", "\x92\x01\xa1\x07"),                    /* BEL in its name */
         WRONG("job_identity", "\x92\x01\xa1\x00"),                    /* a NUL */
         WRONG("executor_started", "\x92\x01\xc4\x02\x01\x02"),        /* a short incarnation */
         WRONG("executor_exited", "\x93\xce\x80\0\0\0\x01\xa0"),       /* a status over 31 bits */
         WRONG("executor_exited", "\x93\x00\x02\xa0"),                 /* a boolean of 2 */
         WRONG("get_request", "\x93\x00\x01\x01"),                     /* no kind */
-        WRONG("get_request", "\x93\x05\x01\x01"),                     /* an unknown one */
-        WRONG("get_request", "\x94\x01\x01\x01\x90"),                 /* parts of nothing */
+        WRONG("get_request", "\x93\x05\x01\x01"),                     /* an unknown kind */
+        WRONG("get_request", "\x94\x01\x01\x01\x90"),                 /* no map outputs */
         WRONG("get_request", "\x94\x01\x01\x01\x91\x01"),             /* half a pair */
         WRONG("get_request", "\x94\x04\x01\x00\x00"),                 /* no bytes */
         WRONG("get_request", "\x94\x04\x01\x00\xce\x00\x80\0\x01"),   /* more than a frame */
         WRONG("get_request",
-              "\x94\x04\x01\xcf\x7f\xff\xff\xff\xff\xff\xff\xff\x01"), /* beyond any end */
-        WRONG("block_request", "\x94\x01\x11\x90\x90"),                /* wants 17 */
+              "\x94\x04\x01\xcf\x7f\xff\xff\xff\xff\xff\xff\xff\x01"), /* the end overflows */
+        WRONG("block_request", "\x94\x01\x11\x90\x90"),                /* requests 17 blocks */
         WRONG("block_request", "\x94\x01\x01\xdc\0\x11"
                                "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\x90"),
-        WRONG("block_assignment", "\x92\x01\x92\x01\x02"),               /* no sum */
+        WRONG("block_assignment", "\x92\x01\x92\x01\x02"),               /* no checksum */
         WRONG("block_assignment", "\x92\x01\x93\x01\xce\0\x01\0\0\x05"), /* executor 65536 */
         WRONG("fetch_error", "\x91\x90"),                                /* no error */
         WRONG("fetch_error", "\x91\x94\x00\xa0\xa0\xa0"),                /* code 0 */
@@ -442,7 +442,8 @@ Test(wire, out_of_range_values_are_rejected)
     }
 }
 
-/* A path on another machine may hold anything; it is printed, so it must not move the cursor. */
+/* A path on another host may contain any bytes. It is printed, so terminal control characters
+ * are replaced. */
 Test(wire, log_path_is_sanitized_for_printing)
 {
     struct executor_exited e = {0, false, "/tmp/\033[2J\n\xff\xfe", "\033c"}, back;
@@ -454,7 +455,7 @@ Test(wire, log_path_is_sanitized_for_printing)
     buffer_fini(&bytes);
 }
 
-/* Headers that promise what is not there cost nothing. */
+/* A header that claims a huge array must not cause an allocation. */
 Test(wire, bombs_are_rejected_before_allocating)
 {
     static const struct wrong bombs[] = {

@@ -1,4 +1,4 @@
-/* Parts of map outputs as net/wire.h sends them: lists of sizes, and bytes that come along. */
+/* The response to an INDEX request: the list of segments, and inlined bytes. */
 #include "engine/net/wire.h"
 
 #include "tests/unit/net/bytes.h"
@@ -29,7 +29,8 @@ Test(wire_index, entries_round_trip)
     mem_free(back);
 }
 
-/* What fits comes along, in the order asked for, and what follows may still fit. */
+/* Segments are inlined in request order while they fit; a smaller one may fit after one that
+ * did not. */
 Test(wire_index, small_entries_carry_their_bytes)
 {
     static const uint8_t memory[1000] = {1, 2, 3, [500] = 5};
@@ -38,7 +39,7 @@ Test(wire_index, small_entries_carry_their_bytes)
     struct index_entry answers[5], back[5];
     uint64_t room = 600;
     for (uint32_t i = 0; i < 4; i++) answers[i] = index_entry_create(&run, i, &room);
-    run.source.memory = NULL; /* it is in a file */
+    run.source.memory = NULL; /* map output in a file */
     answers[4] = index_entry_create(&run, 3, &room);
     cr_expect_eq(room, 200);
     struct buffer bytes = {NULL, 0, 0};
@@ -90,20 +91,20 @@ Test(wire_index, entry_may_end_at_the_largest_offset)
     buffer_fini(&bytes);
 }
 
-/* Sums that no run can have. */
+/* Sizes that no run can have. */
 Test(wire_index, impossible_entries_are_rejected)
 {
     static const struct run_part impossible[] = {
         {0, 0, 0, 1},                   /* records without bytes */
         {0, 100, 0, 0},                 /* bytes without records */
-        {0, 0, 100, 0},                 /* likewise */
+        {0, 0, 100, 0},                 /* uncompressed bytes without records */
         {0, 16, 100, 1},                /* a header and no payload */
-        {0, 100, 1, 1},                 /* a record has two bytes of sizes */
-        {0, 100, 200, 101},             /* likewise */
-        {0, 100, 100 * 300, 1},         /* more than lz4 can make of it */
-        {INT64_MAX - 99, 100, 100, 1},  /* ends beyond any file */
-        {UINT64_MAX, 100, 100, 1},      /* likewise */
-        {0, UINT64_MAX, UINT64_MAX, 1}, /* likewise */
+        {0, 100, 1, 1},                 /* a record takes at least two bytes for its lengths */
+        {0, 100, 200, 101},             /* the same for 101 records */
+        {0, 100, 100 * 300, 1},         /* more than lz4 can expand it to */
+        {INT64_MAX - 99, 100, 100, 1},  /* the end overflows */
+        {UINT64_MAX, 100, 100, 1},      /* the end overflows */
+        {0, UINT64_MAX, UINT64_MAX, 1}, /* the size overflows */
     };
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
         struct buffer bytes = {NULL, 0, 0};

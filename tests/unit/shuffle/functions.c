@@ -1,4 +1,4 @@
-/* Functions for the shuffle's tests. */
+/* Functions for the tests of the shuffle. */
 #include "engine/base/text.h"
 #include "tests/unit/shuffle/harness.h"
 

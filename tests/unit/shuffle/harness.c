@@ -92,7 +92,7 @@ static struct glint_column make_column(enum glint_type type, const struct cell_p
     return c;
 }
 
-/* How many of the records go into one batch. */
+/* Returns how many of the records fit into one batch. */
 static uint32_t batch_size(const struct cell_pair *rows, uint64_t left, uint32_t most)
 {
     uint64_t bytes = 0;
@@ -110,7 +110,7 @@ static int run_map(struct test_task *t, const struct plan *plan, const struct ce
 {
     static int64_t numbers[2][BATCH_ROWS_MAX];
     static uint32_t start[2][BATCH_ROWS_MAX], end[2][BATCH_ROWS_MAX];
-    static struct buffer bytes[2]; /* of malloc: not counted, never failing */
+    static struct buffer bytes[2]; /* from malloc: not counted and never failing */
     const struct shuffle_spec *spec = plan->spec;
     t->task.partition = map;
     for (int k = 0; k < 2 && bytes[k].data == NULL; k++)
@@ -190,7 +190,7 @@ static int compare_pairs(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* acc = acc and value, by the kind of function, which the test knows from its pointer. */
+/* Merges value into acc as the function does, which the test recognizes by its pointer. */
 static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct glint_slice value,
                     bool raw)
 {
@@ -219,7 +219,7 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
     if (spec->fn == &fn_text_list && raw) cr_assert(buffer_append(acc, ",", 1));
 }
 
-/* One key's values: items[0..n), of one or more maps. */
+/* Combines one key's values, items[0..n), of one or more map tasks. */
 static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *items, uint64_t n,
                      struct buffer *whole)
 {

@@ -1,4 +1,4 @@
-/* A whole shuffle in one thread, and what it has to give, computed in the plainest way. */
+/* Runs a whole shuffle in one thread, and computes the expected result in the simplest way. */
 #ifndef TESTS_UNIT_SHUFFLE_HARNESS_H
 #define TESTS_UNIT_SHUFFLE_HARNESS_H
 
@@ -25,12 +25,12 @@ void records_fini(struct records *r);
 
 struct shape {
     enum glint_type key, value;
-    uint64_t keys;        /* how many different ones, about; 0: ascending, three of each */
+    uint64_t keys;        /* about how many different ones; 0: ascending, three of each */
     uint64_t value_bytes; /* at most, for bytes */
-    uint64_t large_each;  /* one in so many values is large; 0: none */
+    uint64_t large_each;  /* one of every large_each values is large; 0: none */
     uint64_t large_bytes;
 };
-/* Deterministic input of `maps` tasks. */
+/* Makes the input of `maps` map tasks, which depends only on the arguments. */
 void make_records(struct records *out, const struct shape *shape, uint32_t maps, uint64_t count);
 
 struct plan {
@@ -38,17 +38,18 @@ struct plan {
     uint32_t maps;
     uint32_t batch_rows;
 };
-/* Runs it all; out: the records in order of (partition, as they came). 0 or the first error. */
+/* Runs the shuffle. Sets `out` to the records in order of (partition, order of reading). Returns 0
+ * or the first error. */
 int run_shuffle(struct test_task *t, const struct plan *plan, const struct records *in,
                 struct records *out);
-/* What must come out. */
+/* Sets `out` to the expected records. */
 void expect_shuffle(const struct plan *plan, const struct records *in, struct records *out);
-/* Asserts that both are the same. With pieces: the same once the pieces of a key are put together.
- */
+/* Asserts that both are equal. With `pieces`: equal after the chunks of each key are
+ * concatenated. */
 void compare_records(const struct records *got, const struct records *expected, bool pieces,
                      const char *what);
 
-/* Functions, all of which notice a wrong order of values where that can be noticed. */
+/* Functions whose results depend on the order of values, as far as their types allow. */
 extern const struct glint_function fn_sum_i64, fn_sum_i64_rows, fn_sum_f64, fn_concat,
     fn_concat_pieces, fn_list, fn_text_list; /* lists: AGGREGATE and COMBINE, i64 or text to text */
 

@@ -1,5 +1,5 @@
-/* Small shuffles with each allocation and each call of the system failing: the right code, nothing
- * left. */
+/* Small shuffles in which each allocation and each system call fails once: the task returns the
+ * right code and leaves no files and no memory. */
 #include "tests/unit/shuffle/harness.h"
 
 #include <criterion/criterion.h>
@@ -53,14 +53,14 @@ static const struct fault_case cases[] = {
      260},
 };
 
-/* One run; `failed` is what came out. */
+/* Runs the case once with one fault. */
 static int run_case(const struct fault_case *c, uint64_t fail_call, int error, int64_t fail_memory,
                     uint64_t *out_calls)
 {
     struct test_task t;
     test_task_init(&t, 40 * KIB);
     struct records in = {.items = NULL};
-    static struct records got; /* has room for the results before anything may fail */
+    static struct records got; /* grown before any allocation may fail */
     make_records(&in, &c->shape, c->maps, c->count);
     if (got.items == NULL) got.items = mem_alloc(100000 * sizeof *got.items);
     got.capacity = 100000;
@@ -115,7 +115,7 @@ Test(shuffle_faults, out_of_memory_is_reported)
     }
 }
 
-/* A cancelled task ends soon, with a code of its own. */
+/* A cancelled task ends soon, with INTERRUPTED. */
 Test(shuffle_faults, cancelled_task_ends)
 {
     static const _Atomic bool cancelled = true;

@@ -1,5 +1,6 @@
-/* Map outputs that are elsewhere: whatever is where, in whatever order it arrives and however small
- * the window, a reader sees the same bytes as if all were here; what cannot be had is named. */
+/* Fetching remote map outputs. With every distribution of the inputs, every order of arrival and
+ * every window size, the reader gets the same bytes as from local inputs, and a lost map output is
+ * reported. */
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 
@@ -51,7 +52,7 @@ static void close_world(void)
     cr_expect(test_task_fini(&w.t), "a file is left");
 }
 
-/* Places by the seed: `here` of 8 inputs are here, the others at executors 1 to 4. */
+/* Distributes the inputs by the seed: `here` of 8 are local, the others on executors 1 to 4. */
 static void place_inputs(uint64_t seed, uint32_t here)
 {
     for (uint32_t m = 0; m < w.maps; m++) {
@@ -71,7 +72,7 @@ static void expect_local(uint32_t partition)
     cr_assert_eq(fake_read(&w.t.task, slices, w.maps, &w.expected), 0);
 }
 
-/* 0: the reader saw what was expected. */
+/* Returns 0 if the reader got the expected records, else the task's error. */
 static int fetch_all(uint32_t partition, uint64_t memory_bytes)
 {
     static struct seen seen;
@@ -106,14 +107,14 @@ Test(fetch, remote_inputs_read_like_local_ones)
             fake_fetcher_stop(&w.fake);
             uint64_t window =
                 memory[k % 4] / 2 < FETCH_WINDOW_BYTES ? memory[k % 4] / 2 : FETCH_WINDOW_BYTES;
-            uint64_t least = 4 * KIB * MERGE_FAN_IN_MAX; /* a chunk per input, whatever happens */
+            uint64_t least = 4 * KIB * MERGE_FAN_IN_MAX; /* one chunk per input is the minimum */
             cr_expect_leq(w.fake.largest, window > least ? window : least);
         }
         close_world();
     }
 }
 
-/* Parts of several windows, read by a merge that wants all of them at once. */
+/* The parts are several times the window, and the merge reads all of them at once. */
 Test(fetch, large_segments_pass_a_small_window)
 {
     open_world(5, 12, 3 * MIB);
@@ -166,7 +167,7 @@ Test(fetch, missing_map_output_is_named)
     close_world();
 }
 
-/* Of one record per input all comes along with the places; of 50 nothing does. */
+/* With one record per input all parts are inline in the index; with 50 none is. */
 static void fetch_damaged(uint32_t records, int32_t damages, int32_t lists, int expected)
 {
     open_world(6, records, 5000);
@@ -205,7 +206,7 @@ Test(fetch, damaged_index_is_requested_again)
     fetch_damaged(50, 0, INT32_MAX, GLINT_E_FETCH_FAILED);
 }
 
-/* One request per executor, whatever number of small parts there is. */
+/* One request per executor, for any number of small parts. */
 Test(fetch, small_segments_are_inlined_in_the_index)
 {
     open_world(300, 2, 200);
@@ -240,7 +241,7 @@ Test(fetch, cancelled_task_stops_waiting)
     close_world();
 }
 
-/* A reader that has enough leaves requests behind: closing waits for them. */
+/* A reader that stops early has requests in flight: fetch_close waits for them. */
 Test(fetch, early_close_waits_for_requests)
 {
     open_world(40, 40, 2000);

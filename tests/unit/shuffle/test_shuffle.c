@@ -1,5 +1,5 @@
-/* Whole shuffles against their oracle: every way to combine, types, orders, budgets so small that
- * everything spills, and so many maps that inputs are merged first. */
+/* Compares whole shuffles with an oracle: all combine modes, types and orders, budgets so small
+ * that everything spills, and so many map tasks that inputs are merged in several passes. */
 #include "engine/shuffle/aggregator.h"
 #include "tests/unit/shuffle/harness.h"
 
@@ -7,7 +7,7 @@
 
 static const uint64_t budgets[] = {8 * KIB, 200 * KIB, 256 * MIB};
 
-/* How many records leave the map tasks: with combining one per key and task. */
+/* Returns how many records the map tasks write: when combining, one per key and task. */
 static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
                             const struct records *in)
 {
@@ -29,7 +29,7 @@ static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
     return sum;
 }
 
-/* The same result with every budget, size of batches and number of maps. */
+/* Checks that every budget, batch size and number of map tasks gives the same result. */
 static void check_spec(const struct shuffle_spec *spec, const struct shape *shape, uint32_t maps,
                        uint64_t count, const char *what)
 {
@@ -110,7 +110,7 @@ Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
         }
 }
 
-/* The order of additions shows in the last bits. */
+/* The order of additions changes the last bits of a sum. */
 Test(shuffle, double_sums_are_added_in_fixed_order)
 {
     struct shuffle_spec spec = {
@@ -161,8 +161,8 @@ Test(shuffle, fold_aggregate_and_combine_equal_oracle)
     check_spec(&spec, &list, 1, 20000, "combine, with more spills than one merge takes");
 }
 
-/* A large value is written as it is, in a run of its own though its key comes next in order: what
- * was spilled before it are accumulators. */
+/* A large value is written raw. It must not continue the open run, even if its key is next in
+ * order, since that run has accumulators. */
 Test(shuffle, large_values_do_not_mix_with_accumulators)
 {
     struct shuffle_spec spec = {.dependency.combine = COMBINE_AGGREGATE,
@@ -227,7 +227,7 @@ Test(shuffle, range_partitions_follow_bounds)
     check_spec(&spec, &shape, 5, 3000, "ascending");
 }
 
-/* Which partition a key goes to decides the order of outputs: these numbers never change. */
+/* The partition of a key decides the order of the output, so these numbers must never change. */
 Test(shuffle, partition_of_a_key_never_changes)
 {
     struct shuffle_spec spec = {.partitions = 1000};
@@ -239,7 +239,7 @@ Test(shuffle, partition_of_a_key_never_changes)
     cr_expect_eq(shuffle_partition_of(&spec, key, 3, 5), 806);
 }
 
-/* Values that are never kept in memory, in order and out of it, with others between. */
+/* Values that are too large for memory, in order and out of order, mixed with others. */
 Test(shuffle, large_values_equal_oracle)
 {
     struct shape shape = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
@@ -264,7 +264,7 @@ Test(shuffle, large_values_equal_oracle)
     check_spec(&spec, &shape, 2, 200, "pass");
 }
 
-/* Small and large values that come in the order of the output are one run, written once. */
+/* Small and large values in the order of the output are written once, as one run. */
 Test(shuffle, sorted_output_is_written_as_one_run)
 {
     struct shape shape = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
@@ -287,7 +287,7 @@ Test(shuffle, sorted_output_is_written_as_one_run)
     compare_records(&got, &in, false, "in order");
     cr_expect_eq(t.task.counters.values[COUNT_SPILLS], 1);
     records_fini(&got);
-    /* The same backwards: each is a run of its own. */
+    /* In reverse order each value is a separate run. */
     for (uint64_t i = 0; i < in.count / 2; i++) {
         struct cell_pair x = in.items[i];
         in.items[i] = in.items[in.count - 1 - i];

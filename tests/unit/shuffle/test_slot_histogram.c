@@ -1,4 +1,4 @@
-/* Counting slots: every level the processor has, against one counter per slot. */
+/* Compares every variant that the CPU supports with one counter per slot. */
 #include "engine/base/hash.h"
 #include "engine/limits.h"
 #include "engine/shuffle/slot_histogram.h"
