@@ -106,6 +106,19 @@ static int lock_is_taken_twice(struct env *e, int file)
 }
 
 /* Another process sweeps it before it is locked, and may not be through: another name is taken. */
+Test(locked_dir, removal_stops_at_its_depth)
+{
+    char name[] = NAME;
+    struct locked_dir lock;
+    cr_assert_eq(locked_dir_create(&env, name, false, &lock), 0);
+    cr_assert(mkdir(NAME "/a", 0700) == 0 && mkdir(NAME "/a/b", 0700) == 0);
+    cr_expect_lt(locked_dir_remove(&env, name, &lock, 1), 0);
+    cr_expect(is_there(NAME "/a/b"));
+    cr_expect_eq(locked_dir_remove(&env, name, &lock, 2), 0);
+    cr_expect_not(is_there(NAME));
+    locked_dir_unlock(&env, &lock);
+}
+
 Test(locked_dir, other_name_is_used_if_sweeper_holds_lock)
 {
     char name[] = "mine-ffffffffffffffff";

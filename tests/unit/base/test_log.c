@@ -162,6 +162,22 @@ Test(log, long_line_is_truncated)
     }
 }
 
+/* Around the length at which a line is truncated. */
+Test(log, truncated_line_has_no_nul)
+{
+    char text[5000];
+    log_configure(&fixture.env, false, "e1");
+    for (size_t length = 1900; length < sizeof text; length++) {
+        memset(text, 'x', length);
+        text[length] = '\0';
+        log_line(LOG_INFO, &(struct log_ids){.peer = text}, "text");
+        fixture.now_ns += SECOND;
+        cr_assert_null(memchr(fixture.written.data, '\0', fixture.written.size), "%zu", length);
+        cr_assert_eq(fixture.written.data[fixture.written.size - 1], '\n');
+        fixture.written.size = 0;
+    }
+}
+
 static unsigned count_lines(const char *text)
 {
     unsigned n = 0;

@@ -107,6 +107,19 @@ Test(task, skipped_rows_are_counted_by_reason_up_to_limit)
     cr_expect_not_null(strstr(task.error.hint, "--max-bad-rows"));
 }
 
+Test(task, skipped_row_without_a_counter_is_an_error)
+{
+    char name[16];
+    options.skip_bad_rows = true;
+    options.bad_rows_max = -1;
+    for (unsigned i = 0; task.counters.used < COUNTERS_MAX; i++) {
+        snprintf(name, sizeof name, "n%u", i);
+        cr_assert_geq(glint_counter(&task, name), 0);
+    }
+    cr_expect_eq(glint_bad_row(&task, row_at(11, 3), "too short"), GLINT_E_PLAN_LIMIT);
+    cr_expect_eq(task.error.code, GLINT_E_PLAN_LIMIT);
+}
+
 Test(task, named_counters_add_up_and_are_limited)
 {
     const int a = glint_counter(&task, "a"), b = glint_counter(&task, "b");

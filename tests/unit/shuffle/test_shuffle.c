@@ -75,7 +75,7 @@ static void check_all(struct shuffle_spec spec, const struct shape *shape, const
             check_spec(&spec, shape, 5, 2000, what);
         }
     }
-    check_spec(&spec, shape, 150, 1500, what);
+    check_spec(&spec, shape, MERGE_FAN_IN_MAX + 2, 1500, what);
     check_spec(&spec, shape, 3, 3, what);
     spec.map_side = false;
     check_spec(&spec, shape, 5, 2000, what);
