@@ -1,6 +1,7 @@
 """What befalls one node: asked to leave, another of its name, clocks that jump, few descriptors, wrong files."""
 import contextlib
 import glob
+import json
 import os
 import re
 import resource
@@ -24,9 +25,19 @@ def cpu_seconds(pid):
 class Draining(CountingTest):
     """An executor is asked to end while it has map outputs that the job needs."""
 
+    def until_has_output(self, name):
+        """One without outputs and tasks ends at once, and tasks that the slow cable still holds are sent again."""
+        def done():
+            with open(os.path.join(self.directory, "out.log"), encoding="utf-8") as file:
+                events = [json.loads(line) for line in file.read().split("\n")[:-1]]
+            numbers = [e["executor"] for e in events if e["event"] == "executor" and e.get("name") == name]
+            return any(e["event"] == "task" and e["outcome"] == "done" and e["executor"] in numbers for e in events)
+        until(done, f"{name} has a map output")
+
     def test_draining_executor_serves_its_map_outputs(self):
         self.write_cluster(drain="60s")
         job, e1, e2 = self.start_all()
+        self.until_has_output("e1")
         e1.signal(signal.SIGTERM)
         e1.until_says("drains")
         until(lambda: self.executor_status("e1")["state"] == "draining", "its status says so")
