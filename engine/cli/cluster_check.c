@@ -116,7 +116,8 @@ static bool check_host(const struct cluster_file *f, uint32_t executor, struct g
     struct toml_place at = place_of(f, executor, "host");
     if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
         return cluster_file_error(f, at, error, "name the address that others reach it by",
-                                  "host %s is every address, and nobody can dial it", e->host);
+                                  "host %s is the wildcard address, which cannot be dialled",
+                                  e->host);
     if (cluster_may_listen(c, e->host)) return true;
     return cluster_file_error(f, at, error, cluster_secret_hint,
                               "executor %s would listen on %s, but no secret_file is configured",

@@ -163,7 +163,7 @@ static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_s
 {
     struct executor_started a;
     if (p->state != DAEMON_CONN_REQUESTED)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a daemon admitted whom it had admitted");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate EXECUTOR_STARTED");
     int r = executor_started_decode(payload, &a, error);
     if (r != 0) return r;
     p->state = DAEMON_CONN_EXECUTOR_STARTED;

@@ -230,7 +230,7 @@ uint8_t *task_result_fetch_buffer_for(struct executor_conn *l, const struct fram
     struct result_fetch *s = find_request(l, f->request, &at);
     if (s != NULL && f->length == chunk_bytes(s, chunk))
         return s->m->body.data + (uint64_t)chunk * FETCH_CHUNK_BYTES_MAX;
-    executor_conn_fail_with(l, GLINT_E_PROTOCOL, "%u bytes that nobody asked for", f->length);
+    executor_conn_fail_with(l, GLINT_E_PROTOCOL, "%u unsolicited bytes", f->length);
     return NULL;
 }
 
@@ -259,7 +259,7 @@ int task_result_fetch_on_error(struct executor_conn *l, const struct frame *f,
     struct glint_error why = {.code = GLINT_OK};
     struct result_fetch *s = find_request(l, f->request, &at);
     if (s == NULL)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "an answer to a question nobody asked");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "response without matching request");
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
     error_set(&s->broken, GLINT_E_CONNECTION, NULL, "a task's result could not be fetched: %s",

@@ -111,7 +111,7 @@ void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t dea
     struct timespec end = to_system_deadline(r, deadline_ns);
     int waited = 0;
     pthread_mutex_lock(&r->lock);
-    /* The driver has no more to send for now: the loop writes all messages at once. */
+    /* The driver has no more to send at this point: the loop writes all messages at once. */
     if (r->outgoing != NULL) uv_async_send(&r->wakeup);
     while (r->events == NULL && !r->woken && waited == 0)
         waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);

@@ -144,8 +144,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
     int r = job_identity_decode(payload, &admit, error);
     if (r != 0) return r;
     if (!v->is_driver || v->state != SESSION_NEW || admit.job == 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "REQUEST_EXECUTOR twice, or of nobody's job");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate or invalid REQUEST_EXECUTOR");
     if (d->draining) {
         reject_draining(v);
         return 0;

@@ -141,7 +141,8 @@ static void log_shortage(struct listener *g, const char *what, int code)
 static void plaintext_warning(uv_timer_t *timer)
 {
     const struct listener *g = timer->data;
-    log_line(LOG_WARN, NULL, "insecure_plaintext: whoever reaches port %u runs code as this user",
+    log_line(LOG_WARN, NULL,
+             "insecure_plaintext: any client that can reach port %u can run code as this user",
              g->port);
 }
 

@@ -290,7 +290,7 @@ static bool consume_index(struct glint_slice *bytes, struct index_entry *out, ui
             !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
             !consume_u64(bytes, &here) || !is_valid_segment(p) || here > (p->records > 0))
             return false;
-        /* Only the size for now: the bytes follow the list. */
+        /* Only the size here: the bytes follow the list. */
         out[i].bytes = (struct glint_slice){NULL, here > 0 ? p->bytes : 0};
     }
     return true;

@@ -193,7 +193,7 @@ static void bare_next(void)
 
 static void bare_connected(uv_stream_t *listener, int status)
 {
-    require(status == 0, "nobody connects");
+    require(status == 0, "no connection");
     uv_tcp_init(&bare.loop, &bare.stream);
     uv_accept(listener, (uv_stream_t *)&bare.stream);
     bare_next();

@@ -80,7 +80,7 @@ static void bare_send(uv_stream_t *stream, struct bare_write *w)
 static void bare_connected(uv_stream_t *listener, int status)
 {
     static uv_tcp_t stream;
-    require(status == 0, "nobody connects");
+    require(status == 0, "no connection");
     uv_tcp_init(listener->loop, &stream);
     require(uv_accept(listener, (uv_stream_t *)&stream) == 0, "cannot accept");
     for (unsigned i = 0; i < BLOCKS; i++) {

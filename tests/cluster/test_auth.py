@@ -124,7 +124,7 @@ class Frames(AuthTest):
                   "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a sign of life does not parse"),
                   "what a daemon never hears": (frames.message(frames.MSG_CANCEL),
                                                 "a MESSAGE frame on the connection of a client"),
-                  "data that nobody asked for": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
+                  "unsolicited data": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
         with self.memory_flat(self.e1.pid):
             for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
                 for name, (data, cause) in table.items():

@@ -280,7 +280,8 @@ Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
         snprintf(text, sizeof text, "insecure_plaintext = true\n" ONE "host = '%s'\n", others[i]);
         read_sound(text);
     }
-    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "nobody can dial it");
+    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n",
+                   "the wildcard address, which cannot be dialled");
 }
 
 Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)

@@ -105,7 +105,7 @@ Test(transport_data, response_of_wrong_length_loses_executor)
     start_one(FAKE_SHORT, 2 * MIB);
     cr_assert_eq(send_task(0, 1), 0);
     UNTIL_TRUE(context.driver.lost == 1);
-    cr_expect_not_null(strstr(context.driver.why.cause, "nobody asked for"));
+    cr_expect_not_null(strstr(context.driver.why.cause, "unsolicited bytes"));
     cr_expect_eq(context.driver.messages, 0);
     stop();
 }
