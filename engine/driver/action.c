@@ -57,7 +57,7 @@ void driver_check_interrupt_or_timeout(struct driver *d)
     if (code != 0) error_set(driver_error(d), (enum glint_code)code, NULL, "the job was cancelled");
     if (d->deadline_ns != 0 && d->env->now_ns(d->env) >= d->deadline_ns)
         error_set(driver_error(d), GLINT_E_TIMEOUT, "raise --timeout",
-                  "the job did not end within its --timeout");
+                  "the job exceeded its --timeout");
 }
 
 static bool action_is_done(const struct action_run *a)
@@ -138,17 +138,17 @@ int driver_run_action(struct runner *runner, const struct action *action)
                          "%s runs inside another action's callback", action->op->name);
     if (rdd_partition_count(action->rdd) == 0 && context_failed(g)) return g->error.code;
     if (g->config.explain && explain_start_action(d, action) != 0) return g->error.code;
-    const bool unrun =
+    const bool skipped =
         rdd_is_explain_only(action->rdd) || (g->config.explain && action->output_count > 0);
-    struct action_run a = {.action = action, .commit_count = unrun ? 0 : action->output_count};
+    struct action_run a = {.action = action, .commit_count = skipped ? 0 : action->output_count};
     int r = 0;
     /* Outputs are opened and checked before anything runs, so that a bad path fails early. */
     for (uint32_t i = 0; i < a.commit_count && r == 0; i++)
         r = job_outputs_open(d, action->outputs[i], &a.commits[i]);
     if (r == 0) r = job_outputs_check_inputs(d);
     if (r == 0) r = prepare_action(action);
-    if (r == 0 && g->config.explain) r = explain_action(d, action, unrun);
-    if (r != 0 || unrun) return r;
+    if (r == 0 && g->config.explain) r = explain_action(d, action, skipped);
+    if (r != 0 || skipped) return r;
     a.number = d->next_action++;
     a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
     d->action_run = &a;

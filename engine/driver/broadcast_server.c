@@ -5,6 +5,7 @@
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
 #include "engine/driver/cluster_transport_internal.h"
 
+#include "engine/base/text.h"
 #include "engine/net/broadcast_block.h"
 
 #include <assert.h>
@@ -109,12 +110,22 @@ static void send_fetch_error(struct executor_conn *l, uint64_t request, enum gli
     buffer_fini(&payload);
 }
 
+static void send_block_not_found(struct executor_conn *l, uint64_t request, uint64_t id,
+                                 uint32_t block)
+{
+    char cause[64];
+    text_format(cause, sizeof cause, "block %u of broadcast %llu not found", block,
+                (unsigned long long)id);
+    send_fetch_error(l, request, GLINT_E_PROTOCOL, cause);
+}
+
 static void send_block(struct executor_conn *l, struct served_broadcast *v, uint32_t block,
                        uint64_t request)
 {
     struct block_send *sending = mem_alloc(sizeof *sending);
     if (sending == NULL) {
-        send_fetch_error(l, request, GLINT_E_NO_MEMORY, "the driver has no memory to send a block");
+        send_fetch_error(l, request, GLINT_E_NO_MEMORY,
+                         "the driver is out of memory: cannot send a broadcast block");
         return;
     }
     struct glint_slice bytes = encoded_block(v, block);
@@ -132,15 +143,16 @@ int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
     if (r != 0) return r;
     enum get_kind kind = get.kind;
     uint32_t block = get.block;
-    struct served_broadcast *v = find_broadcast(l->r, get.id);
+    uint64_t id = get.id;
+    struct served_broadcast *v = find_broadcast(l->r, id);
     get_request_fini(&get);
     /* A wrong kind closes the connection; the other failures are one request's. */
     if (kind != GET_BROADCAST_BLOCK)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver has only broadcasts to give");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver serves broadcast blocks only");
     if (v == NULL || block >= broadcast_block_count(v->size))
-        send_fetch_error(l, f->request, GLINT_E_PROTOCOL, "there is no such broadcast block");
+        send_block_not_found(l, f->request, id, block);
     else if (l->sending_bytes > SENDING_BYTES_MAX)
-        send_fetch_error(l, f->request, GLINT_E_CONNECTION, "asked for more than was taken");
+        send_fetch_error(l, f->request, GLINT_E_CONNECTION, "too many requested blocks in flight");
     else
         send_block(l, v, block, f->request);
     return 0;
@@ -186,8 +198,7 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
     if (r != 0) return r;
     struct served_broadcast *v = find_broadcast(l->r, request.id);
     if (v == NULL || !l->joined)
-        return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "BLOCK_REQUEST of a broadcast that is not there");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "BLOCK_REQUEST for an unknown broadcast");
     if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
         return error_no_memory(error);
     send_block_assignment(l, v, &assignment);

@@ -30,7 +30,7 @@
 #define SMALL_BLOCKS 4u
 #define SMALL_SENDS  4u
 #define EXCLUDED_MAX 8u /* sources that an executor excludes after failures: the last ones */
-static_assert(TRANSFERS_MAX <= BLOCK_REQUEST_MAX, "an answer has room for all flights");
+static_assert(TRANSFERS_MAX <= BLOCK_REQUEST_MAX, "a BLOCK_ASSIGN has room for all transfers");
 
 /* An executor that has sent a BLOCK_REQUEST. */
 struct broadcast_peer {

@@ -28,7 +28,7 @@ static bool trim_slashes(const char *path, char *out, size_t capacity)
 }
 
 /* Standard output cannot be a directory, whatever is at its name. */
-static int refuse_stdout(const char *out, struct glint_error *error)
+static int reject_stdout(const char *out, struct glint_error *error)
 {
     if (strcmp(out, "-") != 0 && strcmp(out, "/dev/stdout") != 0) return 0;
     return error_set(error, GLINT_E_OUTPUT_CREATE,
@@ -36,7 +36,7 @@ static int refuse_stdout(const char *out, struct glint_error *error)
                      "%s: a job's output is a directory of parts, not standard output", out);
 }
 
-static int refuse_existing(const struct commit *c, struct glint_error *error)
+static int reject_existing(const struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     int r = c->env->stat_name(c->env, ENV_CWD, c->out, &s);
@@ -44,11 +44,11 @@ static int refuse_existing(const struct commit *c, struct glint_error *error)
     if (r == 0) r = c->env->stat(c->env, c->out, &s);
     if (r == -ENOENT) /* a dangling link: a directory cannot get this name by rename */
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "remove the link, or name another output",
-                         "%s is a link that leads nowhere", c->out);
-    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", c->out);
+                         "%s is a dangling symbolic link", c->out);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "stat", c->out);
     if (s.kind != ENV_DIRECTORY)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a folder that does not exist yet",
-                         "%s exists and is not a folder", c->out);
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a directory that does not exist yet",
+                         "%s exists and is not a directory", c->out);
     if (c->overwrite) return old_output_check_replaceable(c->env, ENV_CWD, c->out, c->out, error);
     return error_set(error, GLINT_E_OUTPUT_EXISTS,
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
@@ -56,25 +56,25 @@ static int refuse_existing(const struct commit *c, struct glint_error *error)
 
 /* Sets the error when no directory can be created in `directory`: it does not exist, or its file
  * system (such as /proc) does not allow it. */
-static int refuse_parent(const struct commit *c, const char *directory, struct glint_error *error)
+static int reject_parent(const struct commit *c, const char *directory, struct glint_error *error)
 {
     char hint[PATH_HINT_BYTES];
     struct env_stat s;
     if (c->env->stat(c->env, directory, &s) == 0)
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output somewhere else",
-                         "cannot create %s: no directory can be made in %s", c->out, directory);
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output in another directory",
+                         "cannot create %s: no directory can be created in %s", c->out, directory);
     const char *reason = path_explain_missing(c->out, hint);
     if (reason != NULL)
         return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "cannot create %s: %s", c->out,
                          reason);
-    return error_set(error, GLINT_E_OUTPUT_CREATE, "make that folder first",
-                     "cannot create %s: there is no folder %s", c->out, directory);
+    return error_set(error, GLINT_E_OUTPUT_CREATE, "create that directory first",
+                     "cannot create %s: directory %s does not exist", c->out, directory);
 }
 
 static int make_hidden_dir(struct commit *c, const char *directory, struct glint_error *error)
 {
     int r = locked_dir_create(c->env, c->hidden, false, &c->lock);
-    if (r == -ENOENT) return refuse_parent(c, directory, error);
+    if (r == -ENOENT) return reject_parent(c, directory, error);
     if (r == 0) {
         c->state = COMMIT_OPEN;
         r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden) &&
@@ -94,9 +94,10 @@ static int cannot_replace(const struct commit *c, int r, struct glint_error *err
 {
     const char *reason = NULL;
     if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
-        reason = "its file system cannot exchange two folders";
+        reason = "its file system cannot exchange two directories";
     if (r == -EBUSY) reason = "it is a mount point";
-    if (r == -EPERM) reason = "it is immutable, or another user's in a folder with the sticky bit";
+    if (r == -EPERM)
+        reason = "it is immutable, or belongs to another user in a directory with the sticky bit";
     if (reason == NULL) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "replace", c->out);
     return error_set(error, GLINT_E_OUTPUT_CREATE, "name another output",
                      "%s cannot be replaced: %s", c->out, reason);
@@ -129,7 +130,7 @@ static int probe_move(struct commit *c)
     return r != 0 ? r : removed;
 }
 
-static int refuse_irreplaceable(struct commit *c, struct glint_error *error)
+static int reject_irreplaceable(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (!c->overwrite || c->env->stat(c->env, c->out, &s) != 0) return 0;
@@ -146,11 +147,11 @@ static int open_parent(struct commit *c, const char *directory, struct glint_err
     if (!c->sync) return 0;
     int r = c->parent = c->env->open(c->env, ENV_CWD, directory, ENV_DIR);
     if (r >= 0) return 0;
-    error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "open the folder of", c->out);
+    error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "open the parent directory of", c->out);
     if (r == -EACCES)
-        text_format(error->hint, sizeof error->hint, "%s",
-                    "what is new in a folder gets to the disk only through its reading: make it "
-                    "readable, or pass --no-sync");
+        text_format(
+            error->hint, sizeof error->hint, "%s",
+            "the directory must be readable to sync it: make it readable, or pass --no-sync");
     return error->code;
 }
 
@@ -173,7 +174,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error)
 {
     char directory[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
-    int r = refuse_stdout(out, error);
+    int r = reject_stdout(out, error);
     out = path_from_file_url(out);
     memset(c, 0, sizeof *c);
     c->env = env;
@@ -189,14 +190,14 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", directory, prefix,
                             (unsigned long long)job);
     if (!fits)
-        return error_set(error, GLINT_E_OUTPUT_CREATE, "name a folder",
-                         "\"%s\" cannot be an output folder", out);
-    r = refuse_existing(c, error);
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "name a directory",
+                         "\"%s\" cannot be an output directory", out);
+    r = reject_existing(c, error);
     if (r != 0) return r;
     locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX); /* of dead jobs */
     r = make_hidden_dir(c, directory, error);
     if (r == 0) r = open_parent(c, directory, error);
-    if (r == 0) r = refuse_irreplaceable(c, error);
+    if (r == 0) r = reject_irreplaceable(c, error);
     if (r != 0) commit_cleanup(c);
     return r;
 }
@@ -216,17 +217,17 @@ static bool is_within_output(struct env *env, const char *path, const struct com
 
 int commit_check_disjoint(const struct commit *a, const struct commit *b, struct glint_error *error)
 {
-    static const char hint[] = "give each output a folder of its own";
+    static const char hint[] = "use a separate directory for each output";
     char directory_a[PATH_MAX], directory_b[PATH_MAX], name[PATH_MAX];
     bool split = path_split(a->out, directory_a, name, sizeof directory_a) &&
                  path_split(b->out, directory_b, name, sizeof directory_b);
     assert(split && a->state != COMMIT_REMOVED && b->state != COMMIT_REMOVED);
     if (env_paths_are_same(a->env, a->out, b->out))
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is the name of two outputs",
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "two outputs have the path %s",
                          b->out);
     bool inner = is_within_output(a->env, directory_a, b);
     if (!inner && !is_within_output(a->env, directory_b, a)) return 0;
-    return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s lies within %s, and both are outputs",
+    return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is inside %s, and both are outputs",
                      inner ? a->out : b->out, inner ? b->out : a->out);
 }
 
@@ -238,7 +239,8 @@ int commit_task(struct commit *c, struct glint_slice name, const char *part, con
     /* The name comes over the network: a slash would reach files outside of attempts/. */
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a task named a file that is none");
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "a task returned an invalid part file name");
     if (!text_format(from, sizeof from, ATTEMPTS "/%.*s", (int)name.size,
                      (const char *)name.data) ||
         !text_format(to, sizeof to, OUTPUT "/%s", part))
@@ -247,10 +249,10 @@ int commit_task(struct commit *c, struct glint_slice name, const char *part, con
     int r = c->env->rename(c->env, c->lock.dir, from, c->lock.dir, to, ENV_RENAME_NOREPLACE);
     if (r == -ENOENT)
         return error_set(error, GLINT_E_PATH_NOT_SHARED,
-                         "give an output that all nodes reach by the same path",
-                         "a part of %s that was written on %s is not here: %s/%s", c->out, node,
-                         c->hidden, from);
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "keep a part of", c->out);
+                         "use storage that all nodes share, at the same path",
+                         "a part of %s that was written on %s is not visible to the driver: %s/%s",
+                         c->out, node, c->hidden, from);
+    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "commit a part of", c->out);
 }
 
 /* Retries on ENOTEMPTY: an executor that was declared lost but still runs may create attempt files
@@ -303,7 +305,7 @@ static int publish_output(struct commit *c, struct glint_error *error)
     if (c->state != COMMIT_COMPLETE) return 0;
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
-        return error_set_system(error, GLINT_E_OUTPUT_IO, r, "look at", c->out);
+        return error_set_system(error, GLINT_E_OUTPUT_IO, r, "stat", c->out);
     bool directory = r == 0 && s.kind == ENV_DIRECTORY; /* else NOREPLACE fails: EEXIST */
     r = c->env->rename(c->env, c->lock.dir, OUTPUT, ENV_CWD, c->out,
                        directory ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
@@ -321,7 +323,9 @@ static int publish_output(struct commit *c, struct glint_error *error)
 static int sync_parent(struct commit *c, struct glint_error *error)
 {
     int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_dir(c->env, c->parent) : 0;
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the folder of", c->out);
+    return r == 0 ? 0
+                  : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the parent directory of",
+                                     c->out);
 }
 
 int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,

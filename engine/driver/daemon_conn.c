@@ -104,7 +104,7 @@ void daemon_conn_release_executor(struct daemon_conn *p)
     assert(!p->r->started && p->state != DAEMON_CONN_REJECTED);
     p->executor_conn = NULL;
     if (l != NULL) l->daemon_conn = NULL;
-    if (l != NULL) executor_conn_fail_with(l, GLINT_E_INTERRUPTED, "it was given back");
+    if (l != NULL) executor_conn_fail_with(l, GLINT_E_INTERRUPTED, "the driver released it");
     if (p->conn != NULL) conn_close(p->conn, true);
     p->state = DAEMON_CONN_BACKOFF;
     p->queue_position = p->queue_position_reported = 0;
@@ -125,7 +125,7 @@ static void on_launched_daemon_exit(void *arg, int wait_status)
         error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process was killed by signal %d; log %s",
                   signal, log);
     else
-        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process ended with status %d; log %s",
+        error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "its process exited with status %d; log %s",
                   status, log);
     p->process = NULL;
     if (r->stopping) return;
@@ -185,7 +185,7 @@ static int daemon_conn_on_executor_exited(struct daemon_conn *p, struct glint_sl
         return 0;
     }
     if (p->state != DAEMON_CONN_REQUESTED) return 0; /* of an executor that was lost before */
-    return error_set(error, GLINT_E_CONNECTION, NULL, "its process ended before it was there");
+    return error_set(error, GLINT_E_CONNECTION, NULL, "its process exited before it registered");
 }
 
 static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position)
@@ -217,7 +217,7 @@ static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f
         return 0;
     }
     default:
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a daemon sent a frame of type %d",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected frame type %d from a daemon",
                          (int)f->type);
     }
 }
@@ -232,8 +232,8 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
     struct buffer payload = {NULL, 0, 0};
     if (r->stopping || p->state != DAEMON_CONN_DIALLING) return;
     if (peer->role != ROLE_DAEMON || strcmp(peer->node, p->at->id) != 0)
-        error_set(&why, GLINT_E_PEER_MISMATCH, "look at host and port in the cluster's file",
-                  "executor %s is wanted, and %s answers", p->at->id, peer->node);
+        error_set(&why, GLINT_E_PEER_MISMATCH, "check host and port in cluster.toml",
+                  "expected executor %s, connected to %s", p->at->id, peer->node);
     text_format(identity.name, sizeof identity.name, "%s",
                 r->g->config.job_name != NULL ? r->g->config.job_name : "job");
     p->launch_failed = p->permanently_unreachable = false;
@@ -321,7 +321,7 @@ static uint64_t daemon_conn_heartbeat(struct daemon_conn *p, uint64_t now)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error why = {.code = GLINT_OK};
     if (liveness_on_timer(&p->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
-        error_set(&why, GLINT_E_CONNECTION, NULL, "the daemon gave no sign of life for %llu ms",
+        error_set(&why, GLINT_E_CONNECTION, NULL, "no heartbeat from the daemon for %llu ms",
                   (unsigned long long)(p->r->cluster->heartbeat.dead_ns / MS_NS));
         if (p->executor_conn != NULL)
             conn_close(p->conn, false); /* its process may be well, and then it goes on */
@@ -343,7 +343,7 @@ static uint64_t daemon_conn_report_queue_position(struct daemon_conn *p, uint64_
     if (p->queue_position == p->queue_position_reported) return UINT64_MAX;
     if (now < p->queued_ns + QUEUE_NOTE_NS) return p->queued_ns + QUEUE_NOTE_NS;
     p->queue_position_reported = p->queue_position;
-    inbox_push_note(p->r, "executor %s (%s:%u) is busy; place %llu in its queue", p->at->id,
+    inbox_push_note(p->r, "executor %s (%s:%u) is busy: position %llu in its queue", p->at->id,
                     p->at->host, p->at->port, (unsigned long long)p->queue_position);
     return UINT64_MAX;
 }

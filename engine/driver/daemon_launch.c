@@ -71,20 +71,20 @@ static int open_log(struct env *env, const struct cluster *c, const char *path,
 
 /* ---- The command line */
 
-struct words {
+struct arguments {
     char *items[WORDS_MAX + 1]; /* ends with NULL */
     uint32_t count;
 };
 
-static void words_fini(struct words *w)
+static void arguments_fini(struct arguments *w)
 {
     for (uint32_t i = 0; i < w->count; i++) mem_free(w->items[i]);
 }
 
-static int words_add(struct words *w, const char *word, struct glint_error *error)
+static int add_argument(struct arguments *w, const char *word, struct glint_error *error)
 {
     if (w->count == WORDS_MAX)
-        return error_set(error, GLINT_E_CONFIG, NULL, "launch_command has more than %u words",
+        return error_set(error, GLINT_E_CONFIG, NULL, "launch_command has more than %u arguments",
                          WORDS_MAX);
     w->items[w->count] = mem_strdup(word);
     if (w->items[w->count] == NULL) return error_no_memory(error);
@@ -119,8 +119,8 @@ static bool expand_word(const char *word, const struct cluster *c, uint32_t exec
     return true;
 }
 
-static int build_command_words(struct words *w, const struct cluster *c, uint32_t executor,
-                               struct glint_error *error)
+static int build_launch_command(struct arguments *w, const struct cluster *c, uint32_t executor,
+                                struct glint_error *error)
 {
     char word[WORD_MAX];
     int r = 0;
@@ -128,16 +128,17 @@ static int build_command_words(struct words *w, const struct cluster *c, uint32_
         return error_set(error, GLINT_E_CONFIG, "set launch_command", "launch_command is empty");
     for (uint32_t i = 0; c->launch_command[i] != NULL && r == 0; i++) {
         if (!expand_word(c->launch_command[i], c, executor, word, sizeof word))
-            return error_set(error, GLINT_E_CONFIG, NULL, "a word of launch_command is too long");
-        r = words_add(w, word, error);
+            return error_set(error, GLINT_E_CONFIG, NULL,
+                             "an argument of launch_command is too long");
+        r = add_argument(w, word, error);
     }
     return r;
 }
 
 /* The command line of LAUNCH_LOCAL. Runs the executable of this process and not one found in PATH,
  * since the handshake requires equal builds. */
-static int build_self_words(struct words *w, const struct cluster *c, uint32_t executor,
-                            struct glint_error *error)
+static int build_self_command(struct arguments *w, const struct cluster *c, uint32_t executor,
+                              struct glint_error *error)
 {
     char self[PATH_MAX];
     size_t size = sizeof self;
@@ -145,11 +146,11 @@ static int build_self_words(struct words *w, const struct cluster *c, uint32_t e
     if (r != 0) return error_set_system(error, GLINT_E_SYSTEM, r, "find", "this program's file");
     if (c->path == NULL)
         return error_set(error, GLINT_E_CONFIG, "write a cluster.toml",
-                         "executors can only be started from a cluster's file");
+                         "executors can be launched only with a cluster.toml");
     const char *const items[] = {
         self, "executor", "--cluster", c->path, "--id", c->executors[executor].id, "--launched"};
     for (size_t i = 0; i < sizeof items / sizeof items[0] && r == 0; i++)
-        r = words_add(w, items[i], error);
+        r = add_argument(w, items[i], error);
     return r;
 }
 
@@ -211,7 +212,7 @@ static char **build_environment(const struct cluster *c)
 /* Returns 0 or a negative errno. The timer is open in either case, so it must be closed by the loop
  * before `p` is freed. */
 static int spawn_process(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
-                         struct words *w, int log)
+                         struct arguments *w, int log)
 {
     char **variables = build_environment(c);
     const struct spawn_program program = {.path = w->items[0],
@@ -235,7 +236,7 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                                               void (*ended)(void *arg, int wait_status), void *arg,
                                               struct glint_error *error)
 {
-    struct words w = {.count = 0};
+    struct arguments w = {.count = 0};
     struct launched_daemon *p = mem_zalloc(sizeof *p);
     int log = -1, r = 0;
     assert(executor < cluster->executor_count && cluster->launch != LAUNCH_NONE);
@@ -250,15 +251,15 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                      cluster->executors[executor].id))
         r = error_set(error, GLINT_E_CONFIG, NULL, "log_dir is too long");
     if (r == 0)
-        r = cluster->launch == LAUNCH_LOCAL ? build_self_words(&w, cluster, executor, error)
-                                            : build_command_words(&w, cluster, executor, error);
+        r = cluster->launch == LAUNCH_LOCAL ? build_self_command(&w, cluster, executor, error)
+                                            : build_launch_command(&w, cluster, executor, error);
     if (r == 0) {
         log = open_log(env, cluster, p->log, error);
         r = log < 0 ? log : spawn_process(p, loop, cluster, &w, log);
         if (r != 0 && log >= 0) spawn_set_error(error, GLINT_E_SYSTEM, r, w.items[0]);
     }
     if (log >= 0) env->close(env, log); /* the process has its own descriptor */
-    words_fini(&w);
+    arguments_fini(&w);
     if (r == 0) return p;
     if (p->open_handles > 0)
         close_handles(p);

@@ -57,7 +57,7 @@ static void report_unfinished_tasks(struct driver *d)
     bool remote = d->g->config.cluster != NULL;
     describe_running(d, what, sizeof what);
     memcpy(before, e->effect, sizeof before);
-    text_format(e->effect, sizeof e->effect, "%s%s%s did not end within %llu s", before,
+    text_format(e->effect, sizeof e->effect, "%s%s%s did not stop within %llu s", before,
                 before[0] != '\0' ? "; " : "", what, (unsigned long long)(GRACE_NS / SECOND_NS));
     d->runner.stuck = !remote;
 }

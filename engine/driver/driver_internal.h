@@ -214,8 +214,8 @@ void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t c
 /* explain.c: `glint explain`. 0, or a code with the context's error set. */
 /* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */
 int explain_start_action(struct driver *d, const struct action *action);
-/* Shows the plan of a prepared action, stage by stage. `unrun`: the action will not be run. */
-int explain_action(struct driver *d, const struct action *action, bool unrun);
+/* Shows the plan of a prepared action, stage by stage. `skipped`: the action will not be run. */
+int explain_action(struct driver *d, const struct action *action, bool skipped);
 /* At the end of the job: notes what the plan could not show. Clears an error that is a consequence
  * of the empty results that explain gave to the job. */
 void explain_finish_job(struct driver *d);

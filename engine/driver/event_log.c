@@ -21,10 +21,10 @@
 #define NUMBERS_MAX   PLAN_NODES_MAX
 /* A byte takes at most six bytes in JSON (\u0000). */
 static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
-              "a whole command line and all options fit a line");
-static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit a line");
+              "the command line and all options fit in one line");
+static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit in one line");
 static_assert(COUNTERS_MAX * (NAME_BYTES_MAX * 6 + 32) < EVENT_LOG_LINE_BYTES_MAX,
-              "all counters fit a line");
+              "all counters fit in one line");
 
 enum log_state { LOG_OPEN, LOG_FULL, LOG_BROKEN };
 
@@ -66,10 +66,10 @@ static bool starts_as_event_log(const char *text)
 static const char *why_not_replaceable(struct env *env, int file, const struct env_stat *stat)
 {
     char text[128] = "";
-    if (stat->kind != ENV_FILE) return "is no event log";
+    if (stat->kind != ENV_FILE) return "is not an event log";
     if (!stat->mine) return "belongs to another user";
     int64_t n = env_read_full(env, file, text, sizeof text - 1, 0);
-    return n == 0 || starts_as_event_log(text) ? NULL : "is no event log";
+    return n == 0 || starts_as_event_log(text) ? NULL : "is not an event log";
 }
 
 /* Removes an existing event log or empty file of this user; rejects anything else, so that a
@@ -82,10 +82,10 @@ static int remove_old_log(struct env *env, const char *path, struct glint_error 
         return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "open", path);
     struct env_stat stat;
     int r = file >= 0 ? env->stat_open(env, file, &stat) : 0;
-    const char *wrong = file == -ELOOP ? "is a link" : NULL;
+    const char *wrong = file == -ELOOP ? "is a symbolic link" : NULL;
     if (file >= 0 && r == 0) wrong = why_not_replaceable(env, file, &stat);
     if (file >= 0) env->close(env, file);
-    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look at", path);
+    if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "stat", path);
     if (wrong != NULL)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file, or remove it",
                          "%s exists and %s", path, wrong);
@@ -126,7 +126,7 @@ static void set_broken(struct event_log *log, int error)
 {
     char line[256];
     log->state = LOG_BROKEN;
-    text_format(line, sizeof line, "warning: the event log ends here, writing it failed: %s",
+    text_format(line, sizeof line, "warning: the event log is incomplete, writing it failed: %s",
                 strerror(-error));
     if (log->config.note != NULL) log->config.note(log->config.note_arg, line);
 }

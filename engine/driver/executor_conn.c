@@ -23,7 +23,8 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
 {
     /* Numbers are never reused, so a job can use EXECUTORS_MAX executors in all. */
     if (r->executor_conn_count >= CLUSTER_EXECUTORS_MAX || r->number_count >= EXECUTORS_MAX) {
-        error_set(error, GLINT_E_NO_EXECUTORS, NULL, "the job has as many executors as it may");
+        error_set(error, GLINT_E_NO_EXECUTORS, NULL,
+                  "the job has reached its maximum number of executors");
         return NULL;
     }
     struct executor_conn *l = mem_zalloc(sizeof *l);
@@ -163,8 +164,9 @@ static int on_register(struct executor_conn *l, struct glint_slice payload,
     if (r != 0) return r;
     /* Zero slots or port 0 would make it an executor that never runs or serves anything. */
     if (l->is_registered || ready.slots == 0 || ready.slots > SLOTS_MAX || ready.port == 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "REGISTER twice, or of %u slots at port %u",
-                         ready.slots, ready.port);
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "duplicate or invalid REGISTER: %u slots, port %u", ready.slots,
+                         ready.port);
     l->is_registered = true;
     l->slots = ready.slots;
     l->port = ready.port;
@@ -181,7 +183,7 @@ static int on_task_message(struct executor_conn *l, struct glint_slice payload,
     bool known = l->joined && (m->type == MSG_DONE || (m->type == MSG_FAILED && m->error != NULL));
     if (!known) {
         message_destroy(m);
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "an unexpected message of an executor");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected message from an executor");
     }
     if (m->type == MSG_DONE && m->id != 0) { /* the result stayed with the executor */
         task_result_fetch_add(l, m);
@@ -220,7 +222,7 @@ static int on_control_frame(struct executor_conn *l, const struct frame *f,
     case FRAME_MESSAGE: return on_task_message(l, payload, error);
     case FRAME_DRAIN: return on_drain_request(l, error);
     default:
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "an executor sent a frame of type %d",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected frame type %d from an executor",
                          (int)f->type);
     }
 }
@@ -234,7 +236,7 @@ static int on_data_frame(struct executor_conn *l, const struct frame *f, struct 
     case FRAME_FETCH_ERROR: return task_result_fetch_on_error(l, f, payload, error);
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "an executor sent a frame of type %d for data", (int)f->type);
+                         "unexpected frame type %d on an executor's data connection", (int)f->type);
     }
 }
 
@@ -308,7 +310,7 @@ static void executor_conn_on_opened(void *arg, struct conn *c)
     if (peer->role != ROLE_EXECUTOR ||
         memcmp(peer->incarnation, l->incarnation, sizeof l->incarnation) != 0)
         executor_conn_fail_with(l, GLINT_E_CONNECTION,
-                                "at %s another process answers than was started",
+                                "the process at %s is not the one that the daemon started",
                                 conn_peer_address(c));
     else
         executor_conn_check_registered(l);
@@ -365,7 +367,7 @@ static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
     enum life life = liveness_on_timer(&l->liveness, now, &heartbeat_due, &next);
     if (life != LIFE_DEAD) set_suspect(l, life == LIFE_SUSPECT);
     if (life == LIFE_DEAD) {
-        executor_conn_fail_with(l, GLINT_E_CONNECTION, "no sign of life for %llu ms",
+        executor_conn_fail_with(l, GLINT_E_CONNECTION, "no heartbeat for %llu ms",
                                 (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
         return now; /* to finalize it */
     }
@@ -381,8 +383,8 @@ uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now)
     bool exited = l->has_exited && l->state < EXECUTOR_CONN_CLOSING;
     if ((l->state == EXECUTOR_CONN_OPENING || exited) && now >= l->deadline_ns)
         executor_conn_fail_with(l, GLINT_E_CONNECTION,
-                                exited ? "its process has ended"
-                                       : "its process did not become ready");
+                                exited ? "its process has exited"
+                                       : "its process did not register in time");
     if (l->state == EXECUTOR_CONN_CLOSING) {
         if (now < l->deadline_ns) return l->deadline_ns;
         executor_conn_finalize(l);

@@ -24,8 +24,8 @@ static bool name_is_free(const struct cluster_transport *r, const char *name,
 {
     for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next) {
         if (l->state >= EXECUTOR_CONN_CLOSING || strcmp(l->name, name) != 0) continue;
-        error_set(error, GLINT_E_PEER_MISMATCH, "give each executor an --id of its own",
-                  "an executor %s is here already, from %s", name, l->host);
+        error_set(error, GLINT_E_PEER_MISMATCH, "give each executor a unique --id",
+                  "executor %s is already connected from %s", name, l->host);
         return false;
     }
     return true;
@@ -38,12 +38,12 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
     const struct hello *peer = conn_peer_hello(c);
     bool control = peer->channel == CHANNEL_CONTROL;
     if (peer->role != ROLE_EXECUTOR || r->stopping || r->no_executors_reported) {
-        error_set(error, GLINT_E_PEER_MISMATCH, NULL, "only executors are waited for here");
+        error_set(error, GLINT_E_PEER_MISMATCH, NULL, "only executors are accepted here");
         return false;
     }
     struct executor_conn *l = find_by_incarnation(r, peer->incarnation);
     if (l != NULL && (control ? l->control : l->data) != NULL) {
-        error_set(error, GLINT_E_PROTOCOL, NULL, "the same connection for the second time");
+        error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate connection");
         return false;
     }
     if (l == NULL) { /* the first of its two connections */

@@ -17,9 +17,9 @@ static void describe_exit_status(const struct executor_exited *e, char *out, siz
         const char *name = sigdescr_np(WTERMSIG(status));
         text_format(out, capacity, "killed by signal %d (%s)%s", WTERMSIG(status),
                     name != NULL ? name : "unknown",
-                    e->out_of_memory ? ", for its control group was out of memory" : "");
+                    e->out_of_memory ? " (out of memory in its control group)" : "");
     } else {
-        text_format(out, capacity, "its process ended with status %d",
+        text_format(out, capacity, "its process exited with status %d",
                     WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     }
 }
@@ -37,7 +37,7 @@ enum executor_loss_reason executor_loss_describe(const struct executor_conn *l,
     else
         text_format(what, sizeof what, "%s", l->why.cause);
     memset(out, 0, sizeof *out);
-    error_set(out, GLINT_E_EXECUTOR_LOST, "look at its log", "%s%s%s", what,
+    error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "%s%s%s", what,
               log[0] != '\0' ? "; log " : "", log);
     if (l->draining) return LOSS_DRAINED;
     /* Only a signal (crash, OOM kill) is blamed on the tasks that ran there: a process that exits

@@ -104,7 +104,7 @@ void driver_on_executor_suspect(struct driver *d, uint32_t executor, bool suspec
     if (m->suspect == suspect) return;
     m->suspect = suspect;
     glint_note(d->g, "executor %s (%s) is %s", m->name, m->host,
-               suspect ? "silent: it gets no more tasks until it is heard" : "heard again");
+               suspect ? "suspect (no heartbeat): no new tasks" : "alive again");
     if (d->action_run != NULL && d->action_run->sched != NULL)
         sched_on_executor_suspect(d->action_run->sched, executor, suspect);
 }
@@ -118,8 +118,7 @@ void executors_update_excluded(struct driver *d, uint32_t executor, const struct
     if (now && !*reported) {
         glint_note(
             d->g,
-            "executor %s (%s) gets no more tasks while others do better: the last %u that it "
-            "ran failed there, the last one with: %s",
+            "executor %s (%s) excluded: the last %u tasks on it failed, the last one with: %s",
             m->name, m->host, SCHED_NODE_FAILURES_MAX, why->cause);
         event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_EXCLUDED, why);
     }
@@ -145,7 +144,7 @@ static struct glint_error describe_lost_executor(const struct driver *d, uint32_
                     why->cause, stage_run_partition(a, run.stage, run.task), run.attempt);
     else if (m->has_done)
         text_format(described.cause, sizeof described.cause,
-                    "%s; the last task it did was %u (attempt %u)", why->cause, m->done_partition,
+                    "%s; its last task was %u (attempt %u)", why->cause, m->done_partition,
                     m->done_attempt);
     return described;
 }
@@ -162,8 +161,8 @@ static void note_loss(struct driver *d, uint32_t executor, const struct glint_er
         for (uint32_t i = 0; i < o->maps; i++)
             map_outputs += o->available[i] && o->locations[i].executor == executor;
     glint_note(d->g,
-               "executor %s (%s) lost: %s; %u running task%s and %u map output%s to be made again",
-               m->name, m->host, why->cause[0] != '\0' ? why->cause : "no cause is known", running,
+               "executor %s (%s) lost: %s; %u running task%s and %u map output%s to recompute",
+               m->name, m->host, why->cause[0] != '\0' ? why->cause : "unknown cause", running,
                running == 1 ? "" : "s", map_outputs, map_outputs == 1 ? "" : "s");
 }
 
@@ -247,9 +246,9 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
     }
     /* The scheduler counts the losses of one action, the driver those of the job. */
     if (d->losses > EXECUTOR_FAILURES_MAX)
-        error_set(driver_error(d), GLINT_E_TOO_MANY_EXECUTOR_FAILURES,
-                  "look at the executors' logs", "%u executors were lost; the last one, %s: %s",
-                  d->losses, d->executors[executor].name, why->cause);
+        error_set(driver_error(d), GLINT_E_TOO_MANY_EXECUTOR_FAILURES, "see the executors' logs",
+                  "%u executors were lost; the last one, %s: %s", d->losses,
+                  d->executors[executor].name, why->cause);
 }
 
 void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)

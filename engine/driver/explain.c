@@ -55,7 +55,7 @@ static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
     for (uint32_t i = 0; i < inputs->unwritten_count; i++)
         plan_line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
                       inputs->unwritten[i]->stage);
-    plan_line_add(l, " (an estimate of its tasks: nothing is saved yet)");
+    plan_line_add(l, " (task count estimated: not saved yet)");
 }
 
 /* "map words.split", followed by what is special to this operator. `root`: the last node. */
@@ -68,12 +68,12 @@ static void add_node(struct plan_line *l, const struct glint *g, const struct st
     if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
     if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
-        plan_line_add(l, " (an estimate of its tasks: lines are not counted)");
+        plan_line_add(l, " (task count estimated: lines are not counted)");
     if (n->fn != NULL) plan_line_add(l, " %s", n->fn->name);
     if (shuffle && !root && rdd->stage > 0) plan_line_add(l, " from stage %u", rdd->stage - 1);
     if (shuffle && root)
         plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
-                      is_guess(rdd) ? " (an estimate: by the input)" : "");
+                      is_guess(rdd) ? " (estimated from the input)" : "");
     if (rdd != NULL && rdd->prepared.by != NULL && root == shuffle)
         add_skipped(l, shuffle ? "; its bounds depend on" : "; depends on", &rdd->prepared);
 }
@@ -137,7 +137,7 @@ static int explain_stage(const struct action *action, struct glint_rdd *shuffle,
     struct glint *g = action->rdd->g;
     const struct glint_rdd *top = shuffle != NULL ? shuffle->parents[0] : action->rdd;
     const bool chosen = shuffle == NULL && action->partitions != NULL;
-    char name[NAME_BYTES_MAX], input[TEXT_NUMBER_MAX] = "not known";
+    char name[NAME_BYTES_MAX], input[TEXT_NUMBER_MAX] = "unknown";
     struct stage_plan s;
     if (!top->unsized) text_format_bytes(input, top->input_bytes);
     int r = stage_plan_create(&s, shuffle != NULL ? NULL : action, shuffle);
@@ -162,9 +162,9 @@ static void add_heading(struct plan_line *l, const struct action *action, bool s
         plan_line_add(l, "%s %s", i > 0 ? "," : "", action->outputs[i]);
     if (action->output_count == 0)
         plan_line_add(l, ", %s",
-                      !skipped           ? "of a side file, which is run"
+                      !skipped           ? "run: it reads only side files"
                       : action->internal ? "not run"
-                                         : "not run: its result is empty here");
+                                         : "not run: returns an empty result");
 }
 
 static void note_heading(struct glint *g, const char *heading)
@@ -174,7 +174,7 @@ static void note_heading(struct glint *g, const char *heading)
     struct plan_line l = {.used = 0};
     add_skipped(&l, "depends on", &g->empty);
     if (g->empty_results > 1)
-        plan_line_add(&l, " and of %u action%s before it", g->empty_results - 1,
+        plan_line_add(&l, " and of %u earlier action%s", g->empty_results - 1,
                       g->empty_results == 2 ? "" : "s");
     glint_note(g, "%s", l.text);
 }
@@ -187,7 +187,7 @@ int explain_start_action(struct driver *d, const struct action *action)
     /* A job that loops until a result satisfies it would never end: its results are all empty. */
     if (g->empty_results < EXPLAIN_ACTIONS_MAX || !rdd_is_explain_only(action->rdd)) return 0;
     return glint_abort(g, GLINT_E_PLAN_LIMIT, NULL,
-                       "%u actions had no result, it may wait for one in a loop",
+                       "%u actions returned no result: the job may be looping until it gets one",
                        EXPLAIN_ACTIONS_MAX);
 }
 
@@ -243,17 +243,15 @@ void explain_finish_job(struct driver *d)
     const uint32_t n = g->empty_results;
     if (n == 0) return;
     if (e->code == GLINT_OK) {
-        glint_note(g, "%u action%s not run: what the job does with %s may differ from this plan", n,
+        glint_note(g, "%u action%s not run: what follows from %s may differ from this plan", n,
                    n == 1 ? " was" : "s were", n == 1 ? "its result" : "their results");
     } else if (follows_from_empty(g)) {
-        glint_note(g,
-                   "the plan ends here: the job does not go on without the result of %s (stage "
-                   "%u): %s",
+        glint_note(g, "the plan ends here: the job needs the result of %s (stage %u): %s",
                    g->empty.by->name, g->empty.stage, e->cause);
         *e = (struct glint_error){.code = GLINT_OK};
     } else {
         text_format(e->effect, sizeof e->effect,
-                    "the job had been given an empty result of %s (stage %u)", g->empty.by->name,
-                    g->empty.stage);
+                    "the job got an empty result of %s (stage %u), which explain did not run",
+                    g->empty.by->name, g->empty.stage);
     }
 }

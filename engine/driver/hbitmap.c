@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-static_assert(64ull * 64 * 64 * 64 * 64 * 64 > UINT32_MAX, "the levels hold any number");
+static_assert(64ull * 64 * 64 * 64 * 64 * 64 > UINT32_MAX, "the levels cover every uint32_t");
 
 static uint64_t bit_mask(uint32_t number)
 {
@@ -19,7 +19,7 @@ bool hbitmap_reserve(struct hbitmap *b, uint32_t capacity)
     for (uint32_t words = capacity; words > 1 || grown.levels == 0;) {
         words = (uint32_t)(((uint64_t)words + 63) / 64);
         assert(grown.levels < HBITMAP_LEVELS_MAX);
-        grown.at[grown.levels++] = grown.word_count;
+        grown.offsets[grown.levels++] = grown.word_count;
         grown.word_count += words;
     }
     grown.words = mem_zalloc(sizeof *grown.words * grown.word_count);
@@ -42,7 +42,7 @@ void hbitmap_set(struct hbitmap *b, uint32_t number)
 {
     assert(number < b->capacity);
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
-        uint64_t *word = &b->words[b->at[level] + (number >> 6)], before = *word;
+        uint64_t *word = &b->words[b->offsets[level] + (number >> 6)], before = *word;
         *word = before | bit_mask(number);
         if (before != 0) return; /* the levels above have this word's bit */
     }
@@ -52,7 +52,7 @@ void hbitmap_clear(struct hbitmap *b, uint32_t number)
 {
     assert(number < b->capacity);
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
-        uint64_t *word = &b->words[b->at[level] + (number >> 6)];
+        uint64_t *word = &b->words[b->offsets[level] + (number >> 6)];
         *word &= ~bit_mask(number);
         if (*word != 0) return; /* the levels above keep this word's bit */
     }
@@ -71,17 +71,17 @@ uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from)
 {
     if (from >= b->capacity) return HBITMAP_NONE;
     for (uint32_t level = 0; level < b->levels; level++) {
-        uint32_t end = level + 1 < b->levels ? b->at[level + 1] : b->word_count;
-        if (b->at[level] + (from >> 6) >= end) return HBITMAP_NONE;
-        uint64_t word = b->words[b->at[level] + (from >> 6)] & (UINT64_MAX << (from & 63));
+        uint32_t end = level + 1 < b->levels ? b->offsets[level + 1] : b->word_count;
+        if (b->offsets[level] + (from >> 6) >= end) return HBITMAP_NONE;
+        uint64_t word = b->words[b->offsets[level] + (from >> 6)] & (UINT64_MAX << (from & 63));
         if (word == 0) {
             from = (from >> 6) + 1;
             continue;
         }
         uint32_t found = (from & ~63u) | (uint32_t)__builtin_ctzll(word);
         while (level-- > 0) {
-            assert(b->words[b->at[level] + found] != 0);
-            found = found << 6 | (uint32_t)__builtin_ctzll(b->words[b->at[level] + found]);
+            assert(b->words[b->offsets[level] + found] != 0);
+            found = found << 6 | (uint32_t)__builtin_ctzll(b->words[b->offsets[level] + found]);
         }
         return found;
     }
@@ -90,7 +90,7 @@ uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from)
 
 bool hbitmap_is_empty(const struct hbitmap *b)
 {
-    return b->levels == 0 || b->words[b->at[b->levels - 1]] == 0;
+    return b->levels == 0 || b->words[b->offsets[b->levels - 1]] == 0;
 }
 
 uint64_t hbitmap_memory_bytes(const struct hbitmap *b)

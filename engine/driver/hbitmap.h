@@ -14,8 +14,8 @@
 
 /* Zero-initialized: an empty set with capacity 0. */
 struct hbitmap {
-    uint64_t *words;                 /* of all levels, level 0 first */
-    uint32_t at[HBITMAP_LEVELS_MAX]; /* index of each level's first word */
+    uint64_t *words;                      /* of all levels, level 0 first */
+    uint32_t offsets[HBITMAP_LEVELS_MAX]; /* index of each level's first word */
     uint32_t capacity, levels, word_count;
 };
 

@@ -8,41 +8,41 @@
 #include <assert.h>
 #include <string.h>
 
-void job_metrics_fini(struct job_metrics *t)
+void job_metrics_fini(struct job_metrics *m)
 {
-    for (uint32_t i = 0; i < t->counter_count; i++) mem_free(t->names[i]);
-    for (uint32_t i = 0; i < t->stage_count; i++) mem_free((char *)t->stages[i].name);
-    mem_free(t->stages);
-    memset(t, 0, sizeof *t);
+    for (uint32_t i = 0; i < m->counter_count; i++) mem_free(m->names[i]);
+    for (uint32_t i = 0; i < m->stage_count; i++) mem_free((char *)m->stages[i].name);
+    mem_free(m->stages);
+    memset(m, 0, sizeof *m);
 }
 
-static uint32_t find_counter(const struct job_metrics *t, const char *name)
+static uint32_t find_counter(const struct job_metrics *m, const char *name)
 {
-    for (uint32_t i = 0; i < t->counter_count; i++)
-        if (strcmp(t->names[i], name) == 0) return i;
-    return t->counter_count;
+    for (uint32_t i = 0; i < m->counter_count; i++)
+        if (strcmp(m->names[i], name) == 0) return i;
+    return m->counter_count;
 }
 
-int job_metrics_add_counter(struct job_metrics *t, const char *name, int64_t by,
+int job_metrics_add_counter(struct job_metrics *m, const char *name, int64_t by,
                             struct glint_error *error)
 {
-    uint32_t i = find_counter(t, name);
-    assert(t->counter_count <= COUNTERS_MAX);
+    uint32_t i = find_counter(m, name);
+    assert(m->counter_count <= COUNTERS_MAX);
     if (i == COUNTERS_MAX)
         return error_set(error, GLINT_E_PLAN_LIMIT, NULL, "a job has more than %u counters",
                          COUNTERS_MAX);
-    assert(i <= t->counter_count);
-    if (i == t->counter_count) {
-        t->names[i] = mem_strdup(name);
-        if (t->names[i] == NULL) return error_no_memory(error);
-        t->values[i] = 0;
-        t->counter_count++;
+    assert(i <= m->counter_count);
+    if (i == m->counter_count) {
+        m->names[i] = mem_strdup(name);
+        if (m->names[i] == NULL) return error_no_memory(error);
+        m->values[i] = 0;
+        m->counter_count++;
     }
-    t->values[i] = (int64_t)((uint64_t)t->values[i] + (uint64_t)by); /* wraps, as in Spark */
+    m->values[i] = (int64_t)((uint64_t)m->values[i] + (uint64_t)by); /* wraps, as in Spark */
     return 0;
 }
 
-int job_metrics_add_task_counters(struct job_metrics *t, struct glint_slice counters,
+int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice counters,
                                   struct glint_error *error)
 {
     struct unpacker u;
@@ -54,46 +54,46 @@ int job_metrics_add_task_counters(struct job_metrics *t, struct glint_slice coun
         unpack_text(&pair, name, sizeof name);
         int64_t value = unpack_i64(&pair);
         ok = unpack_is_complete(&pair);
-        if (ok) r = job_metrics_add_counter(t, name, value, error);
+        if (ok) r = job_metrics_add_counter(m, name, value, error);
     }
     unpacker_fini(&u);
-    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a task's counters do not parse");
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's counters");
     return r;
 }
 
-int64_t job_metrics_counter_value(const struct job_metrics *t, const char *name)
+int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name)
 {
     const size_t size = strlen(name);
     uint64_t sum = 0; /* wraps, as in job_metrics_add_counter */
-    for (uint32_t i = 0; i < t->counter_count; i++)
-        if (strncmp(t->names[i], name, size) == 0 &&
-            (t->names[i][size] == '\0' || t->names[i][size] == ':'))
-            sum += (uint64_t)t->values[i];
+    for (uint32_t i = 0; i < m->counter_count; i++)
+        if (strncmp(m->names[i], name, size) == 0 &&
+            (m->names[i][size] == '\0' || m->names[i][size] == ':'))
+            sum += (uint64_t)m->values[i];
     return (int64_t)sum;
 }
 
 /* Insertion sort: stages start nearly in the order of their numbers. */
-bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *name, uint32_t tasks)
+bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *name, uint32_t tasks)
 {
-    uint64_t size = sizeof *t->stages * t->stage_count;
-    struct stage_time *grown = mem_grow(t->stages, size, size + sizeof *grown);
+    uint64_t size = sizeof *m->stages * m->stage_count;
+    struct stage_time *grown = mem_grow(m->stages, size, size + sizeof *grown);
     if (grown == NULL) return false;
-    t->stages = grown;
+    m->stages = grown;
     char *copy = mem_strdup(name);
     if (copy == NULL) return false;
-    uint32_t at = t->stage_count++;
-    for (; at > 0 && t->stages[at - 1].number > number; at--) t->stages[at] = t->stages[at - 1];
-    assert(name[0] != '\0' && (at == 0 || t->stages[at - 1].number < number));
-    t->stages[at] = (struct stage_time){.number = number, .name = copy, .tasks = tasks};
-    t->tasks += tasks;
+    uint32_t at = m->stage_count++;
+    for (; at > 0 && m->stages[at - 1].number > number; at--) m->stages[at] = m->stages[at - 1];
+    assert(name[0] != '\0' && (at == 0 || m->stages[at - 1].number < number));
+    m->stages[at] = (struct stage_time){.number = number, .name = copy, .tasks = tasks};
+    m->tasks += tasks;
     return true;
 }
 
 /* From the end: the stage that finishes is among the last that started. */
-void job_metrics_finish_stage(struct job_metrics *t, uint32_t number, uint64_t elapsed_ns)
+void job_metrics_finish_stage(struct job_metrics *m, uint32_t number, uint64_t elapsed_ns)
 {
-    for (uint32_t i = t->stage_count; i-- > 0;)
-        if (t->stages[i].number == number) t->stages[i].elapsed_ns = elapsed_ns;
+    for (uint32_t i = m->stage_count; i-- > 0;)
+        if (m->stages[i].number == number) m->stages[i].elapsed_ns = elapsed_ns;
 }
 
 /* Built-in counters have a fixed order, before all others. */
@@ -105,19 +105,19 @@ static uint32_t counter_rank(const char *name)
 }
 
 /* Insertion sort: at most COUNTERS_MAX, once per summary. */
-void job_metrics_sort_counters(struct job_metrics *t)
+void job_metrics_sort_counters(struct job_metrics *m)
 {
-    for (uint32_t i = 1; i < t->counter_count; i++) {
-        char *name = t->names[i];
-        int64_t value = t->values[i];
+    for (uint32_t i = 1; i < m->counter_count; i++) {
+        char *name = m->names[i];
+        int64_t value = m->values[i];
         uint32_t j = i;
         for (; j > 0; j--) {
-            uint32_t a = counter_rank(t->names[j - 1]), b = counter_rank(name);
-            if (a < b || (a == b && strcmp(t->names[j - 1], name) <= 0)) break;
-            t->names[j] = t->names[j - 1];
-            t->values[j] = t->values[j - 1];
+            uint32_t a = counter_rank(m->names[j - 1]), b = counter_rank(name);
+            if (a < b || (a == b && strcmp(m->names[j - 1], name) <= 0)) break;
+            m->names[j] = m->names[j - 1];
+            m->values[j] = m->values[j - 1];
         }
-        t->names[j] = name;
-        t->values[j] = value;
+        m->names[j] = name;
+        m->values[j] = value;
     }
 }

@@ -16,24 +16,24 @@ struct job_metrics {
     uint32_t tasks, stages_skipped, retries; /* tasks: of all stages that have started */
 };
 
-void job_metrics_fini(struct job_metrics *t);
+void job_metrics_fini(struct job_metrics *m);
 /* Adds `by` to the counter, which is created at the first call. `name` is copied. Returns 0,
  * PLAN_LIMIT (more than COUNTERS_MAX counters) or NO_MEMORY. */
-int job_metrics_add_counter(struct job_metrics *t, const char *name, int64_t by,
+int job_metrics_add_counter(struct job_metrics *m, const char *name, int64_t by,
                             struct glint_error *error);
 /* Adds a task's counters (msgpack, see task_counters_encode). Returns 0, PROTOCOL, PLAN_LIMIT or
  * NO_MEMORY; after an error, some of them are added. */
-int job_metrics_add_task_counters(struct job_metrics *t, struct glint_slice counters,
+int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice counters,
                                   struct glint_error *error);
 /* Returns the sum of the counter and of its parts: "bad rows: REASON" is a part of "bad rows". 0 if
  * the counter does not exist. */
-int64_t job_metrics_counter_value(const struct job_metrics *t, const char *name);
+int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name);
 /* A stage started for the first time. `name` is copied. Returns false when out of memory. */
-bool job_metrics_add_stage(struct job_metrics *t, uint32_t number, const char *name,
+bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *name,
                            uint32_t tasks);
 /* Sets the stage's elapsed time. */
-void job_metrics_finish_stage(struct job_metrics *t, uint32_t number, uint64_t elapsed_ns);
+void job_metrics_finish_stage(struct job_metrics *m, uint32_t number, uint64_t elapsed_ns);
 /* Built-in counters first, in the order of task_counter_names, then the functions' own by name. */
-void job_metrics_sort_counters(struct job_metrics *t);
+void job_metrics_sort_counters(struct job_metrics *m);
 
 #endif

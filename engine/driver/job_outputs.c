@@ -86,8 +86,8 @@ int commit_job(struct driver *d)
         if (c->state == COMMIT_PUBLISHED) d->published[d->published_count++] = c->out;
         /* The outputs are published: an old one that remains is no reason to fail the job. */
         if (!commit_cleanup(c))
-            context_warn(d->g, "what %s replaced could not be removed, and is left in %s", c->out,
-                         c->hidden);
+            context_warn(d->g, "the output that %s replaced could not be removed and is left in %s",
+                         c->out, c->hidden);
     }
     return r;
 }
@@ -102,9 +102,9 @@ const char *abort_job(struct driver *d)
         clean = commit_cleanup(c) && clean;
     }
     if (clean && !used) return "no output was written";
-    if (!rolled_back) return "an output was published and could not be taken back";
-    return clean ? "no output was published; what was there before is as it was"
-                 : "no output was published; a hidden folder beside it is left";
+    if (!rolled_back) return "an output was published and could not be rolled back";
+    return clean ? "no output was published; existing outputs are unchanged"
+                 : "no output was published; a hidden directory next to the output is left";
 }
 
 void job_outputs_fini(struct driver *d)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define HINT                                                                                       \
-    "name another output, or move it away: --overwrite replaces what a glint job has made, or an " \
-    "empty directory"
+    "name another output, or move it away: --overwrite replaces only outputs of glint jobs and "   \
+    "empty directories"
 
 struct contents {
     struct env *env;
@@ -50,15 +50,15 @@ static int check_entry(void *arg, const char *name)
     return 0;
 }
 
-static int refuse_contents(const struct contents *c, const char *shown, struct glint_error *error)
+static int reject_contents(const struct contents *c, const char *shown, struct glint_error *error)
 {
     if (c->foreign[0] != '\0')
         return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
-                         "%s holds %s, which no glint job has written", shown, c->foreign);
+                         "%s contains %s, which was not written by glint", shown, c->foreign);
     if (c->parts > 0 && !c->success)
         return error_set(
             error, GLINT_E_OUTPUT_EXISTS, HINT,
-            "%s holds parts but no " OLD_OUTPUT_SUCCESS ": no glint job has completed it", shown);
+            "%s contains parts but no " OLD_OUTPUT_SUCCESS ": no glint job completed it", shown);
     return 0;
 }
 
@@ -70,18 +70,18 @@ int old_output_check_replaceable(struct env *env, int dir, const char *name, con
     int r = env->stat_name(env, dir, name, &stat);
     if (r == 0 && stat.kind != ENV_DIRECTORY)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name the directory itself",
-                         "%s is a link, and --overwrite would replace it", shown);
+                         "%s is a symbolic link, and --overwrite would replace it", shown);
     /* The current directory would become the hidden one, which is removed. */
     if (r == 0 && env_path_is_within(env, ".", &stat))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
-                         "%s is the current directory, or holds it", shown);
+                         "%s is the current directory, or contains it", shown);
     if (r == 0) r = c.dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW);
     if (r >= 0) {
         r = env->list(env, c.dir, check_entry, &c);
         env->close(env, c.dir);
     }
-    if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look into", shown);
-    return refuse_contents(&c, shown, error);
+    if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", shown);
+    return reject_contents(&c, shown, error);
 }
 
 static int remove_entry(void *arg, const char *name)

@@ -57,12 +57,12 @@ static int list_ids(struct file_ids *ids, const struct commit *c)
     return r;
 }
 
-static int refuse_inputs_inside(const struct commit *c, const struct input_list *inputs,
+static int reject_inputs_inside(const struct commit *c, const struct input_list *inputs,
                                 struct glint_error *error)
 {
     struct file_ids ids;
     int r = list_ids(&ids, c);
-    if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "look into", c->out);
+    if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", c->out);
     for (uint64_t i = 0; i < inputs->count && r == 0 && ids.count > 0; i++) {
         const struct input_file *file = &inputs->files[i];
         struct file_id id = {file->device, file->inode};
@@ -76,14 +76,14 @@ static int refuse_inputs_inside(const struct commit *c, const struct input_list 
 }
 
 /* OUT may not exist yet: checks the hidden directory, which has the same parent. */
-static int refuse_inside_input(const struct commit *c, const struct input_list *inputs,
+static int reject_inside_input(const struct commit *c, const struct input_list *inputs,
                                struct glint_error *error)
 {
     for (uint64_t i = 0; i < inputs->dir_count; i++) {
         const struct input_dir *directory = &inputs->dirs[i];
         struct env_stat id = {.device = directory->device, .inode = directory->inode};
         if (env_path_is_within(c->env, c->hidden, &id))
-            return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output outside of it",
+            return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output outside the input",
                              "%s is inside the input %s, which could not be read again", c->out,
                              directory->path);
     }
@@ -94,6 +94,6 @@ int output_overlap_check(const struct commit *c, const struct input_list *inputs
                          struct glint_error *error)
 {
     /* Without `overwrite` OUT does not exist, so no input can be one of its files. */
-    int r = refuse_inside_input(c, inputs, error);
-    return r == 0 && c->overwrite ? refuse_inputs_inside(c, inputs, error) : r;
+    int r = reject_inside_input(c, inputs, error);
+    return r == 0 && c->overwrite ? reject_inputs_inside(c, inputs, error) : r;
 }

@@ -16,20 +16,20 @@ struct shuffle_list {
 
 static int add_shuffle(void *arg, struct glint_rdd *shuffle)
 {
-    struct shuffle_list *w = arg;
+    struct shuffle_list *list = arg;
     /* Not its parents either: they are visited from the list. */
-    if ((shuffle->shuffled || shuffle->explained) && !w->all) return 0;
-    for (uint32_t i = 0; i < w->count; i++)
-        if (w->items[i] == shuffle) return 0;
-    if (w->count == w->capacity) {
-        uint32_t capacity = w->capacity ? w->capacity * 2 : 8;
+    if ((shuffle->shuffled || shuffle->explained) && !list->all) return 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i] == shuffle) return 0;
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
         struct glint_rdd **items =
-            mem_grow(w->items, sizeof *items * w->count, sizeof *items * capacity);
+            mem_grow(list->items, sizeof *items * list->count, sizeof *items * capacity);
         if (items == NULL) return error_no_memory(&shuffle->g->error);
-        w->items = items;
-        w->capacity = capacity;
+        list->items = items;
+        list->capacity = capacity;
     }
-    w->items[w->count++] = shuffle;
+    list->items[list->count++] = shuffle;
     return 0;
 }
 
@@ -42,16 +42,16 @@ static int compare_rdd_ids(const void *a, const void *b)
 int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out,
                          uint32_t *out_count)
 {
-    struct shuffle_list w = {NULL, 0, 0, all};
+    struct shuffle_list list = {NULL, 0, 0, all};
     /* Breadth first: the list grows while its elements are visited. */
-    int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &w);
-    for (uint32_t i = 0; i < w.count && r == 0; i++)
-        r = rdd_visit_shuffle_inputs(w.items[i]->parents[0], add_shuffle, &w);
+    int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &list);
+    for (uint32_t i = 0; i < list.count && r == 0; i++)
+        r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
     /* An RDD is created after its parents, so in order of ids parents are first. */
-    if (w.count > 0) qsort(w.items, w.count, sizeof *w.items, compare_rdd_ids);
-    for (uint32_t i = 0; i < w.count; i++) assert(w.items[i]->op->kind == OP_WIDE);
-    *out = w.items;
-    *out_count = w.count;
+    if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, compare_rdd_ids);
+    for (uint32_t i = 0; i < list.count; i++) assert(list.items[i]->op->kind == OP_WIDE);
+    *out = list.items;
+    *out_count = list.count;
     return r;
 }
 

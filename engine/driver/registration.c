@@ -182,17 +182,18 @@ static bool any_queued(const struct cluster_transport *r)
 static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t capacity)
 {
     char address[HOST_BYTES_MAX + 16]; /* stripped from `what`: the caller prints it already */
-    const char *what = p->why.code != GLINT_OK ? p->why.cause : "no answer";
+    const char *what = p->why.code != GLINT_OK ? p->why.cause : "no response";
     bool ready = p->executor_conn != NULL && p->executor_conn->state == EXECUTOR_CONN_REGISTERED;
     text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
     if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
     if (p->state == DAEMON_CONN_EXECUTOR_STARTED)
-        what = ready ? "connected" : "its process does not answer";
-    if (p->state == DAEMON_CONN_REQUESTED) what = "its process does not start";
+        what = ready ? "connected" : "its executor process does not respond";
+    if (p->state == DAEMON_CONN_REQUESTED) what = "its executor process does not start";
     if (p->state == DAEMON_CONN_BACKOFF && p->reached && !acquisition_order_allows(p))
-        what = "not asked, since another one is waited for";
+        what = "not requested while another executor is awaited";
     if (p->queue_position > 0)
-        text_format(out, capacity, "queued at place %llu", (unsigned long long)p->queue_position);
+        text_format(out, capacity, "queued at position %llu",
+                    (unsigned long long)p->queue_position);
     else
         text_format(out, capacity, "%s", what);
 }
@@ -227,8 +228,8 @@ static const char *no_executors_hint(const struct cluster_transport *r)
         if (r->daemon_conns[i].why.hint[0] != '\0') return r->daemon_conns[i].why.hint;
     if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
     if (r->cluster->launch == LAUNCH_NONE)
-        return "start them: glint executor --cluster FILE --id ID; or set launch in the file";
-    return "look at their logs";
+        return "start them: glint executor --cluster FILE --id ID; or set launch in cluster.toml";
+    return "see their logs";
 }
 
 /* The error of a daemon that rejected the driver. It becomes the job's error, since it is
@@ -251,20 +252,20 @@ static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
     r->no_executors_event = NULL;
     describe_daemon_conns(r, tried, sizeof tried);
     uint32_t wanted = registration_executors_min(r), possible = possible_executor_count(r);
-    const struct glint_error *refused = find_rejection(r);
-    enum glint_code code = refused != NULL ? refused->code : GLINT_E_NO_EXECUTORS;
+    const struct glint_error *rejection = find_rejection(r);
+    enum glint_code code = rejection != NULL ? rejection->code : GLINT_E_NO_EXECUTORS;
     const char *hint =
-        refused != NULL && refused->hint[0] != '\0' ? refused->hint : no_executors_hint(r);
+        rejection != NULL && rejection->hint[0] != '\0' ? rejection->hint : no_executors_hint(r);
     /* --listen; too few can come; some came, but not enough in time; none came. */
     if (r->cluster->listen_host != NULL)
-        error_set(&e->why, code, hint, "%u of %u executors came to %s:%u within %llu ms",
+        error_set(&e->why, code, hint, "%u of %u executors registered at %s:%u within %llu ms",
                   registered_count(r), wanted, r->cluster->listen_host, listener_port(r->listener),
                   (unsigned long long)waited_ms);
     else if (!r->started && possible > 0 && possible < wanted)
-        error_set(&e->why, code, hint, "no more than %u of %u executors can be had: %s", possible,
+        error_set(&e->why, code, hint, "only %u of %u executors are available: %s", possible,
                   wanted, tried);
     else if (registered_count(r) > 0)
-        error_set(&e->why, code, hint, "%u of %u executors were there within %llu ms: %s",
+        error_set(&e->why, code, hint, "%u of %u executors registered within %llu ms: %s",
                   registered_count(r), wanted, (unsigned long long)waited_ms, tried);
     else
         error_set(&e->why, code, hint, "%s", tried);
@@ -282,7 +283,7 @@ static void report_missing_executors(struct cluster_transport *r, uint64_t now)
             p->why.code == GLINT_OK)
             continue;
         p->missing_reported = true;
-        inbox_push_note(r, "executor %s (%s:%u) is not there: %s", p->at->id, p->at->host,
+        inbox_push_note(r, "executor %s (%s:%u) is unreachable: %s", p->at->id, p->at->host,
                         p->at->port, p->why.cause);
     }
 }

@@ -102,7 +102,8 @@ static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t ex
         !text_format(part, sizeof part, "%.*s", (int)(cut - name.data), (const char *)name.data) ||
         !text_format(wanted, sizeof wanted, "part-%05u", partition) ||
         strncmp(part, wanted, strlen(wanted)) != 0)
-        return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL, "a task named a wrong part");
+        return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL,
+                         "a task returned an invalid part file name");
     const struct action_run *a = d->action_run;
     int r = 0;
     for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
@@ -119,7 +120,7 @@ static int check_bad_rows(struct driver *d)
         job_metrics_counter_value(&d->metrics, "bad rows") - d->action_run->bad_rows_before;
     if (bad <= max) return 0;
     return error_set(driver_error(d), GLINT_E_TOO_MANY_BAD_ROWS,
-                     "look at the input, or raise --max-bad-rows",
+                     "raise --max-bad-rows, or check the input",
                      "%lld bad rows, --max-bad-rows is %lld", (long long)bad, (long long)max);
 }
 
@@ -239,9 +240,9 @@ static void describe_failed_task(struct driver *d, struct glint_error *e)
     bool reads = format_task_input(d, stage, partition, input, sizeof input);
     memcpy(before, e->effect, sizeof before);
     text_format(e->effect, sizeof e->effect,
-                "%s; %u attempts of task %u of stage %u (%s)%s%s ended so", before,
+                "%s; %u attempts of task %u of stage %u (%s) failed this way%s%s", before,
                 TASK_ATTEMPTS_MAX, partition, a->stages[stage].number, a->stages[stage].name,
-                reads ? ", which begins to read at " : "", reads ? input : "");
+                reads ? "; its input starts at " : "", reads ? input : "");
 }
 
 int results_check_sched_status(struct driver *d)
@@ -256,7 +257,7 @@ int results_check_sched_status(struct driver *d)
     if (status == SCHED_STAGE_FAILED) { /* the cause names the holder, the effect the reader */
         size_t used = strlen(e->effect);
         text_format(e->effect + used, sizeof e->effect - used,
-                    "%s%u attempts in a row to run a stage failed so", used > 0 ? "; " : "",
+                    "%sthe stage failed %u times in a row", used > 0 ? "; " : "",
                     STAGE_ATTEMPTS_MAX);
     }
     if (status == SCHED_TOO_MANY_LOSSES) e->code = GLINT_E_TOO_MANY_EXECUTOR_FAILURES;
@@ -278,7 +279,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
     enum sched_failure_kind why = failure_kind(m->error->code);
     const struct task_attempt run = {executor, number, m->task, m->attempt, .start_ns = 0};
     /* Both are read before the scheduler handles the failure, which changes them. */
-    bool stays = !a->over && sched_stage_is_needed(a->sched, number);
+    bool counts = !a->over && sched_stage_is_needed(a->sched, number);
     uint64_t start_ns =
         why == SCHED_FETCH_ERROR ? fetch_failures_attempt_start_ns(d, executor, number, m) : 0;
     if (!sched_on_task_failed(a->sched, executor, number, m->task, m->attempt, why,
@@ -289,7 +290,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                 : 0;
     if (r != 0) return r;
     if (why == SCHED_TASK_ERROR) executors_update_excluded(d, executor, m->error);
-    if (!stays) return 0; /* failures in a stage that is not needed must not end the action */
+    if (!counts) return 0; /* failures in a stage that is not needed must not end the action */
     if (why != SCHED_KILLED) results_retry_task(d, &run, m->error);
     char where[2 * NAME_BYTES_MAX];
     executor_describe(d, executor, where, sizeof where);

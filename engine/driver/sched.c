@@ -76,12 +76,12 @@ static bool reserve_executors(struct sched *s)
  * is added, so that no event needs memory and can fail. */
 static bool reserve_buckets(struct sched *s, uint32_t room)
 {
-    uint32_t most = room > s->room_max ? room : s->room_max;
+    uint32_t most = room > s->bucket_limit ? room : s->bucket_limit;
     for (uint32_t i = 1; i <= most; i++)
         if (!hbitmap_reserve(&s->buckets[i], s->executor_capacity) ||
             !hbitmap_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
             return false;
-    s->room_max = most;
+    s->bucket_limit = most;
     return hbitmap_reserve(&s->executors_with_queue, s->executor_capacity) &&
            hbitmap_reserve(&s->draining_with_queue, s->executor_capacity);
 }
@@ -94,10 +94,10 @@ bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t
         return false;
     struct sched_executor e = {.node = node, .slots = slots, .prefetch = prefetch};
     /* All attempts that the executor can have at a time, so that starting one needs no memory. */
-    uint32_t places = slots + prefetch;
-    e.attempts = e.free = mem_zalloc(sizeof *e.attempts * places);
+    uint32_t attempt_count = slots + prefetch;
+    e.attempts = e.free = mem_zalloc(sizeof *e.attempts * attempt_count);
     if (e.attempts == NULL) return false;
-    for (uint32_t i = 0; i + 1 < places; i++) e.attempts[i].behind = &e.attempts[i + 1];
+    for (uint32_t i = 0; i + 1 < attempt_count; i++) e.attempts[i].next_queued = &e.attempts[i + 1];
     s->executors[s->executor_count++] = e;
     sched_executor_set_usable(s, s->executor_count - 1, true);
     return true;

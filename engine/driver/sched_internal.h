@@ -48,7 +48,7 @@ struct sched_task {
 struct sched_attempt {
     struct sched_task *task;           /* NULL: unused */
     struct sched_attempt *next, *prev; /* candidate for a copy: the stage's ring, oldest first */
-    struct sched_attempt *behind;      /* the next one of the free list or of the queue */
+    struct sched_attempt *next_queued; /* the next one of the free list or of the queue */
     uint64_t start_ns;                 /* queued: when it was queued */
     uint32_t executor, number, stage_attempt;
     bool superseded, speculative, queued, revoked;
@@ -121,7 +121,7 @@ struct sched {
     struct hbitmap speculatable;         /* needed stages with 3 in 4 tasks done, but not all */
     struct hbitmap executors_with_queue; /* executors where a task is queued */
     struct hbitmap draining_with_queue;  /* of these, the draining ones */
-    uint32_t room_max;                   /* most slots or prefetch of any executor so far */
+    uint32_t bucket_limit;               /* most slots or prefetch of any executor so far */
     uint32_t nodes_good, nodes_bad;      /* nodes with usable executors; bad: excluded */
     uint32_t running, losses, usable_executors; /* running: occupied slots of all executors */
     uint64_t slots;                             /* of the usable executors */

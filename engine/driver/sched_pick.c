@@ -151,10 +151,10 @@ static struct sched_attempt *find_revocable(const struct sched *s, const struct 
         /* A suspect executor would not respond; speculation handles its queue. One KILL at a time
          * per executor: with more, more tasks could come back than there are free slots. */
         if (e->suspect || e->revoking) continue;
-        bool back = always || !sched_node_accepts_tasks(s, e->node);
-        for (struct sched_attempt *a = e->queue; a != NULL; a = a->behind)
+        bool revoke_always = always || !sched_node_accepts_tasks(s, e->node);
+        for (struct sched_attempt *a = e->queue; a != NULL; a = a->next_queued)
             if (sched_attempt_is_only_copy(a) &&
-                (back || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
+                (revoke_always || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
                 last = a;
         if (last != NULL) return last;
     }

@@ -42,7 +42,7 @@ void speculation_add_candidate(struct sched *s, struct sched_attempt *a)
     if (!s->speculate) return;
     struct sched_stage *stage = &s->stages[a->task->stage];
     assert(a->next == NULL && a->prev == NULL);
-    struct sched_attempt *first = stage->oldest, *behind = first;
+    struct sched_attempt *first = stage->oldest, *after = first;
     a->next = a->prev = a;
     if (first == NULL) {
         stage->oldest = a;
@@ -51,11 +51,11 @@ void speculation_add_candidate(struct sched *s, struct sched_attempt *a)
     /* Insert it before the first one that started later. A new attempt starts last, so it goes to
      * the end. One that is a candidate again, since its copy has ended, belongs near the front. */
     bool last = first->prev->start_ns <= a->start_ns;
-    while (!last && behind->start_ns <= a->start_ns) behind = behind->next;
-    a->next = behind;
-    a->prev = behind->prev;
+    while (!last && after->start_ns <= a->start_ns) after = after->next;
+    a->next = after;
+    a->prev = after->prev;
     a->prev->next = a->next->prev = a;
-    if (!last && behind == first) stage->oldest = a;
+    if (!last && after == first) stage->oldest = a;
 }
 
 void speculation_remove_candidate(struct sched *s, struct sched_attempt *a)
@@ -91,11 +91,11 @@ static uint64_t copy_start_ns(const struct sched *s, const struct sched_stage *s
                               const struct sched_attempt *a)
 {
     const struct sched_executor *e = &s->executors[a->executor];
-    uint64_t due = slow_deadline_ns(stage, a),
+    uint64_t deadline = slow_deadline_ns(stage, a),
              revoke_deadline = e->revoke_ns + SCHED_SPECULATE_NS_MIN;
-    if (!a->queued || e->suspect) return due;
+    if (!a->queued || e->suspect) return deadline;
     if (!e->revoking) return UINT64_MAX;
-    return due > revoke_deadline ? due : revoke_deadline;
+    return deadline > revoke_deadline ? deadline : revoke_deadline;
 }
 
 struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_executor)
@@ -129,14 +129,14 @@ uint64_t sched_next_wakeup_ns(const struct sched *s)
         const struct sched_stage *stage = &s->stages[i];
         const struct sched_attempt *a = stage->oldest;
         if (!stage->ready || a == NULL) continue;
-        bool is_due;
+        bool passed;
         do {
-            uint64_t due = slow_deadline_ns(stage, a);
-            is_due = due <= s->now_ns;
-            if (is_due) due = copy_start_ns(s, stage, a);
-            if (due > s->now_ns && due < wake) wake = due;
+            uint64_t deadline = slow_deadline_ns(stage, a);
+            passed = deadline <= s->now_ns;
+            if (passed) deadline = copy_start_ns(s, stage, a);
+            if (deadline > s->now_ns && deadline < wake) wake = deadline;
             a = a->next;
-        } while (is_due && a != stage->oldest);
+        } while (passed && a != stage->oldest);
     }
     return wake;
 }

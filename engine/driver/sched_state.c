@@ -138,7 +138,7 @@ void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executo
 static void attempt_queue_add(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
 {
     struct sched_attempt **link = &e->queue;
-    while (*link != NULL) link = &(*link)->behind;
+    while (*link != NULL) link = &(*link)->next_queued;
     *link = a;
     a->queued = true;
     e->queued++;
@@ -148,9 +148,9 @@ static void attempt_queue_add(struct sched *s, struct sched_executor *e, struct 
 static void attempt_queue_remove(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
 {
     struct sched_attempt **link = &e->queue;
-    while (*link != a) link = &(*link)->behind;
-    *link = a->behind;
-    a->behind = NULL;
+    while (*link != a) link = &(*link)->next_queued;
+    *link = a->next_queued;
+    a->next_queued = NULL;
     if (a->revoked) e->revoking = false; /* started or returned: another one can be revoked */
     a->queued = a->revoked = false;
     e->queued--;
@@ -175,7 +175,7 @@ struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t,
     bool queued = e->busy == e->slots;
     /* A task has at most one speculative copy at a time, and it is never queued. */
     assert(a != NULL && a->task == NULL && t->other_copy == NULL && !(queued && t->run != NULL));
-    e->free = a->behind;
+    e->free = a->next_queued;
     *a = (struct sched_attempt){.task = t,
                                 .executor = executor,
                                 .number = t->attempts++,
@@ -214,21 +214,21 @@ void sched_attempt_finish(struct sched *s, struct sched_attempt *a)
 {
     struct sched_executor *e = &s->executors[a->executor];
     struct sched_task *t = a->task;
-    bool held = !a->queued;
+    bool occupied = !a->queued;
     assert(t != NULL && e->busy > 0 && s->running > 0);
     speculation_remove_candidate(s, a);
-    if (!held) attempt_queue_remove(s, e, a);
+    if (!occupied) attempt_queue_remove(s, e, a);
     if (t->run == a || t->other_copy == a) {
         if (t->run == a) t->run = t->other_copy;
         t->other_copy = NULL;
         if (t->run != NULL) speculation_add_candidate(s, t->run); /* it may get another copy */
     }
     a->task = NULL;
-    a->behind = e->free;
+    a->next_queued = e->free;
     e->free = a;
-    e->busy -= held;
-    s->running -= held;
-    if (held && e->queue != NULL) start_queued_attempt(s, e);
+    e->busy -= occupied;
+    s->running -= occupied;
+    if (occupied && e->queue != NULL) start_queued_attempt(s, e);
     sched_executor_update_bucket(s, a->executor);
 }
 

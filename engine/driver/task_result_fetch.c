@@ -49,7 +49,9 @@ static void push_message(struct executor_conn *l, struct message *m, uint64_t fe
     if (e == NULL) {
         atomic_fetch_sub(&l->r->fetched_results_bytes, fetched_bytes);
         message_destroy(m);
-        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a message of it");
+        executor_conn_fail_with(
+            l, GLINT_E_NO_MEMORY,
+            "the driver is out of memory: cannot process a message of the executor");
         return;
     }
     e->message = m;
@@ -65,7 +67,9 @@ static void push_failed_task(struct executor_conn *l, struct message *m,
     if (failed != NULL) failed->error = mem_alloc(sizeof *failed->error);
     if (failed == NULL || failed->error == NULL) {
         message_destroy(failed);
-        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a message of it");
+        executor_conn_fail_with(
+            l, GLINT_E_NO_MEMORY,
+            "the driver is out of memory: cannot process a message of the executor");
     } else {
         failed->stage = m->stage;
         failed->task = m->task;
@@ -132,9 +136,9 @@ void task_result_fetch_start_pending(struct cluster_transport *r)
         for (struct result_fetch *s = l->result_fetches, *next;
              s != NULL && l->state == EXECUTOR_CONN_JOINED; s = next) {
             next = s->next;
-            uint64_t held = atomic_load(&r->fetched_results_bytes);
+            uint64_t in_use = atomic_load(&r->fetched_results_bytes);
             /* One is always allowed, else a result could wait forever. */
-            if (s->id == 0 && (held == 0 || held + s->m->size <= max)) start_fetch(l, s);
+            if (s->id == 0 && (in_use == 0 || in_use + s->m->size <= max)) start_fetch(l, s);
         }
 }
 
@@ -146,12 +150,12 @@ void task_result_fetch_add(struct executor_conn *l, struct message *m)
     assert(l->joined && m->type == MSG_DONE);
     if (m->size == 0 || m->body.size != RESULT_CHECKSUM_BYTES) { /* the body is the checksum */
         message_destroy(m);
-        executor_conn_fail_with(l, GLINT_E_PROTOCOL, "a result that is there and not there");
+        executor_conn_fail_with(l, GLINT_E_PROTOCOL, "result both inline and by reference");
         return;
     }
     if (m->size > max) {
         error_set(&why, GLINT_E_RESULT_LIMIT, "save the result as files instead of collecting it",
-                  "a task's result takes %llu bytes, at most %llu", (unsigned long long)m->size,
+                  "a task's result has %llu bytes, the limit is %llu", (unsigned long long)m->size,
                   (unsigned long long)max);
         push_failed_task(l, m, &why);
         return;
@@ -159,7 +163,8 @@ void task_result_fetch_add(struct executor_conn *l, struct message *m)
     struct result_fetch *s = mem_zalloc(sizeof *s);
     if (s == NULL) {
         message_destroy(m);
-        executor_conn_fail_with(l, GLINT_E_NO_MEMORY, "no memory for a result of it");
+        executor_conn_fail_with(l, GLINT_E_NO_MEMORY,
+                                "the driver is out of memory: cannot fetch a task result");
         return;
     }
     s->m = m;
@@ -195,7 +200,7 @@ static void finish_fetch(struct executor_conn *l, struct result_fetch *s)
     send_release(l, m->id);
     if (s->broken.code == GLINT_OK && XXH3_64bits(m->body.data, size) != s->checksum)
         error_set(&s->broken, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                  "a task's result was damaged on the way, or by its executor");
+                  "a task's result is corrupt: checksum mismatch");
     if (s->broken.code != GLINT_OK) {
         atomic_fetch_sub(&l->r->fetched_results_bytes, size);
         push_failed_task(l, m, &s->broken);
@@ -262,8 +267,7 @@ int task_result_fetch_on_error(struct executor_conn *l, const struct frame *f,
         return error_set(error, GLINT_E_PROTOCOL, NULL, "response without matching request");
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
-    error_set(&s->broken, GLINT_E_CONNECTION, NULL, "a task's result could not be fetched: %s",
-              why.cause);
+    error_set(&s->broken, GLINT_E_CONNECTION, NULL, "cannot fetch a task's result: %s", why.cause);
     on_chunk_response(l, s, at);
     return 0;
 }
@@ -274,7 +278,8 @@ uint64_t task_result_fetch_on_timer(struct executor_conn *l, uint64_t now)
     for (const struct result_fetch *s = l->result_fetches; s != NULL; s = s->next) {
         if (s->id == 0) continue;
         if (now >= s->last_progress_ns + wait_ns) {
-            executor_conn_fail_with(l, GLINT_E_CONNECTION, "a result stood still for %llu ms",
+            executor_conn_fail_with(l, GLINT_E_CONNECTION,
+                                    "result fetch made no progress for %llu ms",
                                     (unsigned long long)l->r->cluster->fetch_ms);
             return now;
         }

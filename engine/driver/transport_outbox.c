@@ -27,7 +27,7 @@ static int outgoing_message_encode(struct outgoing_message *p, const struct mess
     int r = message_encode(&wire, &p->bytes, error);
     if (r == 0 && p->bytes.size > CONTROL_FRAME_BYTES_MAX)
         r = error_set(error, GLINT_E_PLAN_LIMIT, "broadcast large values; pack fewer files",
-                      "a message of %llu bytes to an executor, at most %llu",
+                      "a message to an executor has %llu bytes, the limit is %llu",
                       (unsigned long long)p->bytes.size,
                       (unsigned long long)CONTROL_FRAME_BYTES_MAX);
     return r;

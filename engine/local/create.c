@@ -47,7 +47,7 @@ static int config_check(struct glint_config *c, struct glint_error *error)
     if (c->line_bytes_max > VALUE_BYTES_MAX)
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
     if (c->result_bytes_max > RESULT_BYTES_MAX)
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "a result is at most %llu bytes",
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "the result limit is at most %llu bytes",
                          (unsigned long long)RESULT_BYTES_MAX);
     return 0;
 }
@@ -80,7 +80,7 @@ struct glint *glint_create(const struct glint_config *config, struct glint_error
     }
     context_init(g, &c);
     if (c.env->random(c.env, &g->job_id, sizeof g->job_id) != 0)
-        error_set(&g->error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        error_set(&g->error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     if (g->job_id == 0) g->job_id = 1;             /* 0 is no job */
     bool remote = c.cluster != NULL && !c.explain; /* explain needs no executors */
     int r = g->error.code;

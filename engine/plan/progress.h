@@ -20,7 +20,7 @@ struct plan_step {
 struct plan_stage {
     uint32_t number, tasks;
     const char *name;   /* textFile..reduceByKey */
-    const char *input;  /* size of all inputs that lead to it: "371 KiB", "not known" */
+    const char *input;  /* size of all inputs that lead to it: "371 KiB", "unknown" */
     const char *action; /* for an action's last stage: "saveAsTextFile out"; else NULL */
     uint32_t after;     /* the stage whose result the job needed first; PLAN_NONE */
     uint32_t step_count;

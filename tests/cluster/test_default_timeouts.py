@@ -59,23 +59,23 @@ class DefaultTimeouts(FaultTest):
         job, e1, _, first, *hooks = self.held(2, 3)
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
-        job.until_says("executor e1 .* is silent")
+        job.until_says("executor e1 .* is suspect")
         os.kill(child, signal.SIGCONT)
-        job.until_says("executor e1 .* is heard again")
+        job.until_says("executor e1 .* is alive again")
         first.go()
         hooks[0].until_hit()
-        os.kill(child, signal.SIGSTOP)  # what was heard last came after `heard again`
-        job.until_says(f"executor e1 .* lost: no sign of life for {DEAD_MS} ms")
+        os.kill(child, signal.SIGSTOP)  # what was heard last came after `alive again`
+        job.until_says(f"executor e1 .* lost: no heartbeat for {DEAD_MS} ms")
         os.kill(child, signal.SIGCONT)
         self.until_gone(child)
         for hook in hooks:
             hook.go()
         self.ends_well(job)
-        (_, silent), (heard_ms, heard), (silent_ms, again), (lost_ms, lost) = self.told("e1")
-        for text, what in ((silent, "silent"), (heard, "heard again"), (again, "silent"), (lost, "lost")):
+        (_, suspect), (alive_ms, alive), (suspect_ms, again), (lost_ms, lost) = self.told("e1")
+        for text, what in ((suspect, "suspect"), (alive, "alive again"), (again, "suspect"), (lost, "lost")):
             self.assertIn(what, text)
-        self.assertGreaterEqual(silent_ms - heard_ms, SUSPECT_MS)
-        self.assertGreaterEqual(lost_ms - heard_ms, DEAD_MS)
+        self.assertGreaterEqual(suspect_ms - alive_ms, SUSPECT_MS)
+        self.assertGreaterEqual(lost_ms - alive_ms, DEAD_MS)
         self.serves_the_next()
 
     def test_short_driver_pause_is_ignored(self):

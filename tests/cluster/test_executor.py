@@ -270,7 +270,7 @@ class Jobs(ClusterTest):
         busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
         self.assertTrue(busy[0]["running"])
         second = self.submit("second", "count-keys", self.ratings(), "out")
-        second.until_says("place 1 in its queue")
+        second.until_says("position 1 in its queue")
         jobs = self.executor_status("e1")["jobs"]
         self.assertEqual([j["running"] for j in jobs], [True, False])
         self.assertEqual([j["name"] for j in jobs], ["empty-tasks", "count-keys"])

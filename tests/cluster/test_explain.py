@@ -6,8 +6,8 @@ import unittest
 
 from cluster import JOBS, ClusterTest
 
-END = "the plan ends here: the job does not go on without the result of "
-NOT_RUN = "1 action was not run: what the job does with its result may differ from this plan"
+END = "the plan ends here: the job needs the result of "
+NOT_RUN = "1 action was not run: what follows from its result may differ from this plan"
 
 
 class Explain(ClusterTest):
@@ -49,12 +49,12 @@ class Explain(ClusterTest):
         self.assertEqual(code, 0, err)
         lines = out.splitlines()
         self.assertIn("stage 1 reduceByKey..count: 1 task", [re.sub(",.*", "", line) for line in lines])
-        self.assertIn("collect, not run: its result is empty here", lines)
+        self.assertIn("collect, not run: returns an empty result", lines)
         self.assertIn("depends on the result of count (stage 1)", lines)
 
     def test_plan_ends_at_a_required_first_row(self):
         lines, _ = self.explain("first")
-        self.assertEqual(lines[0], "take, not run: its result is empty here")
+        self.assertEqual(lines[0], "take, not run: returns an empty result")
         self.assertEqual(lines[-1], END + "take (stage 0): first of an RDD without records")
 
     def test_plan_ends_where_the_job_returns_an_invalid_value(self):
@@ -63,14 +63,14 @@ class Explain(ClusterTest):
 
     def test_plan_ends_after_100_empty_results(self):
         lines, _ = self.explain("forever")
-        self.assertEqual(lines.count("count, not run: its result is empty here"), 100)
-        self.assertTrue(lines[-1].startswith(END + "count (stage 99): 100 actions had no result"), lines[-1])
+        self.assertEqual(lines.count("count, not run: returns an empty result"), 100)
+        self.assertTrue(lines[-1].startswith(END + "count (stage 99): 100 actions returned no result"), lines[-1])
 
     def test_plan_error_is_reported(self):
         lines, err = self.explain("null", code=70)
-        self.assertEqual(lines[0], "count, not run: its result is empty here")
+        self.assertEqual(lines[0], "count, not run: returns an empty result")
         self.assertTrue(err.startswith("error[E0406]: an RDD is missing"), err)
-        self.assertIn("effect: the job had been given an empty result of count (stage 0)", err)
+        self.assertIn("effect: the job got an empty result of count (stage 0)", err)
 
     def test_submitted_jobs_run_to_the_end(self):
         for job in ("first", "some", "forever"):

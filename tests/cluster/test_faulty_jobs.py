@@ -155,7 +155,7 @@ class EndlessTasks(FaultyJobTest):
     def assert_gave_up(self, job, code, where):
         self.assertEqual(job.wait(), code, job.err)
         self.assertRegex(job.err, self.waits.format(where))
-        self.assertRegex(job.err, rf"effect: task 0 of stage 0 \(.*\){where} did not end within 5 s; no output was")
+        self.assertRegex(job.err, rf"effect: task 0 of stage 0 \(.*\){where} did not stop within 5 s; no output was")
 
     def until_started(self, path):
         until(lambda: os.path.exists(path), f"there is {path}")
@@ -228,7 +228,7 @@ class EndlessTasks(FaultyJobTest):
         self.assertEqual(job.wait(), 0, job.err)
         stuck = next(e for e in executors if "did not end within" in e.err)
         self.assertRegex(stuck.err, r"E0701 task \d+ \(attempt \d\), in function mistake\.map did not end within")
-        self.assertIn("its process ended with status 75", job.err)
+        self.assertIn("its process exited with status 75", job.err)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class GangScheduling(ClusterTest):
         first = self.submit("first", *JOB, "--executors", "2")
         until(lambda: self.executor_status("e1").get("jobs"), "the first one has e1")
         second = self.submit("second", *JOB, "--executors", "2")
-        second.until_says(r"executor e1 .* place 1 in its queue")
+        second.until_says(r"executor e1 .* position 1 in its queue")
         first.signal(signal.SIGSTOP)
         self.executor("e2")
         longest_pause_ms = 1500 * SLOWDOWN  # until the second one has dialled it
@@ -52,7 +52,7 @@ class GangScheduling(ClusterTest):
         job = self.submit("job", *JOB, "--executors", "3", "--start", "4s")
         self.assertEqual(job.wait(), 69, job.err)
         self.assertIn("error[E0907]", job.err)
-        self.assertRegex(job.err, r"2 of 3 executors were there within \d+ ms: e1 \(\S+\): cannot connect: "
+        self.assertRegex(job.err, r"2 of 3 executors registered within \d+ ms: e1 \(\S+\): cannot connect: "
                          r"connection refused; e2 \(\S+\): connected; e3 \(\S+\): connected")
 
 

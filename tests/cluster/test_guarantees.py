@@ -15,7 +15,7 @@ class TaskExits(FaultTest):
         job = self.begin()
         self.assertEqual(job.wait(100), 1, job.err)
         self.assertIn("error[E0910]", job.err)
-        self.assertIn("ended with status 42", job.err)
+        self.assertIn("exited with status 42", job.err)
         self.assertEqual(len([e for e in self.events("executor") if e.state == "lost"]), 17)
         for name in self.executors:
             self.until_state(name, "idle")

@@ -211,7 +211,7 @@ static bool outputs_right(const struct trial *t, int code)
 static bool is_stuck(const struct trial *t, const struct glint_error *error)
 {
     return t->kind == WORLD_FROM &&
-           strcmp(error->effect, "an output was published and could not be taken back") == 0;
+           strcmp(error->effect, "an output was published and could not be rolled back") == 0;
 }
 
 /* Whether the old output is complete in the hidden directory next to the new one. */

@@ -84,7 +84,7 @@ static void fetch_submit(void *arg, struct fetch_request *first)
         int code = serve_request(f->sim, f->requester, r);
         if (code != 0) {
             r->error.code = GLINT_OK;
-            error_set(&r->error, (enum glint_code)code, NULL, "executor %u does not answer",
+            error_set(&r->error, (enum glint_code)code, NULL, "executor %u does not respond",
                       r->executor);
         }
         r->done(r);
@@ -149,7 +149,7 @@ static void remove_task(struct sim_executor *e, struct sim_task *task)
     free(task);
 }
 
-/* Corrupts one byte in each partition of a map output (LASTING_ROTTEN). */
+/* Corrupts one byte in each partition of a map output (LASTING_CORRUPT_OUTPUTS). */
 static void spoil(struct sim *s, struct sim_executor *e, const struct message *m)
 {
     const struct stage_plan *stage = store_find_stage(e->store, m->stage);
@@ -202,9 +202,9 @@ static void run_attempt(struct sim *s, struct sim_executor *e, const struct sim_
     task.cancel_flag = &e->cancel_flag;
     task.counters.used = COUNT_BUILT_IN;
     if (e->cancel || t->killed)
-        error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was told to end");
+        error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     else if (s->nodes[e->node].bad)
-        error_set(outcome->error, GLINT_E_SYSTEM, NULL, "node %u is no good", e->node);
+        error_set(outcome->error, GLINT_E_SYSTEM, NULL, "all tasks fail on node %u", e->node);
     else
         attempt_run(&e->config, e->store, &task, t->message, outcome);
     arena_fini(&task.arena);
@@ -215,14 +215,14 @@ void executor_task_ends(struct sim *s, struct sim_executor *e, struct sim_task *
     assert(e->alive && e->busy > 0 && t->started);
     if (is_poison(s, t->message)) {
         e->signalled = true;
-        executor_dies(s, e, "a task killed it");
+        executor_dies(s, e, "killed by a task");
         return;
     }
     struct message *outcome = make_outcome(t->message);
     e->busy--;
     s->counts.tasks++;
     run_attempt(s, e, t, outcome);
-    if (outcome->type == MSG_DONE && s->nodes[e->node].rotten) spoil(s, e, t->message);
+    if (outcome->type == MSG_DONE && s->nodes[e->node].corrupts_outputs) spoil(s, e, t->message);
     if (outcome->type == MSG_FAILED) {
         sim_trace(s, "executor %u: task %u.%u of stage %u failed: %s", e->number, t->message->task,
                   t->message->attempt, t->message->stage, outcome->error->cause);
@@ -246,7 +246,7 @@ static void receive_task(struct sim *s, struct sim_executor *e, struct message *
 static void revoke_task(struct sim *s, struct sim_executor *e, struct sim_task *t)
 {
     struct message *outcome = make_outcome(t->message);
-    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was called back");
+    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "the task was revoked");
     remove_task(e, t);
     net_to_driver(s, e, outcome);
 }
@@ -283,7 +283,7 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
     case MSG_MAP_OUTPUTS:
     case MSG_BROADCAST:
         if (store_add_message(e->store, m, &s->config, &error) != 0) {
-            fprintf(stderr, "executor %u cannot keep a message: %s\n", e->number, error.cause);
+            fprintf(stderr, "executor %u cannot store a message: %s\n", e->number, error.cause);
             abort();
         }
         return;
@@ -313,7 +313,7 @@ void executor_join(struct sim *s, uint32_t node)
     sim_env_init(&e->env, s);
     e->env.full = s->nodes[node].disk_full;
     e->store = store_create();
-    bool files = !s->nodes[node].rotten && sim_chance(s, 2);
+    bool files = !s->nodes[node].corrupts_outputs && sim_chance(s, 2);
     e->run_memory = files ? 0 : 64 * MIB; /* where map outputs go */
     snprintf(e->work_dir, sizeof e->work_dir, "%.3000s/work-%u", s->dir, e->number);
     if (e->store == NULL || mkdir(e->work_dir, 0700) != 0) abort();

@@ -52,7 +52,8 @@ static void inject_node_fault(struct sim *s, unsigned fault, struct sim_executor
     case FAULT_STOP:
         s->counts.stops++;
         if (until > node->paused_until) node->paused_until = until;
-        sim_trace(s, "node %u stops until %llu ms", e->node, (unsigned long long)(until / MILLI));
+        sim_trace(s, "node %u is paused until %llu ms", e->node,
+                  (unsigned long long)(until / MILLI));
         break;
     case FAULT_CUT: cut_network(s, e->node); break;
     case FAULT_PEER_CUT:
@@ -89,7 +90,7 @@ static void inject_process_fault(struct sim *s, unsigned fault, struct sim_execu
         s->counts.crashes++;
         executor_dies(s, e, "its machine failed");
         break;
-    case FAULT_CHILD: /* its daemon reports the signal, unless the node is cut off */
+    case FAULT_KILL_EXECUTOR: /* its daemon reports the signal, unless the node is cut off */
         s->counts.killed_processes++;
         e->signalled = s->nodes[e->node].cut_to_driver <= s->now;
         executor_dies(s, e, "killed by a signal");
@@ -160,7 +161,7 @@ static void begin_lasting(struct sim *s)
         s->severed[sim_random(s, s->node_count)] = true;
         break;
     case LASTING_BAD_NODES: some_nodes(s, offsetof(struct sim_node, bad)); break;
-    case LASTING_ROTTEN: some_nodes(s, offsetof(struct sim_node, rotten)); break;
+    case LASTING_CORRUPT_OUTPUTS: some_nodes(s, offsetof(struct sim_node, corrupts_outputs)); break;
     case LASTING_LEAVING:
         for (uint32_t n = 0; n < s->node_count; n++) s->nodes[n].leaves = true;
         break;

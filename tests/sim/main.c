@@ -97,10 +97,10 @@ static void check_executors(struct sim *s)
 
 static void check_rest(struct sim *s, int64_t memory)
 {
-    if (scratch_files_left() != 0) sim_fail(s, "files are left");
+    if (scratch_files_left() != 0) sim_fail(s, "leaked files");
     scratch_sweep();
     if (mem_live_blocks() != memory)
-        sim_fail(s, "%lld blocks of memory are left", (long long)(mem_live_blocks() - memory));
+        sim_fail(s, "leaked %lld blocks of memory", (long long)(mem_live_blocks() - memory));
 }
 
 struct outcome {
@@ -137,7 +137,7 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     oracle_destroy(&s);
     check_rest(&s, memory);
     if (options.trace)
-        fprintf(stderr, "%s after %llu ms: %s\n", workloads_name(&s.workloads[0]),
+        fprintf(stderr, "%s ended after %llu ms: %s\n", workloads_name(&s.workloads[0]),
                 (unsigned long long)(end / MILLI), error.code == GLINT_OK ? "done" : error.cause);
     uint64_t late = end > s.end_of_faults ? end - s.end_of_faults : 0;
     return (struct outcome){!s.failed, error.code, late, s.counts};
@@ -170,7 +170,7 @@ static void report(struct totals *t, bool many)
 #undef SIM_COUNT
     };
     const uint32_t *counts = (const uint32_t *)&t->counts;
-    printf("%u jobs ended well", t->ends[0]);
+    printf("%u jobs succeeded", t->ends[0]);
     for (int i = 1; i < 1024; i++)
         if (t->ends[i] > 0) printf(", %u with %s", t->ends[i], error_name((enum glint_code) - i));
     printf("; the last one %llu s after its faults\n", (unsigned long long)(t->late_ns / SECOND));

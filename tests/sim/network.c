@@ -29,12 +29,12 @@ static struct buffer encode(const struct message *m)
 static void send_as_other_executor(struct sim *s, const struct sim_executor *e,
                                    const struct message *m)
 {
-    struct sim_executor *liar = s->executors[sim_random(s, s->executor_count)];
-    if (liar == e || !liar->alive || !liar->connected) return;
-    s->counts.lies++;
-    struct sim_event event = {.kind = SIM_MESSAGE_TO_DRIVER, .executor = liar->number};
+    struct sim_executor *other = s->executors[sim_random(s, s->executor_count)];
+    if (other == e || !other->alive || !other->connected) return;
+    s->counts.wrong_senders++;
+    struct sim_event event = {.kind = SIM_MESSAGE_TO_DRIVER, .executor = other->number};
     event.bytes = encode(m);
-    event.at = arrival(s, liar, true);
+    event.at = arrival(s, other, true);
     sim_push(s, event);
 }
 

@@ -134,7 +134,7 @@ static bool is_bad(const struct sim *s, uint32_t node)
 }
 
 /* Whether the node may get tasks: it is not excluded, or all usable nodes are. */
-static bool takes(const struct sim *s, uint32_t node)
+static bool node_accepts_tasks(const struct sim *s, uint32_t node)
 {
     if (!usable(s, node)) return false;
     if (!is_bad(s, node)) return true;
@@ -152,15 +152,16 @@ static bool failed_there(const struct oracle_task_state *t, uint32_t node)
 
 /* ---- Messages from the driver */
 
-static void check_place(struct sim *s, const struct sim_executor *e, const struct message *m,
-                        const struct oracle_task_state *t)
+static void check_node(struct sim *s, const struct sim_executor *e, const struct message *m,
+                       const struct oracle_task_state *t)
 {
-    if (!takes(s, e->node)) sim_fail(s, "node %u is set aside and gets a task", e->node);
+    if (!node_accepts_tasks(s, e->node)) sim_fail(s, "excluded node %u got a task", e->node);
     bool other = false;
     for (uint32_t n = 0; n < s->node_count && t->failures > 0; n++)
-        other = other || (takes(s, n) && !failed_there(t, n));
+        other = other || (node_accepts_tasks(s, n) && !failed_there(t, n));
     if (other && failed_there(t, e->node))
-        sim_fail(s, "task %u of stage %u runs again where it failed", m->task, m->stage);
+        sim_fail(s, "task %u of stage %u was sent again to a node where it failed", m->task,
+                 m->stage);
 }
 
 /* The executor must have the current locations of all map outputs that the stage reads. */
@@ -174,10 +175,10 @@ static void check_inputs(struct sim *s, const struct sim_executor *e, const stru
         const struct oracle_shuffle *sh = shuffle_of(s, id, parent->tasks);
         for (uint32_t map = 0; map < sh->maps; map++)
             if (!sh->available[map])
-                sim_fail(s, "stage %u begins without map output %u of shuffle %u", m->stage, map,
+                sim_fail(s, "stage %u started without map output %u of shuffle %u", m->stage, map,
                          id);
         if (*sent_version(s, e, id) != sh->version + 1)
-            sim_fail(s, "executor %u reads shuffle %u by an old list", e->number, id);
+            sim_fail(s, "executor %u has outdated locations of shuffle %u", e->number, id);
     }
 }
 
@@ -186,31 +187,32 @@ static void sent_task(struct sim *s, const struct sim_executor *e, const struct 
     struct oracle *o = s->oracle;
     struct oracle_task_state *t = oracle_task(s, m->stage, m->task);
     if (!e->connected || e->drain_known || e->suspect)
-        sim_fail(s, "executor %u gets a task, and is %s", e->number,
+        sim_fail(s, "executor %u got a task while %s", e->number,
                  !e->connected ? "lost"
-                 : e->suspect  ? "silent"
+                 : e->suspect  ? "suspect"
                                : "draining");
     uint32_t slots = s->nodes[e->node].slots;
     bool queued = running_on(o, e->number, false) >= slots;
     if (queued && (o->process_died || running_on(o, e->number, true) >= PREFETCH * slots))
-        sim_fail(s, "executor %u has no slot free, and no room", e->number);
+        sim_fail(s, "executor %u got a task beyond its slots and prefetch limit", e->number);
     s->counts.queued += queued;
     if (t->done || s->driver->action_run->over)
-        sim_fail(s, "task %u of stage %u is done, and is sent", m->task, m->stage);
+        sim_fail(s, "task %u of stage %u was sent after it finished", m->task, m->stage);
     if (m->attempt < t->next_attempt)
-        sim_fail(s, "attempt %u of task %u is given twice", m->attempt, m->task);
+        sim_fail(s, "attempt number %u of task %u was used twice", m->attempt, m->task);
     t->next_attempt = m->attempt + 1;
     uint32_t speculative_copies = 0;
     for (uint32_t i = 0; i < o->running_count; i++) {
         const struct oracle_attempt *r = &o->running[i];
         if (r->superseded || r->stage != m->stage || r->task != m->task) continue;
         speculative_copies++;
-        if (s->executors[r->executor]->node == e->node) sim_fail(s, "a twin on the same node");
+        if (s->executors[r->executor]->node == e->node)
+            sim_fail(s, "a speculative copy on the same node");
     }
     s->counts.speculative_copies += speculative_copies;
     if (speculative_copies > (s->cluster.speculate ? 1 : 0))
         sim_fail(s, "task %u of stage %u has too many attempts", m->task, m->stage);
-    check_place(s, e, m, t);
+    check_node(s, e, m, t);
     check_inputs(s, e, m);
     if (o->running_count == o->running_capacity) {
         o->running_capacity = o->running_capacity * 2 + 16;
@@ -240,7 +242,7 @@ static void sent_outputs(struct sim *s, const struct sim_executor *e, const stru
     for (uint32_t i = 0; i < count; i++) {
         const struct map_output_location *p = &locations[i], *right = &sh->locations[i];
         if (!sh->available[i] || p->executor != right->executor || p->attempt != right->attempt)
-            sim_fail(s, "map output %u of shuffle %u is not at executor %u as attempt %u", i,
+            sim_fail(s, "wrong location of map output %u of shuffle %u: executor %u, attempt %u", i,
                      (unsigned)m->id, p->executor, p->attempt);
     }
     mem_free(locations);
@@ -259,7 +261,7 @@ static void sent_kill(struct sim *s, const struct sim_executor *e, const struct 
     }
     *(m->id == KILL_ALWAYS ? &s->counts.kills : &s->counts.revoked) += 1;
     if (!found)
-        sim_fail(s, "attempt %u of task %u is killed, and does not run", m->attempt, m->task);
+        sim_fail(s, "KILL for attempt %u of task %u, which is not running", m->attempt, m->task);
 }
 
 void oracle_sent(struct sim *s, const struct sim_executor *e, const struct message *m)
@@ -283,13 +285,13 @@ static void remember(struct sim *s, char **names, uint32_t *count, const char *t
 {
     for (uint32_t i = 0; i < *count; i++)
         if (strlen(names[i]) == size && memcmp(names[i], text, size) == 0)
-            sim_fail(s, "%.*s comes twice", (int)size, text);
+            sim_fail(s, "%.*s was accepted twice", (int)size, text);
     if (*count == NAMES_MAX) abort();
     names[*count] = strndup(text, size);
     if (names[(*count)++] == NULL) abort();
 }
 
-static void heard_done(struct sim *s, const struct sim_executor *e, const struct message *m)
+static void on_task_done(struct sim *s, const struct sim_executor *e, const struct message *m)
 {
     struct oracle *o = s->oracle;
     const struct action_run *a = s->driver->action_run;
@@ -301,7 +303,7 @@ static void heard_done(struct sim *s, const struct sim_executor *e, const struct
     if (a->over) return;
     if (stage->shuffle != NULL) {
         struct oracle_shuffle *sh = shuffle_of(s, stage->shuffle->id, stage->tasks);
-        if (sh->available[m->task]) sim_fail(s, "map output %u was there already", m->task);
+        if (sh->available[m->task]) sim_fail(s, "map output %u was already available", m->task);
         sh->locations[m->task] = (struct map_output_location){e->number, m->attempt};
         sh->available[m->task] = true;
         sh->version++;
@@ -328,8 +330,8 @@ static void count_failure(struct sim *s, const struct oracle_attempt *r, enum gl
     }
 }
 
-static void heard_failed(struct sim *s, const struct sim_executor *e, const struct message *m,
-                         const struct oracle_attempt *r)
+static void on_task_failed(struct sim *s, const struct sim_executor *e, const struct message *m,
+                           const struct oracle_attempt *r)
 {
     struct oracle *o = s->oracle;
     struct oracle_stage *stage = &o->stages[m->stage];
@@ -364,9 +366,9 @@ void oracle_received(struct sim *s, const struct sim_executor *e, const struct m
         remove_attempt(o, i, s->now);
         if (r.superseded) return;
         if (m->type == MSG_DONE)
-            heard_done(s, e, m);
+            on_task_done(s, e, m);
         else
-            heard_failed(s, e, m, &r);
+            on_task_failed(s, e, m, &r);
         return;
     }
 }
@@ -410,11 +412,11 @@ void oracle_committed(struct sim *s, int dir, const char *from, const char *to)
     snprintf(full, sizeof full, "%u/%s", a->number, name + 1);
     for (uint32_t i = 0; i < o->accepted_count; i++)
         known = known || strcmp(o->accepted[i], full) == 0;
-    if (!known) sim_fail(s, "%s becomes a part, and was not the first", full);
+    if (!known) sim_fail(s, "%s was committed, but is not the first attempt", full);
     const struct commit *c = NULL;
     for (uint32_t i = 0; i < a->commit_count; i++)
         if (a->commits[i]->lock.dir == dir) c = a->commits[i];
-    if (c == NULL) sim_fail(s, "%s becomes a part of no output of the action", to);
+    if (c == NULL) sim_fail(s, "%s was committed to an output of another action", to);
     snprintf(part, sizeof part, "%s/%s", c != NULL ? c->hidden : "", to);
     remember(s, o->parts, &o->part_count, part, strlen(part));
 }

@@ -28,11 +28,11 @@ static bool error_is_justified(const struct sim *s, enum glint_code code)
 /* Without temporary faults the permanent one determines how the job must end. */
 static void check_lasting_outcome(struct sim *s, const struct glint_error *error)
 {
-    uint32_t bad = 0, rotten = 0, severed = 0;
+    uint32_t bad = 0, corrupting = 0, severed = 0;
     enum glint_code code = error->code, wanted = code;
     for (uint32_t n = 0; n < s->node_count; n++) {
         bad += s->nodes[n].bad;
-        rotten += s->nodes[n].rotten;
+        corrupting += s->nodes[n].corrupts_outputs;
         severed += s->severed[n];
     }
     assert(s->faults == 0 && s->node_count > 0);
@@ -41,14 +41,14 @@ static void check_lasting_outcome(struct sim *s, const struct glint_error *error
         wanted = s->seen.exhausted; /* OK: a task that was still needed never exhausted them */
         if (s->poison_done < TASK_ATTEMPTS_MAX) wanted = GLINT_OK;
         if (!s->cluster.speculate && s->poison_done > TASK_ATTEMPTS_MAX)
-            sim_fail(s, "%u processes died of one task", s->poison_done);
+            sim_fail(s, "one task killed %u processes", s->poison_done);
         break;
     case LASTING_BAD_NODES: /* all nodes join at time 0, so tasks can avoid the bad ones */
         if (bad < TASK_ATTEMPTS_MAX && bad < s->node_count) wanted = GLINT_OK;
         if (bad == s->node_count) wanted = GLINT_E_SYSTEM;
         break;
-    case LASTING_ROTTEN:
-        if (rotten == s->node_count && s->counts.flips > 0) wanted = GLINT_E_FETCH_FAILED;
+    case LASTING_CORRUPT_OUTPUTS:
+        if (corrupting == s->node_count && s->counts.flips > 0) wanted = GLINT_E_FETCH_FAILED;
         break;
     case LASTING_SEVERED:
         if (severed == 1) wanted = GLINT_OK; /* the other nodes can run all tasks */
@@ -59,7 +59,7 @@ static void check_lasting_outcome(struct sim *s, const struct glint_error *error
     default: break; /* it may happen after the end, or affect nothing */
     }
     if (code != wanted)
-        sim_fail(s, "ended with %s, and must end with %s", error_name(code), error_name(wanted));
+        sim_fail(s, "ended with %s, expected %s", error_name(code), error_name(wanted));
 }
 
 /* Without any fault nothing is retried. */
@@ -77,19 +77,19 @@ void check_outcome(struct sim *s, const struct glint_error *error,
 {
     const struct sim_seen *o = &s->seen;
     if (error->code != GLINT_OK && !error_is_justified(s, error->code))
-        sim_fail(s, "failed, and no fault explains it: %s %s; %s", error_name(error->code),
+        sim_fail(s, "failed without a fault that explains it: %s %s; %s", error_name(error->code),
                  error->cause, error->effect);
     if (error->code == GLINT_OK && (o->too_many_losses || s->no_executors || o->fatal != GLINT_OK))
-        sim_fail(s, "ended well after %u losses%s%s", o->losses,
-                 s->no_executors ? ", deserted" : "",
-                 o->fatal != GLINT_OK ? ", with an error that no attempt can change" : "");
+        sim_fail(s, "succeeded after %u losses%s%s", o->losses,
+                 s->no_executors ? ", without executors" : "",
+                 o->fatal != GLINT_OK ? ", after an error that is not retryable" : "");
     if (error->code == GLINT_OK && s->interrupted_at != 0)
-        sim_fail(s, "ended well, and was interrupted before");
+        sim_fail(s, "succeeded after an interrupt");
     if (s->faults == 0) check_lasting_outcome(s, error);
     if (s->faults == 0 && s->lasting == LASTING_NOTHING) check_quiet_outcome(s, summary);
     uint64_t told_at = s->interrupted_at != 0 ? s->interrupted_at : s->config.timeout_ns;
     bool told_to = error->code == GLINT_E_INTERRUPTED || error->code == GLINT_E_TIMEOUT;
     if (told_to && s->now > told_at + 11 * SECOND)
-        sim_fail(s, "it took %llu ms to end the job",
+        sim_fail(s, "the job ended only after %llu ms",
                  (unsigned long long)((s->now - told_at) / MILLI));
 }

@@ -66,7 +66,7 @@ enum {
     FAULT_FULL = 1 << 7,
     FAULT_SLOW = 1 << 8,
     FAULT_JUMP = 1 << 9,
-    FAULT_CHILD = 1 << 10,
+    FAULT_KILL_EXECUTOR = 1 << 10,
     FAULT_DRAIN = 1 << 11,
     FAULT_SLOW_DISK = 1 << 12,
     FAULT_KINDS = 13,
@@ -127,7 +127,7 @@ struct sim_node {
     uint64_t slow_disk;                  /* maximum delay that is added to each task */
     bool disk_full;
     /* Permanent: all tasks fail; all map outputs are corrupt; a lost executor is not replaced. */
-    bool bad, rotten, leaves;
+    bool bad, corrupts_outputs, leaves;
     bool starting; /* a JOIN event is queued */
 };
 
@@ -143,9 +143,9 @@ struct sim_options {
     X(speculative_copies, "speculative copies")                                                    \
     X(outputs, "map outputs")                                                                      \
     X(fetch_failures, "failed fetches")                                                            \
-    X(unreachable, "of unreachable executors")                                                     \
-    X(own_failures, "failures of tasks")                                                           \
-    X(blamed, "by the death of their process")                                                     \
+    X(unreachable, "failed fetches from unreachable executors")                                    \
+    X(own_failures, "task failures")                                                               \
+    X(blamed, "task failures by death of the process")                                             \
     X(kills, "kills")                                                                              \
     X(queued, "queued")                                                                            \
     X(revoked, "revoked")                                                                          \
@@ -157,13 +157,13 @@ struct sim_options {
     X(crashes, "crashes")                                                                          \
     X(killed_processes, "executor processes killed")                                               \
     X(drains, "drains")                                                                            \
-    X(stops, "stops")                                                                              \
-    X(cuts, "cuts")                                                                                \
+    X(stops, "process pauses")                                                                     \
+    X(cuts, "network cuts")                                                                        \
     X(peer_cuts, "cuts between executors")                                                         \
     X(drops, "resets")                                                                             \
     X(lost_messages, "lost messages")                                                              \
     X(duplicates, "duplicates")                                                                    \
-    X(lies, "lies")                                                                                \
+    X(wrong_senders, "results from a wrong executor")                                              \
     X(flips, "flipped bytes")                                                                      \
     X(full_disks, "full disks")                                                                    \
     X(slow_disks, "slow disks")                                                                    \
@@ -179,15 +179,15 @@ struct sim_counts {
 /* Permanent faults, and faults of the job instead of a node. A seed has at most one. */
 enum lasting {
     LASTING_NOTHING,
-    LASTING_POISON,      /* a task kills its executor, in its first poison_left attempts */
-    LASTING_BAD_NODES,   /* every task on these nodes fails */
-    LASTING_SEVERED,     /* no node reaches any other, or one node reaches no other */
-    LASTING_ROTTEN,      /* all map outputs of these nodes are corrupt */
-    LASTING_LEAVING,     /* a lost executor is not replaced */
-    LASTING_INTERRUPT,   /* the user interrupts the job */
-    LASTING_TIMEOUT,     /* the job has a timeout */
-    LASTING_OUTPUT_FULL, /* the disk of the outputs is full for a while */
-    LASTING_BAD_ROW,     /* a row that fails every attempt */
+    LASTING_POISON,          /* a task kills its executor, in its first poison_left attempts */
+    LASTING_BAD_NODES,       /* every task on these nodes fails */
+    LASTING_SEVERED,         /* no node reaches any other, or one node reaches no other */
+    LASTING_CORRUPT_OUTPUTS, /* all map outputs of these nodes are corrupt */
+    LASTING_LEAVING,         /* a lost executor is not replaced */
+    LASTING_INTERRUPT,       /* the user interrupts the job */
+    LASTING_TIMEOUT,         /* the job has a timeout */
+    LASTING_OUTPUT_FULL,     /* the disk of the outputs is full for a while */
+    LASTING_BAD_ROW,         /* a row that fails every attempt */
     LASTING_KINDS,
 };
 

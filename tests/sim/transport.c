@@ -37,8 +37,8 @@ static void on_no_executors_timer(struct sim *s, const struct sim_event *event)
         s->over)
         return;
     s->no_executors = s->driver_event = true;
-    sim_trace(s, "nobody is there");
-    error_set(&why, GLINT_E_NO_EXECUTORS, "look at their logs", "nobody is there");
+    sim_trace(s, "no executors");
+    error_set(&why, GLINT_E_NO_EXECUTORS, "see their logs", "no executors");
     driver_on_no_executors(s->driver, &why);
 }
 
@@ -85,7 +85,7 @@ static void liveness_timer(struct sim *s, struct sim_executor *e)
         enum life life = liveness_on_timer(&e->seen_by_driver, s->now, &heartbeat_due, &at);
         if (life == LIFE_DEAD) {
             net_close(s, e);
-            lose_executor(s, e, "silent for too long");
+            lose_executor(s, e, "no heartbeat");
         } else {
             set_suspect(s, e, life == LIFE_SUSPECT);
             if (heartbeat_due) net_signal(s, e, SIM_PING_TO_EXECUTOR);
@@ -94,11 +94,11 @@ static void liveness_timer(struct sim *s, struct sim_executor *e)
     bool stopped = s->nodes[e->node].paused_until > s->now;
     if (e->alive && !stopped) {
         if (liveness_on_timer(&e->seen_by_executor, s->now, &heartbeat_due, &at) == LIFE_DEAD)
-            executor_dies(s, e, "its driver is silent");
+            executor_dies(s, e, "no heartbeat from the driver");
         else if (heartbeat_due)
             net_signal(s, e, SIM_PING_TO_DRIVER);
         if (e->alive && e->draining && e->tasks == NULL && !store_has_fetchable_data(e->store))
-            executor_dies(s, e, "nothing of it is wanted");
+            executor_dies(s, e, "drained");
     }
     if (more || e->alive)
         sim_push(s, (struct sim_event){.kind = SIM_LIVENESS_TIMER,
@@ -156,7 +156,7 @@ static void receive_drain(struct sim *s, struct sim_executor *e)
 static void interrupt(struct sim *s)
 {
     if (s->over) return;
-    sim_trace(s, "somebody interrupts the job");
+    sim_trace(s, "the user interrupts the job");
     s->interrupted_at = s->now;
     s->driver_event = true;
     s->g->runner->interrupt(s->g->runner, GLINT_E_INTERRUPTED);
@@ -191,8 +191,8 @@ static void handle_executor_event(struct sim *s, struct sim_executor *e, struct 
         break;
     case SIM_LIVENESS_TIMER: liveness_timer(s, e); break;
     case SIM_CLOSED_AT_DRIVER: lose_executor(s, e, "connection closed"); break;
-    case SIM_CLOSED_AT_EXECUTOR: executor_dies(s, e, "its driver is gone"); break;
-    case SIM_DRAIN_TIMEOUT: executor_dies(s, e, "its time to drain is over"); break;
+    case SIM_CLOSED_AT_EXECUTOR: executor_dies(s, e, "driver disconnected"); break;
+    case SIM_DRAIN_TIMEOUT: executor_dies(s, e, "drain timeout"); break;
     default: break;
     }
 }
@@ -219,12 +219,12 @@ static void check_clock(struct sim *s)
 {
     uint64_t max = s->end_of_faults + END_NS_MAX;
     if (s->now > max && !s->failed) {
-        sim_fail(s, "the job does not end");
+        sim_fail(s, "the job does not end in time");
         s->g->runner->interrupt(s->g->runner, GLINT_E_TERMINATED);
     }
     if (s->now > 2 * max || s->spinning > 100000) {
-        sim_fail(s,
-                 s->spinning > 0 ? "the driver spins" : "the job does not even end when told to");
+        sim_fail(s, s->spinning > 0 ? "the driver loops without progress"
+                                    : "the job does not end after an interrupt");
         abort();
     }
 }

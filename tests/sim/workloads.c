@@ -43,11 +43,11 @@ static int row_each(struct glint_task *task, void *state, const struct glint_rec
     struct glint_record made;
     if (r->bad.size > 0 && line.size > r->bad.size &&
         memcmp(line.data, r->bad.data, r->bad.size) == 0)
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a row that nobody can read");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "invalid row");
     if (second == NULL ||
         !glint_parse_i64((struct glint_slice){second + 1, (uint64_t)(end - second - 1)},
                          &made.value.i64))
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "no row");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "missing column");
     made.key.bytes = (struct glint_slice){first + 1, (uint64_t)(second - first - 1)};
     glint_counter_add(task, r->counter, 1);
     glint_emit(out, &made);
@@ -410,14 +410,14 @@ static void check_outputs(struct sim *s, const struct sim_workload *workload, bo
         if (well && !output_same(&found, &e->outputs[i]))
             sim_fail(s, "%s: %s has wrong bytes", workloads_name(workload), n.names[i]);
         if (well && !is_tidy(n.names[i]))
-            sim_fail(s, "%s: something else stands in %s", workloads_name(workload), n.names[i]);
+            sim_fail(s, "%s: unexpected files in %s", workloads_name(workload), n.names[i]);
         if (!well && found.data != NULL)
-            sim_fail(s, "%s: a job that failed has left %s", workloads_name(workload), n.names[i]);
+            sim_fail(s, "%s: a failed job left %s", workloads_name(workload), n.names[i]);
         output_free(&found);
         scratch_remove(n.names[i]);
     }
     if (well && s->digests[workload->step] != e->digest)
-        sim_fail(s, "%s: other results came back", workloads_name(workload));
+        sim_fail(s, "%s: wrong results", workloads_name(workload));
 }
 
 static int64_t wanted_value(const struct sim *s, const char *name)
@@ -438,7 +438,7 @@ static void check_counters(struct sim *s, const struct glint_summary *summary)
         const char *name = summary->counter_names[i];
         int64_t wanted = is_steady(name) ? wanted_value(s, name) : 0;
         if (is_steady(name) && summary->counter_values[i] != wanted)
-            sim_fail(s, "counter %s is %lld, and must be %lld", name,
+            sim_fail(s, "counter %s is %lld, expected %lld", name,
                      (long long)summary->counter_values[i], (long long)wanted);
     }
 }

@@ -57,8 +57,8 @@ static void start_executor(struct node *n)
     struct process *p = &n->process;
     struct glint_error error = {.code = GLINT_OK};
     struct buffer payload = {NULL, 0, 0};
-    check_or_exit(p->control == NULL && p->data == NULL, "asked for a process while it has one");
-    p->wanted = p->heard_job = false;
+    check_or_exit(p->control == NULL && p->data == NULL, "REQUEST_EXECUTOR while a process runs");
+    p->start_pending = p->received_job = false;
     listener_close(p->listener);
     net_init(&p->net, n, ROLE_EXECUTOR);
     p->listener = listener_open(&p->net, "127.0.0.1", 0, process_accepted, p, &error);
@@ -66,13 +66,13 @@ static void start_executor(struct node *n)
     struct executor_started a = {.port = listener_port(p->listener)};
     memcpy(a.incarnation, p->net.self.incarnation, sizeof a.incarnation);
     check_or_exit(executor_started_encode(&a, &payload, &error) == 0,
-                  "EXECUTOR_STARTED does not encode");
+                  "cannot encode EXECUTOR_STARTED");
     send_or_exit(n->driver, FRAME_EXECUTOR_STARTED, 0, &payload);
 }
 
 static void start_next_executor(struct node *n)
 {
-    n->process.wanted = true;
+    n->process.start_pending = true;
     end_process(&n->process);
     if (n->process.control == NULL && n->process.data == NULL) start_executor(n);
 }
@@ -85,7 +85,7 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
     if (f->type == FRAME_PING) atomic_fetch_add(&n->spec->daemon_pings, 1);
     if (f->type != FRAME_REQUEST_EXECUTOR) return 0;
     check_or_exit(job_identity_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0,
-                  "REQUEST_EXECUTOR");
+                  "invalid REQUEST_EXECUTOR");
     atomic_fetch_add(&n->spec->executor_requests, 1);
     for (uint32_t place = n->spec->queue; place > 0; place--)
         send_or_exit(c, FRAME_QUEUED, place, NULL);
@@ -93,9 +93,9 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
     return 0;
 }
 
-void process_ended(struct process *p)
+void process_exited(struct process *p)
 {
-    if (p->wanted && p->node->driver != NULL && !p->node->cluster->stopping)
+    if (p->start_pending && p->node->driver != NULL && !p->node->cluster->stopping)
         start_executor(p->node);
 }
 
@@ -149,20 +149,19 @@ static void act_on(struct node *n, enum fake_act act, int value)
     switch (act) {
     case FAKE_CLOSE: end_process(p); break;
     case FAKE_DIE: {
-        struct executor_exited ended = {.wait_status = value, .log = "/var/log/fake.log"};
+        struct executor_exited exited = {.wait_status = value, .log = "/var/log/fake.log"};
         end_process(p);
-        check_or_exit(executor_exited_encode(&ended, &payload, &error) == 0,
-                      "EXECUTOR_EXITED does not encode");
+        check_or_exit(executor_exited_encode(&exited, &payload, &error) == 0,
+                      "cannot encode EXECUTOR_EXITED");
         if (n->driver != NULL) send_or_exit(n->driver, FRAME_EXECUTOR_EXITED, 0, &payload);
         break;
     }
-    case FAKE_STOP_HEARTBEAT: p->mute = true; break;
-    case FAKE_RESUME_HEARTBEAT: p->mute = false; break;
+    case FAKE_STOP_HEARTBEAT: p->ignores_messages = true; break;
+    case FAKE_RESUME_HEARTBEAT: p->ignores_messages = false; break;
     case FAKE_DRAIN: send_or_exit(p->control, FRAME_DRAIN, 0, NULL); break;
     case FAKE_CANCEL: {
         struct job_identity cancel = {.job = 1};
-        check_or_exit(job_identity_encode(&cancel, &payload, &error) == 0,
-                      "CANCEL does not encode");
+        check_or_exit(job_identity_encode(&cancel, &payload, &error) == 0, "cannot encode CANCEL");
         send_or_exit(n->driver, FRAME_CANCEL, 0, &payload);
         break;
     }
@@ -212,8 +211,9 @@ static void on_heartbeat_timer(uv_timer_t *timer)
             struct buffer payload = {NULL, 0, 0};
             struct glint_error error = {.code = GLINT_OK};
             if (both[k] == NULL || !conn_is_open(both[k])) continue;
-            if (k == 1 && f->nodes[i].process.mute) continue;
-            check_or_exit(ping_encode(&(struct ping){.sent_ns = 1}, &payload, &error) == 0, "PING");
+            if (k == 1 && f->nodes[i].process.ignores_messages) continue;
+            check_or_exit(ping_encode(&(struct ping){.sent_ns = 1}, &payload, &error) == 0,
+                          "cannot encode PING");
             send_or_exit(both[k], FRAME_PING, 0, &payload);
         }
     }
@@ -253,14 +253,15 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
 {
     struct fake_cluster *f = calloc(1, sizeof *f);
     struct glint_error error = {.code = GLINT_OK};
-    check_or_exit(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0, "nodes");
+    check_or_exit(f != NULL && count <= FAKE_NODES_MAX && strcmp(name, "fake") == 0,
+                  "invalid nodes");
     signal(SIGPIPE, SIG_IGN); /* a write to a closed connection must return an error */
     f->count = count;
     f->driver_port = driver_port;
     pthread_mutex_init(&f->lock, NULL);
     check_or_exit(event_loop_init(&f->loop, env_real(), &error) == 0, error.cause);
-    check_or_exit(uv_async_init(&f->loop, &f->wakeup, on_wakeup) == 0, "async");
-    check_or_exit(uv_timer_init(&f->loop, &f->heartbeat_timer) == 0, "timer");
+    check_or_exit(uv_async_init(&f->loop, &f->wakeup, on_wakeup) == 0, "uv_async_init");
+    check_or_exit(uv_timer_init(&f->loop, &f->heartbeat_timer) == 0, "uv_timer_init");
     uv_timer_start(&f->heartbeat_timer, on_heartbeat_timer, BEAT_MS, BEAT_MS);
     f->wakeup.data = f->heartbeat_timer.data = f;
     if (secrets != NULL) {
@@ -284,14 +285,14 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
         else
             open_daemon(n, !nodes[i].port_closed);
     }
-    check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "thread");
+    check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "pthread_create");
     return f;
 }
 
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value)
 {
     struct act *a = calloc(1, sizeof *a);
-    check_or_exit(a != NULL && node < f->count, "an act");
+    check_or_exit(a != NULL && node < f->count, "invalid act");
     *a = (struct act){NULL, &f->nodes[node], act, value};
     pthread_mutex_lock(&f->lock);
     struct act **at = &f->acts;
@@ -308,7 +309,7 @@ void fake_stop(struct fake_cluster *f)
     pthread_mutex_unlock(&f->lock);
     uv_async_send(&f->wakeup);
     pthread_join(f->thread, NULL);
-    check_or_exit(uv_loop_close(&f->loop) == 0, "a handle is left");
+    check_or_exit(uv_loop_close(&f->loop) == 0, "a handle is still open");
     for (uint32_t i = 0; i < f->count; i++) free(f->nodes[i].process.value);
     tls_context_destroy(f->tls);
     tls_context_destroy(f->other_tls);

@@ -76,7 +76,8 @@ static void answer_parts(struct fake_fetcher *f, struct fetch_request *r)
     for (uint32_t i = 0; i < g->map_count && r->error.code == GLINT_OK; i++) {
         const struct run *run = find_run(f, g->maps[i][0], g->maps[i][1]);
         if (run == NULL)
-            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map %u is not there", g->maps[i][0]);
+            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map output %u not found",
+                      g->maps[i][0]);
         else
             parts[i] = index_entry_create(run, g->partition, &room);
     }
@@ -133,7 +134,7 @@ static void *fake_main(void *arg)
         if (fails) f->failed_executor = r->executor;
         pthread_mutex_unlock(&f->lock);
         if (fails)
-            end(r, GLINT_E_CONNECTION, "the connection broke");
+            end(r, GLINT_E_CONNECTION, "connection lost");
         else
             answer(f, r);
         pthread_mutex_lock(&f->lock);

@@ -16,8 +16,8 @@ struct process {
     struct net net;
     struct listener *listener;
     struct conn *control, *data;
-    bool mute, heard_job;
-    bool wanted; /* start it when the connections of the old one have closed */
+    bool ignores_messages, received_job;
+    bool start_pending; /* start it when the connections of the old one have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
     uint64_t checksums[BLOCKS_MAX]; /* of the value's blocks, from BLOCK_ASSIGN */
@@ -64,6 +64,6 @@ void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct
 extern const struct conn_events process_events;
 bool process_accepted(void *arg, struct conn *c, struct glint_error *error);
 /* fake_cluster.c */
-void process_ended(struct process *p);
+void process_exited(struct process *p);
 
 #endif

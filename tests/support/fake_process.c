@@ -17,7 +17,7 @@ static void send_message(struct process *p, struct message *m)
 {
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
-    check_or_exit(message_encode(m, &payload, &error) == 0, "a message does not encode");
+    check_or_exit(message_encode(m, &payload, &error) == 0, "cannot encode a message");
     if (p->control != NULL) send_or_exit(p->control, FRAME_MESSAGE, 0, &payload);
     buffer_fini(&payload);
 }
@@ -54,7 +54,7 @@ static void get_block(struct process *p, uint32_t block)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
     struct get_request get = {.kind = GET_BROADCAST_BLOCK, .id = p->value_id, .block = block};
-    check_or_exit(get_request_encode(&get, &payload, &error) == 0, "a GET does not encode");
+    check_or_exit(get_request_encode(&get, &payload, &error) == 0, "cannot encode GET");
     send_or_exit(p->data, FRAME_GET, block + 1, &payload);
 }
 
@@ -62,27 +62,25 @@ static void track(struct process *p, const struct block_request *t)
 {
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
-    check_or_exit(block_request_encode(t, &payload, &error) == 0,
-                  "a BLOCK_REQUEST does not encode");
+    check_or_exit(block_request_encode(t, &payload, &error) == 0, "cannot encode BLOCK_REQUEST");
     if (p->data != NULL) send_or_exit(p->data, FRAME_BLOCK_REQUEST, 0, &payload);
 }
 
 static void value_whole(struct process *p, uint64_t id, struct glint_slice value)
 {
     for (uint64_t i = 0; i < value.size; i++)
-        check_or_exit(value.data[i] == (uint8_t)(i * 31 + id), "a broadcast has other bytes");
+        check_or_exit(value.data[i] == (uint8_t)(i * 31 + id), "a broadcast has wrong bytes");
     atomic_fetch_add(&p->node->spec->values, 1);
 }
 
 static void on_broadcast(struct process *p, const struct message *m)
 {
     if (m->body.size > 0) {
-        check_or_exit(m->body.size <= BROADCAST_INLINE_BYTES_MAX,
-                      "a large broadcast brought its body");
+        check_or_exit(m->body.size <= BROADCAST_INLINE_BYTES_MAX, "a large broadcast has a body");
         value_whole(p, m->id, (struct glint_slice){m->body.data, m->body.size});
         return;
     }
-    check_or_exit(m->size > BROADCAST_INLINE_BYTES_MAX, "a small broadcast did not bring its body");
+    check_or_exit(m->size > BROADCAST_INLINE_BYTES_MAX, "a small broadcast has no body");
     free(p->value);
     p->value_id = m->id;
     p->value_size = m->size;
@@ -96,11 +94,10 @@ static void on_tracked(struct process *p, struct glint_slice payload)
 {
     struct block_assignment t;
     struct glint_error error = {.code = GLINT_OK};
-    check_or_exit(block_assignment_decode(payload, &t, &error) == 0,
-                  "a BLOCK_ASSIGN does not parse");
+    check_or_exit(block_assignment_decode(payload, &t, &error) == 0, "cannot decode BLOCK_ASSIGN");
     struct block_request failed = {.id = t.id, .blocks_max = 2};
     for (uint32_t i = 0; i < t.count; i++) {
-        check_or_exit(t.blocks[i].block < BLOCKS_MAX, "no such block");
+        check_or_exit(t.blocks[i].block < BLOCKS_MAX, "unknown block");
         p->checksums[t.blocks[i].block] = t.blocks[i].checksum;
         if (t.blocks[i].from == EXECUTOR_ID_DRIVER)
             get_block(p, t.blocks[i].block);
@@ -120,7 +117,7 @@ static void on_block(struct process *p, uint32_t block, uint32_t size)
     }
     int r = broadcast_block_decode(p->value_id, block, p->checksums[block], packed, p->value,
                                    p->value_size, &error);
-    check_or_exit(r == 0, "a block is damaged");
+    check_or_exit(r == 0, "a block is corrupt");
     free(p->arriving);
     p->arriving = NULL;
     struct block_request have = {
@@ -145,18 +142,18 @@ static void on_get(struct process *p, const struct frame *f, struct glint_slice 
     const struct fake_node *spec = p->node->spec;
     struct get_request get;
     struct glint_error error = {.code = GLINT_OK}, why = {.code = GLINT_OK};
-    struct buffer gone = {NULL, 0, 0};
+    struct buffer response = {NULL, 0, 0};
     check_or_exit(get_request_decode(payload, &get, &error) == 0 && get.kind == GET_RESULT &&
                       get.id == RESULT_ID && get.offset + get.size <= spec->result_bytes,
-                  "a wrong GET");
+                  "invalid GET");
     struct glint_slice bytes = {p->node->cluster->result + get.offset, get.size};
     get_request_fini(&get);
     if (spec->result == FAKE_SILENT) return;
     if (spec->result == FAKE_LOST) {
-        error_set(&why, GLINT_E_SHUFFLE_CORRUPT, NULL, "the disk ate it");
-        check_or_exit(fetch_error_encode(&why, &gone, &error) == 0,
-                      "a FETCH_ERROR does not encode");
-        send_or_exit(p->data, FRAME_FETCH_ERROR, f->request, &gone);
+        error_set(&why, GLINT_E_SHUFFLE_CORRUPT, NULL, "the disk failed");
+        check_or_exit(fetch_error_encode(&why, &response, &error) == 0,
+                      "cannot encode FETCH_ERROR");
+        send_or_exit(p->data, FRAME_FETCH_ERROR, f->request, &response);
         return;
     }
     if (spec->result == FAKE_SHORT) bytes.size--;
@@ -170,7 +167,7 @@ static int process_frame(void *arg, struct conn *c, const struct frame *f,
 {
     struct process *p = arg;
     struct fake_node *spec = p->node->spec;
-    if (p->mute) return 0;
+    if (p->ignores_messages) return 0;
     if (f->type == FRAME_PING) atomic_fetch_add(&spec->pings, 1);
     if (f->type == FRAME_EXECUTOR_ADDED) atomic_fetch_add(&spec->peers, 1);
     if (f->type == FRAME_GET) on_get(p, f, payload);
@@ -181,11 +178,11 @@ static int process_frame(void *arg, struct conn *c, const struct frame *f,
                                          .failed_count = 1,
                                          .failed = {(uint32_t)f->request - 1}});
     if (f->type != FRAME_MESSAGE) return 0;
-    check_or_exit(c == p->control, "a message on the connection for data");
+    check_or_exit(c == p->control, "a message on the data connection");
     struct message *m = message_decode(payload, error);
-    check_or_exit(m != NULL, "a message does not parse");
-    check_or_exit((m->type == MSG_JOB) == !p->heard_job, "JOB comes first, once");
-    p->heard_job = true;
+    check_or_exit(m != NULL, "cannot decode a message");
+    check_or_exit((m->type == MSG_JOB) == !p->received_job, "JOB comes first, once");
+    p->received_job = true;
     switch (m->type) {
     case MSG_JOB:
         atomic_store(&spec->number, m->id);
@@ -204,8 +201,8 @@ static uint8_t *process_into(void *arg, struct conn *c, const struct frame *f)
 {
     struct process *p = arg;
     (void)c;
-    if (p->mute) return NULL;
-    check_or_exit(p->arriving == NULL, "two blocks at a time on one connection");
+    if (p->ignores_messages) return NULL;
+    check_or_exit(p->arriving == NULL, "two blocks at once on one connection");
     p->arriving = malloc(f->length);
     return p->arriving;
 }
@@ -226,7 +223,7 @@ static void process_closed(void *arg, struct conn *c, const struct glint_error *
     p->arriving = NULL;
     if (p->control != NULL || p->data != NULL) return;
     atomic_fetch_add(&p->node->spec->ends, 1);
-    process_ended(p);
+    process_exited(p);
 }
 
 static void send_register(struct process *p)
@@ -236,10 +233,10 @@ static void send_register(struct process *p)
     struct executor_registration ready = {
         .port = 1, .slots = p->node->spec->slots, .memory_bytes = MIB};
     if (p->node->spec->never_ready) return;
-    p->mute = p->node->spec->no_heartbeat;
+    p->ignores_messages = p->node->spec->no_heartbeat;
     atomic_fetch_add(&p->node->spec->joined, 1);
     check_or_exit(executor_registration_encode(&ready, &payload, &error) == 0,
-                  "REGISTER does not encode");
+                  "cannot encode REGISTER");
     send_or_exit(p->control, FRAME_REGISTER, 0, &payload);
 }
 

@@ -73,7 +73,7 @@ static void fixture_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
         w->on_task(w, &w->tasks[w->handled++]);
     else if (w->idle == NULL || !w->idle(w))
         w->now = deadline_ns;
-    cr_assert_lt(w->now, UINT64_C(1000000000) * 3600, "it hangs");
+    cr_assert_lt(w->now, UINT64_C(1000000000) * 3600, "the driver does not finish");
 }
 
 static void fixture_wake(void *arg)
@@ -123,7 +123,7 @@ static void fixture_close(struct driver_fixture *w)
 
 /* ---- Outcomes */
 
-static void say(struct driver_fixture *w, const struct task *t, struct message *m)
+static void deliver_message(struct driver_fixture *w, const struct task *t, struct message *m)
 {
     m->stage = t->stage;
     m->task = t->number;
@@ -143,7 +143,7 @@ static void done(struct driver_fixture *w, const struct task *t, const char *bod
     counters.values[COUNT_BUILT_IN] = sum;
     cr_assert(task_counters_encode(&counters, &m->counters));
     cr_assert(buffer_append(&m->body, body, strlen(body)));
-    say(w, t, m);
+    deliver_message(w, t, m);
 }
 
 static inline void failed(struct driver_fixture *w, const struct task *t, enum glint_code code,
@@ -152,7 +152,7 @@ static inline void failed(struct driver_fixture *w, const struct task *t, enum g
     struct message *m = message_create(MSG_FAILED);
     m->error = mem_zalloc(sizeof *m->error);
     error_set(m->error, code, NULL, "%s", cause);
-    say(w, t, m);
+    deliver_message(w, t, m);
 }
 
 /* ---- Actions */

@@ -28,7 +28,7 @@ static inline void add_chained(struct sched *s, uint32_t number, uint32_t tasks)
 static inline struct task_attempt next_at(struct sched *s, uint64_t now_ns)
 {
     struct task_attempt run = {.executor = SCHED_NONE};
-    cr_assert(sched_next_task(s, now_ns, &run), "there is nothing to start");
+    cr_assert(sched_next_task(s, now_ns, &run), "no task to start");
     return run;
 }
 

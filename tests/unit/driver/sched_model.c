@@ -36,15 +36,15 @@ bool model_ready(const struct model *m, uint32_t stage)
 uint32_t model_busy(const struct model *m, uint32_t executor)
 {
     uint32_t busy = 0;
-    for (uint32_t i = 0; i < m->try_count; i++)
-        busy += m->tries[i].run.executor == executor && m->tries[i].queue == 0;
+    for (uint32_t i = 0; i < m->attempt_count; i++)
+        busy += m->attempts[i].run.executor == executor && m->attempts[i].queue == 0;
     return busy;
 }
 
 uint32_t model_queued(const struct model *m, uint32_t executor)
 {
     uint32_t all = 0;
-    for (uint32_t i = 0; i < m->try_count; i++) all += m->tries[i].run.executor == executor;
+    for (uint32_t i = 0; i < m->attempt_count; i++) all += m->attempts[i].run.executor == executor;
     return all - model_busy(m, executor);
 }
 
@@ -64,7 +64,7 @@ bool model_node_is_excluded(const struct model *m, uint32_t node)
     return false;
 }
 
-static bool takes(const struct model *m, uint32_t node)
+static bool node_accepts_tasks(const struct model *m, uint32_t node)
 {
     return usable(m, node) && !model_node_is_excluded(m, node);
 }
@@ -82,8 +82,8 @@ static bool may_run(const struct model *m, const struct model_task *t, uint32_t 
     uint32_t last = t->failed_on[t->failures - 1];
     bool fresh = false, another = false;
     for (uint32_t n = 0; n < MODEL_NODES; n++) {
-        fresh = fresh || (takes(m, n) && !failed_there(t, n));
-        another = another || (takes(m, n) && n != last);
+        fresh = fresh || (node_accepts_tasks(m, n) && !failed_there(t, n));
+        another = another || (node_accepts_tasks(m, n) && n != last);
     }
     return !fresh && (node != last || !another);
 }
@@ -92,15 +92,16 @@ static bool may_run(const struct model *m, const struct model_task *t, uint32_t 
 
 static uint32_t room_at(const struct model *m, uint32_t e)
 {
-    if (m->executors[e].lost || m->executors[e].draining || !takes(m, m->executors[e].node))
+    if (m->executors[e].lost || m->executors[e].draining ||
+        !node_accepts_tasks(m, m->executors[e].node))
         return 0;
     uint32_t slots = m->executors[e].slots - model_busy(m, e);
     return slots > 0 ? SLOT_ROOM + slots : m->executors[e].prefetch - model_queued(m, e);
 }
 
 /* The executor with the most room, which must be more than `most`. `t`: NULL for any task. */
-static uint32_t place(const struct model *m, const struct model_task *t, uint32_t other_than,
-                      uint32_t most)
+static uint32_t find_executor(const struct model *m, const struct model_task *t,
+                              uint32_t other_than, uint32_t most)
 {
     uint32_t best = SCHED_NONE;
     for (uint32_t e = 0; e < m->executor_count; e++) {
@@ -115,11 +116,11 @@ static uint32_t place(const struct model *m, const struct model_task *t, uint32_
 }
 
 /* Another attempt of the same task that is not superseded, or NULL. */
-static struct model_try *other_copy_of(struct model *m, const struct model_try *a)
+static struct model_attempt *other_copy_of(struct model *m, const struct model_attempt *a)
 {
-    for (uint32_t i = 0; i < m->try_count; i++) {
-        struct model_try *t = &m->tries[i];
-        if (t->wanted && t->run.stage == a->run.stage && t->run.task == a->run.task &&
+    for (uint32_t i = 0; i < m->attempt_count; i++) {
+        struct model_attempt *t = &m->attempts[i];
+        if (!t->superseded && t->run.stage == a->run.stage && t->run.task == a->run.task &&
             t->run.attempt != a->run.attempt)
             return t;
     }
@@ -143,7 +144,7 @@ static bool pick_in(const struct model *m, uint32_t stage, struct task_attempt *
 {
     const struct model_stage *st = &m->stages[stage];
     uint32_t least = least_room(m, stage);
-    uint32_t most = place(m, NULL, SCHED_NONE, least), near = SCHED_NONE;
+    uint32_t most = find_executor(m, NULL, SCHED_NONE, least), near = SCHED_NONE;
     if (most == SCHED_NONE) return false;
     uint32_t near_least = room_at(m, most) > SLOT_ROOM ? SLOT_ROOM : 0;
     for (uint32_t i = 0; i < st->count; i++) {
@@ -162,8 +163,8 @@ static bool pick_in(const struct model *m, uint32_t stage, struct task_attempt *
         if (t->state != MODEL_WAITING) continue;
         uint32_t e = t->prefer;
         if (e == SCHED_NONE || room_at(m, e) <= near_least || !may_run(m, t, m->executors[e].node))
-            e = place(m, t, t->last_failed_node, least);
-        if (e == SCHED_NONE) e = place(m, t, SCHED_NONE, least);
+            e = find_executor(m, t, t->last_failed_node, least);
+        if (e == SCHED_NONE) e = find_executor(m, t, SCHED_NONE, least);
         if (e == SCHED_NONE) continue;
         *out =
             (struct task_attempt){.executor = e, .stage = stage, .task = i, .attempt = t->attempts};
@@ -180,24 +181,24 @@ bool model_pick(const struct model *m, struct task_attempt *out)
     return false;
 }
 
-bool model_may_revoke(const struct model *m, const struct model_try *t)
+bool model_may_revoke(const struct model *m, const struct model_attempt *t)
 {
     const struct model_task *task = &m->stages[t->run.stage].tasks[t->run.task];
-    for (uint32_t i = 0; i < m->try_count; i++)
-        if (m->tries[i].revoked && m->tries[i].run.executor == t->run.executor) return false;
-    if (m->stopped || m->status != SCHED_RUNNING || t->queue == 0 || !t->wanted) return false;
+    for (uint32_t i = 0; i < m->attempt_count; i++)
+        if (m->attempts[i].revoked && m->attempts[i].run.executor == t->run.executor) return false;
+    if (m->stopped || m->status != SCHED_RUNNING || t->queue == 0 || t->superseded) return false;
     if (other_copy_of((struct model *)m, t) != NULL) return false;
     return m->process_died || m->executors[t->run.executor].draining ||
-           !takes(m, m->executors[t->run.executor].node) ||
-           place(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
+           !node_accepts_tasks(m, m->executors[t->run.executor].node) ||
+           find_executor(m, task, SCHED_NONE, SLOT_ROOM) != SCHED_NONE;
 }
 
 /* ---- Speculative copies */
 
-uint32_t model_copy_executor(const struct model *m, const struct model_try *t)
+uint32_t model_copy_executor(const struct model *m, const struct model_attempt *t)
 {
-    return place(m, &m->stages[t->run.stage].tasks[t->run.task], m->executors[t->run.executor].node,
-                 SLOT_ROOM);
+    return find_executor(m, &m->stages[t->run.stage].tasks[t->run.task],
+                         m->executors[t->run.executor].node, SLOT_ROOM);
 }
 
 static int by_size(const void *a, const void *b)
@@ -206,16 +207,16 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-uint64_t model_slow_ns(const struct model *m, const struct model_try *t, uint64_t now_ns)
+uint64_t model_slow_ns(const struct model *m, const struct model_attempt *t, uint64_t now_ns)
 {
     const struct model_stage *st = &m->stages[t->run.stage];
-    if (!m->speculate || m->stopped || m->status != SCHED_RUNNING || !t->wanted ||
+    if (!m->speculate || m->stopped || m->status != SCHED_RUNNING || t->superseded ||
         !model_ready(m, t->run.stage) || other_copy_of((struct model *)m, t) != NULL)
         return UINT64_MAX;
     bool may = t->queue == 0;
-    for (uint32_t i = 0; i < m->try_count; i++)
-        may = may || (m->tries[i].revoked && m->tries[i].run.executor == t->run.executor &&
-                      now_ns - m->tries[i].revoke_ns >= SCHED_SPECULATE_NS_MIN);
+    for (uint32_t i = 0; i < m->attempt_count; i++)
+        may = may || (m->attempts[i].revoked && m->attempts[i].run.executor == t->run.executor &&
+                      now_ns - m->attempts[i].revoke_ns >= SCHED_SPECULATE_NS_MIN);
     if (!may) return UINT64_MAX;
     uint64_t sorted[MODEL_DURATIONS];
     uint32_t done = 0;
@@ -233,25 +234,24 @@ void model_begin(struct model *m, const struct task_attempt *run, uint64_t now_n
 {
     struct model_stage *st = &m->stages[run->stage];
     struct model_task *t = &st->tasks[run->task];
-    assert(m->try_count < MODEL_TRIES);
+    assert(m->attempt_count < MODEL_ATTEMPTS);
     t->state = MODEL_RUNNING;
     t->attempts++;
     t->prefer = SCHED_NONE;
     bool queued = model_busy(m, run->executor) == m->executors[run->executor].slots;
-    m->tries[m->try_count++] = (struct model_try){.run = *run,
-                                                  .start_ns = now_ns,
-                                                  .queue = queued ? ++m->last_queue : 0,
-                                                  .stage_attempt = st->stage_attempt,
-                                                  .wanted = true};
+    m->attempts[m->attempt_count++] = (struct model_attempt){.run = *run,
+                                                             .start_ns = now_ns,
+                                                             .queue = queued ? ++m->last_queue : 0,
+                                                             .stage_attempt = st->stage_attempt};
 }
 
 /* The attempt has ended: the first one queued behind it starts. */
-static struct model_try take(struct model *m, uint32_t number, uint64_t now_ns)
+static struct model_attempt remove_attempt(struct model *m, uint32_t number, uint64_t now_ns)
 {
-    struct model_try t = m->tries[number], *first = NULL;
-    m->tries[number] = m->tries[--m->try_count];
-    for (uint32_t i = 0; i < m->try_count && t.queue == 0; i++) {
-        struct model_try *next = &m->tries[i];
+    struct model_attempt t = m->attempts[number], *first = NULL;
+    m->attempts[number] = m->attempts[--m->attempt_count];
+    for (uint32_t i = 0; i < m->attempt_count && t.queue == 0; i++) {
+        struct model_attempt *next = &m->attempts[i];
         if (next->run.executor != t.run.executor || next->queue == 0) continue;
         if (first == NULL || next->queue < first->queue) first = next;
     }
@@ -264,12 +264,12 @@ static struct model_try take(struct model *m, uint32_t number, uint64_t now_ns)
 
 bool model_done(struct model *m, uint32_t number, uint64_t now_ns)
 {
-    struct model_try t = take(m, number, now_ns);
-    if (!t.wanted) return false;
+    struct model_attempt t = remove_attempt(m, number, now_ns);
+    if (t.superseded) return false;
     struct model_stage *st = &m->stages[t.run.stage];
     struct model_task *task = &st->tasks[t.run.task];
-    struct model_try *other_copy = other_copy_of(m, &t);
-    if (other_copy != NULL) other_copy->wanted = false;
+    struct model_attempt *other_copy = other_copy_of(m, &t);
+    if (other_copy != NULL) other_copy->superseded = true;
     task->state = MODEL_DONE;
     task->executor = t.run.executor;
     task->attempt = t.run.attempt;
@@ -286,16 +286,17 @@ static void fail_stage(struct model *m, uint32_t stage, enum sched_status why)
     if (m->status == SCHED_RUNNING) m->status = why;
 }
 
-static void attempt_failed(struct model *m, const struct model_try *t, enum sched_failure_kind why)
+static void attempt_failed(struct model *m, const struct model_attempt *t,
+                           enum sched_failure_kind why)
 {
     struct model_stage *st = &m->stages[t->run.stage];
     struct model_task *task = &st->tasks[t->run.task];
-    struct model_try *other_copy = other_copy_of(m, t);
+    struct model_attempt *other_copy = other_copy_of(m, t);
     uint32_t node = m->executors[t->run.executor].node;
     if (model_needed(m, t->run.stage) && !st->failed) {
         if (why == SCHED_TASK_ERROR) task->failed_on[task->failures++] = node;
         if (why == SCHED_FATAL_ERROR || task->failures == TASK_ATTEMPTS_MAX) {
-            if (other_copy != NULL) other_copy->wanted = false;
+            if (other_copy != NULL) other_copy->superseded = true;
             task->state = MODEL_FAILED;
             fail_stage(m, t->run.stage, SCHED_TASK_FAILED);
             return;
@@ -307,9 +308,9 @@ static void attempt_failed(struct model *m, const struct model_try *t, enum sche
 
 bool model_failed(struct model *m, uint32_t number, enum sched_failure_kind why, uint64_t now_ns)
 {
-    struct model_try t = take(m, number, now_ns);
+    struct model_attempt t = remove_attempt(m, number, now_ns);
     struct model_stage *st = &m->stages[t.run.stage];
-    if (!t.wanted) return false;
+    if (t.superseded) return false;
     if (why == SCHED_TASK_ERROR) m->failures_in_row[m->executors[t.run.executor].node]++;
     bool counts = why == SCHED_FETCH_ERROR && model_needed(m, t.run.stage) &&
                   t.stage_attempt == st->stage_attempt;
@@ -346,12 +347,12 @@ void model_lost(struct model *m, uint32_t executor, bool exit_caused_by_task, bo
             model_output_lost(m, i, t, executor, m->stages[i].tasks[t].attempt);
     m->process_died = m->process_died || exit_caused_by_task;
     for (int queued = 1; queued >= 0; queued--)
-        for (uint32_t i = m->try_count; i-- > 0;) {
-            if (m->tries[i].run.executor != executor || (m->tries[i].queue != 0) != queued)
+        for (uint32_t i = m->attempt_count; i-- > 0;) {
+            if (m->attempts[i].run.executor != executor || (m->attempts[i].queue != 0) != queued)
                 continue;
-            struct model_try t = take(m, i, 0);
+            struct model_attempt t = remove_attempt(m, i, 0);
             enum sched_failure_kind why =
                 exit_caused_by_task ? SCHED_TASK_ERROR : SCHED_FETCH_ERROR;
-            if (t.wanted) attempt_failed(m, &t, queued ? SCHED_KILLED : why);
+            if (!t.superseded) attempt_failed(m, &t, queued ? SCHED_KILLED : why);
         }
 }

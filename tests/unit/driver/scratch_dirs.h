@@ -35,7 +35,7 @@ static void write_file(const char *path, const char *text)
     close(file);
 }
 
-static bool holds(const char *path, const char *text)
+static bool file_contains(const char *path, const char *text)
 {
     char found[64] = "";
     int file = open(path, O_RDONLY | O_CLOEXEC);

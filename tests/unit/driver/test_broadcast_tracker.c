@@ -10,8 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODES_MAX = 64, BLOCKS_MAX = 256, WANT = 4, TRANSFERS_MAX = NODES_MAX * WANT };
-enum { LETTERS_MAX = 4096 };
+enum {
+    NODES_MAX = 64,
+    BLOCKS_MAX = 256,
+    TRANSFERS_WANTED = 4,
+    TRANSFERS_MAX = NODES_MAX * TRANSFERS_WANTED
+};
+enum { MESSAGES_MAX = 4096 };
 #define FOREVER 1e9
 
 struct scenario {
@@ -37,19 +42,19 @@ struct transfer {
 };
 
 /* A message: BLOCK_REQUEST to the driver, or BLOCK_ASSIGN to an executor. */
-struct letter {
+struct sim_message {
     double at;
     uint64_t order;
     unsigned executor;
     bool to_driver, death, join;
-    struct block_request track;
-    struct block_assignment tracked;
+    struct block_request request;
+    struct block_assignment assignment;
 };
 
 struct node {
     bool alive, cut[NODES_MAX + 1];
-    bool here[BLOCKS_MAX], asked[BLOCKS_MAX];
-    unsigned count, flights;
+    bool received[BLOCKS_MAX], requested[BLOCKS_MAX];
+    unsigned count, transfer_count;
     double done;
 };
 
@@ -58,8 +63,8 @@ struct tracker_sim {
     struct tracker *tracker;
     struct node nodes[NODES_MAX + 1];
     struct transfer transfers[TRANSFERS_MAX + NODES_MAX];
-    struct letter letters[LETTERS_MAX];
-    unsigned letter_count, most_flights;
+    struct sim_message messages[MESSAGES_MAX];
+    unsigned message_count, most_transfers;
     uint64_t order, random;
     double now, driver_bytes;
 };
@@ -79,29 +84,31 @@ static double draw_unit(void)
     return (double)(draw() >> 11) / 9007199254740992.0;
 }
 
-static struct letter *post(double delay, unsigned executor)
+static struct sim_message *send_message(double delay, unsigned executor)
 {
-    cr_assert_lt(w.letter_count, LETTERS_MAX);
-    struct letter *l = &w.letters[w.letter_count++];
-    *l = (struct letter){.at = w.now + delay, .order = w.order++, .executor = executor};
+    cr_assert_lt(w.message_count, MESSAGES_MAX);
+    struct sim_message *l = &w.messages[w.message_count++];
+    *l = (struct sim_message){.at = w.now + delay, .order = w.order++, .executor = executor};
     return l;
 }
 
 /* As broadcast_client.c does: reports received and failed blocks, and requests more. */
-static void send_track(unsigned e, int have, int failed)
+static void send_block_request(unsigned e, int have, int failed)
 {
-    struct letter *l = post(w.s.latency, e);
+    struct sim_message *l = send_message(w.s.latency, e);
     l->to_driver = true;
     struct node *n = &w.nodes[e];
-    l->track.blocks_max = n->count < w.s.blocks && n->flights < WANT ? WANT - n->flights : 0;
-    if (have >= 0) l->track.have[l->track.have_count++] = (uint32_t)have;
-    if (failed >= 0) l->track.failed[l->track.failed_count++] = (uint32_t)failed;
+    l->request.blocks_max = n->count < w.s.blocks && n->transfer_count < TRANSFERS_WANTED
+                                ? TRANSFERS_WANTED - n->transfer_count
+                                : 0;
+    if (have >= 0) l->request.have[l->request.have_count++] = (uint32_t)have;
+    if (failed >= 0) l->request.failed[l->request.failed_count++] = (uint32_t)failed;
 }
 
-static void send_tracked(unsigned e, const struct block_assignment *t)
+static void send_assignment(unsigned e, const struct block_assignment *t)
 {
-    struct letter *l = post(w.s.latency, e);
-    l->tracked = *t;
+    struct sim_message *l = send_message(w.s.latency, e);
+    l->assignment = *t;
 }
 
 static void drain_tracker(void)
@@ -110,7 +117,7 @@ static void drain_tracker(void)
     uint32_t executor;
     while (tracker_next_assignment(w.tracker, &executor, &t)) {
         cr_assert_gt(t.count, 0);
-        send_tracked(executor, &t);
+        send_assignment(executor, &t);
     }
 }
 
@@ -118,14 +125,14 @@ static void end_transfer(struct transfer *t, bool good)
 {
     struct node *to = &w.nodes[t->to];
     t->used = false;
-    to->asked[t->block] = false;
-    to->flights--;
+    to->requested[t->block] = false;
+    to->transfer_count--;
     if (good) {
-        cr_assert_not(to->here[t->block]);
-        to->here[t->block] = true;
+        cr_assert_not(to->received[t->block]);
+        to->received[t->block] = true;
         if (++to->count == w.s.blocks) to->done = w.now;
     }
-    send_track(t->to, good ? (int)t->block : -1, good ? -1 : (int)t->block);
+    send_block_request(t->to, good ? (int)t->block : -1, good ? -1 : (int)t->block);
 }
 
 static void start_transfer(unsigned e, struct assigned_block b)
@@ -134,11 +141,11 @@ static void start_transfer(unsigned e, struct assigned_block b)
     struct node *to = &w.nodes[e];
     cr_assert_lt(b.block, w.s.blocks);
     cr_assert_leq(from, w.s.executors);
-    cr_assert(from == w.s.executors || !w.nodes[from].alive || w.nodes[from].here[b.block],
-              "%u was sent to %u for block %u, which is not there", e, from, b.block);
-    cr_assert(!to->here[b.block] && !to->asked[b.block] && from != e);
-    to->asked[b.block] = true;
-    if (++to->flights > w.most_flights) w.most_flights = to->flights;
+    cr_assert(from == w.s.executors || !w.nodes[from].alive || w.nodes[from].received[b.block],
+              "executor %u was sent to %u for block %u, which it does not have", e, from, b.block);
+    cr_assert(!to->received[b.block] && !to->requested[b.block] && from != e);
+    to->requested[b.block] = true;
+    if (++to->transfer_count > w.most_transfers) w.most_transfers = to->transfer_count;
     struct transfer *t = w.transfers;
     while (t->used) t++;
     cr_assert_lt(t - w.transfers, TRANSFERS_MAX + NODES_MAX);
@@ -163,35 +170,35 @@ static void die(unsigned e)
         if (t->used && t->to == e) t->used = false;
         if (t->used && t->from == e) end_transfer(t, false);
     }
-    struct letter *l = post(w.s.latency * 3, e); /* the driver notices later */
+    struct sim_message *l = send_message(w.s.latency * 3, e); /* the driver notices later */
     l->to_driver = l->death = true;
 }
 
-static void deliver(const struct letter *l)
+static void deliver(const struct sim_message *l)
 {
     if (!l->to_driver && l->join) {
         w.nodes[l->executor].alive = true;
-        send_track(l->executor, -1, -1);
+        send_block_request(l->executor, -1, -1);
     } else if (!l->to_driver && l->death) {
         die(l->executor);
     } else if (!l->to_driver) {
-        cr_assert_leq(l->tracked.count, BLOCK_REQUEST_MAX);
-        for (uint32_t i = 0; w.nodes[l->executor].alive && i < l->tracked.count; i++)
-            start_transfer(l->executor, l->tracked.blocks[i]);
+        cr_assert_leq(l->assignment.count, BLOCK_REQUEST_MAX);
+        for (uint32_t i = 0; w.nodes[l->executor].alive && i < l->assignment.count; i++)
+            start_transfer(l->executor, l->assignment.blocks[i]);
     } else if (l->death) {
         tracker_on_executor_lost(w.tracker, l->executor);
         drain_tracker();
     } else {
         struct block_assignment t = {.id = 0};
-        cr_assert(tracker_on_block_request(w.tracker, l->executor, &l->track, &t));
-        cr_assert_leq(t.count, l->track.blocks_max);
-        send_tracked(l->executor, &t);
+        cr_assert(tracker_on_block_request(w.tracker, l->executor, &l->request, &t));
+        cr_assert_leq(t.count, l->request.blocks_max);
+        send_assignment(l->executor, &t);
         drain_tracker();
     }
 }
 
 /* Only the oldest transfer of a connection makes progress. */
-static bool moves(const struct transfer *t)
+static bool transfer_is_active(const struct transfer *t)
 {
     for (unsigned i = 0; i < TRANSFERS_MAX + NODES_MAX; i++) {
         const struct transfer *o = &w.transfers[i];
@@ -206,7 +213,7 @@ static void share_links(double *rates)
     unsigned up[NODES_MAX + 1] = {0}, down[NODES_MAX + 1] = {0};
     for (unsigned i = 0; i < TRANSFERS_MAX + NODES_MAX; i++) {
         const struct transfer *t = &w.transfers[i];
-        rates[i] = t->used && moves(t) ? 1 : 0;
+        rates[i] = t->used && transfer_is_active(t) ? 1 : 0;
         if (rates[i] == 0) continue;
         up[t->from]++;
         down[t->to]++;
@@ -235,27 +242,27 @@ static void advance(double by, const double *rates)
 static bool step(void)
 {
     double rates[TRANSFERS_MAX + NODES_MAX], best = FOREVER;
-    int transfer = -1, letter = -1;
+    int transfer = -1, message = -1;
     share_links(rates);
     for (unsigned i = 0; i < TRANSFERS_MAX + NODES_MAX; i++) {
         if (!w.transfers[i].used || rates[i] == 0) continue;
         double at = w.transfers[i].left / rates[i];
         if (at < best) best = at, transfer = (int)i;
     }
-    for (unsigned i = 0; i < w.letter_count; i++) {
-        double at = fmax(0, w.letters[i].at - w.now);
+    for (unsigned i = 0; i < w.message_count; i++) {
+        double at = fmax(0, w.messages[i].at - w.now);
         if (at > best ||
-            (at == best && letter >= 0 && w.letters[i].order > w.letters[letter].order))
+            (at == best && message >= 0 && w.messages[i].order > w.messages[message].order))
             continue;
-        best = at, letter = (int)i, transfer = -1;
+        best = at, message = (int)i, transfer = -1;
     }
-    if (transfer < 0 && letter < 0) return false;
+    if (transfer < 0 && message < 0) return false;
     advance(best, rates);
     if (transfer >= 0) {
         end_transfer(&w.transfers[transfer], !w.transfers[transfer].will_fail);
     } else {
-        struct letter l = w.letters[letter];
-        w.letters[letter] = w.letters[--w.letter_count];
+        struct sim_message l = w.messages[message];
+        w.messages[message] = w.messages[--w.message_count];
         deliver(&l);
     }
     return true;
@@ -270,17 +277,18 @@ static double run(const struct scenario *s)
     w.tracker = tracker_create(s->blocks);
     cr_assert_not_null(w.tracker);
     for (unsigned e = 0; e < s->executors; e++)
-        post(e + s->late < s->executors ? draw_unit() * s->join_spread : s->late_at, e)->join =
-            true;
+        send_message(e + s->late < s->executors ? draw_unit() * s->join_spread : s->late_at, e)
+            ->join = true;
     double span = s->blocks * (double)BROADCAST_BLOCK_BYTES_MIN / s->link;
     for (unsigned d = 0; d < s->deaths; d++)
-        post(s->join_spread + draw_unit() * span * 1.2, (unsigned)(draw() % s->executors))->death =
-            true;
+        send_message(s->join_spread + draw_unit() * span * 1.2, (unsigned)(draw() % s->executors))
+            ->death = true;
     for (unsigned c = 0; c < s->cut_pairs; c++) {
         unsigned a = (unsigned)(draw() % s->executors), b = (unsigned)(draw() % s->executors);
         w.nodes[a].cut[b] = w.nodes[b].cut[a] = true;
     }
-    for (unsigned steps = 0; step(); steps++) cr_assert_lt(steps, 200000u, "it never ends");
+    for (unsigned steps = 0; step(); steps++)
+        cr_assert_lt(steps, 200000u, "the broadcast does not finish");
     double last = 0;
     for (unsigned e = 0; e < s->executors; e++) {
         const struct node *n = &w.nodes[e];
@@ -288,7 +296,7 @@ static double run(const struct scenario *s)
                   (unsigned long long)s->seed, e, n->count, s->blocks);
         if (n->alive) last = fmax(last, n->done);
     }
-    cr_assert_leq(w.most_flights, WANT);
+    cr_assert_leq(w.most_transfers, TRANSFERS_WANTED);
     tracker_destroy(w.tracker);
     cr_assert_eq(mem_live_blocks(), 0);
     return last;

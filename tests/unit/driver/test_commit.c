@@ -59,7 +59,7 @@ Test(commit, publishes_a_directory)
     cr_expect_neq(access("out", F_OK), 0);
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
     cr_expect(commit_cleanup(&c) && commit_cleanup(&c));
-    cr_expect(holds("out/part-00000", "rows") && holds("out/_SUCCESS", ""));
+    cr_expect(file_contains("out/part-00000", "rows") && file_contains("out/_SUCCESS", ""));
     cr_expect_eq(entries("out"), 2);
     cr_expect_eq(entries("."), 1);
     cr_expect_eq(open_files(), files);
@@ -73,7 +73,7 @@ Test(commit, cleanup_removes_unpublished_output)
     cr_expect_eq(entries("."), 0);
 }
 
-static void refused(const char *out, bool overwrite, enum glint_code code)
+static void expect_rejected(const char *out, bool overwrite, enum glint_code code)
 {
     struct commit c;
     int before = entries(".");
@@ -87,27 +87,27 @@ static void refused(const char *out, bool overwrite, enum glint_code code)
 
 Test(commit, existing_or_invalid_output_is_rejected)
 {
-    cr_assert_eq(mkdir("folder", 0777), 0);
+    cr_assert_eq(mkdir("directory", 0777), 0);
     write_file("file", "precious");
     cr_assert_eq(symlink("nowhere", "dangling"), 0);
-    refused("folder", false, GLINT_E_OUTPUT_EXISTS);
-    refused("file", false, GLINT_E_OUTPUT_EXISTS);
-    refused("file", true, GLINT_E_OUTPUT_EXISTS);
-    refused("dangling", false, GLINT_E_OUTPUT_EXISTS);
-    refused("dangling", true, GLINT_E_OUTPUT_EXISTS);
-    refused("missing/out", false, GLINT_E_OUTPUT_CREATE);
-    refused("file/out", false, GLINT_E_OUTPUT_CREATE);
-    refused("", false, GLINT_E_OUTPUT_CREATE);
-    refused("/", false, GLINT_E_OUTPUT_CREATE);
-    refused("folder/..", false, GLINT_E_OUTPUT_CREATE);
-    refused(".", true, GLINT_E_OUTPUT_CREATE);
+    expect_rejected("directory", false, GLINT_E_OUTPUT_EXISTS);
+    expect_rejected("file", false, GLINT_E_OUTPUT_EXISTS);
+    expect_rejected("file", true, GLINT_E_OUTPUT_EXISTS);
+    expect_rejected("dangling", false, GLINT_E_OUTPUT_EXISTS);
+    expect_rejected("dangling", true, GLINT_E_OUTPUT_EXISTS);
+    expect_rejected("missing/out", false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected("file/out", false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected("", false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected("/", false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected("directory/..", false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected(".", true, GLINT_E_OUTPUT_CREATE);
     char longest[PATH_MAX + 8];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
-    refused(longest, false, GLINT_E_OUTPUT_CREATE);
+    expect_rejected(longest, false, GLINT_E_OUTPUT_CREATE);
     longest[255] = '\0'; /* a valid name, but too long with a suffix */
-    refused(longest, false, GLINT_E_OUTPUT_CREATE);
-    cr_expect(holds("file", "precious"));
+    expect_rejected(longest, false, GLINT_E_OUTPUT_CREATE);
+    cr_expect(file_contains("file", "precious"));
 }
 
 Test(commit, overwrite_replaces_the_whole_output)
@@ -116,10 +116,10 @@ Test(commit, overwrite_replaces_the_whole_output)
     make_output("out", "old");
     write_file("out/part-00001.gz", "old");
     cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
-    cr_expect(holds("out/part-00000", "old") && holds("out/part-00001.gz", "old"));
+    cr_expect(file_contains("out/part-00000", "old") && file_contains("out/part-00001.gz", "old"));
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
     cr_expect(commit_cleanup(&c));
-    cr_expect(holds("out/part-00000", "new"));
+    cr_expect(file_contains("out/part-00000", "new"));
     cr_expect_eq(entries("out"), 2);
     cr_expect_eq(entries("."), 1);
 }
@@ -140,13 +140,13 @@ Test(commit, overwrite_needs_atomic_exchange)
     make_output("out", "old");
     cr_expect_eq(commit_open_output(&c, &env, "out", REPLACE, 1, &error), GLINT_E_OUTPUT_CREATE);
     cr_expect_not_null(strstr(error.cause, "cannot exchange"));
-    cr_expect(holds("out/part-00000", "old"));
+    cr_expect(file_contains("out/part-00000", "old"));
     cr_expect_eq(entries("."), 1);
     error.code = GLINT_OK;
     cr_assert_eq(prepare(&c, &env, "fresh", true, "new"), 0); /* nothing is replaced */
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
     cr_expect(commit_cleanup(&c));
-    cr_expect(holds("fresh/part-00000", "new"));
+    cr_expect(file_contains("fresh/part-00000", "new"));
 }
 
 Test(commit, output_created_meanwhile_is_kept)
@@ -164,7 +164,7 @@ Test(commit, output_created_meanwhile_is_kept)
     write_file("out2", "file");
     cr_expect_eq(commit_publish_all_or_none(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect(commit_cleanup(&c));
-    cr_expect(holds("out2", "file"));
+    cr_expect(file_contains("out2", "file"));
     cr_expect_eq(entries("."), 2);
 }
 
@@ -173,7 +173,7 @@ Test(commit, overwrite_works_without_an_old_output)
     struct commit c, *all[] = {&c};
     cr_assert_eq(prepare(&c, env_real(), "out", true, "new"), 0);
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
-    cr_expect(commit_cleanup(&c) && holds("out/part-00000", "new"));
+    cr_expect(commit_cleanup(&c) && file_contains("out/part-00000", "new"));
 }
 
 Test(commit, losing_attempts_are_removed)
@@ -234,7 +234,7 @@ Test(commit, rollback_restores_overwritten_output)
     write_file("b", "appeared");
     cr_expect_eq(commit_publish_all_or_none(all, 2, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect(commit_cleanup(&a) && commit_cleanup(&b));
-    cr_expect(holds("a/part-00000", "old") && holds("b", "appeared"));
+    cr_expect(file_contains("a/part-00000", "old") && file_contains("b", "appeared"));
     cr_expect_eq(entries("a"), 2);
     cr_expect_eq(entries("."), 2);
 }
@@ -268,9 +268,9 @@ Test(commit, only_unlocked_stale_directories_are_removed)
     make_leftover(".other.glint-0000000000000005"); /* another output's */
     cr_assert_eq(commit_open_output(&c, env_real(), "out", NEW, 9, &error), 0);
     cr_expect_neq(access(".out.glint-0000000000000001", F_OK), 0);
-    cr_expect(holds(".out.glint-0000000000000002/precious", "precious"));
-    cr_expect(holds(".out.glint-0000000000000003/precious", "precious"));
-    cr_expect(holds(".other.glint-0000000000000005/precious", "precious"));
+    cr_expect(file_contains(".out.glint-0000000000000002/precious", "precious"));
+    cr_expect(file_contains(".out.glint-0000000000000003/precious", "precious"));
+    cr_expect(file_contains(".other.glint-0000000000000005/precious", "precious"));
     cr_expect(commit_cleanup(&c));
     locked_dir_unlock(env_real(), &living);
 }
@@ -282,7 +282,7 @@ Test(commit, planted_symlink_is_not_followed)
     cr_assert_eq(rename(".out.glint-0000000000000001", "target"), 0);
     cr_assert_eq(symlink("target", ".out.glint-0000000000000004"), 0);
     cr_assert_eq(commit_open_output(&c, env_real(), "out", NEW, 9, &error), 0);
-    cr_expect(holds("target/precious", "precious"));
+    cr_expect(file_contains("target/precious", "precious"));
     cr_expect_eq(access("target/" LOCKED_DIR_LOCK_NAME, F_OK), 0);
     cr_expect(commit_cleanup(&c));
 }
@@ -304,11 +304,11 @@ Test(commit, swapped_hidden_directory_is_not_followed)
         cr_assert_eq(commit_complete_output(&c, &error), 0);
         if (publishes) cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
         cr_expect(!commit_cleanup(&c)); /* the name is no longer our directory */
-        cr_expect(holds("target/output/precious", "precious"));
-        cr_expect(holds("target/attempts/precious", "precious"));
-        cr_expect(holds("target/precious", "precious") && entries("target") == 3);
+        cr_expect(file_contains("target/output/precious", "precious"));
+        cr_expect(file_contains("target/attempts/precious", "precious"));
+        cr_expect(file_contains("target/precious", "precious") && entries("target") == 3);
         cr_expect_eq(entries("aside"), 0);
-        cr_expect_eq(holds("out/part-00000", "rows"), publishes);
+        cr_expect_eq(file_contains("out/part-00000", "rows"), publishes);
         cr_assert(unlink(c.hidden) == 0 && rmdir("aside") == 0);
     }
 }
@@ -350,18 +350,19 @@ Test(commit, any_failed_call_is_all_or_nothing)
             const char *call = faults_failed();
             cr_expect_eq(open_files(), files);
             if (r == 0) {
-                cr_expect(holds("new/part-00000", "a"));
+                cr_expect(file_contains("new/part-00000", "a"));
             } else {
                 cr_expect(r == error.code && error.cause[0] != '\0');
                 cr_expect_neq(access("new", F_OK), 0, "%s", call);
             }
             cr_expect(!rollback_failed || kinds[k].mode == FAULT_FROM_THEN_ON);
-            cr_expect(holds("old/part-00000", r == 0 || rollback_failed ? "b" : "old"), "%s", call);
+            cr_expect(file_contains("old/part-00000", r == 0 || rollback_failed ? "b" : "old"),
+                      "%s", call);
             /* A directory that cannot be listed cannot be removed. */
             bool left = rollback_failed || (call != NULL && strcmp(call, "list") == 0);
             int wanted = r == 0 ? 2 : 1;
             cr_expect(left || entries(".") == wanted, "%s %lld", call, (long long)n);
-            cr_expect(!rollback_failed || entries(".") == 2, "the old output is gone");
+            cr_expect(!rollback_failed || entries(".") == 2, "the old output was removed");
             scratch_leave();
             scratch_enter();
             if (call == NULL) break;
@@ -425,7 +426,7 @@ Test(commit, failed_fsync_publishes_nothing)
             int r = run_synced(REPLACE, n, kinds[k].error);
             cr_expect_eq(r, n <= SYNCS ? (int)kinds[k].code : 0, "%u", n);
             cr_expect(r == 0 || strstr(error.cause, strerror(-kinds[k].error)) != NULL);
-            cr_expect(holds("old/part-00000", r == 0 ? "b" : "old"), "%u", n);
+            cr_expect(file_contains("old/part-00000", r == 0 ? "b" : "old"), "%u", n);
             cr_expect_eq(entries("."), r == 0 ? 2 : 1, "%u", n);
             scratch_leave();
             scratch_enter();
@@ -435,7 +436,7 @@ Test(commit, failed_fsync_publishes_nothing)
 Test(commit, directory_fsync_may_be_unsupported)
 {
     cr_expect_eq(run_synced(REPLACE, 2, -EINVAL), 0);
-    cr_expect(holds("new/part-00000", "a") && holds("old/part-00000", "b"));
+    cr_expect(file_contains("new/part-00000", "a") && file_contains("old/part-00000", "b"));
 }
 
 Test(commit, no_sync_skips_every_fsync)
@@ -464,7 +465,7 @@ Test(commit, parent_must_be_readable_for_fsync)
     cr_assert_eq(commit_open_output(&c, &env, "out", options, 1, &error), 0);
     cr_assert(write_part(&c, "rows") == 0 && commit_complete_output(&c, &error) == 0);
     cr_expect_eq(commit_publish_all_or_none(all, 1, &error), 0);
-    cr_expect(commit_cleanup(&c) && holds("out/part-00000", "rows"));
+    cr_expect(commit_cleanup(&c) && file_contains("out/part-00000", "rows"));
 }
 
 Test(commit, unwritten_reserved_output_is_not_published)
@@ -474,5 +475,5 @@ Test(commit, unwritten_reserved_output_is_not_published)
     cr_assert_eq(prepare(&b, env_real(), "used", false, "b"), 0);
     cr_expect_eq(commit_publish_all_or_none(all, 2, &error), 0);
     cr_expect(commit_cleanup(&a) && commit_cleanup(&b));
-    cr_expect(holds("used/part-00000", "b") && entries(".") == 1);
+    cr_expect(file_contains("used/part-00000", "b") && entries(".") == 1);
 }

@@ -146,7 +146,7 @@ static void log_all(struct event_log *log)
     static const struct event_option options[] = {{"partitions", "3"}, {"split", NULL}};
     static const uint32_t parents[] = {1, 2};
     struct glint_error lost = {.code = GLINT_OK};
-    error_set(&lost, GLINT_E_EXECUTOR_LOST, "look at its log", "e1 died: signal 9");
+    error_set(&lost, GLINT_E_EXECUTOR_LOST, "see its log", "e1 died: signal 9");
     struct event_job job = {0x7f3a, "count-keys", "0.1.0", "b1", "local[2]", arguments,
                             2,      options,      2};
     event_log_job_start(log, &job);
@@ -167,7 +167,7 @@ static void log_all(struct event_log *log)
     event_log_action_end(log, 0, &lost);
     executor = (struct event_executor){.executor = 3, .state = EXECUTOR_STATE_LOST, .why = &lost};
     event_log_executor_state(log, &executor);
-    event_log_note(log, "a remark");
+    event_log_note(log, "a note");
     event_log_output_published(log, "/out");
     static const char *const names[] = {"rows read"};
     static const int64_t values[] = {-5};
@@ -323,7 +323,7 @@ static void put_file(const char *content)
     fclose(file);
 }
 
-static bool holds(const char *content)
+static bool file_contains(const char *content)
 {
     char found[256] = "";
     FILE *file = fopen(path, "r");
@@ -359,13 +359,13 @@ Test(event_log, only_event_logs_are_replaced)
         put_file(others[i]);
         cr_expect_null(open_log(0, &error));
         cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
-        cr_expect_not_null(strstr(error.cause, "is no event log"), "%s", error.cause);
-        cr_expect(holds(others[i]), "%s", others[i]);
+        cr_expect_not_null(strstr(error.cause, "is not an event log"), "%s", error.cause);
+        cr_expect(file_contains(others[i]), "%s", others[i]);
     }
     put_file(""); /* as mktemp creates it */
     for (int i = 0; i < 2; i++) {
         write_log();
-        cr_expect_not(holds(""));
+        cr_expect_not(file_contains(""));
     }
     snprintf(path, sizeof path, "%s/none/events", directory);
     cr_expect_null(open_log(0, &error));
@@ -416,7 +416,7 @@ static void expect_link_is_left(const char *target)
     cr_assert_eq(symlink(target, path), 0);
     cr_expect_null(open_log(0, &error));
     cr_expect_eq(error.code, GLINT_E_OUTPUT_EXISTS);
-    cr_expect_not_null(strstr(error.cause, "is a link"), "%s", error.cause);
+    cr_expect_not_null(strstr(error.cause, "is a symbolic link"), "%s", error.cause);
     cr_expect(lstat(path, &s) == 0 && S_ISLNK(s.st_mode));
     cr_assert_eq(unlink(path), 0);
 }

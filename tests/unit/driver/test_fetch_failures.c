@@ -29,10 +29,10 @@ static void fetch_fails(struct driver_fixture *w, const struct task *t, uint32_t
                                         .unreachable = true};
     struct message *m = message_create(MSG_FAILED);
     m->error = mem_zalloc(sizeof *m->error);
-    error_set(m->error, GLINT_E_FETCH_FAILED, NULL, "executor %u does not answer", fault.executor);
+    error_set(m->error, GLINT_E_FETCH_FAILED, NULL, "executor %u does not respond", fault.executor);
     cr_assert_eq(fetch_failure_encode(&fault, &m->body, m->error), 0);
     w->now += CONNECT_NS;
-    say(w, t, m);
+    deliver_message(w, t, m);
 }
 
 /* A map task succeeds; a reducer succeeds if it reaches all executors that it reads from. */
@@ -42,7 +42,7 @@ static void run(struct driver_fixture *w, const struct task *t)
     const struct map_outputs *o = a->stages[0].map_outputs;
     if (w->lost[t->executor]) return;
     if (w->killed[t - w->tasks]) {
-        failed(w, t, GLINT_E_INTERRUPTED, "it was told to end");
+        failed(w, t, GLINT_E_INTERRUPTED, "the task was cancelled");
         return;
     }
     for (uint32_t m = 0; t->stage == a->first_stage + 1 && m < MAPS; m++)
@@ -151,7 +151,7 @@ Test(fetch_failures, broken_link_among_three_excludes_at_most_one)
 static void lose(struct driver_fixture *w, uint32_t executor)
 {
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "it is gone");
+    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "the connection was closed");
     w->lost[executor] = true;
     driver_on_executor_lost(w->driver, executor, LOSS_CONNECTION, &why);
 }

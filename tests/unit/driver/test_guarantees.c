@@ -13,7 +13,7 @@
  * Nodes are lost
  *   one, in the map or the result stage     cluster test_faults.KilledDuringMap, KilledAfterMap
  *   three times over, in either stage       cluster test_guarantees.Rounds
- *   one suspect, the others not             guarantees.silent_executor_affects_..., liveness.*
+ *   one suspect, the others not             guarantees.lost_executor_affects_..., liveness.*
  *   a lost executor returns as a new one    executor_loss.replacement_executor_gets_a_new_id
  *   their number is as before               cluster test_faults.AllExecutors, PausedProcess
  *   outputs of a process, of its daemon     cluster test_faults.KilledAfterMap (executor, daemon)
@@ -61,9 +61,9 @@ static void fetch_failed(struct driver_fixture *w, const struct task *t,
 {
     struct message *m = message_create(MSG_FAILED);
     m->error = mem_zalloc(sizeof *m->error);
-    error_set(m->error, GLINT_E_FETCH_FAILED, NULL, "a map output is gone");
+    error_set(m->error, GLINT_E_FETCH_FAILED, NULL, "map output not found");
     cr_assert_eq(fetch_failure_encode(fault, &m->body, m->error), 0);
-    say(w, t, m);
+    deliver_message(w, t, m);
 }
 
 /* Two stages: 3 maps, 2 reducers. */
@@ -264,12 +264,12 @@ static void become_suspect(struct driver_fixture *w, const struct task *t)
         return;
     }
     driver_on_executor_suspect(w->driver, 1, true);
-    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "no sign of life");
+    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "no heartbeat");
     w->lost[1] = true;
     driver_on_executor_lost(w->driver, 1, LOSS_CONNECTION, &why);
 }
 
-Test(guarantees, silent_executor_affects_only_its_tasks)
+Test(guarantees, lost_executor_affects_only_its_tasks)
 {
     struct driver_fixture w;
     fixture_open(&w, become_suspect);
@@ -283,7 +283,7 @@ Test(guarantees, silent_executor_affects_only_its_tasks)
 
 /* ---- Commit */
 
-static char directory[] = "/tmp/glint-promises-XXXXXX";
+static char directory[] = "/tmp/glint-guarantees-XXXXXX";
 static char path[64], second[64]; /* outputs */
 
 static void begin(void)
@@ -297,7 +297,7 @@ static void end(void)
 {
     env_remove_tree(env_real(), ENV_CWD, path, 2);
     env_remove_tree(env_real(), ENV_CWD, second, 2);
-    cr_expect_eq(rmdir(directory), 0, "something is left");
+    cr_expect_eq(rmdir(directory), 0, "leftover files");
 }
 
 TestSuite(commit_guarantees, .init = begin, .fini = end);

@@ -49,7 +49,7 @@ static bool last_task_is_named(void (*on_task)(struct driver_fixture *w, const s
     while (fgets(line, sizeof line, log) != NULL) {
         if (strstr(line, "its cable was cut") == NULL) continue;
         lost++;
-        named = named || strstr(line, "; the last task it did was ") != NULL;
+        named = named || strstr(line, "; its last task was ") != NULL;
     }
     fclose(log);
     unlink(path);

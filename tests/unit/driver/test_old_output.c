@@ -31,13 +31,13 @@ static void expect_replaced(const char *out)
     int before = entries(".");
     cr_assert_eq(complete(&c, env_real(), out), 0, "%s", error.cause);
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0, "%s", error.cause);
-    cr_expect(commit_cleanup(&c) && holds("out/part-00000", "new"));
+    cr_expect(commit_cleanup(&c) && file_contains("out/part-00000", "new"));
     cr_expect_eq(entries("out"), 2);
     cr_expect_eq(entries("."), before);
 }
 
-static void expect_refused(struct env *env, const char *out, enum glint_code code,
-                           const char *cause)
+static void expect_rejected(struct env *env, const char *out, enum glint_code code,
+                            const char *cause)
 {
     struct commit c;
     int before = entries(scratch);
@@ -84,8 +84,8 @@ Test(old_output, foreign_file_is_rejected_by_name)
         make_output("out", "old");
         snprintf(path, sizeof path, "out/%s", names[i]);
         write_file(path, "precious");
-        expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, names[i]);
-        cr_expect(holds(path, "precious") && entries("out") == 3);
+        expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, names[i]);
+        cr_expect(file_contains(path, "precious") && entries("out") == 3);
         cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, "out", 0), 0);
     }
 }
@@ -94,20 +94,20 @@ Test(old_output, non_regular_part_is_rejected)
 {
     make_output("out", "old");
     cr_assert_eq(mkdir("out/part-00001", 0777), 0);
-    expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
+    expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
     cr_assert(rmdir("out/part-00001") == 0 && mkfifo("out/part-00001", 0600) == 0);
-    expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
+    expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
     cr_assert_eq(unlink("out/part-00001"), 0);
     cr_assert_eq(symlink("part-00000", "out/part-00001"), 0);
-    expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
+    expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "part-00001");
 }
 
 Test(old_output, parts_without_success_are_rejected)
 {
     make_output("out", "old");
     cr_assert_eq(unlink("out/_SUCCESS"), 0);
-    expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "_SUCCESS");
-    cr_expect(holds("out/part-00000", "old"));
+    expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "_SUCCESS");
+    cr_expect(file_contains("out/part-00000", "old"));
 }
 
 Test(old_output, symlink_to_an_output_is_rejected)
@@ -115,9 +115,10 @@ Test(old_output, symlink_to_an_output_is_rejected)
     struct stat st;
     make_output("target", "old");
     cr_assert_eq(symlink("target", "out"), 0);
-    expect_refused(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "link");
-    expect_refused(env_real(), "out/", GLINT_E_OUTPUT_EXISTS, "link");
-    cr_expect(holds("target/part-00000", "old") && lstat("out", &st) == 0 && S_ISLNK(st.st_mode));
+    expect_rejected(env_real(), "out", GLINT_E_OUTPUT_EXISTS, "link");
+    expect_rejected(env_real(), "out/", GLINT_E_OUTPUT_EXISTS, "link");
+    cr_expect(file_contains("target/part-00000", "old") && lstat("out", &st) == 0 &&
+              S_ISLNK(st.st_mode));
 }
 
 Test(old_output, current_directory_or_ancestor_is_rejected)
@@ -126,12 +127,12 @@ Test(old_output, current_directory_or_ancestor_is_rejected)
     char path[PATH_MAX];
     cr_assert(mkdir("here", 0777) == 0 && symlink(".", "link") == 0 && chdir("here") == 0);
     for (int i = 0; i < 2; i++)
-        expect_refused(env_real(), names[i], GLINT_E_OUTPUT_EXISTS, "current directory");
+        expect_rejected(env_real(), names[i], GLINT_E_OUTPUT_EXISTS, "current directory");
     snprintf(path, sizeof path, "%s/here", scratch);
-    expect_refused(env_real(), path, GLINT_E_OUTPUT_EXISTS, "current directory");
+    expect_rejected(env_real(), path, GLINT_E_OUTPUT_EXISTS, "current directory");
     cr_assert(mkdir("below", 0777) == 0 && chdir("below") == 0);
-    expect_refused(env_real(), path, GLINT_E_OUTPUT_EXISTS, "current directory");
-    expect_refused(env_real(), scratch, GLINT_E_OUTPUT_EXISTS, "current directory");
+    expect_rejected(env_real(), path, GLINT_E_OUTPUT_EXISTS, "current directory");
+    expect_rejected(env_real(), scratch, GLINT_E_OUTPUT_EXISTS, "current directory");
 }
 
 /* ---- What changes while the job runs */
@@ -145,7 +146,7 @@ Test(old_output, file_added_during_the_job_is_kept)
     cr_expect_eq(commit_publish_all_or_none(all, 1, &error), GLINT_E_OUTPUT_EXISTS);
     cr_expect_not_null(strstr(error.cause, "photo.jpg"));
     cr_expect(commit_cleanup(&c));
-    cr_expect(holds("out/photo.jpg", "precious") && holds("out/part-00000", "old"));
+    cr_expect(file_contains("out/photo.jpg", "precious") && file_contains("out/part-00000", "old"));
     cr_expect_eq(entries("."), 1);
 }
 
@@ -183,7 +184,7 @@ static void expect_left(struct env *env, const char *name)
     cr_assert_eq(complete(&c, env, "out"), 0);
     cr_assert_eq(commit_publish_all_or_none(all, 1, &error), 0);
     cr_expect_not(commit_cleanup(&c));
-    cr_expect(holds("out/part-00000", "new"));
+    cr_expect(file_contains("out/part-00000", "new"));
     cr_assert_eq(complete(&next, env_real(), "out"), 0);
     cr_expect(commit_cleanup(&next));
     snprintf(path, sizeof path, "%s/output/%s", c.hidden, name);
@@ -211,8 +212,8 @@ Test(old_output, unremovable_file_is_kept)
 
 static int refusal; /* the error of renaming a directory onto another */
 
-static int rename_refused(struct env *env, int from_dir, const char *from, int to_dir,
-                          const char *to, enum env_rename_mode mode)
+static int rename_fails(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
+                        enum env_rename_mode mode)
 {
     if (mode == ENV_RENAME_REPLACE) return refusal;
     return env_real()->rename(env, from_dir, from, to_dir, to, mode);
@@ -229,14 +230,14 @@ Test(old_output, irreplaceable_output_is_rejected_with_cause)
                 {-EXDEV, "cross-device"},
                 {-EROFS, "Read-only"}};
     struct env env = *env_real();
-    env.rename = rename_refused;
+    env.rename = rename_fails;
     make_output("out", "old");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct commit c;
         refusal = rows[i].error;
         cr_expect_eq(complete(&c, &env, "out"), GLINT_E_OUTPUT_CREATE);
         cr_expect_not_null(strcasestr(error.cause, rows[i].cause), "%s", error.cause);
-        cr_expect(holds("out/part-00000", "old") && entries(".") == 1);
+        cr_expect(file_contains("out/part-00000", "old") && entries(".") == 1);
     }
 }
 
@@ -259,10 +260,10 @@ Test(old_output, rename_onto_full_directory_loses_nothing)
     refusal = 0;
     make_output("out", "old");
     cr_expect_eq(complete(&c, &env, "out"), GLINT_E_OUTPUT_CREATE);
-    cr_expect(holds("out/part-00000", "old") && entries(".") == 1);
+    cr_expect(file_contains("out/part-00000", "old") && entries(".") == 1);
     refusal = -EIO; /* and then renaming it back fails */
     cr_expect_eq(complete(&c, &env, "out"), GLINT_E_OUTPUT_CREATE);
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/output/part-00000", c.hidden);
-    cr_expect(holds(path, "old"));
+    cr_expect(file_contains(path, "old"));
 }

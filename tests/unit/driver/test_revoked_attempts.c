@@ -15,13 +15,13 @@ static void on_task(struct driver_fixture *w, const struct task *t)
 /* Then the outcomes of all its other tasks arrive before that of the revoked one. */
 static bool overtake(struct driver_fixture *w)
 {
-    const struct task back = w->revoked;
-    if (w->state > 0 || back.stage == 0) return false;
+    const struct task revoked = w->revoked;
+    if (w->state > 0 || revoked.stage == 0) return false;
     w->state = 1;
     for (uint32_t i = 0; i < w->handled; i++)
-        if (w->tasks[i].executor == SLOW && w->tasks[i].number != back.number)
+        if (w->tasks[i].executor == SLOW && w->tasks[i].number != revoked.number)
             done(w, &w->tasks[i], "", 0);
-    failed(w, &back, GLINT_E_INTERRUPTED, "called back");
+    failed(w, &revoked, GLINT_E_INTERRUPTED, "revoked");
     return true;
 }
 
@@ -39,15 +39,15 @@ static uint32_t count_lines(const char *path, const char *with)
 Test(revoked_attempts, never_started_attempt_is_not_logged)
 {
     struct driver_fixture w;
-    char path[] = "/tmp/glint-called-back-XXXXXX";
+    char path[] = "/tmp/glint-revoked-XXXXXX";
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
     close(file);
     fixture_open_logged(&w, on_task, path);
     w.idle = overtake;
     cr_expect_eq(act(local_numbers(w.g, NUMBERS, NUMBERS), NULL), 0);
-    cr_expect_eq(w.state, 1, "one was called back");
-    cr_expect_eq(w.sent, NUMBERS + 1, "and ran elsewhere");
+    cr_expect_eq(w.state, 1, "one task was revoked");
+    cr_expect_eq(w.sent, NUMBERS + 1, "and ran on another executor");
     fixture_close(&w);
     cr_expect_eq(count_lines(path, "\"event\":\"task\""), NUMBERS);
     cr_expect_eq(count_lines(path, "\"killed\""), 0);

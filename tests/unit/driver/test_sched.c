@@ -93,7 +93,7 @@ Test(sched, available_outputs_are_not_recomputed)
     sched_on_map_output_lost(s, 0, 0, 1, 7);
     struct task_attempt again = next_of(s);
     cr_expect(again.stage == 0 && again.task == 0);
-    cr_expect_eq(again.attempt, 8, "numbers of attempts go on where they were");
+    cr_expect_eq(again.attempt, 8, "attempt numbers continue");
     sched_destroy(s);
 }
 

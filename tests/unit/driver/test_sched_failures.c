@@ -10,10 +10,10 @@ Test(sched_executor_loss, lost_tasks_retry_and_are_not_counted)
     add_chained(s, 0, 1);
     for (uint32_t i = 0; i < EXECUTOR_FAILURES_MAX; i++) {
         struct task_attempt run = next_of(s);
-        cr_expect_eq(run.attempt, i, "the number of an attempt is not given twice");
+        cr_expect_eq(run.attempt, i, "attempt numbers are not reused");
         sched_on_executor_lost(s, run.executor, false, true);
         cr_expect_eq(sched_busy_slots(s), 0);
-        cr_expect_not(done(s, run), "what a lost executor says is late");
+        cr_expect_not(done(s, run), "messages of a lost executor are ignored");
     }
     cr_expect_eq(sched_status(s), SCHED_RUNNING);
     cr_expect_eq(sched_lost_executor_count(s), EXECUTOR_FAILURES_MAX);
@@ -88,7 +88,7 @@ Test(sched_executor_loss, new_executor_replaces_the_last_lost_one)
     finish(s);
     sched_on_executor_lost(s, 0, false, true);
     cr_expect_eq(sched_usable_executor_count(s), 0);
-    cr_expect(sched_stage_is_done(s, 1), "the driver has what the last stage answered");
+    cr_expect(sched_stage_is_done(s, 1), "the driver has the results of the last stage");
     sched_destroy(s);
 
     s = cluster_of(1, 1);
@@ -258,7 +258,7 @@ Test(sched_lineage, running_reducers_survive_map_output_loss)
     struct task_attempt map = next_of(s);
     cr_expect(map.stage == 0 && map.attempt == 1);
     expect_nothing(s); /* task 2 of stage 1 waits for it */
-    cr_expect(done(s, a), "it had fetched it before");
+    cr_expect(done(s, a), "the attempt fetched the output before it was lost");
     cr_expect(done(s, b));
     cr_expect(done(s, map));
     struct task_attempt last = next_of(s);

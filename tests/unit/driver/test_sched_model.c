@@ -15,24 +15,25 @@
 #define EVENTS 800
 #define PAST   64u
 
-struct game {
+struct model_run {
     struct sched *s;
     struct model *m;
     uint64_t seed, random, now_ns, trace;
     struct task_attempt past[PAST]; /* attempts that have ended */
-    uint32_t faults, cursed;        /* failures per 100 attempts; tasks below `cursed` fail more */
-    bool only_fetches, stormy, queues;
+    uint32_t faults;                /* failures per 100 attempts */
+    uint32_t failing_tasks;         /* tasks below this number fail more often */
+    bool only_fetches, frequent_losses, queues;
     uint32_t past_count, copies, queued, revoked;
     uint32_t epochs[MODEL_STAGES];
 };
 
-static uint32_t roll(struct game *g, uint32_t sides)
+static uint32_t roll(struct model_run *g, uint32_t sides)
 {
     g->random = hash_mix(g->random);
     return hash_to_range(g->random, sides);
 }
 
-static void join(struct game *g)
+static void join(struct model_run *g)
 {
     struct model *m = g->m;
     if (m->executor_count == MODEL_EXECUTORS) return;
@@ -44,7 +45,7 @@ static void join(struct game *g)
     m->executors[m->executor_count++].slots = slots;
 }
 
-static void add_stage(struct game *g)
+static void add_stage(struct model_run *g)
 {
     struct model *m = g->m;
     uint32_t number = m->stage_count++, parents[MODEL_STAGES], parent_count = 0;
@@ -69,16 +70,16 @@ static void add_stage(struct game *g)
     }
 }
 
-static void begin(struct game *g, uint64_t seed)
+static void begin(struct model_run *g, uint64_t seed)
 {
-    *g = (struct game){.seed = seed, .random = seed};
+    *g = (struct model_run){.seed = seed, .random = seed};
     g->m = mem_zalloc(sizeof *g->m);
     cr_assert_not_null(g->m);
     g->m->speculate = roll(g, 2) == 0;
     g->faults = roll(g, 4) == 0 ? roll(g, 60) : roll(g, 10);
-    g->cursed = roll(g, 4) == 0 ? roll(g, 3) : 0;
+    g->failing_tasks = roll(g, 4) == 0 ? roll(g, 3) : 0;
     g->only_fetches = roll(g, 5) == 0;
-    g->stormy = roll(g, 8) == 0;
+    g->frequent_losses = roll(g, 8) == 0;
     g->queues = roll(g, 3) > 0;
     g->s = sched_create(g->m->speculate);
     cr_assert_not_null(g->s);
@@ -88,7 +89,7 @@ static void begin(struct game *g, uint64_t seed)
 
 /* ---- What must be the same */
 
-static void compare_stage(struct game *g, uint32_t i)
+static void compare_stage(struct model_run *g, uint32_t i)
 {
     const struct model_stage *st = &g->m->stages[i];
     uint32_t done = 0, executor, attempt;
@@ -108,7 +109,7 @@ static void compare_stage(struct game *g, uint32_t i)
     cr_assert_eq(sched_stage_has_failed(g->s, i), st->failed);
 }
 
-static void compare_attempts(struct game *g, uint32_t executor)
+static void compare_attempts(struct model_run *g, uint32_t executor)
 {
     const struct model *m = g->m;
     struct task_attempt run;
@@ -125,7 +126,7 @@ static void compare_attempts(struct game *g, uint32_t executor)
     cr_assert_eq(sched_busy_slots_on(g->s, executor), busy);
 }
 
-static void compare(struct game *g)
+static void compare(struct model_run *g)
 {
     const struct model *m = g->m;
     cr_assert_eq(sched_status(g->s), m->status, "seed %llu", (unsigned long long)g->seed);
@@ -147,11 +148,11 @@ static void compare(struct game *g)
 
 /* ---- Starting tasks */
 
-static void check_copy(struct game *g, const struct task_attempt *run)
+static void check_copy(struct model_run *g, const struct task_attempt *run)
 {
-    for (uint32_t i = 0; i < g->m->try_count; i++) {
-        const struct model_try *t = &g->m->tries[i];
-        if (!t->wanted || t->run.stage != run->stage || t->run.task != run->task) continue;
+    for (uint32_t i = 0; i < g->m->attempt_count; i++) {
+        const struct model_attempt *t = &g->m->attempts[i];
+        if (t->superseded || t->run.stage != run->stage || t->run.task != run->task) continue;
         uint64_t slow_ns = model_slow_ns(g->m, t, g->now_ns);
         cr_assert(slow_ns < UINT64_MAX && g->now_ns - t->start_ns >= slow_ns, "seed %llu",
                   (unsigned long long)g->seed);
@@ -160,14 +161,14 @@ static void check_copy(struct game *g, const struct task_attempt *run)
         g->copies++;
         return;
     }
-    cr_assert(false, "the twin of none, seed %llu", (unsigned long long)g->seed);
+    cr_assert(false, "a copy of no attempt, seed %llu", (unsigned long long)g->seed);
 }
 
 /* The scheduler's median is exact to 1/16: no attempt is far over the limit without a copy. */
-static void check_none_is_slow(struct game *g)
+static void check_none_is_slow(struct model_run *g)
 {
-    for (uint32_t i = 0; i < g->m->try_count; i++) {
-        const struct model_try *t = &g->m->tries[i];
+    for (uint32_t i = 0; i < g->m->attempt_count; i++) {
+        const struct model_attempt *t = &g->m->attempts[i];
         uint64_t slow_ns = model_slow_ns(g->m, t, g->now_ns);
         if (slow_ns == UINT64_MAX || g->now_ns - t->start_ns < slow_ns + slow_ns / 8) continue;
         cr_assert_eq(model_copy_executor(g->m, t), SCHED_NONE, "seed %llu",
@@ -176,15 +177,15 @@ static void check_none_is_slow(struct game *g)
 }
 
 /* No task can be started. */
-static void revoke_queued(struct game *g)
+static void revoke_queued(struct model_run *g)
 {
     struct task_attempt run;
     bool any = false, found = false;
-    for (uint32_t i = 0; i < g->m->try_count; i++)
-        any = any || model_may_revoke(g->m, &g->m->tries[i]);
+    for (uint32_t i = 0; i < g->m->attempt_count; i++)
+        any = any || model_may_revoke(g->m, &g->m->attempts[i]);
     cr_assert_eq(sched_revoke_queued(g->s, &run), any, "seed %llu", (unsigned long long)g->seed);
-    for (uint32_t i = 0; any && i < g->m->try_count; i++) {
-        struct model_try *t = &g->m->tries[i];
+    for (uint32_t i = 0; any && i < g->m->attempt_count; i++) {
+        struct model_attempt *t = &g->m->attempts[i];
         if (t->run.stage != run.stage || t->run.task != run.task || t->run.attempt != run.attempt)
             continue;
         cr_assert(model_may_revoke(g->m, t), "seed %llu", (unsigned long long)g->seed);
@@ -195,19 +196,19 @@ static void revoke_queued(struct game *g)
     cr_assert_eq(found, any);
 }
 
-static bool start(struct game *g)
+static bool start(struct model_run *g)
 {
     struct task_attempt run, expected;
-    bool wanted = model_pick(g->m, &expected);
+    bool found = model_pick(g->m, &expected);
     if (!sched_next_task(g->s, g->now_ns, &run)) {
-        cr_assert_not(wanted, "task %u of stage %u waits, seed %llu", expected.task, expected.stage,
+        cr_assert_not(found, "task %u of stage %u waits, seed %llu", expected.task, expected.stage,
                       (unsigned long long)g->seed);
         check_none_is_slow(g);
         cr_assert_gt(sched_next_wakeup_ns(g->s), g->now_ns);
         revoke_queued(g);
         return false;
     }
-    cr_assert_eq(run.speculative, !wanted, "seed %llu", (unsigned long long)g->seed);
+    cr_assert_eq(run.speculative, !found, "seed %llu", (unsigned long long)g->seed);
     if (run.speculative)
         check_copy(g, &run);
     else
@@ -217,7 +218,7 @@ static bool start(struct game *g)
                   run.executor, run.stage, run.task, run.attempt, expected.executor, expected.stage,
                   expected.task, expected.attempt);
     model_begin(g->m, &run, g->now_ns);
-    cr_assert_eq(run.queued, g->m->tries[g->m->try_count - 1].queue != 0);
+    cr_assert_eq(run.queued, g->m->attempts[g->m->attempt_count - 1].queue != 0);
     g->queued += run.queued;
     g->trace = hash_mix(g->trace ^ ((uint64_t)run.executor << 48 | (uint64_t)run.stage << 40 |
                                     (uint64_t)run.task << 16 | run.attempt));
@@ -226,42 +227,42 @@ static bool start(struct game *g)
 
 /* ---- Events */
 
-static void remember(struct game *g, struct task_attempt run)
+static void remember(struct model_run *g, struct task_attempt run)
 {
     g->past[g->past_count++ % PAST] = run;
 }
 
-static void end_well(struct game *g, uint32_t number)
+static void finish_ok(struct model_run *g, uint32_t number)
 {
-    struct task_attempt run = g->m->tries[number].run, other_copy, told;
+    struct task_attempt run = g->m->attempts[number].run, other_copy, other;
     remember(g, run);
     bool counts = model_done(g->m, number, g->now_ns);
-    bool said = done_at(g->s, run, g->now_ns);
+    bool counted = done_at(g->s, run, g->now_ns);
     if (g->m->status != SCHED_RUNNING) return;
-    cr_assert_eq(said, counts, "seed %llu", (unsigned long long)g->seed);
-    if (!said || !sched_superseded_copy(g->s, run.stage, run.task, &other_copy)) return;
+    cr_assert_eq(counted, counts, "seed %llu", (unsigned long long)g->seed);
+    if (!counted || !sched_superseded_copy(g->s, run.stage, run.task, &other_copy)) return;
     bool runs = false;
-    for (uint32_t i = 0; i < g->m->try_count; i++) {
-        told = g->m->tries[i].run;
-        runs = runs || (told.executor == other_copy.executor && told.stage == run.stage &&
-                        told.task == run.task && told.attempt == other_copy.attempt);
+    for (uint32_t i = 0; i < g->m->attempt_count; i++) {
+        other = g->m->attempts[i].run;
+        runs = runs || (other.executor == other_copy.executor && other.stage == run.stage &&
+                        other.task == run.task && other.attempt == other_copy.attempt);
     }
     cr_assert(runs && other_copy.attempt != run.attempt);
 }
 
-static void end_refused(struct game *g, uint32_t number)
+static void finish_revoked(struct model_run *g, uint32_t number)
 {
-    struct task_attempt run = g->m->tries[number].run;
+    struct task_attempt run = g->m->attempts[number].run;
     remember(g, run);
     bool counts = model_failed(g->m, number, SCHED_KILLED, g->now_ns);
     cr_assert_eq(failed_at(g->s, run, SCHED_KILLED, g->now_ns), counts);
 }
 
-static void end_badly(struct game *g, uint32_t number)
+static void finish_failed(struct model_run *g, uint32_t number)
 {
     static const enum sched_failure_kind whys[] = {SCHED_TASK_ERROR, SCHED_TASK_ERROR,
                                                    SCHED_FETCH_ERROR, SCHED_KILLED};
-    struct task_attempt run = g->m->tries[number].run;
+    struct task_attempt run = g->m->attempts[number].run;
     enum sched_failure_kind why = roll(g, 1000) == 0 ? SCHED_FATAL_ERROR : whys[roll(g, 4)];
     if (g->only_fetches) why = SCHED_FETCH_ERROR;
     remember(g, run);
@@ -270,7 +271,7 @@ static void end_badly(struct game *g, uint32_t number)
                  (unsigned long long)g->seed);
 }
 
-static void lose_output(struct game *g)
+static void lose_output(struct model_run *g)
 {
     uint32_t stage = roll(g, g->m->stage_count);
     const struct model_stage *st = &g->m->stages[stage];
@@ -282,7 +283,7 @@ static void lose_output(struct game *g)
     sched_on_map_output_lost(g->s, stage, task, executor, attempt);
 }
 
-static void late_news(struct game *g)
+static void stale_message(struct model_run *g)
 {
     if (g->past_count == 0) return;
     uint32_t known = g->past_count < PAST ? g->past_count : PAST;
@@ -291,16 +292,16 @@ static void late_news(struct game *g)
                                   : failed(g->s, run, (enum sched_failure_kind)roll(g, 4)));
 }
 
-static void lose(struct game *g, uint32_t executor)
+static void lose(struct model_run *g, uint32_t executor)
 {
-    for (uint32_t i = 0; i < g->m->try_count; i++)
-        if (g->m->tries[i].run.executor == executor) remember(g, g->m->tries[i].run);
+    for (uint32_t i = 0; i < g->m->attempt_count; i++)
+        if (g->m->attempts[i].run.executor == executor) remember(g, g->m->attempts[i].run);
     bool exit_caused_by_task = roll(g, 3) == 0, counts = roll(g, 3) > 0;
     model_lost(g->m, executor, exit_caused_by_task, counts);
     sched_on_executor_lost(g->s, executor, exit_caused_by_task, counts);
 }
 
-static void prefer(struct game *g)
+static void prefer(struct model_run *g)
 {
     uint32_t stage = roll(g, g->m->stage_count);
     struct model_stage *st = &g->m->stages[stage];
@@ -314,25 +315,25 @@ static void prefer(struct game *g)
     }
 }
 
-static void event(struct game *g)
+static void event(struct model_run *g)
 {
     struct model *m = g->m;
     g->now_ns += roll(g, 60) * MS;
     uint32_t dice = roll(g, 100), executor = roll(g, m->executor_count);
-    if (g->stormy && dice < 10) {
+    if (g->frequent_losses && dice < 10) {
         lose(g, executor);
         join(g);
-    } else if (dice < 80 && m->try_count > 0) {
-        uint32_t number = roll(g, m->try_count);
-        bool cursed = m->tries[number].run.task < g->cursed && roll(g, 4) > 0;
-        if (m->tries[number].revoked && roll(g, 4) > 0)
-            end_refused(g, number);
-        else if (m->tries[number].queue != 0 && roll(g, 8) > 0)
-            late_news(g); /* or its outcome overtakes that of the attempt before it */
-        else if (cursed || roll(g, 100) < g->faults)
-            end_badly(g, number);
+    } else if (dice < 80 && m->attempt_count > 0) {
+        uint32_t number = roll(g, m->attempt_count);
+        bool fails = m->attempts[number].run.task < g->failing_tasks && roll(g, 4) > 0;
+        if (m->attempts[number].revoked && roll(g, 4) > 0)
+            finish_revoked(g, number);
+        else if (m->attempts[number].queue != 0 && roll(g, 8) > 0)
+            stale_message(g); /* or its outcome overtakes that of the attempt before it */
+        else if (fails || roll(g, 100) < g->faults)
+            finish_failed(g, number);
         else
-            end_well(g, number);
+            finish_ok(g, number);
     } else if (dice == 90)
         prefer(g);
     else if (dice == 91)
@@ -345,39 +346,39 @@ static void event(struct game *g)
     } else if (dice > 95)
         lose_output(g);
     else
-        late_news(g);
+        stale_message(g);
     compare(g);
 }
 
-static void end_one(struct game *g)
+static void finish_one(struct model_run *g)
 {
-    uint32_t number = roll(g, g->m->try_count);
-    while (g->m->tries[number].queue != 0 && !g->m->tries[number].revoked)
-        number = (number + 1) % g->m->try_count;
-    if (g->m->tries[number].revoked)
-        end_refused(g, number);
+    uint32_t number = roll(g, g->m->attempt_count);
+    while (g->m->attempts[number].queue != 0 && !g->m->attempts[number].revoked)
+        number = (number + 1) % g->m->attempt_count;
+    if (g->m->attempts[number].revoked)
+        finish_revoked(g, number);
     else
-        end_well(g, number);
+        finish_ok(g, number);
 }
 
 /* No more faults: running tasks succeed and executors are left, so the job ends. */
-static void end(struct game *g)
+static void end(struct model_run *g)
 {
     struct model *m = g->m;
     uint32_t last = m->stage_count - 1;
     while (m->status == SCHED_RUNNING && !model_complete(m, last)) {
         if (sched_usable_executor_count(g->s) == 0) join(g);
         while (start(g)) continue;
-        cr_assert(m->try_count > 0, "nothing runs, nothing can, seed %llu",
+        cr_assert(m->attempt_count > 0, "no task runs and none can start, seed %llu",
                   (unsigned long long)g->seed);
         g->now_ns += 10 * MS;
-        end_one(g);
+        finish_one(g);
         compare(g);
     }
     sched_stop(g->s);
     m->stopped = true;
     cr_assert_not(start(g));
-    while (m->try_count > 0) end_one(g);
+    while (m->attempt_count > 0) finish_one(g);
     cr_assert_eq(sched_busy_slots(g->s), 0);
     cr_assert_not(start(g));
     sched_destroy(g->s);
@@ -388,9 +389,9 @@ struct reached {
     uint32_t copies, queued, revoked, statuses[4];
 };
 
-static uint64_t play(uint64_t seed, struct reached *reached)
+static uint64_t run_seed(uint64_t seed, struct reached *reached)
 {
-    struct game g;
+    struct model_run g;
     begin(&g, seed);
     compare(&g);
     uint32_t last = g.m->stage_count - 1;
@@ -411,7 +412,7 @@ Test(sched_model, random_events_match_the_model)
 {
     int64_t live = mem_live_blocks();
     struct reached reached = {0};
-    for (uint64_t seed = 0; seed < SEEDS; seed++) play(hash_mix(seed), &reached);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) run_seed(hash_mix(seed), &reached);
     cr_expect_eq(mem_live_blocks(), live);
     cr_expect_gt(reached.copies, SEEDS / 20); /* the random runs cover the cases they are about */
     cr_expect_gt(reached.queued, SEEDS);
@@ -426,5 +427,5 @@ Test(sched_model, same_seed_gives_the_same_trace)
 {
     struct reached reached = {0};
     for (uint64_t seed = 0; seed < 100; seed++)
-        cr_assert_eq(play(seed, &reached), play(seed, &reached));
+        cr_assert_eq(run_seed(seed, &reached), run_seed(seed, &reached));
 }

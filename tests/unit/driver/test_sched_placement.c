@@ -160,7 +160,7 @@ Test(sched_retry, next_attempt_runs_on_another_node)
     uint32_t seen = 0;
     for (uint32_t i = 0; i < TASK_ATTEMPTS_MAX; i++) {
         struct task_attempt run = next_of(s);
-        cr_expect_eq(seen & 1u << run.executor, 0, "on node %u again", run.executor);
+        cr_expect_eq(seen & 1u << run.executor, 0, "node %u was used again", run.executor);
         seen |= 1u << run.executor;
         cr_expect(failed(s, run, SCHED_TASK_ERROR));
     }
@@ -396,7 +396,7 @@ Test(sched_node_exclusion, crash_counts_once_per_executor)
         cr_assert(sched_add_executor(s, 0, 8, 0));
     }
     cr_expect(sched_is_excluded_for_failures(s, SCHED_NODE_FAILURES_MAX + 1),
-              "also for who joins there anew");
+              "also for executors that join the node later");
     cr_expect_eq(sched_status(s), SCHED_RUNNING);
     sched_destroy(s);
 }

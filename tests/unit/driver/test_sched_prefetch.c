@@ -146,7 +146,7 @@ Test(sched_prefetch, drain_revokes_queued_tasks)
         cr_expect(failed(s, run, SCHED_KILLED));
     }
     expect_no_revoke(s);
-    cr_expect_eq(sched_busy_slots_on(s, 1), 2, "what runs goes on");
+    cr_expect_eq(sched_busy_slots_on(s, 1), 2, "running tasks continue");
     sched_destroy(s);
 }
 
@@ -188,7 +188,7 @@ Test(sched_prefetch, crash_counts_against_running_tasks_only)
     for (uint32_t i = 0; i + 1 < TASK_ATTEMPTS_MAX; i++) {
         struct task_attempt ran = next_of(s), run;
         cr_expect(ran.task == 0 && ran.attempt == i);
-        cr_expect_eq(sched_next_task(s, 0, &run), i == 0, "nothing is queued after a death");
+        cr_expect_eq(sched_next_task(s, 0, &run), i == 0, "no prefetch after an executor died");
         sched_on_executor_lost(s, i, true, true);
         cr_expect_eq(sched_status(s), SCHED_RUNNING);
         cr_expect(sched_task_is_waiting(s, 0, 0));
@@ -270,7 +270,7 @@ Test(sched_prefetch, no_copy_while_another_task_is_revoked)
     cr_assert(sched_next_task(s, 1000 * MS, &run) && run.speculative && run.task == slow.task);
     cr_assert(done_at(s, run, 1000 * MS));
     cr_expect_not(sched_next_task(s, 1000 * MS, &run),
-                  "what is queued is not late: it is called back");
+                  "a queued task is revoked before it gets a copy");
     cr_assert(sched_revoke_queued(s, &back));
     cr_expect_not(sched_next_task(s, 1000 * MS + SCHED_SPECULATE_NS_MIN - 1, &run));
     cr_expect_eq(sched_next_wakeup_ns(s), 1000 * MS + SCHED_SPECULATE_NS_MIN);
@@ -283,7 +283,7 @@ Test(sched_prefetch, unanswered_revoke_gets_a_speculative_copy)
 {
     struct task_attempt runs, behind;
     struct sched *s = stalled(&runs, &behind);
-    cr_expect(!done(s, runs) && !done(s, behind), "they come late");
+    cr_expect(!done(s, runs) && !done(s, behind), "late messages are ignored");
     cr_expect_eq(sched_busy_slots(s), 0);
     sched_destroy(s);
 }

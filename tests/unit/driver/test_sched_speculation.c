@@ -48,10 +48,10 @@ Test(sched_speculation, first_success_wins)
         struct sched *s = nearly_done(2, 8, 8, 1, 1000, both);
         cr_expect_not(sched_superseded_copy(s, 0, both[0].task, &other));
         both[1] = next_at(s, 9000 * MS);
-        cr_expect_not(sched_superseded_copy(s, 0, both[0].task, &other), "none is done");
+        cr_expect_not(sched_superseded_copy(s, 0, both[0].task, &other), "no attempt has finished");
         cr_expect(done_at(s, both[winner], 9100 * MS));
         cr_expect(sched_stage_is_done(s, 0));
-        cr_expect_eq(sched_busy_slots(s), 1, "the other one has its slot until it ends");
+        cr_expect_eq(sched_busy_slots(s), 1, "the other attempt occupies its slot until it ends");
         cr_assert(sched_superseded_copy(s, 0, both[0].task, &other));
         cr_expect_eq(other.executor, both[1 - winner].executor);
         cr_expect_eq(other.attempt, both[1 - winner].attempt);
@@ -87,7 +87,7 @@ Test(sched_speculation, other_copy_continues_after_a_failure)
         cr_expect(failed(s, both[loser], SCHED_TASK_ERROR));
         cr_expect_eq(sched_busy_slots(s), 1);
         cr_expect_not(sched_task_is_waiting(s, 0, both[loser].task),
-                      "no attempt more because of it");
+                      "the failure starts no new attempt");
         cr_expect(nothing_at(s, 9000 * MS) || loser == 1);
         cr_expect(done_at(s, both[1 - loser], 9100 * MS));
         cr_expect(sched_stage_is_done(s, 0));
@@ -166,7 +166,7 @@ Test(sched_speculation, no_copy_or_wakeup_without_another_node)
     for (uint32_t i = 0; i < 4; i++) runs[i] = next_at(s, 0);
     for (uint32_t i = 0; i < 3; i++) cr_expect(done_at(s, runs[i], 1000 * MS));
     cr_expect(nothing_at(s, 90000 * MS));
-    cr_expect_eq(sched_next_wakeup_ns(s), UINT64_MAX, "or the driver would spin");
+    cr_expect_eq(sched_next_wakeup_ns(s), UINT64_MAX, "else the driver would loop");
     cr_assert(sched_add_executor(s, 5, 1, 0));
     struct task_attempt other_copy = next_at(s, 90000 * MS);
     cr_expect(other_copy.speculative && other_copy.executor == 2);
@@ -203,7 +203,7 @@ Test(sched_speculation, output_lost_while_copy_ends_is_recomputed)
     cr_expect_not(sched_superseded_copy(s, 0, 3, &other));
     struct task_attempt again = next_at(s, 9200 * MS);
     cr_expect(again.task == 3 && again.attempt == 2);
-    cr_expect_not(done_at(s, slow, 9300 * MS), "it was told to end");
+    cr_expect_not(done_at(s, slow, 9300 * MS), "the attempt was superseded");
     cr_expect_not(sched_stage_is_done(s, 0));
     cr_expect(done_at(s, again, 9400 * MS));
     cr_expect(sched_stage_is_done(s, 0));

@@ -40,7 +40,7 @@ void enter(void)
 
 void leave(void)
 {
-    cr_expect_eq(mem_live_blocks(), live, "%lld blocks are left",
+    cr_expect_eq(mem_live_blocks(), live, "leaked %lld blocks",
                  (long long)(mem_live_blocks() - live));
 }
 

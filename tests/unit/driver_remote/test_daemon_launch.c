@@ -199,7 +199,7 @@ Test(daemon_launch, too_long_word_is_an_error)
     memset(word, 'x', sizeof word - 1);
     cr_expect_null(launch(command));
     cr_expect_eq(error.code, GLINT_E_CONFIG);
-    cr_expect_not_null(strstr(error.cause, "a word of launch_command is too long"), "%s",
+    cr_expect_not_null(strstr(error.cause, "an argument of launch_command is too long"), "%s",
                        error.cause);
     word[sizeof word - 2] = '\0'; /* the longest that is allowed */
     cr_assert_not_null(launch(command), "%s", error.cause);

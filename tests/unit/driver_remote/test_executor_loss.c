@@ -35,7 +35,7 @@ Test(executor_loss, exit_status_blames_no_task)
     UNTIL_TRUE(context.driver.lost == 1);
     cr_expect_eq(context.driver.loss, LOSS_CONNECTION);
     cr_expect_str_eq(context.driver.why.cause,
-                     "its process ended with status 70; log /var/log/fake.log");
+                     "its process exited with status 70; log /var/log/fake.log");
     stop();
 }
 
@@ -94,7 +94,7 @@ Test(executor_loss, missed_heartbeats_lose_the_executor)
     start(2);
     UNTIL_TRUE(context.driver.executors >= 2 && context.driver.lost >= 1);
     cr_expect_eq(context.driver.loss, LOSS_CONNECTION);
-    cr_expect_not_null(strstr(context.driver.why.cause, "no sign of life for 120 ms"));
+    cr_expect_not_null(strstr(context.driver.why.cause, "no heartbeat for 120 ms"));
     for (uint32_t e = 0; e < context.driver.executors; e++)
         cr_expect(!context.driver.is_lost[e] || strcmp(context.driver.names[e], "e1") == 0);
     stop();

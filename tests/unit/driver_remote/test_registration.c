@@ -44,8 +44,8 @@ Test(registration, long_queue_wait_is_reported)
     nodes[0].queue = 3;
     nodes[0].never_starts = true;
     start(1);
-    UNTIL_TRUE(strstr(context.driver.notes, "place 1 in its queue\n") != NULL);
-    cr_expect_null(strstr(context.driver.notes, "place 3 in its queue\n"));
+    UNTIL_TRUE(strstr(context.driver.notes, "position 1 in its queue\n") != NULL);
+    cr_expect_null(strstr(context.driver.notes, "position 3 in its queue\n"));
     cr_expect_eq(context.driver.executors, 0);
     stop();
 }

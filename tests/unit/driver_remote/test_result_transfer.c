@@ -116,7 +116,7 @@ Test(transport_data, stalled_result_loses_the_executor)
     start_one(FAKE_SILENT, 2 * MIB);
     cr_assert_eq(send_task(0, 1), 0);
     UNTIL_TRUE(context.driver.lost == 1);
-    cr_expect_not_null(strstr(context.driver.why.cause, "stood still for 60 ms"));
+    cr_expect_not_null(strstr(context.driver.why.cause, "result fetch made no progress for 60 ms"));
     stop();
 }
 

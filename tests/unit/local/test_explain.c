@@ -228,7 +228,7 @@ Test(explain, no_action_calls_a_user_function)
         cr_expect_eq(rows.count, 0);
         snprintf(line, sizeof line,
                  strncmp(actions[i], "save", 4) == 0 ? "%.*s /nowhere/out\n"
-                                                     : "%.*s, not run: its result is empty here\n",
+                                                     : "%.*s, not run: returns an empty result\n",
                  word, actions[i]);
         expect_said(line);
         expect_said("  map trap.map\n");
@@ -292,14 +292,14 @@ Test(explain, dependence_on_earlier_results_is_shown)
     cr_assert_eq(glint_count(rdd, &count), 0);
     cr_expect_null(strstr(notes(), "depends on"));
     cr_assert_eq(glint_collect(rdd, &rows), 0);
-    expect_said("collect, not run: its result is empty here\n"
+    expect_said("collect, not run: returns an empty result\n"
                 "depends on the result of count (stage 0)\n");
     cr_assert_eq(glint_save_as_text_file(rdd, "/nowhere/out"), 0);
     expect_said("saveAsTextFile /nowhere/out\n"
-                "depends on the result of collect (stage 1) and of 1 action before it\n");
+                "depends on the result of collect (stage 1) and of 1 earlier action\n");
     cr_assert_eq(glint_finish(g), GLINT_OK);
-    expect_said("2 actions were not run: what the job does with their results may differ from "
-                "this plan\n");
+    expect_said(
+        "2 actions were not run: what follows from their results may differ from this plan\n");
     glint_destroy(g);
     buffer_fini(&said);
 }
@@ -312,7 +312,7 @@ Test(explain, take_shows_only_its_first_round)
     cr_assert_eq(glint_take(pairs(g), RECORDS, &rows), 0);
     cr_assert_eq(glint_finish(g), GLINT_OK);
     cr_expect_eq(strncmp(notes(),
-                         "take, not run: its result is empty here\n"
+                         "take, not run: returns an empty result\n"
                          "stage 0 parallelize..take: 1 of 4 tasks, input 0 B\n"
                          "  parallelize\n"
                          "  take\n"
@@ -331,7 +331,7 @@ Test(explain, partitions_of_lines_are_an_estimate)
     int64_t count;
     cr_assert_eq(glint_count(glint_n_line_text_file(g, path, 1), &count), 0);
     expect_said(": 1 task, ");
-    expect_said("  nLineTextFile (an estimate of its tasks: lines are not counted)\n");
+    expect_said("  nLineTextFile (task count estimated: lines are not counted)\n");
     struct glint_rdd *side = glint_as_side_file(glint_n_line_text_file(g, path, 1));
     cr_assert_eq(glint_count(side, &count), 0);
     cr_expect_eq(count, 3);
@@ -356,7 +356,7 @@ Test(explain, side_files_are_read)
     glint_rows_free(&rows);
     cr_assert_eq(glint_count(glint_union(passed, side), &count), 0);
     cr_expect_eq(count, 4);
-    expect_said("take, of a side file, which is run\nstage 0 textFile..take: 1 task, ");
+    expect_said("take, run: it reads only side files\nstage 0 textFile..take: 1 task, ");
     cr_expect_null(strstr(notes(), "depends on"));
     /* Whatever else it is put together with is not read. */
     struct glint_rdd *other = glint_map(glint_text_file(g, path), "trap.map", NULL);
@@ -407,8 +407,8 @@ Test(explain, error_caused_by_empty_result_is_ignored)
     glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "there are %d rows", 0);
     cr_expect_eq(glint_finish(g), GLINT_OK);
     cr_expect_eq(glint_error(g)->code, GLINT_OK);
-    expect_said("the plan ends here: the job does not go on without the result of count (stage "
-                "0): there are 0 rows\n");
+    expect_said(
+        "the plan ends here: the job needs the result of count (stage 0): there are 0 rows\n");
     glint_destroy(g);
     buffer_fini(&said);
 }

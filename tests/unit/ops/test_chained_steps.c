@@ -193,19 +193,19 @@ Test(chained_steps, explain_names_the_producing_stage)
     cr_assert_eq(save_lines(g, "second", 10, 3), 0);
     struct glint_rdd *both = glint_text_file(g, "first,old,./second");
     cr_assert_eq(glint_save_as_text_file(both, "third"), 0);
-    expect_said("\nstage 2 textFile..saveAsTextFile: 6 tasks, input not known\n"
-                "  textFile first from stage 0, second from stage 1 (an estimate of its tasks: "
-                "nothing is saved yet)\n");
+    expect_said("\nstage 2 textFile..saveAsTextFile: 6 tasks, input unknown\n"
+                "  textFile first from stage 0, second from stage 1 (task count estimated: not "
+                "saved yet)\n");
     /* A side file is run, but for one that an earlier step would have written. */
     struct glint_rdd *side = glint_as_side_file(glint_text_file(g, "third"));
     cr_assert_eq(glint_collect(side, &rows), 0);
     cr_expect_eq(rows.count, 0);
-    expect_said("collect, not run: its result is empty here\n"
-                "stage 3 textFile..collect: 6 tasks, input not known\n"
-                "  textFile third from stage 2 (an");
+    expect_said("collect, not run: returns an empty result\n"
+                "stage 3 textFile..collect: 6 tasks, input unknown\n"
+                "  textFile third from stage 2 (task count");
     struct glint_rdd *pairs = glint_key_value_text_file(g, "first", ' ');
     cr_assert_eq(glint_save_as_text_file(glint_group_by_key(pairs), "fourth"), 0);
-    expect_said("groupByKey (write) into 1 partition (an estimate: by the input)\n");
+    expect_said("groupByKey (write) into 1 partition (estimated from the input)\n");
     struct glint_rdd *three = glint_with_partitions(glint_group_by_key(pairs), 3);
     cr_assert_eq(glint_save_as_text_file(three, "fifth"), 0);
     expect_said("groupByKey (write) into 3 partitions\n");
