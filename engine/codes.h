@@ -26,18 +26,18 @@
     X(210, BAD_ROW,                     65, 0, "bad row")                                          \
     X(211, TOO_MANY_BAD_ROWS,           65, 0, "more bad rows than allowed")                       \
     X(212, EVENT_LOG_INVALID,           65, 0, "the event log is not valid")                       \
-    X(213, INPUT_FORMAT,                65, 0, "input is in a format that is not read")            \
+    X(213, INPUT_FORMAT,                65, 0, "unsupported input format")                         \
     X(301, OUTPUT_EXISTS,               73, 0, "output exists")                                    \
     X(302, OUTPUT_CREATE,               73, 0, "output cannot be created")                         \
     X(303, OUTPUT_IO,                   74, 1, "writing the output failed")                        \
     X(304, OUTPUT_FULL,                 74, 0, "no space left for the output")                     \
     X(305, STDOUT_IO,                   74, 0, "writing to standard output failed")                \
-    X(401, PLAN_TYPE,                   70, 0, "the plan's types do not fit")                      \
-    X(402, PLAN_FUNCTION,               70, 0, "unknown function")                                 \
+    X(401, PLAN_TYPE,                   70, 0, "type mismatch in the plan")                        \
+    X(402, PLAN_FUNCTION,               70, 0, "unknown or unsuitable function")                   \
     X(403, PLAN_ARGUMENT,               70, 0, "missing or wrong function argument")               \
-    X(404, PLAN_LIMIT,                  70, 0, "the plan is over a limit")                         \
+    X(404, PLAN_LIMIT,                  70, 0, "the plan exceeds a limit")                         \
     X(405, FUNCTION_FAILED,              1, 0, "a function of the job failed")                     \
-    X(406, PLAN_RDD,                    70, 0, "an RDD is missing")                                \
+    X(406, PLAN_RDD,                    70, 0, "an RDD is NULL")                                   \
     X(501, NO_MEMORY,                   71, 1, "out of memory")                                    \
     X(502, MEMORY_LIMIT,                78, 0, "memory limit too small")                           \
     X(503, RESULT_LIMIT,                 1, 0, "result larger than the limit")                     \
@@ -47,30 +47,30 @@
     X(602, SPILL_IO,                    74, 1, "spilling to disk failed")                          \
     X(603, SPILL_FULL,                  74, 1, "no space left for spilling")                       \
     X(604, SHUFFLE_CORRUPT,             74, 1, "shuffle data is damaged")                          \
-    X(605, SYSTEM,                      71, 1, "a system resource is missing")                     \
+    X(605, SYSTEM,                      71, 1, "insufficient system resources")                    \
     X(606, PROTOCOL,                    70, 0, "malformed message")                                \
-    X(701, TIMEOUT,                     75, 0, "the job ran out of time")                          \
+    X(701, TIMEOUT,                     75, 0, "the job timed out")                                \
     X(702, INTERRUPTED,                130, 0, "interrupted")                                      \
     X(703, TERMINATED,                 143, 0, "terminated")                                       \
-    X(704, CANCELLED,                    1, 0, "cancelled from outside")                           \
+    X(704, CANCELLED,                    1, 0, "cancelled with glint cancel")                      \
     X(801, COUNTS_INVALID,              65, 0, "the counts file is not valid")                     \
     X(802, COUNT_NOT_FOUND,             65, 0, "a key has no count")                               \
     X(803, FILTER_INVALID,              65, 0, "a filter is not valid")                            \
-    X(804, FILTER_MISMATCH,             65, 0, "filters and arguments do not fit")                 \
+    X(804, FILTER_MISMATCH,             65, 0, "filters do not match the arguments")               \
     X(805, FILTER_LIMIT,                64, 0, "filter parameters out of bounds")                  \
-    X(806, PARAMS_INVALID,              65, 0, "the file of sizes is not valid")                   \
+    X(806, PARAMS_INVALID,              65, 0, "the params file is not valid")                     \
     X(901, CONFIG,                      78, 0, "the cluster's configuration is not valid")         \
     X(902, SECRET,                      78, 0, "the secret cannot be used")                        \
-    X(903, AUTH,                        77, 0, "not authenticated")                                \
-    X(904, PEER_MISMATCH,               78, 0, "the other side does not fit")                      \
+    X(903, AUTH,                        77, 0, "authentication failed")                            \
+    X(904, PEER_MISMATCH,               78, 0, "peer does not match")                              \
     X(905, ADDRESS,                     78, 0, "address cannot be used")                           \
     X(906, CONNECTION,                  69, 1, "connection lost")                                  \
-    X(907, NO_EXECUTORS,                69, 0, "no executor")                                      \
+    X(907, NO_EXECUTORS,                69, 0, "not enough executors")                             \
     X(908, EXECUTOR_LOST,                1, 1, "executor lost")                                    \
     X(909, FETCH_FAILED,                 1, 1, "a map output cannot be fetched")                   \
     X(910, TOO_MANY_EXECUTOR_FAILURES,   1, 0, "too many executors were lost")                     \
-    X(911, PATH_NOT_SHARED,             73, 0, "a path is not the same on every node")             \
-    X(912, JOB_NOT_FOUND,               66, 0, "no such job runs")                                 \
+    X(911, PATH_NOT_SHARED,             73, 0, "a path is not shared by all nodes")                \
+    X(912, JOB_NOT_FOUND,               66, 0, "no such job is running")                           \
     X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")
 /* clang-format on */
 

@@ -166,7 +166,7 @@ enum glint_function_kind {
 struct glint_schema {
     enum glint_type key, value;
 };
-static_assert(GLINT_ANY == 0, "a shape of zeros takes everything");
+static_assert(GLINT_ANY == 0, "a schema of zeros accepts all types");
 
 /* One function of a job. Within a task, all calls come from one thread, in order, with the same
  * `state` (state_size bytes, zeroed). Callbacks that return int return 0, or the negative code that

@@ -76,26 +76,28 @@
 #define AUTH_FAILURES_MAX         3u         /* consecutive failed handshakes before giving up */
 #define CLOSE_MS                  2000u
 
-static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer is one batch");
-static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines is one batch at most");
+static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer fits one batch");
+static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines fits one batch");
 static_assert(BATCH_BYTES_MAX < UINT32_MAX, "offsets in a batch have 32 bits");
 static_assert(MERGE_FAN_IN_MAX * RUN_BLOCK_BYTES * 2 <= SLOT_MEMORY_BYTES_MIN,
               "a full merge fits into the smallest slot");
-static_assert(LINE_BYTES_MAX_DEFAULT <= VALUE_BYTES_MAX, "a line is a value");
+static_assert(LINE_BYTES_MAX_DEFAULT <= VALUE_BYTES_MAX, "a line fits a value");
 
-static_assert(BATCH_ROWS_MAX <= UINT16_MAX + 1u, "row numbers of a batch fit 16 bits");
-static_assert(READ_SLACK >= 64, "a vector register may be loaded behind any end");
-static_assert(SPLIT_BYTES_MIN <= SPLIT_BYTES_MAX, "there is a split size to choose");
-static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within the bound");
+static_assert(BATCH_ROWS_MAX <= UINT16_MAX + 1u, "row numbers of a batch fit in 16 bits");
+static_assert(READ_SLACK >= 64, "a vector load may start at the last byte");
+static_assert(SPLIT_BYTES_MIN <= SPLIT_BYTES_MAX, "the range of split sizes is not empty");
+static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within the limit");
 static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
-              "a map output in memory fits a slot");
-static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments are one msgpack bin");
-static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX, "a GET names every map output");
-static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk is one frame");
+              "a map output in memory fits into a slot");
+static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments fit one msgpack bin");
+static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX,
+              "one GET can name every map output");
+static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk fits one frame");
 static_assert(BROADCAST_BLOCK_BYTES_MAX + RUN_BLOCK_BYTES <= DATA_FRAME_BYTES_MAX,
-              "a block is one frame");
-static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "a small result is one frame");
-static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX, "a frame may wait");
-static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fills no more than a batch");
+              "a block fits one frame");
+static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "an inline result fits one frame");
+static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX,
+              "the send queue has room for one frame");
+static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fits one batch");
 
 #endif

@@ -7,7 +7,7 @@ extern const struct op op_coalesce;
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("coalesce");
-    if (partitions == 0) return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "coalesce into no partition");
+    if (partitions == 0) return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "coalesce into 0 partitions");
     /* If both joined partitions have a group for the same key, these become adjacent and would be
      * taken for one group. So the result is grouped only if each key is in a single partition. It
      * is no longer key_partitioned: the hash does not give the new partition. */

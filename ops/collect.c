@@ -81,7 +81,7 @@ static int each_on_result(void *arg, uint32_t partition, struct glint_slice resu
     }
     /* result_rows_next also returns false for malformed rows. */
     if (at == result.size) return 0;
-    return error_set(&e->rdd->g->error, GLINT_E_PROTOCOL, NULL, "a task's rows do not parse");
+    return error_set(&e->rdd->g->error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's rows");
 }
 
 int glint_collect_each(struct glint_rdd *rdd,

@@ -35,7 +35,7 @@ const struct op op_count = {.name = "count",
                             .push = count_push,
                             .result = count_result};
 
-struct counting {
+struct count_action {
     struct glint *g;
     int64_t rows;
 };
@@ -43,7 +43,7 @@ struct counting {
 static int count_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
-    struct counting *c = arg;
+    struct count_action *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     /* Results come from executors: check them before adding. */
@@ -57,7 +57,7 @@ int glint_count(struct glint_rdd *rdd, int64_t *out)
 {
     *out = 0;
     if (rdd == NULL) return rdd_null_error("count");
-    struct counting c = {rdd->g, 0};
+    struct count_action c = {rdd->g, 0};
     struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_on_result, .arg = &c};
     int r = action_run(&a);
     if (r == 0) *out = c.rows;

@@ -75,6 +75,6 @@ int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
     if (rdd == NULL) return rdd_null_error("countByValue");
     if (rdd_is_pair(rdd))
         rdd_fail(rdd, GLINT_E_PLAN_TYPE,
-                 "countByValue is for single elements: keys or values first");
+                 "countByValue needs single elements, not pairs: use keys or values first");
     return count_by(rdd, &op_count_by_value, rdd->schema.value, out);
 }

@@ -9,13 +9,14 @@ struct foreach_state {
 };
 
 /* Receives what the function emits: foreach has no output, so any record is an error. */
-static enum flow refuse_batch(void *state, const struct glint_batch *batch,
+static enum flow reject_batch(void *state, const struct glint_batch *batch,
                               struct glint_emitter *out)
 {
     (void)batch, (void)out;
     const struct foreach_state *s = state;
-    error_set(&s->call.task->error, GLINT_E_FUNCTION_FAILED, "flatMap is for functions that emit",
-              "%s emitted a record, and foreach has nowhere to put it", s->call.fn->name);
+    error_set(&s->call.task->error, GLINT_E_FUNCTION_FAILED,
+              "foreach functions must not emit: use flatMap", "%s emitted a record in foreach",
+              s->call.fn->name);
     return FLOW_FAIL;
 }
 
@@ -32,7 +33,7 @@ static int foreach_open(void *state, const struct op_open *o)
     struct glint_schema schema = {resolve_type(out->key, o->in.key),
                                   resolve_type(out->value, o->in.value)};
     assert(o->function->kind == GLINT_FLAT_MAP);
-    emitter_init(&s->no_output, o->task, schema, refuse_batch, s, NULL);
+    emitter_init(&s->no_output, o->task, schema, reject_batch, s, NULL);
     return function_call_open(&s->call, o->task, o->function, o->args);
 }
 

@@ -48,7 +48,7 @@ static int join_open(void *state, const struct op_open *o)
                  o->out.value == GLINT_MSGPACK && o->in.key == o->out.key;
     unpacker_fini(&u);
     if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a join's parameters do not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a join's parameters");
 }
 
 /* ---- Output batch */
@@ -182,7 +182,7 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
     /* The right side must be complete before the first left value, or pairs would be missing. */
     if (side == SIDE_RIGHT && s->any_left) {
         error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                  "a shuffle gave the sides of a join in the wrong order");
+                  "shuffle returned join sides in the wrong order");
         return FLOW_FAIL;
     }
     if (side == SIDE_RIGHT) return spool_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;

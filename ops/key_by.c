@@ -17,7 +17,8 @@ extern const struct op op_key_by;
 struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("keyBy");
-    if (rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy: it has keys already");
+    if (rdd_is_pair(rdd))
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy needs single elements, not pairs");
     struct rdd_spec spec = {.op = &op_key_by,
                             .parents = {rdd},
                             .function = function,
@@ -25,7 +26,7 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, stru
                             .schema = {GLINT_ANY, rdd->schema.value}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && !rdd_is_pair(out))
-        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no key", function);
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no keys", function);
     return out;
 }
 

@@ -36,7 +36,7 @@ static int sample_open(void *state, const struct op_open *o)
     bool sound = unpack_is_complete(&u) && s->each > 0;
     unpacker_fini(&u);
     if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a sample's size does not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a sample's size");
 }
 
 /* A random number in [0, n). */

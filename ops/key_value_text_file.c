@@ -22,7 +22,7 @@ static int key_value_open(void *state, const struct op_open *o)
     const bool whole = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (whole) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "the separator does not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a separator");
 }
 
 /* Returns the size of the key; *value: the offset of the value. */

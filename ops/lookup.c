@@ -27,7 +27,8 @@ static int lookup_open(void *state, const struct op_open *o)
     bool done = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (done) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "lookup: parameters do not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
+                     "cannot decode the parameters of lookup");
 }
 
 static enum flow lookup_push(void *state, const struct glint_batch *batch,
@@ -89,11 +90,11 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
                        .on_result = lookup_on_result,
                        .arg = &l};
     /* The same computation as in the shuffle's hash partitioner. */
-    uint32_t home = 0;
+    uint32_t partition = 0;
     if (rdd->key_partitioned && partitions > 0) {
         assert(partitions == rdd->partitions);
-        home = hash_to_range(hash_partition(bytes.data, bytes.size), partitions);
-        a.partitions = &home;
+        partition = hash_to_range(hash_partition(bytes.data, bytes.size), partitions);
+        a.partitions = &partition;
         a.partition_count = 1;
     }
     int r = p.failed ? error_no_memory(&g->error) : action_run(&a);

@@ -108,7 +108,7 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && out->fn->kind == GLINT_GROUP && !rdd->grouped)
-        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s wants groups: groupByKey first", function);
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s needs groups: use groupByKey first", function);
     return out;
 }
 

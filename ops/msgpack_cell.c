@@ -6,13 +6,13 @@ bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct gl
 {
     uint64_t size;
     if (bytes.size > VALUE_BYTES_MAX)
-        error_set(&task->error, GLINT_E_VALUE_LIMIT, "cut the value into several records",
+        error_set(&task->error, GLINT_E_VALUE_LIMIT, "split the value into several records",
                   "a value of %llu bytes; the limit of msgpack is %llu",
                   (unsigned long long)bytes.size, (unsigned long long)VALUE_BYTES_MAX);
     else if (type == GLINT_MSGPACK &&
              (!msgpack_validate(bytes.data, bytes.size, &size) || size != bytes.size))
         error_set(&task->error, GLINT_E_FUNCTION_FAILED, NULL,
-                  "a cell of %llu bytes has the type msgpack and is not exactly one msgpack value",
+                  "a cell of %llu bytes has the type msgpack but is not exactly one msgpack value",
                   (unsigned long long)bytes.size);
     else
         return true;

@@ -8,6 +8,7 @@
  *
  *     window   [ emitted | rows of current batch | partial record | ...free... ]
  *                         first                   at          fill    capacity */
+#include "engine/data/codec.h"
 #include "engine/data/input_stream.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
@@ -35,7 +36,7 @@ static const char *const kind_names[] = {
 
 static const char *const wanted_names[] = {
     [GLINT_NONE] = "nil",    [GLINT_BYTES] = "a bin",
-    [GLINT_TEXT] = "a str",  [GLINT_I64] = "an integer with a sign",
+    [GLINT_TEXT] = "a str",  [GLINT_I64] = "a signed integer",
     [GLINT_F64] = "a float", [GLINT_MSGPACK] = "any value",
 };
 
@@ -45,12 +46,11 @@ static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const 
 {
     const uint64_t behind = s->fill - (uint64_t)(p - s->window);
     assert(p >= s->window && behind <= s->fill && behind <= s->source.at);
-    error_set(
-        &s->task->error, GLINT_E_MSGPACK_CORRUPT,
-        "the file must be one that saveAsMsgpackFile wrote, with the types that the job names",
-        "%s, byte %llu: %s%s%s%s", s->source.piece->path,
-        (unsigned long long)(s->source.at - behind), found != NULL ? "expected " : "", wanted,
-        found != NULL ? ", found " : "", found != NULL ? found : "");
+    error_set(&s->task->error, GLINT_E_MSGPACK_CORRUPT,
+              "the file must be written by saveAsMsgpackFile, with the types that the job names",
+              "%s, byte %llu: %s%s%s%s", s->source.piece->path,
+              (unsigned long long)(s->source.at - behind), found != NULL ? "expected " : "", wanted,
+              found != NULL ? ", found " : "", found != NULL ? found : "");
     return MSGPACK_INVALID;
 }
 
@@ -62,7 +62,7 @@ static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uin
 {
     enum msgpack_validity r = msgpack_validate_prefix(p, left, size);
     return r == MSGPACK_INVALID
-               ? set_msgpack_corrupt(s, p, "this is no msgpack, or it is nested too deep", NULL)
+               ? set_msgpack_corrupt(s, p, "invalid or too deeply nested msgpack", NULL)
                : r;
 }
 
@@ -81,7 +81,7 @@ static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type 
     if (!msgpack_cell_decode(type, &h, p, out)) {
         const bool unsigned_only = h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX;
         return set_msgpack_corrupt(s, p, wanted_names[type],
-                                   unsigned_only ? "an integer without" : kind_names[h.kind]);
+                                   unsigned_only ? "an unsigned integer" : kind_names[h.kind]);
     }
     *size = h.head_size + (type == GLINT_TEXT || type == GLINT_BYTES ? h.size : 0);
     return MSGPACK_COMPLETE;
@@ -151,7 +151,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
     const uint64_t have = s->fill - s->at;
     assert(needed > have);
     if (task_is_cancelled(s->task))
-        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
+        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
     if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */
@@ -176,11 +176,6 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
 
 /* ---- Batches */
 
-static bool is_bytes(enum glint_type type)
-{
-    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
-}
-
 static struct glint_column column_make(const struct msgpack_state *s, enum glint_type type,
                                        const struct selection_column *c)
 {
@@ -189,7 +184,7 @@ static struct glint_column column_make(const struct msgpack_state *s, enum glint
         column.i64 = c->i64;
     } else if (type == GLINT_F64) {
         column.f64 = c->f64;
-    } else if (is_bytes(type)) {
+    } else if (codec_type_is_bytes(type)) {
         column.base = s->window + s->first;
         column.size = s->at - s->first;
         column.start = c->start;
@@ -218,7 +213,7 @@ static void column_add(const struct msgpack_state *s, enum glint_type type,
         c->i64[s->rows] = v->i64;
     } else if (type == GLINT_F64) {
         c->f64[s->rows] = v->f64;
-    } else if (is_bytes(type)) {
+    } else if (codec_type_is_bytes(type)) {
         const uint64_t start = (uint64_t)(v->bytes.data - (s->window + s->first));
         assert(start + v->bytes.size <= BATCH_BYTES_MAX);
         c->start[s->rows] = (uint32_t)start;
@@ -228,7 +223,7 @@ static void column_add(const struct msgpack_state *s, enum glint_type type,
 
 static bool cell_is_large(enum glint_type type, const union glint_value *v)
 {
-    return is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
+    return codec_type_is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
 }
 
 /* Adds the decoded record of `size` bytes at s->at to the batch; a large one is emitted alone. */
@@ -328,9 +323,8 @@ extern const struct op op_msgpack_file;
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_schema schema)
 {
     if (!schema_is_concrete(schema)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE,
-                  "this is a fault of the job's plan, not of its input",
-                  "msgpackFile: its shape names a type that no column has");
+        error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
+                  "msgpackFile: the schema has a type that no column can have");
         return NULL;
     }
     const struct file_source source = {.op = &op_msgpack_file,

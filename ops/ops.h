@@ -124,7 +124,7 @@ int record_compare(struct glint_schema schema, const struct glint_record *a,
 int result_rows_sort(struct glint *g, struct glint_rows *rows);
 /* Sets EMPTY_COLLECTION for an action that needs a record, and frees `rows`. Returns the code. */
 int result_rows_fail_empty(struct glint *g, struct glint_rows *rows, const char *action);
-/* Sets PROTOCOL: the result of a task does not parse. Returns the code. */
+/* Sets PROTOCOL: the result of a task cannot be decoded. Returns the code. */
 int result_set_malformed(struct glint *g, const struct op *op);
 
 #endif

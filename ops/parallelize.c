@@ -28,7 +28,7 @@ static enum flow parallelize_run(void *state, struct glint_slice split, struct g
     }
     /* result_rows_next also returns false for malformed rows. */
     if (out->flow != FLOW_MORE || at == split.size) return out->flow;
-    error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a split's records do not parse");
+    error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a split's records");
     return FLOW_FAIL;
 }
 
@@ -56,16 +56,15 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 {
     assert(records != NULL || count == 0);
     if (!schema_is_concrete(schema) || (schema.key == GLINT_NONE && schema.value == GLINT_NONE)) {
-        error_set(&g->error, GLINT_E_PLAN_TYPE,
-                  "this is a fault of the job's plan, not of its input",
-                  "parallelize: its shape names no type, or one that no column has");
+        error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
+                  "parallelize: the schema has no type, or one that no column can have");
         return NULL;
     }
     struct rdd_spec spec = {.op = &op_parallelize, .schema = schema};
     struct glint_rdd *rdd = rdd_create(g, &spec);
     if (rdd == NULL) return NULL;
     if (partitions > PARTITIONS_MAX)
-        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);
     if (partitions == 0) partitions = 1;
     uint64_t first = 0;

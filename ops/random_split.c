@@ -23,7 +23,7 @@ struct random_range {
     bool all;
 };
 
-struct split_state {
+struct random_split_state {
     struct random_range range;
     uint64_t next; /* the next row's number before mixing */
     struct selection selection;
@@ -32,7 +32,7 @@ struct split_state {
 
 static int split_open(void *state, const struct op_open *o)
 {
-    struct split_state *s = state;
+    struct random_split_state *s = state;
     struct unpacker u;
     unpacker_init(&u, o->params);
     const uint64_t seed = unpack_u64(&u, UINT64_MAX);
@@ -44,11 +44,11 @@ static int split_open(void *state, const struct op_open *o)
     s->next = hash_mix(hash_mix(seed) + o->task->partition);
     if (whole) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
-                     "the parameters of a sample do not parse");
+                     "cannot decode the parameters of a sample");
 }
 
 /* Writes every row number and advances only for kept rows: no branch to mispredict. */
-static uint32_t choose_rows(struct split_state *s, uint32_t rows)
+static uint32_t choose_rows(struct random_split_state *s, uint32_t rows)
 {
     const uint64_t first = s->range.first, size = s->range.count;
     uint64_t next = s->next;
@@ -66,7 +66,7 @@ static uint32_t choose_rows(struct split_state *s, uint32_t rows)
 
 static enum flow split_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
-    struct split_state *s = state;
+    struct random_split_state *s = state;
     assert(!s->range.all || s->range.first == 0);
     /* No rows are dropped, so the batch can be passed on unchanged. */
     if (s->range.all) {
@@ -79,7 +79,7 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
 
 /* ---- keyByRandomSplit: the child's number as the key */
 
-struct key_state {
+struct random_key_state {
     uint64_t next;    /* the next row's number before mixing */
     uint64_t *bounds; /* the first number of each child except the first, ascending */
     uint32_t bound_count;
@@ -88,7 +88,7 @@ struct key_state {
 
 static int key_open(void *state, const struct op_open *o)
 {
-    struct key_state *s = state;
+    struct random_key_state *s = state;
     struct unpacker u;
     unpacker_init(&u, o->params);
     s->next = hash_mix(hash_mix(unpack_u64(&u, UINT64_MAX)) + o->task->partition);
@@ -101,12 +101,12 @@ static int key_open(void *state, const struct op_open *o)
     unpacker_fini(&u);
     if (s->bounds == NULL || whole) return o->task->error.code;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
-                     "the parameters of a split do not parse");
+                     "cannot decode the parameters of a split");
 }
 
 static enum flow key_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
-    struct key_state *s = state;
+    struct random_key_state *s = state;
     assert(batch->rows <= BATCH_ROWS_MAX && batch->key.type == GLINT_NONE);
     uint64_t next = s->next;
     for (uint32_t row = 0; row < batch->rows; row++, next += SPLITMIX_STEP) {
@@ -171,7 +171,7 @@ struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t 
 {
     if (rdd == NULL) return rdd_fail_null("sample");
     if (!(fraction >= 0 && fraction <= 1)) {
-        error_set(&rdd->g->error, GLINT_E_BAD_VALUE, "a fraction is a number from 0 to 1",
+        error_set(&rdd->g->error, GLINT_E_BAD_VALUE, "use a fraction from 0 to 1",
                   "sample: a fraction of %g", fraction);
         return NULL;
     }
@@ -184,8 +184,9 @@ static double weights_sum(struct glint *g, const double *weights, uint32_t count
     double sum = 0;
     for (uint32_t i = 0; i < count && sum >= 0; i++) sum = weights[i] >= 0 ? sum + weights[i] : -1;
     if (sum > 0 && isfinite(sum)) return sum;
-    error_set(&g->error, GLINT_E_BAD_VALUE, "weights are finite numbers, none below 0, not all 0",
-              "%s: %u weights that cannot be shares", call, count);
+    error_set(&g->error, GLINT_E_BAD_VALUE,
+              "use finite weights, none negative, at least one positive",
+              "%s: the %u weights are not valid", call, count);
     return -1;
 }
 
@@ -217,7 +218,8 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     const double sum = weights_sum(rdd->g, weights, count, "keyByRandomSplit");
     if (sum < 0) return NULL;
     if (rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyByRandomSplit takes single elements, no pairs");
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE,
+                        "keyByRandomSplit needs single elements, not pairs");
     uint32_t bounds = 0;
     uint64_t bound;
     double before = 0;
@@ -244,7 +246,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
 
 #define SPLIT_OP(op_name)                                                                          \
     {                                                                                              \
-        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct split_state),              \
+        .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct random_split_state),       \
         .open = split_open, .push = split_push                                                     \
     }
 
@@ -252,6 +254,6 @@ const struct op op_random_split = SPLIT_OP("randomSplit");
 const struct op op_sample = SPLIT_OP("sample");
 const struct op op_key_by_random_split = {.name = "keyByRandomSplit",
                                           .kind = OP_NARROW,
-                                          .state_size = sizeof(struct key_state),
+                                          .state_size = sizeof(struct random_key_state),
                                           .open = key_open,
                                           .push = key_push};

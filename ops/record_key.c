@@ -8,11 +8,6 @@
 
 #define SIZE_BYTES 4
 
-static bool is_bytes(enum glint_type type)
-{
-    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
-}
-
 /* True if one column is empty: the other one is the key of the shuffle without any packing. */
 static bool is_single(struct glint_schema schema)
 {
@@ -43,7 +38,7 @@ static int pack_open(void *state, const struct op_open *o)
     int64_t mark = unpack_i64(&u);
     bool sound = unpack_is_complete(&u) && o->out.value == (mark == 0 ? GLINT_NONE : GLINT_I64);
     unpacker_fini(&u);
-    if (!sound) return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a mark does not parse");
+    if (!sound) return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a mark");
     for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) s->marks[i] = mark;
     s->value = (struct glint_column){.type = o->out.value, .i64 = mark != 0 ? s->marks : NULL};
     return 0;
@@ -74,7 +69,7 @@ static bool pack_row(struct pack_state *s, struct glint_slice key, struct glint_
     assert(s->rows < BATCH_ROWS_MAX && start <= BATCH_BYTES_MAX);
     if (!buffer_append(&s->bytes, key.data, key.size) ||
         !buffer_append(&s->bytes, value.data, value.size) ||
-        (is_bytes(s->in.key) && !buffer_append(&s->bytes, &size, SIZE_BYTES)))
+        (codec_type_is_bytes(s->in.key) && !buffer_append(&s->bytes, &size, SIZE_BYTES)))
         return false;
     s->start[s->rows] = (uint32_t)start;
     s->end[s->rows] = (uint32_t)s->bytes.size;
@@ -94,7 +89,7 @@ static enum flow pack_pairs(struct pack_state *s, const struct glint_batch *batc
         /* The shuffle limits keys to KEY_BYTES_MAX; report it here with the operator's name. */
         if (size > KEY_BYTES_MAX) {
             error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
-                      "%s: a record of %llu bytes is over the limit of %llu", s->name,
+                      "%s: a record of %llu bytes; the limit is %llu", s->name,
                       (unsigned long long)size, (unsigned long long)KEY_BYTES_MAX);
             return FLOW_FAIL;
         }
@@ -177,7 +172,7 @@ static bool unpack_row(struct unpack_state *s, const struct glint_column *packed
     struct glint_slice all = glint_column_slice(packed, row);
     /* A number as key has a fixed size, which is not stored. */
     uint32_t size = CODEC_NUMBER_BYTES;
-    if (is_bytes(s->out.key)) {
+    if (codec_type_is_bytes(s->out.key)) {
         if (all.size < SIZE_BYTES) return false;
         all.size -= SIZE_BYTES;
         memcpy(&size, all.data + all.size, SIZE_BYTES);
@@ -213,7 +208,7 @@ static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (unpack_row(s, packed, row)) continue;
         error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                  "a record as a key does not parse");
+                  "cannot decode a record from a key");
         return FLOW_FAIL;
     }
     struct glint_batch pairs = {.rows = batch->rows,

@@ -29,7 +29,7 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
         sound = unpack_is_complete(&u);
     }
     if (!sound)
-        r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "a zero value does not parse");
+        r = error_set(&s->call.task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a zero value");
     if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
     /* `zero` becomes the first value of the accumulator. */
     if (r == 0 && u.count > 0) r = combiner_add_value(&s->combiner, s->spec.dependency.zero, false);

@@ -32,7 +32,7 @@ bool result_rows_set_task_limit(struct glint_task *task)
 {
     error_set(&task->error, GLINT_E_RESULT_LIMIT,
               "save the result as files instead of collecting it",
-              "the rows of one partition take more than %llu bytes",
+              "the rows of one partition exceed %llu bytes",
               (unsigned long long)task->options->result_bytes_max);
     return false;
 }
@@ -107,10 +107,9 @@ static bool offsets_reserve(struct glint_rows *rows)
 
 int result_rows_set_action_limit(struct glint *g)
 {
-    return error_set(&g->error, GLINT_E_RESULT_LIMIT,
-                     "save the result as files instead of collecting it",
-                     "the rows of one action take more than %llu bytes",
-                     (unsigned long long)g->config.result_bytes_max);
+    return error_set(
+        &g->error, GLINT_E_RESULT_LIMIT, "save the result as files instead of collecting it",
+        "the rows of one action exceed %llu bytes", (unsigned long long)g->config.result_bytes_max);
 }
 
 int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct glint_slice result)
@@ -129,7 +128,7 @@ int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct g
         if (!ok) break;
         rows->offsets[rows->count] = base + at;
         if (!result_rows_next(result, &at, rows->schema, &r))
-            return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "a task's rows do not parse");
+            return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's rows");
         rows->count++;
     }
     return ok ? 0 : error_no_memory(&g->error);
@@ -151,7 +150,7 @@ int result_rows_sort(struct glint *g, struct glint_rows *rows)
 {
     uint64_t count = rows->count;
     static_assert(RESULT_BYTES_MAX < (uint64_t)1 << SORT_REFERENCE_BITS,
-                  "an offset is a reference");
+                  "an offset fits a sort reference");
     if (count < 2 || rows->schema.key == GLINT_NONE) return 0;
     struct sort_entry *entries = mem_alloc(2 * count * sizeof *entries);
     if (entries == NULL) return error_no_memory(&g->error);
@@ -168,13 +167,13 @@ int result_rows_sort(struct glint *g, struct glint_rows *rows)
 int result_rows_fail_empty(struct glint *g, struct glint_rows *rows, const char *action)
 {
     glint_rows_free(rows);
-    return glint_abort(g, GLINT_E_EMPTY_COLLECTION, "ask isEmpty first",
-                       "%s of an RDD without records", action);
+    return glint_abort(g, GLINT_E_EMPTY_COLLECTION, "check isEmpty first", "%s of an empty RDD",
+                       action);
 }
 
 int result_set_malformed(struct glint *g, const struct op *op)
 {
-    return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "a task's result of %s does not parse",
+    return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's result of %s",
                      op->name);
 }
 

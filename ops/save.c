@@ -45,7 +45,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output, const ch
     s->schema = o->in;
     s->file = -1;
     if (output >= o->output_count)
-        return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage lacks an output");
+        return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage has too few outputs");
     s->dir = o->outputs[output];
     /* The attempt number keeps concurrent and repeated attempts of a task apart. */
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
@@ -54,7 +54,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output, const ch
     assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)
         return error_set(&s->task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
-                         "%s is too long", s->dir);
+                         "the output path is too long: %s", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
         return error_no_memory(&s->task->error);

@@ -1,14 +1,10 @@
 /* saveAsMsgpackFile: each record is the array [key, value], or the value alone if there is no key.
  * Numbers use the shortest encoding; large values bypass the buffer. */
+#include "engine/data/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
 
 #define SMALL_BYTES_MAX (8 * KIB) /* cells up to this size are written into the buffer directly */
-
-static bool is_bytes(enum glint_type type)
-{
-    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
-}
 
 /* Writes a cell of any size. */
 static bool write_msgpack_cell(struct save *s, enum glint_type type, const union glint_value *v)
@@ -16,7 +12,7 @@ static bool write_msgpack_cell(struct save *s, enum glint_type type, const union
     if (!save_reserve(s, MSGPACK_HEAD_BYTES_MAX)) return false;
     uint8_t *end = msgpack_put_head(s->buffer.data + s->buffer.size, type, v);
     s->buffer.size = (uint64_t)(end - s->buffer.data);
-    return !is_bytes(type) || save_write_bytes(s, v->bytes);
+    return !codec_type_is_bytes(type) || save_write_bytes(s, v->bytes);
 }
 
 /* Writes a cell; the caller has reserved room. Short bytes are copied as 32 bytes, which compiles
@@ -24,7 +20,7 @@ static bool write_msgpack_cell(struct save *s, enum glint_type type, const union
 static uint8_t *put_small_cell(uint8_t *out, enum glint_type type, const union glint_value *v)
 {
     out = msgpack_put_head(out, type, v);
-    if (!is_bytes(type)) return out;
+    if (!codec_type_is_bytes(type)) return out;
     if (v->bytes.size <= 32)
         memcpy(out, v->bytes.data, 32);
     else
@@ -35,10 +31,11 @@ static uint8_t *put_small_cell(uint8_t *out, enum glint_type type, const union g
 static bool write_msgpack_record(struct save *s, const struct glint_record *r)
 {
     const enum glint_type key = s->schema.key, value = s->schema.value;
-    const uint64_t key_size = is_bytes(key) ? r->key.bytes.size : 0;
-    const uint64_t value_size = is_bytes(value) ? r->value.bytes.size : 0;
-    if (is_bytes(key) && !msgpack_cell_check(s->task, key, r->key.bytes)) return false;
-    if (is_bytes(value) && !msgpack_cell_check(s->task, value, r->value.bytes)) return false;
+    const uint64_t key_size = codec_type_is_bytes(key) ? r->key.bytes.size : 0;
+    const uint64_t value_size = codec_type_is_bytes(value) ? r->value.bytes.size : 0;
+    if (codec_type_is_bytes(key) && !msgpack_cell_check(s->task, key, r->key.bytes)) return false;
+    if (codec_type_is_bytes(value) && !msgpack_cell_check(s->task, value, r->value.bytes))
+        return false;
     const bool small = key_size <= SMALL_BYTES_MAX && value_size <= SMALL_BYTES_MAX;
     const uint64_t wanted = 1 + 2 * MSGPACK_HEAD_BYTES_MAX + READ_SLACK;
     if (!save_reserve(s, small ? wanted + key_size + value_size : wanted)) return false;

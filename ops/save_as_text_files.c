@@ -34,12 +34,12 @@ static int files_open(void *state, const struct op_open *o)
     return r;
 }
 
-static bool refuse_number(struct text_files *s, int64_t number)
+static bool reject_number(struct text_files *s, int64_t number)
 {
     error_set(&s->task->error, GLINT_E_FUNCTION_FAILED,
               "the key of a record is the number of its output, from 0",
-              "saveAsTextFiles: a record for output %lld, and there are %u", (long long)number,
-              s->count);
+              "saveAsTextFiles: a record for output %lld, but there are %u outputs",
+              (long long)number, s->count);
     return false;
 }
 
@@ -50,7 +50,7 @@ static bool sort_rows(struct text_files *s, const int64_t *numbers, uint32_t row
     assert(rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < rows; row++) {
         /* Also true for negative numbers. */
-        if ((uint64_t)numbers[row] >= s->count) return refuse_number(s, numbers[row]);
+        if ((uint64_t)numbers[row] >= s->count) return reject_number(s, numbers[row]);
         next[numbers[row]]++;
     }
     uint32_t first = 0;
@@ -115,13 +115,13 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
 {
     if (rdd == NULL) return rdd_null_error("saveAsTextFiles");
     struct glint_error *error = &rdd->g->error;
-    const char *hint = "this is a fault of the job's plan, not of its input";
+    const char *hint = "error in the job's plan, not in its input";
     if (rdd->schema.key != GLINT_I64)
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
-                         "saveAsTextFiles: the key is the number of the output, an i64");
+                         "saveAsTextFiles: the key must be the number of the output, an i64");
     if (count == 0 || count > ACTION_OUTPUTS_MAX)
         return error_set(error, GLINT_E_PLAN_LIMIT, hint,
-                         "saveAsTextFiles: %u outputs, it takes 1 to %u", count,
+                         "saveAsTextFiles: %u outputs; it accepts 1 to %u", count,
                          ACTION_OUTPUTS_MAX);
     struct action a = {
         .op = &op_save_as_text_files, .rdd = rdd, .outputs = paths, .output_count = count};

@@ -29,7 +29,7 @@ static int side_open(void *state, const struct op_open *o)
     unpacker_fini(&u);
     s->type = keys_only ? GLINT_NONE : o->in.value;
     if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a side's parameters do not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a side's parameters");
 }
 
 /* Returns the column from row `first` on, by reference. */
@@ -68,11 +68,6 @@ static enum flow side_flush(struct side_state *s, const struct glint_batch *in, 
     return out->flow;
 }
 
-static bool is_bytes(enum glint_type type)
-{
-    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
-}
-
 /* Writes one value; the caller has reserved room. */
 static void put_side_value(struct side_state *s, const union glint_value *v)
 {
@@ -81,7 +76,7 @@ static void put_side_value(struct side_state *s, const union glint_value *v)
     *out++ = MSGPACK_PAIR;
     *out++ = s->side;
     out = msgpack_put_head(out, s->type, v);
-    if (is_bytes(s->type)) {
+    if (codec_type_is_bytes(s->type)) {
         bytes_copy(out, v->bytes.data, v->bytes.size);
         out += v->bytes.size;
     }
@@ -97,7 +92,7 @@ static enum flow side_push(void *state, const struct glint_batch *batch, struct 
         union glint_value v = {.i64 = 0};
         if (s->type != GLINT_NONE) v = glint_column_value(&batch->value, row);
         uint64_t size = SIDE_HEAD_BYTES + MSGPACK_HEAD_BYTES_MAX;
-        if (is_bytes(s->type)) {
+        if (codec_type_is_bytes(s->type)) {
             if (!msgpack_cell_check(s->task, s->type, v.bytes)) return FLOW_FAIL;
             size += v.bytes.size;
         }
@@ -131,7 +126,7 @@ int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum si
 {
     if (pair.size <= SIDE_HEAD_BYTES || pair.data[0] != MSGPACK_PAIR || pair.data[1] > SIDE_RIGHT)
         return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                         "a record of two sides does not parse");
+                         "cannot decode the side of a value");
     *out_side = (enum side)pair.data[1];
     *out_value = (struct glint_slice){pair.data + SIDE_HEAD_BYTES, pair.size - SIDE_HEAD_BYTES};
     return 0;

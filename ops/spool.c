@@ -5,7 +5,7 @@
 
 #define VARINT_BYTES_MAX 10
 
-static_assert(SLOT_MEMORY_BYTES_MIN / SPOOL_MEMORY_SHARE >= MIB, "a spill is worth its file");
+static_assert(SLOT_MEMORY_BYTES_MIN / SPOOL_MEMORY_SHARE >= MIB, "spills are at least 1 MiB");
 
 void spool_init(struct spool *h, struct glint_task *task)
 {

@@ -25,7 +25,7 @@ static int subtract_open(void *state, const struct op_open *o)
     s->type = o->out.value;
     s->group.type = o->in.key;
     if (o->in.value == GLINT_MSGPACK && o->in.key == o->out.key) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "subtractByKey has other types");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "subtractByKey: unexpected types");
 }
 
 static int set_subtract_corrupt(struct subtract_state *s, const char *what)
@@ -39,7 +39,7 @@ static int put_subtract_value(struct subtract_state *s, const struct glint_colum
 {
     union glint_value v = {.i64 = 0};
     if (!glint_unpack(msgpack, s->type, &v))
-        return set_subtract_corrupt(s, "a value is of another type");
+        return set_subtract_corrupt(s, "a value has the wrong type");
     if (s->type == GLINT_I64) {
         s->value.i64[row] = v.i64;
     } else if (s->type == GLINT_F64) {
@@ -68,7 +68,7 @@ static int keep_row(struct subtract_state *s, const struct glint_batch *batch, u
     }
     /* Rows of this key were emitted already, so a late right value cannot be honoured. */
     if (side == SIDE_RIGHT && s->kept)
-        return set_subtract_corrupt(s, "the sides came in the wrong order");
+        return set_subtract_corrupt(s, "shuffle returned the sides in the wrong order");
     s->dropped = s->dropped || side == SIDE_RIGHT;
     s->kept = !s->dropped;
     if (s->dropped) return 0;

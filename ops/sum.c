@@ -83,7 +83,7 @@ int glint_sum(struct glint_rdd *rdd, union glint_value *out)
     if (rdd == NULL) return rdd_null_error("sum");
     enum glint_type type = rdd->schema.value;
     if (type != GLINT_I64 && type != GLINT_F64)
-        rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sum needs numbers, its values are %s",
+        rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sum needs numbers, but the values are %s",
                  codec_type_name(type));
     struct summing s = {rdd, *out};
     struct action a = {.op = &op_sum, .rdd = rdd, .on_result = sum_on_result, .arg = &s};

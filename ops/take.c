@@ -28,7 +28,8 @@ static int take_open(void *state, const struct op_open *o)
     bool done = unpack_is_complete(&u);
     unpacker_fini(&u);
     if (done) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "take: parameters do not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
+                     "cannot decode the parameters of take");
 }
 
 static enum flow take_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)

@@ -104,7 +104,8 @@ static int ordered_open(void *state, const struct op_open *o)
     bool sound = unpack_is_complete(&u) && s->heap.limit > 0;
     unpacker_fini(&u);
     if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "an order's parameters do not parse");
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
+                     "cannot decode the parameters of takeOrdered");
 }
 
 static enum flow ordered_push(void *state, const struct glint_batch *batch,

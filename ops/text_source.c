@@ -116,8 +116,9 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
     if (lines == NULL) return rdd_fail_null("withHeader");
     struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
     if (list == NULL || list->content != INPUT_TEXT || lines->counted)
-        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
-                        "a header is for sources of text lines, before their partitions are known");
+        return rdd_fail(
+            lines, GLINT_E_PLAN_ARGUMENT,
+            "withHeader needs a source of text lines whose partitions are not computed yet");
     list->header = lines->header = true;
     return lines;
 }
@@ -126,7 +127,7 @@ struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
 {
     if (source == NULL) return rdd_fail_null("asSideFile");
     if (source->source_free != list_free)
-        return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "a side file is a source of files");
+        return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "asSideFile needs a source of files");
     source->side = !source->unsized; /* explain: an output that was not saved cannot be read */
     return source;
 }

@@ -26,7 +26,8 @@ static int zip_open(void *state, const struct op_open *o)
     if (sound) s->next = (int64_t)get_le64(firsts.data + INDEX_BYTES * o->task->partition);
     unpacker_fini(&u);
     if (sound) return 0;
-    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "zipWithIndex: no first index");
+    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
+                     "zipWithIndex: the first index is missing");
 }
 
 static enum flow zip_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
@@ -52,7 +53,7 @@ const struct op op_zip_with_index = {.name = "zipWithIndex",
 
 extern const struct op op_count;
 
-struct counting {
+struct zip_counting {
     struct glint *g;
     uint8_t *firsts; /* INDEX_BYTES per partition */
     uint64_t rows;   /* so far */
@@ -60,7 +61,7 @@ struct counting {
 
 static int zip_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
-    struct counting *c = arg;
+    struct zip_counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
@@ -72,7 +73,7 @@ static int zip_on_result(void *arg, uint32_t partition, struct glint_slice resul
 }
 
 /* Counts all partitions except the last. */
-static int count_partitions(struct glint_rdd *in, struct counting *c)
+static int count_partitions(struct glint_rdd *in, struct zip_counting *c)
 {
     uint32_t count = in->partitions - 1;
     uint32_t *partitions = mem_alloc(sizeof *partitions * in->partitions);
@@ -94,7 +95,7 @@ static int zip_prepare(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     uint64_t size = INDEX_BYTES * (uint64_t)rdd->partitions;
-    struct counting c = {.g = g, .firsts = mem_zalloc(size + 1)};
+    struct zip_counting c = {.g = g, .firsts = mem_zalloc(size + 1)};
     assert(rdd->counted && rdd->partitions == rdd->parents[0]->partitions);
     if (c.firsts == NULL) return error_no_memory(&g->error);
     int r = rdd->partitions > 1 ? count_partitions(rdd->parents[0], &c) : 0;
@@ -115,7 +116,7 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("zipWithIndex");
     if (rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements, these are pairs");
+        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex needs single elements, not pairs");
     struct rdd_spec spec = {
         .op = &op_zip_with_index, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static_assert(ENV_CWD == AT_FDCWD, "the system's calls take it as it is");
+static_assert(ENV_CWD == AT_FDCWD, "ENV_CWD is passed to system calls unchanged");
 
 static uint64_t real_now_ns(struct env *env)
 {

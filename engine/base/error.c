@@ -80,7 +80,7 @@ int error_set(struct glint_error *e, enum glint_code code, const char *hint, con
 int error_no_memory(struct glint_error *e)
 {
     return error_set(e, GLINT_E_NO_MEMORY, "lower --memory or the number of slots",
-                     "the system gave no more memory");
+                     "cannot allocate memory");
 }
 
 int error_set_system(struct glint_error *e, enum glint_code code, int error, const char *operation,
@@ -96,9 +96,9 @@ int error_set_system(struct glint_error *e, enum glint_code code, int error, con
     if (error == -ENOSPC || error == -EDQUOT) {
         bool spill = code == GLINT_E_SPILL_IO || code == GLINT_E_WORK_DIR;
         return error_set(e, spill ? GLINT_E_SPILL_FULL : GLINT_E_OUTPUT_FULL,
-                         spill ? "free space there, or name another folder: --work-dir, or "
-                                 "work_dir in the cluster's file"
-                               : "free space there, or name another output",
+                         spill ? "free space there, or use another directory: --work-dir, or "
+                                 "work_dir in cluster.toml"
+                               : "free space there, or choose another output",
                          "cannot %s %s: %s", operation, path, text);
     }
     return error_set(e, code, NULL, "cannot %s %s: %s", operation, path, text);
@@ -112,7 +112,7 @@ int error_set_write(struct glint_error *e, enum glint_code code, int error, cons
     size_t used = strlen(e->cause);
     if (error == -ENOSPC || error == -EDQUOT)
         snprintf(e->cause + used, sizeof e->cause - used,
-                 ": %llu bytes are written, and %llu more are needed now", (unsigned long long)done,
+                 ": %llu bytes are written, %llu more are needed", (unsigned long long)done,
                  (unsigned long long)size);
     return e->code;
 }
@@ -124,7 +124,7 @@ int error_set_shared_path(struct glint_error *e, enum glint_code code, int error
     error_set_system(e, code, error, operation, path);
     if (error == -ENOENT || error == -ENOTDIR)
         snprintf(e->hint, sizeof e->hint, "%s",
-                 "somebody has removed it, or this node does not see it: inputs and outputs of a "
-                 "cluster lie on storage that all nodes share, at one path");
+                 "the file was removed, or this node cannot see it: inputs and outputs of a "
+                 "cluster must be on storage that all nodes share, at the same path");
     return e->code;
 }

@@ -63,8 +63,9 @@ static int follow_link(struct path_walk *w, const char *name)
     int r = w->env->read_link(w->env, w->dir, name, target, sizeof target, &link);
     if (r != 0) return r;
     if (!link.mine && link.owner != 0) {
-        error_set(w->error, w->code, "name the file itself, or replace the link by your own",
-                  "%s: the link %s on the way to it belongs to another user", w->path, name);
+        error_set(w->error, w->code,
+                  "name the file itself, or replace the link with one of your own",
+                  "%s: the symbolic link %s in this path belongs to another user", w->path, name);
         return -EPERM;
     }
     if (++w->links > LINKS_MAX) return -ELOOP;
@@ -114,12 +115,12 @@ static const char *find_file_problem(const struct env_stat *s, enum file_use use
 {
     bool owned = s->mine || (use != FILE_LOG && s->owner == 0);
     uint32_t closed = s->owner == 0 ? 037 : 077; /* permission bits that a secret must not have */
-    if (s->kind == ENV_DIRECTORY) return "it is a folder, not a file";
+    if (s->kind == ENV_DIRECTORY) return "it is a directory, not a file";
     if (s->kind != ENV_FILE) return "it is a pipe or a device, not a file";
     if (!owned) return "it belongs to another user";
-    if (use == FILE_LOG && s->links != 1) return "it has a second name (a hard link)";
-    if (use == FILE_CONFIG && (s->mode & 022) != 0) return "others may write it";
-    if (use == FILE_SECRET && (s->mode & closed) != 0) return "others may read or write it";
+    if (use == FILE_LOG && s->links != 1) return "it has more than one hard link";
+    if (use == FILE_CONFIG && (s->mode & 022) != 0) return "other users may write to it";
+    if (use == FILE_SECRET && (s->mode & closed) != 0) return "other users may read or write it";
     return NULL;
 }
 
@@ -135,17 +136,17 @@ static int set_file_refused(const char *path, const char *wrong, const struct en
     static const char *const others[] = {
         [FILE_CONFIG] = "use a file that belongs to you or to root: it names programs to run",
         [FILE_SECRET] = "use a file of your own; `glint secret new FILE` makes one",
-        [FILE_LOG] = "remove it, or set log_dir to a folder into which only you may write"};
+        [FILE_LOG] = "remove it, or set log_dir to a directory that only you can write to"};
     const char *hint = others[use];
     if (by_mode && use == FILE_CONFIG)
         text_format(error->hint, sizeof error->hint,
                     "chmod go-w %s: it names programs to run, so only you and root may change it",
                     path);
     else if (by_mode && use == FILE_SECRET)
-        text_format(error->hint, sizeof error->hint,
-                    "chmod %s %s; if others may have read it, make a new one with `glint secret "
-                    "new`",
-                    s->owner == 0 ? "640" : "600", path);
+        text_format(
+            error->hint, sizeof error->hint,
+            "chmod %s %s; if other users may have read it, make a new one with `glint secret new`",
+            s->owner == 0 ? "640" : "600", path);
     else
         text_format(error->hint, sizeof error->hint, "%s", hint);
     return -EPERM;
@@ -159,7 +160,7 @@ int file_open_checked(struct env *env, const char *path, enum file_use use, enum
                    : open_checking_links(env, path, code, error);
     *out_stat = (struct env_stat){.kind = ENV_OTHER};
     if (log && file == -ELOOP)
-        return set_file_refused(path, "it is a link", out_stat, use, code, error);
+        return set_file_refused(path, "it is a symbolic link", out_stat, use, code, error);
     int r = file < 0 ? file : env->stat_open(env, file, out_stat);
     const char *wrong = r == 0 || r == -ENXIO ? find_file_problem(out_stat, use) : NULL;
     if (r >= 0 && wrong == NULL) return file;

@@ -41,7 +41,7 @@ static struct logger logger = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const levels[] = {
     [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_ERROR] = "error"};
-static_assert(sizeof(struct glint_error) + 512 < LINE_BYTES_MAX, "an error is one line");
+static_assert(sizeof(struct glint_error) + 512 < LINE_BYTES_MAX, "an error fits one log line");
 
 struct log_record {
     enum log_level level;
@@ -141,7 +141,8 @@ static bool is_full(struct env *env)
  * it. */
 static void write_log_line(const struct log_record *l)
 {
-    static const char lost[] = "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n";
+    static const char lost[] =
+        "{\"level\":\"error\",\"message\":\"a log line was lost: out of memory\"}\n";
     struct env *env = logger.env != NULL ? logger.env : env_real();
     const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
     char when[64];
@@ -168,7 +169,7 @@ static void report_repeats(struct repeat_counter *k)
     static const struct log_ids none;
     char text[KIND_TEXT_MAX + 64];
     if (k->count > LOG_REPEATS_MAX) {
-        text_format(text, sizeof text, "%u more lines in that second like: %s",
+        text_format(text, sizeof text, "%u more lines like this in that second: %s",
                     k->count - LOG_REPEATS_MAX, k->text);
         write_log_line(&(struct log_record){.level = k->level, .ids = &none, .text = text});
     }

@@ -38,8 +38,9 @@ const char *path_explain_missing(const char *text, char *hint)
     const size_t scheme = scheme_size(text);
     const bool file = strncasecmp(text, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0;
     if (file && path_from_file_url(text) == text) {
-        text_format(hint, PATH_HINT_BYTES, "a file URL is file:/// and the rest of the path");
-        return "a file URL without an absolute path of this host";
+        text_format(hint, PATH_HINT_BYTES,
+                    "write file:// and an absolute path, as in file:///data/in.tsv");
+        return "a file URL without an absolute path on this host";
     }
     if (file && strchr(text, '%') != NULL) {
         text_format(hint, PATH_HINT_BYTES,
@@ -50,14 +51,14 @@ const char *path_explain_missing(const char *text, char *hint)
     if (scheme > 0 && !file) {
         text_format(hint, PATH_HINT_BYTES,
                     "%.*s:// is not supported yet: copy the data to or from a local path, or mount "
-                    "the storage and name its path",
+                    "the storage and use its path",
                     (int)(scheme < 32 ? scheme : 32), text);
         return "a URL, not a path";
     }
     if (text[0] == '~') {
-        text_format(hint, PATH_HINT_BYTES,
-                    "the shell replaces ~ only where a word begins with it: write $HOME/... or the "
-                    "whole path");
+        text_format(
+            hint, PATH_HINT_BYTES,
+            "the shell expands ~ only at the start of a word: write $HOME/... or the whole path");
         return "No such file or directory";
     }
     return NULL;

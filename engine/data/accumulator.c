@@ -92,7 +92,7 @@ static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t 
     assert(pool != NULL && keep <= acc->capacity);
     if (need <= acc->capacity) return 0;
     if (need > VALUE_BYTES_MAX)
-        return error_set(&task->error, GLINT_E_VALUE_LIMIT, "let the function keep less per key",
+        return error_set(&task->error, GLINT_E_VALUE_LIMIT, "make the function store less per key",
                          "a value grew to %llu bytes", (unsigned long long)need);
     uint64_t want = acc->capacity * 2 > need ? acc->capacity * 2 : need;
     if (need <= ACC_LARGE_BYTES && want > ACC_LARGE_BYTES) want = ACC_LARGE_BYTES;

@@ -31,6 +31,12 @@ static inline int64_t codec_decode_i64(uint64_t bits)
 uint64_t codec_encode_f64(double v);
 double codec_decode_f64(uint64_t bits);
 
+/* Returns true if values of the type are bytes in memory, not numbers. */
+static inline bool codec_type_is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
 /* Returns the byte form: in `scratch` for numbers, else the value's bytes, borrowed. NONE is
  * empty. */
 static inline struct glint_slice codec_encode(enum glint_type type, const union glint_value *v,

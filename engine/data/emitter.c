@@ -1,6 +1,8 @@
 /* See emitter.h. The common cases, numbers and borrowed slices, cost one or two stores per row. */
 #include "engine/data/emitter.h"
 
+#include "engine/data/codec.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -18,17 +20,12 @@ void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint
     e->value.column.type = schema.value;
 }
 
-static bool is_bytes(enum glint_type t)
-{
-    return t == GLINT_BYTES || t == GLINT_TEXT || t == GLINT_MSGPACK;
-}
-
 /* If all cells are empty the column may have no memory, but readers rely on READ_SLACK readable
  * bytes after every cell. */
 static void set_readable_base(struct glint_column *c)
 {
     static const uint8_t slack[READ_SLACK];
-    if (c->base == NULL && is_bytes(c->type)) c->base = slack;
+    if (c->base == NULL && codec_type_is_bytes(c->type)) c->base = slack;
 }
 
 /* Runs the next operator, with the task's partition and function set to its own meanwhile. */
@@ -195,8 +192,8 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
     struct glint_record r = *record;
     if (e->keep_key) r.key = glint_column_value(&e->in->key, e->kept_row);
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
-    if ((is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
-        (is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {
+    if ((codec_type_is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
+        (codec_type_is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {
         emit_large_record(e, &r);
         return;
     }
@@ -210,8 +207,8 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
         return;
     }
     /* From here on glint_emit may use the fast path: both arrays are allocated. */
-    e->numbers = !is_bytes(e->key.column.type) && !is_bytes(e->value.column.type) && !e->keep_key &&
-                 !e->keep_value;
+    e->numbers = !codec_type_is_bytes(e->key.column.type) &&
+                 !codec_type_is_bytes(e->value.column.type) && !e->keep_key && !e->keep_value;
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 

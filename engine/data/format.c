@@ -27,8 +27,8 @@ struct format {
     const char *name, *hint;
 };
 
-#define UNPACK(how)  "decompress it first (" how "); of compressed files only gzip is read"
-#define CONVERT_HINT "write it as text first, one row per line; jobs read text, plain or gzip"
+#define UNPACK(how)  "decompress it first (" how "); gzip is the only compression that jobs read"
+#define CONVERT_HINT "convert it to text first, one row per line; jobs read text, plain or gzip"
 
 static const struct format formats[] = {
     {BYTES("\x28\xb5\x2f\xfd", 0), .name = "compressed by zstd", .hint = UNPACK("zstd -d")},

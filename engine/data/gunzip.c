@@ -68,7 +68,7 @@ static int set_gzip_truncated(const struct gunzip *z, struct glint_error *error)
 
 static int set_gzip_corrupt(const struct gunzip *z, struct glint_error *error, const char *reason)
 {
-    return error_set(error, GLINT_E_GZIP_CORRUPT, "gzip -t checks such a file",
+    return error_set(error, GLINT_E_GZIP_CORRUPT, "check the file with gzip -t",
                      "%s: damaged gzip data at byte %" PRIu64 ": %s", z->path, gunzip_offset(z),
                      reason);
 }
@@ -96,7 +96,7 @@ static int skip_padding(struct gunzip *z, struct glint_error *error)
     for (;;) {
         for (; z->inflate.avail_in > 0; z->inflate.avail_in--, z->inflate.next_in++)
             if (*z->inflate.next_in != 0)
-                return set_gzip_corrupt(z, error, "other bytes follow the last member");
+                return set_gzip_corrupt(z, error, "unexpected bytes after the last member");
         int r = refill_input(z, error);
         if (r < 0) return r;
         if (z->file_ended) break;

@@ -16,7 +16,7 @@
 static const char *parse_fixed_byte(struct gzip_header *h, uint8_t byte)
 {
     static const uint8_t magic[] = {0x1f, 0x8b};
-    if (h->at < sizeof magic && byte != magic[h->at]) return "this is no gzip header";
+    if (h->at < sizeof magic && byte != magic[h->at]) return "not a gzip header";
     if (h->at == 2 && byte != 8) return "unknown compression method";
     if (h->at == 3) h->flags = byte;
     return (h->flags & FLAG_RESERVED) != 0 ? "unknown flags" : NULL;

@@ -154,7 +154,7 @@ static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint
                            uint32_t *out_slots)
 {
     static_assert((HASH_TABLE_DIRECT_KEYS & (HASH_TABLE_DIRECT_KEYS - 1)) == 0,
-                  "one OR finds the largest");
+                  "one OR of all keys finds a key over the limit");
     assert(t->slots <= INT32_MAX);
     uint64_t any_key = 0;
     uint32_t any_slot = 0;

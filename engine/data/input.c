@@ -75,10 +75,9 @@ static int record_bad_path(struct input_walk *w, enum glint_code code, const cha
 
 static int record_bad_kind(struct input_walk *w, const char *path, const char *reason)
 {
-    return record_bad_path(
-        w, GLINT_E_INPUT_KIND, path, reason,
-        "jobs read regular files, and folders of such: save what comes through a pipe, "
-        "name the folders inside of a folder one by one");
+    return record_bad_path(w, GLINT_E_INPUT_KIND, path, reason,
+                           "jobs read regular files and directories of files: save piped data to a "
+                           "file, list nested directories separately");
 }
 
 static int record_failed_call(struct input_walk *w, int error, const char *operation,
@@ -200,11 +199,11 @@ static int add_directory_entry(struct input_walk *w, const char *path)
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
     if (r == -ENOENT)
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a link to nothing", NULL);
+        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
     if (r < 0) return record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
     return record_bad_kind(
-        w, path, stat.kind == ENV_DIRECTORY ? "a folder inside a folder" : "not a regular file");
+        w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
 }
 
 static int record_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
@@ -359,15 +358,15 @@ static int glob_paths(struct input_walk *w, const char *pattern, struct path_lis
 {
     int r = paths_add(w, out, "", "");
     for (const char *p = pattern; r == 0 && *p != '\0';) {
-        const size_t length = strcspn(p, "/"), behind = strspn(p + length, "/");
+        const size_t length = strcspn(p, "/"), slash_count = strspn(p + length, "/");
         char name[PATH_MAX], slashes[PATH_MAX];
         struct path_list next = {NULL, 0, 0};
         text_format(name, sizeof name, "%.*s", (int)length, p);
-        text_format(slashes, sizeof slashes, "%.*s", (int)behind, p + length);
+        text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
         r = glob_step(w, out, name, slashes, &next);
         mem_free(out->items);
         *out = next;
-        p += length + behind;
+        p += length + slash_count;
     }
     return r;
 }
@@ -389,7 +388,7 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
         return r == 0 ? 1 : r;
     }
     if (r == -ENOENT && listed)
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a link to nothing", NULL);
+        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
     return r == -ENOENT || r == -ENOTDIR ? 0 : record_failed_call(w, r, "stat", path);
 }
 
@@ -411,7 +410,7 @@ static int add_glob(struct input_walk *w, const char *pattern)
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(pattern, hint);
     return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, pattern,
-                           reason != NULL ? reason : "nothing matches",
+                           reason != NULL ? reason : "no file matches",
                            reason != NULL ? hint : NULL);
 }
 
@@ -432,7 +431,7 @@ static int add_path(struct input_walk *w, const char *text)
     struct env_stat stat;
     const char *path = text;
     if (text[0] == '\0')
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty name", NULL);
+        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
     if (saved != NULL) return add_saved_output(w, path_from_file_url(text), saved);
     int r = w->env->stat(w->env, path, &stat);

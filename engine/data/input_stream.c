@@ -14,8 +14,8 @@
 static int set_input_changed(struct input_stream *s, const char *what)
 {
     return error_set(s->error, GLINT_E_INPUT_CHANGED,
-                     "run the job again when nothing writes to its input", "%s: %s", s->piece->path,
-                     what);
+                     "run the job again when no process writes to its input", "%s: %s",
+                     s->piece->path, what);
 }
 
 int input_stream_check_unchanged(struct input_stream *s)
@@ -27,9 +27,9 @@ int input_stream_check_unchanged(struct input_stream *s)
     if (now.kind != ENV_FILE)
         return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
                          s->piece->path);
-    if (now.size != s->piece->file_size) return set_input_changed(s, "its size is another one now");
+    if (now.size != s->piece->file_size) return set_input_changed(s, "its size has changed");
     if (now.mtime_ns != s->piece->mtime_ns)
-        return set_input_changed(s, "it was written to meanwhile");
+        return set_input_changed(s, "it was modified during the job");
     return 0;
 }
 
@@ -87,7 +87,7 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
     int64_t n = env_read_full(s->env, s->file, out, size, s->at);
     if (n < 0)
         return error_set_system(s->error, input_error_code((int)n), (int)n, "read", s->piece->path);
-    if ((uint64_t)n < size) return set_input_changed(s, "it is shorter now");
+    if ((uint64_t)n < size) return set_input_changed(s, "it was truncated");
     s->at += size;
     s->ended = s->at == s->piece->file_size;
     return n;

@@ -42,8 +42,8 @@ static uint64_t body_end(const struct line_reader *l)
 {
     const uint64_t last = l->end - 1;
     if (l->source.at <= last) return l->fill;
-    const uint64_t behind = l->source.at - last;
-    return behind < l->fill ? l->fill - behind : 0;
+    const uint64_t past = l->source.at - last;
+    return past < l->fill ? l->fill - past : 0;
 }
 
 int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split)
@@ -61,7 +61,7 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
 static int set_line_too_long(struct line_reader *l, uint64_t at)
 {
     return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
-                     "raise the limit with --max-line, if the input is a text file at all",
+                     "check that the input is text, or raise --max-line",
                      "%s, byte %" PRIu64 ": a line of more than %" PRIu64 " bytes begins here",
                      current_piece(l)->path, file_offset(l, at), l->task->options->line_bytes_max);
 }
@@ -70,8 +70,8 @@ static int set_line_too_long(struct line_reader *l, uint64_t at)
  * the buffer if needed. */
 static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
 {
-    const uint64_t rest = l->fill - l->line;
-    assert(to >= rest && to % ALIGN == 0);
+    const uint64_t partial_line_bytes = l->fill - l->line;
+    assert(to >= partial_line_bytes && to % ALIGN == 0);
     uint8_t *target = l->buffer;
     if (to + want > l->capacity) {
         uint64_t capacity = 2 * l->capacity;
@@ -80,10 +80,11 @@ static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
         if (target == NULL) return error_no_memory(&l->task->error);
         l->capacity = capacity;
     }
-    if (rest > 0) memmove(target + to - rest, l->buffer + l->line, rest);
+    if (partial_line_bytes > 0)
+        memmove(target + to - partial_line_bytes, l->buffer + l->line, partial_line_bytes);
     if (target != l->buffer) mem_free(l->buffer);
     l->buffer = target;
-    l->line = to - rest;
+    l->line = to - partial_line_bytes;
     l->scanned = l->fill = to;
     return 0;
 }
@@ -94,14 +95,14 @@ static int fill_buffer(struct line_reader *l)
 {
     assert(l->scanned == l->fill && !l->source.ended);
     if (task_is_cancelled(l->task))
-        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "cancelled");
-    const uint64_t rest = l->fill - l->line;
-    if (rest > l->task->options->line_bytes_max + 1)
+        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    const uint64_t partial_line_bytes = l->fill - l->line;
+    if (partial_line_bytes > l->task->options->line_bytes_max + 1)
         return set_line_too_long(l, l->line); /* + 1: a CR */
     uint64_t want = READ_BLOCK_BYTES;
     const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
     if (left < want - TAIL_BYTES) want = left + TAIL_BYTES;
-    int r = make_buffer_room(l, align_up(rest), want);
+    int r = make_buffer_room(l, align_up(partial_line_bytes), want);
     if (r < 0) return r;
     const int64_t n = input_stream_read(&l->source, l->buffer + l->fill, want);
     if (n < 0) return (int)n;

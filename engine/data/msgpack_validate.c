@@ -129,7 +129,7 @@ enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size
 {
     uint64_t open[MSGPACK_DEPTH_MAX]; /* remaining values of each open container */
     unsigned depth = 0;
-    uint64_t at = 0, promised = 0; /* promised: the sum of `open` */
+    uint64_t at = 0, remaining = 0; /* remaining: the sum of `open` */
     do {
         struct msgpack_head h;
         enum msgpack_validity read = read_head(data + at, size - at, &h);
@@ -137,7 +137,7 @@ enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size
         at += h.head_size;
         if (depth > 0) {
             open[depth - 1]--;
-            promised--;
+            remaining--;
         }
         if (read == MSGPACK_COMPLETE && (h.kind == MSGPACK_KIND_STR || h.kind == MSGPACK_KIND_BIN ||
                                          h.kind == MSGPACK_KIND_EXT))
@@ -146,11 +146,11 @@ enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size
             (h.kind == MSGPACK_KIND_ARRAY || h.kind == MSGPACK_KIND_MAP)) {
             if (depth == MSGPACK_DEPTH_MAX) return MSGPACK_INVALID;
             open[depth] = h.kind == MSGPACK_KIND_MAP ? 2 * h.count : h.count;
-            promised += open[depth++];
+            remaining += open[depth++];
         }
-        /* Each promised value takes at least one byte: a huge count fails before its elements are
+        /* Each remaining value takes at least one byte: a huge count fails before its elements are
          * scanned. */
-        *out_size = at + promised;
+        *out_size = at + remaining;
         if (*out_size > size) return MSGPACK_TRUNCATED;
         assert(read == MSGPACK_COMPLETE && at <= size);
         while (depth > 0 && open[depth - 1] == 0) depth--;

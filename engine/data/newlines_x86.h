@@ -8,7 +8,7 @@
 #define NEWLINES_CHUNK 64u
 
 static_assert(NEWLINES_CHUNK <= NEWLINES_SLACK && NEWLINES_CHUNK <= READ_SLACK,
-              "a chunk's newlines fit behind a full index, its bytes behind the text");
+              "the slack after the index and after the text has room for one chunk");
 
 /* The bits of the bytes before `to` in a chunk at `at`. */
 static inline uint64_t newlines_valid_mask(uint32_t at, uint32_t to)

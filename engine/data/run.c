@@ -22,7 +22,7 @@ int run_file_read(const struct run_source *source, struct glint_task *task, uint
                   uint64_t size, uint8_t *out)
 {
     const struct run *run = (const struct run *)source;
-    static_assert(offsetof(struct run, source) == 0, "a run is found through its source");
+    static_assert(offsetof(struct run, source) == 0, "cast back from its first member");
     assert(run->path != NULL && offset + size <= source->bytes);
     int file = run->env->open(run->env, ENV_CWD, run->path, ENV_READ);
     int64_t n = file;

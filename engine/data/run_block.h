@@ -11,8 +11,9 @@ struct run_block {
     uint32_t stored, raw; /* payload bytes: as stored; after decompression */
 };
 
-static_assert(RUN_BLOCK_HEADER_BYTES == sizeof(uint64_t) + 2 * sizeof(uint32_t), "see the picture");
-static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block have 32 bits");
+static_assert(RUN_BLOCK_HEADER_BYTES == sizeof(uint64_t) + 2 * sizeof(uint32_t),
+              "the header is a checksum and two sizes");
+static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
 
 /* Returns the checksum of everything after the checksum field: `block` points to the header, which
  * its payload follows. `offset` is that of the block in its partition. */

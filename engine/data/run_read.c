@@ -41,12 +41,12 @@ int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_sl
     r->at = r->limit = NULL;
     r->ahead_begin = r->ahead_size = 0;
     if (p.records == 0)
-        return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "its index is wrong");
+        return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "invalid index");
     /* A record has at least two bytes, and lz4 compresses at most 255 times: this bounds what a
      * wrong index can make the reader allocate. */
     bool inside = p.offset <= slice.source->bytes && p.bytes <= slice.source->bytes - p.offset;
     bool sane = p.raw / 2 >= p.records && p.raw / LZ4_RATIO_MAX <= p.bytes;
-    return inside && sane ? 0 : set_reader_corrupt(r, "its index is wrong");
+    return inside && sane ? 0 : set_reader_corrupt(r, "invalid index");
 }
 
 /* Sets *out to the bytes [stored_at, stored_at + size) of the part. Reads ahead up to one whole
@@ -102,14 +102,14 @@ static int read_block(struct run_reader *r)
 {
     const uint8_t *block = NULL;
     uint64_t left = r->part.bytes - r->stored_at;
-    if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt(r, "its blocks end early");
+    if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt(r, "the blocks end early");
     int e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES, &block);
     if (e < 0) return e;
     /* Check the sizes before they are used; the checksum covers them, but needs the payload. */
     struct run_block b = run_block_decode_sizes(block);
     if (b.raw == 0 || b.raw > RUN_BLOCK_BYTES || b.raw > r->part.raw - r->raw_at || b.stored == 0 ||
         b.stored > b.raw || b.stored > left - RUN_BLOCK_HEADER_BYTES)
-        return set_reader_corrupt(r, "a block has a wrong size");
+        return set_reader_corrupt(r, "a block has an invalid size");
     e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored, &block);
     if (e < 0) return e;
     if (!run_block_is_intact(block, b.stored, r->stored_at))
@@ -137,7 +137,7 @@ static int reread_block(struct run_reader *r)
     task->failed_source = NULL;
     int e = read_block(r);
     if (e == GLINT_E_SHUFFLE_CORRUPT)
-        text_format(task->error.cause, sizeof task->error.cause, "%s; read again likewise",
+        text_format(task->error.cause, sizeof task->error.cause, "%s; the second read failed too",
                     first.cause);
     return e;
 }
@@ -225,7 +225,7 @@ int run_reader_next(struct run_reader *r)
     if (r->records_left == 0) {
         /* Bytes left over mean that the index or the blocks are wrong: records may be missing. */
         bool whole = r->at == r->limit && r->stored_at == r->part.bytes && r->raw_at == r->part.raw;
-        return whole ? 0 : set_reader_corrupt(r, "it holds more than its index says");
+        return whole ? 0 : set_reader_corrupt(r, "it contains more than its index says");
     }
     uint64_t key_size, value_size;
     int e = read_record_sizes(r, &key_size, &value_size);
@@ -233,7 +233,7 @@ int run_reader_next(struct run_reader *r)
     uint64_t in_block = (uint64_t)(r->limit - r->at);
     uint64_t left = in_block + (r->part.raw - r->raw_at);
     if (key_size > KEY_BYTES_MAX || value_size > VALUE_BYTES_MAX || key_size + value_size > left)
-        return set_reader_corrupt(r, "a record is larger than its run");
+        return set_reader_corrupt(r, "a record is larger than its partition");
     r->records_left--;
     r->value_size = r->value_left = value_size;
     if (key_size + value_size <= in_block) {

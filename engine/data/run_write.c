@@ -41,7 +41,7 @@ static int create_file(struct run_writer *w)
     if (!text_format(path, sizeof path, "%s/run-%llu-%llu", task->options->work_dir,
                      (unsigned long long)task->attempt_id, (unsigned long long)task->file_count++))
         return error_set(&task->error, GLINT_E_WORK_DIR,
-                         "name a shorter folder: --work-dir, or work_dir in the cluster's file",
+                         "use a shorter directory: --work-dir, or work_dir in cluster.toml",
                          "the path %s is too long", path);
     char *path_copy = mem_strdup(path);
     if (path_copy == NULL) return error_no_memory(&task->error);
@@ -185,10 +185,11 @@ int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
                              struct glint_slice value)
 {
     assert(!run_record_fits(key, value));
-    return error_set(&task->error, GLINT_E_VALUE_LIMIT,
-                     "a key has at most 16 MiB, a value 4 GiB: is it the column that is meant?",
-                     "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
-                     (unsigned long long)key.size, (unsigned long long)value.size);
+    return error_set(
+        &task->error, GLINT_E_VALUE_LIMIT,
+        "a key has at most 16 MiB, a value 4 GiB: check that the right column is the key",
+        "a record with a key of %llu and a value of %llu bytes cannot be shuffled",
+        (unsigned long long)key.size, (unsigned long long)value.size);
 }
 
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,

@@ -110,9 +110,9 @@ static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
     if (from != e) memcpy(e, from, count * sizeof *e);
 }
 
-static_assert(SORT_REFERENCE_BITS % 8 == 0, "partitions begin on a byte");
+static_assert(SORT_REFERENCE_BITS % 8 == 0, "the partition starts at a whole byte");
 static_assert(PARTITIONS_MAX >> (64 - SORT_REFERENCE_BITS) == 0,
-              "partitions fit above the reference");
+              "the partition fits above the reference");
 
 /* Sets the prefixes to the eight bytes at `depth`. The entries are of one partition, with keys that
  * are equal before `depth`. */

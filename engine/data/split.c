@@ -36,7 +36,7 @@ static void *grow_array(struct split_builder *p, void *items, uint64_t count, ui
 static int begin_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
-        return error_set(p->error, GLINT_E_PLAN_LIMIT, "ask for larger splits with --split-size",
+        return error_set(p->error, GLINT_E_PLAN_LIMIT, "use larger splits: --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
     uint32_t *starts = grow_array(p, p->starts, p->split_count, &p->split_capacity, sizeof *starts);
     if (starts == NULL) return GLINT_E_NO_MEMORY;

@@ -86,5 +86,5 @@ int split_decode(struct glint_slice bytes, struct arena *arena, struct split *ou
     if (r > 0) return 0;
     *out = (struct split){.pieces = NULL};
     if (r < 0) return error_no_memory(error);
-    return error_set(error, GLINT_E_PROTOCOL, NULL, "a split is malformed");
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a split");
 }

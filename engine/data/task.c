@@ -177,14 +177,14 @@ int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struc
                             const char *reason, const char *shown)
 {
     const struct task_options *options = task->options;
-    const char *hint = "--bad-rows skip counts such rows and goes on";
+    const char *hint = "use --bad-rows skip to count and skip such rows";
     assert(code < 0);
     if (options->skip_bad_rows) {
         int r = skip_bad_row(task, reason);
         if (r < 0) return r;
         if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
             return 0;
-        hint = "raise --max-bad-rows, or look at the input";
+        hint = "raise --max-bad-rows, or check the input";
         code = GLINT_E_TOO_MANY_BAD_ROWS;
     }
     return fail_with_row(task, code, row, hint, reason, shown);

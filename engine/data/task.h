@@ -40,7 +40,7 @@ enum task_counter {
     COUNT_SPILL_BYTES,
     COUNT_BUILT_IN
 };
-static_assert(COUNT_BUILT_IN < COUNTERS_MAX, "functions have counters of their own");
+static_assert(COUNT_BUILT_IN < COUNTERS_MAX, "there is room for counters of functions");
 extern const char *const task_counter_names[COUNT_BUILT_IN];
 
 struct task_counters {

@@ -51,8 +51,8 @@ static bool begin_argument(struct packer *p, struct glint_args *args, const char
 
 static void args_too_large(struct glint_args *args)
 {
-    error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast big values",
-              "function arguments take more than %u bytes", (unsigned)ARGS_BYTES_MAX);
+    error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast large values",
+              "the arguments of a function exceed %u bytes", (unsigned)ARGS_BYTES_MAX);
 }
 
 static void end_argument(struct packer *p, struct glint_args *args)
@@ -97,7 +97,7 @@ void glint_args_text(struct glint_args *args, const char *name, const char *text
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
     struct packer p;
-    static_assert(sizeof b->id == 8, "a broadcast's id is an ext of 8 bytes");
+    static_assert(sizeof b->id == 8, "a broadcast id is an ext of 8 bytes");
     if (b == NULL || !begin_argument(&p, args, name)) return;
     msgpack_pack_ext(&p.pk, sizeof b->id, EXT_BROADCAST);
     uint64_t id = __builtin_bswap64(b->id);
@@ -125,8 +125,7 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
 
 static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
 {
-    return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL,
-                     "a function asks for its argument \"%s\" (%s), which the job did not give",
+    return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL, "missing argument \"%s\" (%s)",
                      name, wanted);
 }
 
@@ -162,12 +161,12 @@ int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
     msgpack_unpacked unpacked;
     msgpack_object o;
     if (!find_argument(task, name, &unpacked, &o))
-        return set_argument_missing(task, name, "a number");
+        return set_argument_missing(task, name, "an integer");
     bool fits = o.type == MSGPACK_OBJECT_NEGATIVE_INTEGER ||
                 (o.type == MSGPACK_OBJECT_POSITIVE_INTEGER && o.via.u64 <= INT64_MAX);
     if (fits) *out = o.via.i64;
     msgpack_unpacked_destroy(&unpacked);
-    return fits ? 0 : set_argument_missing(task, name, "a number");
+    return fits ? 0 : set_argument_missing(task, name, "an integer");
 }
 
 int glint_arg_f64(struct glint_task *task, const char *name, double *out)

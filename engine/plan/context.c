@@ -39,9 +39,8 @@ int rdd_null_error(const char *call)
         if (pthread_equal(g->thread, pthread_self())) code = g->error.code;
     for (struct glint *g = live; g != NULL && code == GLINT_OK; g = g->next_live)
         if (pthread_equal(g->thread, pthread_self()))
-            error_set(&g->error, GLINT_E_PLAN_RDD,
-                      "this is a fault of the job's plan, not of its input",
-                      "%s: it was given NULL instead of an RDD", call);
+            error_set(&g->error, GLINT_E_PLAN_RDD, "error in the job's plan, not in its input",
+                      "%s: the RDD is NULL", call);
     pthread_mutex_unlock(&live_lock);
     return code != GLINT_OK ? code : GLINT_E_PLAN_RDD;
 }
@@ -132,8 +131,8 @@ void glint_free(void *data)
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size)
 {
     if (size > VALUE_BYTES_MAX)
-        error_set(&g->error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes, at most 4 GiB",
-                  (unsigned long long)size);
+        error_set(&g->error, GLINT_E_VALUE_LIMIT, NULL,
+                  "a broadcast of %llu bytes; the limit is 4 GiB", (unsigned long long)size);
     bool fits = data != NULL && size <= VALUE_BYTES_MAX;
     struct glint_broadcast *b = fits ? context_alloc(g, sizeof *b) : NULL;
     if (b == NULL) {
@@ -221,7 +220,8 @@ void context_hint_saved_output(struct glint *g, const char *paths)
     for (const struct saved_output *s = g->saved; s != NULL && e->hint[0] == '\0'; s = s->next)
         if (s->path[0] != '\0' && strstr(paths, s->path) != NULL)
             snprintf(e->hint, sizeof e->hint,
-                     "%.200s is an output of this job: a later step reads all of it, by this name",
+                     "%.200s is an output of this job: a later step can only read all of it, by "
+                     "this path",
                      s->path);
 }
 

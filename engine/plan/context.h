@@ -95,7 +95,6 @@ struct glint_broadcast {
     uint64_t id;
     void *data;
     uint64_t size;
-    bool sent;
     struct glint_broadcast *next;
 };
 

@@ -33,7 +33,7 @@ int function_set_return_error(struct glint_task *task, const struct glint_functi
     assert(returned != 0);
     if (returned < 0)
         return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "set the error with glint_fail",
-                         "%s returned %d without an error", fn->name, returned);
+                         "%s returned %d without setting an error", fn->name, returned);
     return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "return 0, or what glint_fail returned",
                      "%s returned %d", fn->name, returned);
 }
@@ -77,7 +77,7 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
     out->in = NULL;
     if (flow == FLOW_MORE && c->fn->kind == GLINT_MAP && out->emitted - before > batch->rows) {
         error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "register it as GLINT_FLAT_MAP",
-                  "%s is a map function and emitted %llu records for %u", c->fn->name,
+                  "%s is a map function but emitted %llu records for %u", c->fn->name,
                   (unsigned long long)(out->emitted - before), batch->rows);
         return FLOW_FAIL;
     }

@@ -25,8 +25,8 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
     va_start(args, cause);
     vsnprintf(text, sizeof text, cause, args);
     va_end(args);
-    error_set(&rdd->g->error, code, "this is a fault of the job's plan, not of its input",
-              "%s (RDD %u): %s", rdd->op->name, rdd->id, text);
+    error_set(&rdd->g->error, code, "error in the job's plan, not in its input", "%s (RDD %u): %s",
+              rdd->op->name, rdd->id, text);
     return NULL;
 }
 
@@ -62,32 +62,33 @@ static const char *find_missing_callback(const struct glint_function *fn)
     case GLINT_AGGREGATE:
         return fn->merge == NULL ? "merge" : fn->combine == NULL ? "combine" : NULL;
     }
-    return "form";
+    return "kind";
 }
 
 int op_check_function(const struct op *op, const struct glint_function *fn, const char *name,
                       struct glint_schema in, struct glint_error *error)
 {
-    const char *hint = "this is a fault of the job's plan, not of its input";
+    const char *hint = "error in the job's plan, not in its input";
     if (fn == NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
-                         "%s: no function is registered as %s", op->name,
+                         "%s: no function named %s is registered", op->name,
                          name != NULL ? name : "NULL");
     if ((op->function_kinds & (1u << fn->kind)) == 0)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint,
-                         "%s does not take %s, whose form is %s", op->name, name,
+                         "%s does not accept %s, whose kind is %s", op->name, name,
                          function_kind_names[fn->kind]);
     if (find_missing_callback(fn) != NULL)
-        return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no %s", op->name, name,
-                         find_missing_callback(fn));
+        return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no callback %s", op->name,
+                         name, find_missing_callback(fn));
     if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value))
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "%s: %s takes (%s, %s), the RDD has (%s, %s)", op->name, name,
                          codec_type_name(fn->in.key), codec_type_name(fn->in.value),
                          codec_type_name(in.key), codec_type_name(in.value));
     if (fn->chunk_bytes_max > 0 && is_number(in.value))
-        return error_set(error, GLINT_E_PLAN_TYPE, hint, "%s: %s cuts its values, and those are %s",
-                         op->name, name, codec_type_name(in.value));
+        return error_set(error, GLINT_E_PLAN_TYPE, hint,
+                         "%s: %s has chunk_bytes_max, but its values are %s", op->name, name,
+                         codec_type_name(in.value));
     return 0;
 }
 
@@ -111,8 +112,8 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     /* Bounds the memory of a job that builds plans in a loop, and the stacks of the walks. */
     if (g->next_rdd > PLAN_NODES_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,
-                  "operators are kept until the job ends: fewer rounds of a loop, or save the "
-                  "result of some rounds and go on from there in another job",
+                  "operators are kept until the job ends: use fewer iterations of a loop, or save "
+                  "the result of some iterations and continue from there in another job",
                   "a job has at most %u operators", PLAN_NODES_MAX);
         return NULL;
     }
@@ -171,8 +172,8 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
     if (rdd->partitions == rdd->split_capacity) {
         uint32_t capacity = rdd->split_capacity ? rdd->split_capacity * 2 : 64;
         if (capacity > 2 * PARTITIONS_MAX)
-            return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "more than %u splits; raise --split-size",
-                            PARTITIONS_MAX);
+            return rdd_fail(rdd, GLINT_E_PLAN_LIMIT,
+                            "more than %u splits; use larger splits: --split-size", PARTITIONS_MAX);
         struct glint_slice *grown =
             mem_grow(rdd->splits, sizeof *grown * rdd->split_capacity, sizeof *grown * capacity);
         if (grown == NULL) {
@@ -241,7 +242,7 @@ static void count_partitions(struct glint_rdd *rdd)
     default: rdd->partitions = first;
     }
     if (rdd->partitions > PARTITIONS_MAX)
-        rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", rdd->partitions,
+        rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", rdd->partitions,
                  PARTITIONS_MAX);
 }
 
@@ -287,10 +288,10 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
     if (rdd == NULL) return rdd_fail_null("withPartitions");
     struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
     if (shuffle_rdd->op->kind != OP_WIDE || shuffle_rdd->counted)
-        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "its partitions cannot be set %s",
-                        shuffle_rdd->counted ? "any more" : "(it has no shuffle)");
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "the number of partitions cannot be set: %s",
+                        shuffle_rdd->counted ? "it is already fixed" : "the RDD has no shuffle");
     if (partitions > PARTITIONS_MAX)
-        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions, the limit is %u", partitions,
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);
     shuffle_rdd->partitions_requested = partitions;
     return rdd;

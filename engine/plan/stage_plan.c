@@ -142,7 +142,7 @@ int stage_plan_add_output(struct stage_plan *s, const char *path, struct glint_e
     assert(s->output_count < ACTION_OUTPUTS_MAX);
     if (size > OUTPUT_PATH_BYTES_MAX)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
-                         "the output's path is too long: %s", path);
+                         "the output path is too long: %s", path);
     char *copy = arena_alloc(&s->memory, size);
     if (copy == NULL) return error_no_memory(error);
     memcpy(copy, path, size);

@@ -11,7 +11,7 @@
 #include "engine/plan/context.h"
 
 #define STAGE_NO_PARENT UINT32_MAX
-static_assert(PLAN_NODES_MAX < STAGE_NO_PARENT, "no node has the number that means none");
+static_assert(PLAN_NODES_MAX < STAGE_NO_PARENT, "STAGE_NO_PARENT is not the number of a node");
 
 /* One RDD of the stage, or its action. Slices are borrowed. */
 struct stage_node {

@@ -104,13 +104,14 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     if (!dependency_unpack(&dependency, &n->dependency, memory)) return error_no_memory(error);
     if (!unpack_is_complete(u) || dependency.failed || n->schema.key < GLINT_NONE ||
         n->schema.value < GLINT_NONE)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not parse", self);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode node %u of a stage", self);
     n->op = registry_find_op(registry, op);
     n->fn = fn[0] != '\0' ? registry_find_function(registry, fn) : NULL;
     if (n->op == NULL || (fn[0] != '\0' && n->fn == NULL))
-        return error_set(error, GLINT_E_PLAN_FUNCTION, "driver and executors must be one build",
-                         "this executor has no %s %s", n->op == NULL ? "operator" : "function",
-                         n->op == NULL ? op : fn);
+        return error_set(error, GLINT_E_PLAN_FUNCTION,
+                         "run the same build on the driver and on all executors",
+                         "this executor has no %s named %s",
+                         n->op == NULL ? "operator" : "function", n->op == NULL ? op : fn);
     return 0;
 }
 
@@ -120,8 +121,8 @@ static int node_check_function(const struct stage_plan *s, const struct stage_no
                                struct glint_error *error)
 {
     if ((n->fn == NULL) != (n->op->function_kinds == 0))
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "%s has a function, or lacks one",
-                         n->op->name);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "operator %s %s", n->op->name,
+                         n->fn == NULL ? "needs a function" : "takes no function");
     if (n->fn == NULL) return 0;
     bool first = n->parents[0] == STAGE_NO_PARENT;
     struct glint_schema in = first ? n->fn->in : s->nodes[n->parents[0]].schema;
@@ -164,8 +165,7 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
     }
     for (uint32_t i = 0; r == 0 && i < s->node_count; i++)
         if (!node_is_valid(s, i))
-            r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage's node %u does not fit its place",
-                          i);
+            r = error_set(error, GLINT_E_PROTOCOL, NULL, "stage node %u is invalid", i);
         else
             r = node_check_function(s, &s->nodes[i], error);
     return r;
@@ -199,7 +199,7 @@ int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
     }
     if (r == 0 && (!unpack_is_complete(&u) || !unpack_is_complete(&outputs) || nodes.count < 1 ||
                    nodes.count > PLAN_NODES_MAX + 1))
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a stage does not parse");
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a stage");
     if (r == 0) r = nodes_unpack(s, &nodes, registry, error);
     unpacker_fini(&u);
     if (r != 0) stage_plan_fini(s);

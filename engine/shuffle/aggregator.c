@@ -15,7 +15,7 @@ static bool is_number(enum glint_type type)
 static int corrupt_value(const struct aggregator *f)
 {
     return error_set(&f->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                     "a value in a shuffle does not fit its type, %s",
+                     "a value in a shuffle does not match its type %s",
                      codec_type_name(f->spec->acc));
 }
 

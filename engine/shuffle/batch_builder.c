@@ -6,25 +6,20 @@
 
 #include <assert.h>
 
-static bool is_bytes(enum glint_type type)
-{
-    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
-}
-
 static bool fits_type(const struct batch_builder_column *c, struct glint_slice cell)
 {
-    if (is_bytes(c->type)) return true;
+    if (codec_type_is_bytes(c->type)) return true;
     return cell.size == (c->type == GLINT_NONE ? 0 : CODEC_NUMBER_BYTES);
 }
 
 static bool fits_buffer(const struct batch_builder_column *c, struct glint_slice cell)
 {
-    return !is_bytes(c->type) || c->bytes.size + cell.size <= EMIT_BUFFER_BYTES;
+    return !codec_type_is_bytes(c->type) || c->bytes.size + cell.size <= EMIT_BUFFER_BYTES;
 }
 
 static bool add_cell(struct batch_builder_column *c, uint32_t row, struct glint_slice cell)
 {
-    if (is_bytes(c->type)) {
+    if (codec_type_is_bytes(c->type)) {
         c->start[row] = (uint32_t)c->bytes.size;
         if (!buffer_append(&c->bytes, cell.data, cell.size)) return false;
         c->end[row] = (uint32_t)c->bytes.size;
@@ -50,8 +45,8 @@ enum batch_builder_result batch_builder_add(struct batch_builder *r, struct glin
         r->full = true;
         r->single_key = key;
         r->single_value = value;
-        if (!is_bytes(r->key.type)) add_cell(&r->key, 0, key);
-        if (!is_bytes(r->value.type)) add_cell(&r->value, 0, value);
+        if (!codec_type_is_bytes(r->key.type)) add_cell(&r->key, 0, key);
+        if (!codec_type_is_bytes(r->value.type)) add_cell(&r->value, 0, value);
     } else if (!add_cell(&r->key, r->count, key) || !add_cell(&r->value, r->count, value)) {
         return BATCH_BUILDER_NO_MEMORY;
     }
@@ -65,7 +60,7 @@ static struct glint_column make_column(const struct batch_builder_column *c, boo
     struct glint_column out = {.type = c->type};
     if (c->type == GLINT_I64) out.i64 = c->numbers.i64;
     if (c->type == GLINT_F64) out.f64 = c->numbers.f64;
-    if (!is_bytes(c->type)) return out;
+    if (!codec_type_is_bytes(c->type)) return out;
     if (single) {
         out.base = cell.data;
         out.size = cell.size;

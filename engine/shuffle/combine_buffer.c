@@ -8,7 +8,8 @@
 
 #include <assert.h>
 
-static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX, "no value has the size that means none");
+static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
+              "COMBINE_BUFFER_NO_VALUE is not the size of a value");
 
 static bool has_numbers(const struct shuffle_spec *spec)
 {

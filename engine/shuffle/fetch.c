@@ -251,8 +251,7 @@ static void rewind_to(struct fetch *f, struct remote_input *r, uint64_t offset)
 static int read_remote_input(const struct run_source *source, struct glint_task *task,
                              uint64_t offset, uint64_t size, uint8_t *out)
 {
-    static_assert(offsetof(struct remote_input, source) == 0,
-                  "a remote is found through its source");
+    static_assert(offsetof(struct remote_input, source) == 0, "cast back from its first member");
     struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     struct fetch *f = r->fetch;
     assert(offset + size <= source->bytes && task == f->task);
@@ -282,7 +281,7 @@ static int read_remote_input(const struct run_source *source, struct glint_task 
 static void reread_remote_input(const struct run_source *source)
 {
     struct remote_input *r = (struct remote_input *)(uintptr_t)source;
-    log_line(LOG_WARN, NULL, "bytes from executor %u were damaged: they are fetched again",
+    log_line(LOG_WARN, NULL, "damaged data from executor %u, fetching it again",
              r->fetch->inputs[r->input].executor);
     if (r->source.memory == NULL) return; /* rewind_to discards the chunks */
     /* The inline bytes were damaged: fetch the part as a large one. */
@@ -302,7 +301,7 @@ static int name_sources(struct fetch *f)
         if (name == NULL || at != executor) {
             char *made = task_alloc(f->task, NAME_BYTES);
             if (made == NULL) return f->task->error.code;
-            text_format(made, NAME_BYTES, "as fetched from executor %u", at);
+            text_format(made, NAME_BYTES, "map output from executor %u", at);
             name = made;
             executor = at;
         }
@@ -393,7 +392,7 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
         const struct run_part part = entry->response.part;
         if (part.records > 0 && !is_valid_part(part)) {
             f->lost = i;
-            return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "its index is wrong");
+            return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "invalid index");
         }
         if (part.records > 0) out[n++] = add_remote_input(f, entry);
         entry++;

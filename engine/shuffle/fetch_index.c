@@ -78,7 +78,7 @@ static void decode_response(struct index_query *a, struct index_request *q)
 static void retry_index_request(struct index_query *a, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
-    log_line(LOG_WARN, NULL, "an answer of executor %u was damaged: it is asked again",
+    log_line(LOG_WARN, NULL, "damaged index response from executor %u, requesting it again",
              r->executor);
     buffer_fini(&r->response);
     build_index_request(a, q);

@@ -40,8 +40,7 @@ void fetch_wait_fini(struct fetch_wait *w)
  * thread may have seen `finished` and freed both. */
 static void on_done(struct fetch_request *r)
 {
-    static_assert(offsetof(struct pending_fetch, request) == 0,
-                  "what asked is found through its request");
+    static_assert(offsetof(struct pending_fetch, request) == 0, "cast back from its first member");
     struct pending_fetch *a = (struct pending_fetch *)r;
     struct fetch_wait *w = a->wait;
     pthread_mutex_lock(&w->lock);

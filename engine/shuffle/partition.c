@@ -39,7 +39,7 @@ uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slic
         /* Not round robin from 0: the first records of all map tasks would go to partition 0. */
         return hash_to_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
     }
-    assert(0 && "a partitioner without a case");
+    assert(0 && "unknown partitioner");
     return 0;
 }
 

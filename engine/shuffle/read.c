@@ -208,7 +208,7 @@ static int set_batch_error(struct shuffle_reader *r, enum batch_builder_result w
 {
     if (why == BATCH_BUILDER_NO_MEMORY) return error_no_memory(&r->task->error);
     return error_set(&r->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                     "a record in a shuffle does not fit its types");
+                     "a record in a shuffle does not match its types");
 }
 
 int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)

@@ -84,7 +84,7 @@ static bool count_avx512(const uint32_t *slot, const int64_t *value, uint32_t ro
                          uint32_t *out_count)
 {
     uint8_t packed[BATCH_ROWS_MAX];
-    static_assert(BATCH_ROWS_MAX % 64 == 0, "whole chunks");
+    static_assert(BATCH_ROWS_MAX % 64 == 0, "rows are counted in whole chunks");
     assert(rows > 0 && rows <= BATCH_ROWS_MAX && slots <= SLOT_HISTOGRAM_SLOTS_MAX);
     if (!all_equal_avx512(value, rows)) return false;
     const uint32_t chunks = pack_slots(slot, rows, packed);

@@ -272,7 +272,7 @@ class Messages(AuthTest):
         self.assert_well()
 
     def test_bomb_in_stage_or_map_outputs_ends_only_its_executor(self):
-        for kind, cause in ((frames.MSG_STAGE, "a stage does not parse"),
+        for kind, cause in ((frames.MSG_STAGE, "cannot decode a stage"),
                             (frames.MSG_MAP_OUTPUTS, "a list of map outputs does not parse")):
             for name, bomb in BOMBS.items():
                 with self.subTest(name, kind=kind):

@@ -55,7 +55,7 @@ class Explain(ClusterTest):
     def test_plan_ends_at_a_required_first_row(self):
         lines, _ = self.explain("first")
         self.assertEqual(lines[0], "take, not run: returns an empty result")
-        self.assertEqual(lines[-1], END + "take (stage 0): first of an RDD without records")
+        self.assertEqual(lines[-1], END + "take (stage 0): first of an empty RDD")
 
     def test_plan_ends_where_the_job_returns_an_invalid_value(self):
         lines, _ = self.explain("some")
@@ -69,7 +69,7 @@ class Explain(ClusterTest):
     def test_plan_error_is_reported(self):
         lines, err = self.explain("null", code=70)
         self.assertEqual(lines[0], "count, not run: returns an empty result")
-        self.assertTrue(err.startswith("error[E0406]: an RDD is missing"), err)
+        self.assertTrue(err.startswith("error[E0406]: an RDD is NULL"), err)
         self.assertIn("effect: the job got an empty result of count (stage 0)", err)
 
     def test_submitted_jobs_run_to_the_end(self):

@@ -446,7 +446,7 @@ class DiskFaults(FaultTest):
 
     def test_no_spill_space_anywhere_fails_the_job(self):
         job = self.full("e1", "e2")
-        self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "more are needed now", "hint:")
+        self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "more are needed", "hint:")
 
     def test_missing_shared_storage_is_reported(self):
         """As where nobody has mounted it: the error has the node, the path, and what to do."""
@@ -468,7 +468,7 @@ class DiskFaults(FaultTest):
         for name in ("e1", "e2"):
             self.executor(name, disk=disk)
         job = self.begin(disk=disk, out="results/out")
-        self.ends_badly(job, 74, "error[E0304]", "results/.out.glint-", "No space left", "more are needed now")
+        self.ends_badly(job, 74, "error[E0304]", "results/.out.glint-", "No space left", "more are needed")
         self.assertEqual(os.listdir(disk.seen), [])
 
     def files_of_runs(self, minimum):
@@ -503,7 +503,7 @@ class DiskFaults(FaultTest):
         job = self.flip_while_held("e1")
         self.ends_well(job)
         said = [e.error["cause"] for e in self.events("retry")]
-        self.assertTrue(any("read again likewise" in cause or "on the disk" in cause for cause in said), said)
+        self.assertTrue(any("the second read failed too" in cause or "on the disk" in cause for cause in said), said)
         again = [e.task for e in self.map_attempts("done")]
         self.assertEqual(len(again) - len(set(again)), 1, "just the damaged output is made again")
         self.serves_the_next()

@@ -183,9 +183,9 @@ class FileOwnership(UsersTest):
         self.own(OTHER)
         self.refused("error[E0901]", "cluster.toml: it belongs to another user")
         self.own(OWNER, 0o666)
-        self.refused("error[E0901]", "cluster.toml: others may write it (mode 0666)", f"chmod go-w {self.config}")
+        self.refused("error[E0901]", "cluster.toml: other users may write to it (mode 0666)", f"chmod go-w {self.config}")
         self.own(0, 0o664)
-        self.refused("error[E0901]", "cluster.toml: others may write it (mode 0664)")
+        self.refused("error[E0901]", "cluster.toml: other users may write to it (mode 0664)")
         link = self.config
         self.config = self.path("real.toml")
         os.rename(link, self.config)
@@ -193,7 +193,7 @@ class FileOwnership(UsersTest):
         self.config = link
         os.symlink("real.toml", link)
         give(OTHER, link)
-        self.refused("error[E0901]", "the link cluster.toml on the way to it belongs to another user")
+        self.refused("error[E0901]", "the symbolic link cluster.toml in this path belongs to another user")
         self.assertFalse(os.path.exists(ran))
         give(0, link)
         code, out, err = self.run_as(OWNER, "config", "show", "--cluster", link)
@@ -224,10 +224,10 @@ class FileOwnership(UsersTest):
         self.assertIn(" idle ", out)
         for link in (secret, data):
             give(OTHER, link)
-            self.refused("error[E0902]", f"the link {os.path.basename(link)} on the way to it belongs to another user")
+            self.refused("error[E0902]", f"the symbolic link {os.path.basename(link)} in this path belongs to another user")
             give(0, link)
         os.chmod(secret, 0o444)
-        self.refused("error[E0902]", "others may read or write it (mode 0444)", "chmod 640")
+        self.refused("error[E0902]", "other users may read or write it (mode 0444)", "chmod 640")
         os.chmod(secret, 0o440)
         self.refused_to_others(secret)
 

@@ -36,7 +36,7 @@ static int flaky_each(struct glint_task *task, void *state, const struct glint_r
 {
     int r = map_each(task, state, in, out);
     if (atomic_load(&local_failures) > 0 && atomic_fetch_sub(&local_failures, 1) > 0)
-        return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "as told");
+        return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "as requested");
     return r;
 }
 

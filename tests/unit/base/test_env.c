@@ -70,17 +70,16 @@ Test(env, rename_reserved_never_replaces)
     cr_expect(file_holds("c", "a") && access("a", F_OK) != 0);
     cr_assert_eq(symlink("nowhere", "link"), 0);
     cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "c", ENV_CWD, "link"), -EEXIST);
-    cr_assert_eq(mkdir("folder", 0700), 0);
-    make_file("folder/in", "in");
+    cr_assert_eq(mkdir("dir", 0700), 0);
+    make_file("dir/in", "in");
     cr_assert_eq(mkdir("taken", 0700), 0);
-    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "taken"), -EEXIST);
-    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "folder/in/side"),
-                 -ENOTDIR);
-    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "folder/side"),
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "dir", ENV_CWD, "taken"), -EEXIST);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "dir", ENV_CWD, "dir/in/side"), -ENOTDIR);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "dir", ENV_CWD, "dir/side"),
                  -EINVAL); /* into itself */
-    cr_expect_neq(access("folder/side", F_OK), 0);
-    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "folder", ENV_CWD, "new"), 0);
-    cr_expect(file_holds("new/in", "in") && access("folder", F_OK) != 0);
+    cr_expect_neq(access("dir/side", F_OK), 0);
+    cr_expect_eq(env_rename_noreplace_emulated(ENV_CWD, "dir", ENV_CWD, "new"), 0);
+    cr_expect(file_holds("new/in", "in") && access("dir", F_OK) != 0);
 }
 
 Test(env, rename_exchange_needs_both_names)

@@ -78,9 +78,9 @@ Test(error, full_disk_reports_bytes_needed)
     cr_expect_eq(error_set_write(&full, GLINT_E_SPILL_IO, -ENOSPC, "a/file", 4096, 100),
                  GLINT_E_SPILL_FULL);
     cr_expect_str_eq(full.cause, "cannot write a/file: No space left on device: 4096 bytes are "
-                                 "written, and 100 more are needed now");
+                                 "written, 100 more are needed");
     cr_expect_eq(error_set_write(&full, GLINT_E_SPILL_IO, -EIO, "b", 1, 2), GLINT_E_SPILL_FULL);
-    cr_expect_not_null(strstr(full.cause, "a/file"), "the first one stays");
+    cr_expect_not_null(strstr(full.cause, "a/file"), "the first error is kept");
     cr_expect_eq(error_set_write(&broken, GLINT_E_OUTPUT_IO, -EIO, "b", 1, 2), GLINT_E_OUTPUT_IO);
     cr_expect_str_eq(broken.cause, "cannot write b: Input/output error");
 }
@@ -93,7 +93,7 @@ Test(error, missing_file_hints_at_shared_storage)
     cr_expect_not_null(strstr(gone.cause, "cannot open a/file"));
     cr_expect_not_null(strstr(gone.hint, "storage that all nodes share"));
     cr_expect_eq(error_set_shared_path(&gone, GLINT_E_OUTPUT_IO, -EIO, "open", "b"),
-                 GLINT_E_INPUT_NOT_FOUND, "the first one stays");
+                 GLINT_E_INPUT_NOT_FOUND, "the first error is kept");
     error_set_shared_path(&denied, GLINT_E_INPUT_PERMISSION, -EACCES, "open", "a/file");
     cr_expect_str_eq(denied.hint, "");
 }

@@ -118,29 +118,29 @@ Test(file_check, owner_and_mode_are_checked)
     } rows[] = {
         {FILE_CONFIG, OURS, 0600, NULL, NULL},
         {FILE_CONFIG, OURS, 0755, NULL, NULL},
-        {FILE_CONFIG, OURS, 0664, "others may write it (mode 0664)", "chmod go-w f"},
-        {FILE_CONFIG, OURS, 0646, "others may write it (mode 0646)", "chmod go-w f"},
+        {FILE_CONFIG, OURS, 0664, "other users may write to it (mode 0664)", "chmod go-w f"},
+        {FILE_CONFIG, OURS, 0646, "other users may write to it (mode 0646)", "chmod go-w f"},
         {FILE_CONFIG, ROOT, 0644, NULL, NULL},
-        {FILE_CONFIG, ROOT, 0664, "others may write it", "chmod go-w f"},
+        {FILE_CONFIG, ROOT, 0664, "other users may write to it", "chmod go-w f"},
         {FILE_CONFIG, ANOTHER, 0644, "another user", "to you or to root"},
         {FILE_CONFIG, ANOTHER, 0600, "another user", "to you or to root"},
         {FILE_SECRET, OURS, 0600, NULL, NULL},
         {FILE_SECRET, OURS, 0400, NULL, NULL},
         {FILE_SECRET, OURS, 0700, NULL, NULL},
-        {FILE_SECRET, OURS, 0640, "others may read or write it (mode 0640)", "chmod 600 f"},
-        {FILE_SECRET, OURS, 0620, "others may read or write it", "chmod 600 f"},
-        {FILE_SECRET, OURS, 0610, "others may read or write it", "chmod 600 f"},
-        {FILE_SECRET, OURS, 0604, "others may read or write it", "chmod 600 f"},
-        {FILE_SECRET, OURS, 0602, "others may read or write it", "chmod 600 f"},
-        {FILE_SECRET, OURS, 0601, "others may read or write it", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0640, "other users may read or write it (mode 0640)", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0620, "other users may read or write it", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0610, "other users may read or write it", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0604, "other users may read or write it", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0602, "other users may read or write it", "chmod 600 f"},
+        {FILE_SECRET, OURS, 0601, "other users may read or write it", "chmod 600 f"},
         {FILE_SECRET, ROOT, 0600, NULL, NULL},
         {FILE_SECRET, ROOT, 0640, NULL, NULL},
         {FILE_SECRET, ROOT, 0440, NULL, NULL},
-        {FILE_SECRET, ROOT, 0660, "others may read or write it", "chmod 640 f"},
-        {FILE_SECRET, ROOT, 0650, "others may read or write it", "chmod 640 f"},
-        {FILE_SECRET, ROOT, 0644, "others may read or write it (mode 0644)", "chmod 640 f"},
-        {FILE_SECRET, ROOT, 0642, "others may read or write it", "chmod 640 f"},
-        {FILE_SECRET, ROOT, 0641, "others may read or write it", "chmod 640 f"},
+        {FILE_SECRET, ROOT, 0660, "other users may read or write it", "chmod 640 f"},
+        {FILE_SECRET, ROOT, 0650, "other users may read or write it", "chmod 640 f"},
+        {FILE_SECRET, ROOT, 0644, "other users may read or write it (mode 0644)", "chmod 640 f"},
+        {FILE_SECRET, ROOT, 0642, "other users may read or write it", "chmod 640 f"},
+        {FILE_SECRET, ROOT, 0641, "other users may read or write it", "chmod 640 f"},
         {FILE_SECRET, ANOTHER, 0600, "another user", "a file of your own"},
         {FILE_LOG, OURS, 0600, NULL, NULL},
         {FILE_LOG, OURS, 0666, NULL, NULL},
@@ -168,7 +168,7 @@ Test(file_check, real_owner_is_checked)
     cr_expect_eq(check_open("link", FILE_SECRET), 0);
     cr_assert_eq(lchown("link", 65534, 65534), 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_SECRET; use++)
-        expect_refused("link", use, "the link link on the way to it belongs to another user",
+        expect_refused("link", use, "the symbolic link link in this path belongs to another user",
                        "name the file itself");
     cr_assert_eq(chown("f", 65534, 65534), 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_LOG; use++)
@@ -181,9 +181,9 @@ Test(file_check, non_regular_file_is_rejected_without_blocking)
     for (enum file_use use = FILE_CONFIG; use <= FILE_LOG; use++)
         expect_refused("fifo", use, "a pipe or a device", "");
     for (enum file_use use = FILE_CONFIG; use <= FILE_SECRET; use++) {
-        expect_refused("dir", use, "a folder", "");
-        expect_refused("dir/", use, "a folder", "");
-        expect_refused("/", use, "a folder", "");
+        expect_refused("dir", use, "a directory", "");
+        expect_refused("dir/", use, "a directory", "");
+        expect_refused("/", use, "a directory", "");
         expect_refused("/dev/null", use, "a pipe or a device", "");
     }
     cr_expect_eq(check_open("dir", FILE_LOG), -EISDIR);
@@ -200,9 +200,9 @@ Test(file_check, log_is_private_and_has_one_name)
     cr_expect_eq(check_open("log", FILE_LOG), 0);
     cr_expect(stat("log", &s) == 0 && (s.st_mode & 07777) == 0600);
     cr_assert_eq(symlink("log", "link"), 0);
-    expect_refused("link", FILE_LOG, "it is a link", "remove it");
+    expect_refused("link", FILE_LOG, "it is a symbolic link", "remove it");
     cr_assert_eq(link("log", "second"), 0);
-    expect_refused("log", FILE_LOG, "a second name", "remove it");
+    expect_refused("log", FILE_LOG, "more than one hard link", "remove it");
     cr_expect_eq(check_open("missing/log", FILE_LOG), -ENOENT);
     cr_expect_not_null(strstr(error.cause, "cannot write the log missing/log"));
 }

@@ -14,7 +14,7 @@
 #define NAME "mine-0123456789abcdef"
 #define LOCK NAME "/" LOCKED_DIR_LOCK_NAME
 
-static char scratch[] = "/tmp/folder-lock-test-XXXXXX";
+static char scratch[] = "/tmp/dir-lock-test-XXXXXX";
 static struct env env; /* the real one; tests replace calls of it */
 
 static void enter_scratch_dir(void)
@@ -305,8 +305,8 @@ static int make_and_swap(struct env *e, int dir, const char *name, bool only_own
     return r;
 }
 
-/* What was made is replaced before it is opened: by a link, by another folder of this user, by a
- * folder of another user. */
+/* The new directory is replaced before it is opened: by a link, by another directory of this user,
+ * by a directory of another user. */
 Test(locked_dir, lock_is_created_only_in_own_new_dir)
 {
     char name[] = NAME;

@@ -1,4 +1,4 @@
-/* Log lines over an env whose clock stands still until told to move, and whose standard error is
+/* Log lines over an env whose clock only changes when a test sets it, and whose standard error is
  * memory. */
 #include "engine/base/log.h"
 
@@ -89,11 +89,11 @@ Test(log, line_has_time_level_and_ids)
                                 "12 map outputs fetched\n");
     log_line(LOG_WARN, NULL, "plain");
     cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z warn executor=e1: plain\n");
-    log_line(LOG_ERROR, &(struct log_ids){.executor = "other"}, "told");
-    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z error executor=other: told\n");
+    log_line(LOG_ERROR, &(struct log_ids){.executor = "other"}, "text");
+    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z error executor=other: text\n");
     log_configure(&fixture.env, false, NULL);
-    log_line(LOG_INFO, NULL, "nobody");
-    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info: nobody\n");
+    log_line(LOG_INFO, NULL, "no ids");
+    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z info: no ids\n");
     cr_expect_eq(fixture.writes, 4, "one write per line");
 }
 
@@ -113,10 +113,10 @@ Test(log, json_line_has_the_same_fields)
                                 "\"executor\":\"e1\",\"code\":\"E0906\","
                                 "\"message\":\"it broke (look there)\"}\n");
     mem_fail_at(1, true);
-    log_line(LOG_INFO, NULL, "no memory for this");
+    log_line(LOG_INFO, NULL, "out of memory");
     mem_fail_at(0, false);
     cr_expect_str_eq(written(),
-                     "{\"level\":\"error\",\"message\":\"a line was lost: no memory\"}\n");
+                     "{\"level\":\"error\",\"message\":\"a log line was lost: out of memory\"}\n");
 }
 
 Test(log, error_is_one_line)
@@ -137,7 +137,7 @@ Test(log, error_is_one_line)
     memset(e.hint, 'h', sizeof e.hint - 1);
     log_error(LOG_WARN, NULL, &e);
     const char *line = written();
-    cr_expect_eq(strcmp(line + strlen(line) - 3, "h)\n"), 0, "the longest error is whole");
+    cr_expect_eq(strcmp(line + strlen(line) - 3, "h)\n"), 0, "the longest error is complete");
 }
 
 Test(log, control_characters_are_replaced)
@@ -188,18 +188,18 @@ static unsigned count_lines(const char *text)
 Test(log, repeated_lines_are_limited_and_counted)
 {
     log_configure(&fixture.env, false, "e1");
-    for (int i = 0; i < 1000; i++) log_line(LOG_WARN, NULL, "stranger number %d", i);
+    for (int i = 0; i < 1000; i++) log_line(LOG_WARN, NULL, "client number %d", i);
     cr_expect_eq(count_lines(written()), LOG_REPEATS_MAX);
     log_line(LOG_WARN, NULL, "another kind");
-    log_line(LOG_INFO, NULL, "stranger number %d", 7); /* another level is another kind */
+    log_line(LOG_INFO, NULL, "client number %d", 7); /* another level is another kind */
     cr_expect_eq(count_lines(written()), 2);
     fixture.now_ns += SECOND;
     log_line(LOG_INFO, NULL, "later");
-    cr_expect_str_eq(written(), "2026-11-21T07:00:00.123Z warn executor=e1: 990 more lines in that "
-                                "second like: stranger number 999\n"
-                                "2026-11-21T07:00:00.123Z info executor=e1: later\n");
-    log_line(LOG_WARN, NULL, "stranger number %d", 1);
-    cr_expect_eq(count_lines(written()), 1, "a new second, a new count");
+    cr_expect_str_eq(
+        written(), "2026-11-21T07:00:00.123Z warn executor=e1: 990 more lines like this in that "
+                   "second: client number 999\n2026-11-21T07:00:00.123Z info executor=e1: later\n");
+    log_line(LOG_WARN, NULL, "client number %d", 1);
+    cr_expect_eq(count_lines(written()), 1, "each second starts a new count");
 }
 
 Test(log, file_size_is_limited)
@@ -213,9 +213,9 @@ Test(log, file_size_is_limited)
     cr_expect_geq(fixture.written.size, 1000);
     cr_expect_lt(fixture.written.size, 1100);
     log_limit_bytes(0);
-    log_line(LOG_INFO, NULL, "without one");
+    log_line(LOG_INFO, NULL, "without a limit");
     cr_expect_gt(fixture.written.size, 1000);
-    cr_expect_not_null(strstr(written(), "without one"));
+    cr_expect_not_null(strstr(written(), "without a limit"));
 }
 
 Test(log, errors_are_limited_per_code)
@@ -228,7 +228,7 @@ Test(log, errors_are_limited_per_code)
     }
     cr_expect_eq(count_lines(written()), 2 * LOG_REPEATS_MAX);
     log_flush_repeats();
-    cr_expect_eq(count_lines(written()), 2, "what is due is written at the end");
+    cr_expect_eq(count_lines(written()), 2, "the flush writes the pending counts");
     log_flush_repeats();
     cr_expect_eq(count_lines(written()), 0);
 }

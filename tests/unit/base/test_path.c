@@ -52,7 +52,7 @@ Test(path, unsupported_urls_and_tildes_are_explained)
     }
     expect_explanation("~/a", "No such file", "$HOME");
     expect_explanation("~me/a", "No such file", "$HOME");
-    expect_explanation("file://host/a", "of this host", "file:///");
+    expect_explanation("file://host/a", "on this host", "file:///");
     expect_explanation("file:a", "absolute path", "file:///");
     expect_explanation("file:///a%20b", "No such file", "percent");
     expect_explanation("file:///a", NULL, NULL);

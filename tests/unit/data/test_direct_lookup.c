@@ -17,7 +17,7 @@ static void fill_keys(uint32_t direct[DIRECT_LOOKUP_KEYS], int64_t *keys, uint32
 Test(direct_lookup, every_row_finds_its_slot)
 {
     direct_lookup_fn find = direct_lookup_for_cpu();
-    if (find == NULL) cr_skip("no wide shuffles here");
+    if (find == NULL) cr_skip("this CPU has no wide shuffles");
     for (uint32_t rows = 1; rows <= BATCH_ROWS_MAX; rows += 1 + rows / 9) {
         uint32_t direct[DIRECT_LOOKUP_KEYS], slots[BATCH_ROWS_MAX];
         int64_t keys[BATCH_ROWS_MAX];
@@ -31,7 +31,7 @@ Test(direct_lookup, unknown_key_in_any_row_is_detected)
 {
     static const int64_t odd[] = {DIRECT_LOOKUP_KEYS, -1, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
     direct_lookup_fn find = direct_lookup_for_cpu();
-    if (find == NULL) cr_skip("no wide shuffles here");
+    if (find == NULL) cr_skip("this CPU has no wide shuffles");
     uint32_t direct[DIRECT_LOOKUP_KEYS], slots[70];
     int64_t keys[70];
     fill_keys(direct, keys, 70, 1);

@@ -11,7 +11,7 @@ static char reason[FORMAT_REASON_BYTES];
 static void expect_refused(const uint8_t *head, uint64_t size, const char *what)
 {
     const char *hint = format_detect_unsupported(head, size, false, reason);
-    cr_expect(hint != NULL && hint[0] != '\0', "%s is taken for text", what);
+    cr_expect(hint != NULL && hint[0] != '\0', "%s is detected as text", what);
     cr_expect(strstr(reason, what) != NULL, "%s: %s", what, reason);
 }
 

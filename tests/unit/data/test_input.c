@@ -120,10 +120,10 @@ Test(input, globs_match_sorted_paths)
     snprintf(absolute, sizeof absolute, "%s/[ab].*z", scratch_dir);
     snprintf(wanted, sizeof wanted, "%s/b.gz", scratch_dir);
     expect_files(absolute, wanted);
-    expect_bad("x*", GLINT_E_INPUT_NOT_FOUND, "x*: nothing matches");
-    expect_bad("d/_*", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
-    expect_bad("*/part-[", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
-    expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "nothing matches");
+    expect_bad("x*", GLINT_E_INPUT_NOT_FOUND, "x*: no file matches");
+    expect_bad("d/_*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
+    expect_bad("*/part-[", GLINT_E_INPUT_NOT_FOUND, "no file matches");
+    expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
 }
 
 Test(input, existing_name_is_not_a_glob)
@@ -215,23 +215,24 @@ Test(input, all_bad_paths_are_reported_at_once)
     expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_NOT_FOUND,
                "missing: No such file or directory; fifo: not a regular file; "
                "link: No such file or directory; loop: Too many levels of symbolic links; "
-               "socket: not a regular file; /dev/null: not a regular file; x*: nothing matches; "
-               "'': an empty name; a.tsv/b: Not a directory");
+               "socket: not a regular file; /dev/null: not a regular file; x*: no file matches; "
+               "'': an empty path; a.tsv/b: Not a directory");
     expect_bad("fifo,missing", GLINT_E_INPUT_KIND, "fifo");
-    expect_bad("lin*", GLINT_E_INPUT_NOT_FOUND, "link: a link to nothing");
-    expect_bad("", GLINT_E_INPUT_NOT_FOUND, "an empty name");
+    expect_bad("lin*", GLINT_E_INPUT_NOT_FOUND, "link: a dangling symbolic link");
+    expect_bad("", GLINT_E_INPUT_NOT_FOUND, "an empty path");
     close(s);
 }
 
 Test(input, dir_with_non_files_is_rejected)
 {
     cr_assert_eq(mkdir("d/sub", 0777), 0);
-    expect_bad("d", GLINT_E_INPUT_KIND, "d/sub: a folder inside a folder");
-    expect_bad("*", GLINT_E_INPUT_KIND, "d/sub: a folder inside a folder");
+    expect_bad("d", GLINT_E_INPUT_KIND, "d/sub: a nested directory");
+    expect_bad("*", GLINT_E_INPUT_KIND, "d/sub: a nested directory");
     rmdir("d/sub");
     cr_assert_eq(symlink("nowhere", "d/link"), 0);
     cr_assert_eq(mkfifo("d/fifo", 0666), 0);
-    expect_bad("d", GLINT_E_INPUT_KIND, "d/fifo: not a regular file; d/link: a link to nothing");
+    expect_bad("d", GLINT_E_INPUT_KIND,
+               "d/fifo: not a regular file; d/link: a dangling symbolic link");
     unlink("d/fifo");
     unlink("d/link");
     cr_assert_eq(symlink("../a.tsv", "d/link"), 0);

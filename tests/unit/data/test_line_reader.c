@@ -259,7 +259,7 @@ Test(line_reader, line_limit_applies_across_blocks)
     f.task.error.code = GLINT_OK;
     f.memory.calls = 0;
     cr_expect_eq(read_all(&f, 1 << 30, NULL, &got), GLINT_E_LINE_TOO_LONG);
-    cr_expect_eq(f.memory.calls, 3, "open, stat, and one block: no more of it is read");
+    cr_expect_eq(f.memory.calls, 3, "open, stat and one block: no more is read");
     buffer_fini(&got);
     fixture_fini(&f);
     free(text);
@@ -417,8 +417,8 @@ Test(line_reader, line_number_of_offset_is_found)
     cr_expect_eq(line_number_at(env, "text", false, 8), 3);
     cr_expect_eq(line_number_at(env, "text", false, 9), 4);
     cr_expect_eq(line_number_at(env, "text", false, 13), 4);
-    cr_expect_eq(line_number_at(env, "text", false, 14), -1, "behind the file's end");
-    cr_expect_eq(line_number_at(env, "text", true, 4), -1, "no gzip file");
+    cr_expect_eq(line_number_at(env, "text", false, 14), -1, "past the end of the file");
+    cr_expect_eq(line_number_at(env, "text", true, 4), -1, "not a gzip file");
     for (uint64_t call = 1; call <= 4; call++) {
         f.memory.calls = 0;
         f.memory.fail_at = call;

@@ -15,7 +15,7 @@ static void expect_valid(const char *bytes, uint64_t size, bool good)
 {
     uint64_t end = 0;
     cr_expect_eq(scan(bytes, size, &end), good, "%02x", (uint8_t)bytes[0]);
-    cr_expect_eq(end, good ? size : 0, "touched only where all is well");
+    cr_expect_eq(end, good ? size : 0, "set only on success");
 }
 #define GOOD(bytes) expect_valid(bytes, sizeof bytes - 1, true)
 #define BAD(bytes)  expect_valid(bytes, sizeof bytes - 1, false)
@@ -110,7 +110,7 @@ Test(msgpack_validate, truncated_value_reports_bytes_needed)
     uint8_t deeper[MSGPACK_DEPTH_MAX + 1];
     memset(deeper, 0x91, sizeof deeper);
     cr_expect_eq(msgpack_validate_prefix(deeper, sizeof deeper, &whole), MSGPACK_INVALID,
-                 "no more bytes can help");
+                 "more bytes cannot make it valid");
 }
 
 Test(msgpack_validate, accepted_values_decode_with_msgpack_c)

@@ -16,7 +16,7 @@ static void check_range(newlines_index index, uint32_t from, uint32_t to)
     start[WORDS] = end[WORDS] = 54321;
     struct newlines found = index(text, from, to, start, end);
     cr_assert(found.scanned <= to && found.count <= BATCH_ROWS_MAX);
-    cr_assert(found.scanned == to || found.count > BATCH_ROWS_MAX - 64, "it stopped too early");
+    cr_assert(found.scanned == to || found.count > BATCH_ROWS_MAX - 64, "stopped too early");
     uint32_t count = 0;
     bool any_cr = false;
     for (uint32_t at = from; at < found.scanned; at++) {
@@ -27,7 +27,7 @@ static void check_range(newlines_index index, uint32_t from, uint32_t to)
     }
     cr_assert_eq(found.count, count);
     cr_assert_eq(found.any_cr, any_cr);
-    cr_assert_eq(start[0], 12345, "the first start is the caller's");
+    cr_assert_eq(start[0], 12345, "the caller sets the first start");
     cr_assert(start[WORDS] == 54321 && end[WORDS] == 54321);
 }
 
@@ -42,7 +42,7 @@ static void check_all(newlines_index index)
 static void check_level(enum newlines_level level)
 {
     newlines_index index = newlines_index_for_level(level);
-    if (index == NULL) cr_skip_test("not on this processor");
+    if (index == NULL) cr_skip_test("not supported by this CPU");
     uint64_t state = 7;
     for (unsigned every = 1; every <= 256; every *= 4) { /* a newline after every `every` bytes */
         for (uint32_t i = 0; i < sizeof text; i++) {

@@ -119,7 +119,7 @@ Test(run, compressible_blocks_are_compressed)
     cr_assert_lt(plain.source.bytes, noise.source.bytes / 4);
     uint64_t raw = 0;
     for (uint32_t p = 0; p < PARTITIONS; p++) raw += noise.parts[p].raw;
-    cr_assert_lt(noise.source.bytes, raw + raw / 100, "what cannot be compressed does not grow");
+    cr_assert_lt(noise.source.bytes, raw + raw / 100, "incompressible data does not grow");
     run_destroy(&plain);
     run_destroy(&noise);
     cr_assert(test_task_fini(&t));

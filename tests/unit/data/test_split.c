@@ -44,7 +44,7 @@ Test(split, ranges_cover_file_evenly)
             cr_assert_eq(at, size);
             cr_assert_leq(most - least, 1);
             cr_assert_leq(10 * most, 11 * split_sizes[s]);
-            cr_assert(splits.count == 1 || 2 * most >= split_sizes[s], "no needless cut");
+            cr_assert(splits.count == 1 || 2 * most >= split_sizes[s], "no needless split");
         }
     }
     splits_fini(&splits);
@@ -309,14 +309,14 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
 Test(split, malformed_split_is_rejected)
 {
     cr_expect_eq(decode_piece("a", 0, 10, 10, 0), 0);
-    cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "behind the end");
+    cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "past the end");
     cr_expect_eq(decode_piece("a", 11, 1, 10, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("a", 0, 0, 10, 0), GLINT_E_PROTOCOL, "empty");
     cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 1), 0);
     cr_expect_eq(decode_piece("a", 5, UINT64_MAX - 3, 10, 1), GLINT_E_PROTOCOL, "wraps around");
     cr_expect_eq(decode_piece("a", 0, 10, 10, 2), 0);
-    cr_expect_eq(decode_piece("a", 1, 9, 10, 2), GLINT_E_PROTOCOL, "a header behind the beginning");
+    cr_expect_eq(decode_piece("a", 1, 9, 10, 2), GLINT_E_PROTOCOL, "a header after the start");
     cr_expect_eq(decode_piece("a", 0, 10, 10, 4), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("", 0, 10, 10, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece(NULL, 0, 10, 10, 0), GLINT_E_PROTOCOL);

@@ -58,7 +58,7 @@ Test(task, row_is_located_by_file_and_line)
     cr_expect_str_eq(place, "ratings.tsv", "not in the file's memory");
     memory.fail_at = memory.calls + 1;
     task_describe_row_location(&task, origin.base + 1, place, sizeof place);
-    cr_expect_str_eq(place, "ratings.tsv, byte 11", "it cannot be read any more");
+    cr_expect_str_eq(place, "ratings.tsv, byte 11", "the file can no longer be read");
     task.origin = NULL;
     task_describe_row_location(&task, NULL, place, sizeof place);
     cr_expect_str_eq(place, "partition 3");
@@ -73,7 +73,7 @@ Test(task, bad_row_fails_the_task)
         "ratings.tsv:3: averageRating is not a number: \"tt1\\tabc\\t\\\"x\\\\\\x01\"");
     cr_expect_not_null(strstr(task.error.hint, "--bad-rows skip"));
     cr_expect_eq(glint_bad_row(&task, row_at(10, 0), "other"), GLINT_E_BAD_ROW);
-    cr_expect_not_null(strstr(task.error.cause, "averageRating"), "the first stays");
+    cr_expect_not_null(strstr(task.error.cause, "averageRating"), "the first error is kept");
 }
 
 Test(task, long_row_is_truncated_in_error)

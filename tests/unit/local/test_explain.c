@@ -417,11 +417,11 @@ Test(explain, plan_mistakes_are_still_errors)
 {
     struct glint *g = context_open(true);
     int64_t count;
-    glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "no action was there");
+    glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "no action has run");
     context_close(g, GLINT_E_COUNTS_INVALID);
     g = context_open(true);
     cr_assert_eq(glint_count(pairs(g), &count), 0);
-    glint_abort(g, GLINT_E_USAGE, NULL, "options that do not go together");
+    glint_abort(g, GLINT_E_USAGE, NULL, "incompatible options");
     context_close(g, GLINT_E_USAGE);
     g = context_open(true);
     cr_assert_eq(glint_count(pairs(g), &count), 0);
@@ -435,7 +435,7 @@ Test(explain, plan_mistakes_are_still_errors)
     context_close(g, GLINT_E_PLAN_RDD);
     g = context_open(false);
     cr_assert_eq(glint_count(pairs(g), &count), 0);
-    glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "this is no explain");
+    glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "not an explain run");
     context_close(g, GLINT_E_COUNTS_INVALID);
 }
 

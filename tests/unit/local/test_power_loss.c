@@ -350,7 +350,7 @@ Test(power_loss, outputs_survive)
 {
     for (uint32_t slots = 1; slots <= 2; slots++) {
         cr_expect(survives(slots, true, 0, false), "%u slots, new outputs", slots);
-        cr_expect(survives(slots, false, 0, false), "%u slots, outputs that are replaced", slots);
+        cr_expect(survives(slots, false, 0, false), "%u slots, replaced outputs", slots);
     }
 }
 
@@ -359,7 +359,7 @@ Test(power_loss, single_pass_outputs_survive)
     disk.in_one_pass = true;
     for (uint32_t slots = 1; slots <= 2; slots++) {
         cr_expect(survives(slots, true, 0, false), "%u slots, new outputs", slots);
-        cr_expect(survives(slots, false, 0, false), "%u slots, outputs that are replaced", slots);
+        cr_expect(survives(slots, false, 0, false), "%u slots, replaced outputs", slots);
     }
 }
 

@@ -111,11 +111,11 @@ Test(secret, file_accessible_to_others_is_rejected)
     begin();
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         put(good, sizeof good - 1, modes[i]);
-        expect_refused("others may");
+        expect_refused("other users may");
     }
     put(good, sizeof good - 1, 0640);
     if (geteuid() != 0)
-        expect_refused("others may"); /* a file of root may be readable by a group */
+        expect_refused("other users may"); /* a file of root may be readable by a group */
     else
         cr_expect_eq(load(), 0, "%s", error.cause);
     end();
@@ -255,7 +255,7 @@ Test(secret, directory_or_pipe_is_rejected)
     expect_refused("No such file");
     cr_expect_not_null(strstr(error.hint, "glint secret new"), "%s", error.hint);
     cr_assert_eq(mkdir(path, 0700), 0);
-    expect_refused("a folder");
+    expect_refused("a directory");
     rmdir(path);
     cr_assert_eq(mkfifo(path, 0600), 0);
     expect_refused("a pipe or a device");

@@ -1,6 +1,6 @@
-/* See actions.h: every world in turn, since an answer that differs between two of them is wrong,
- * and the order of a shuffle computed from its definition. */
-/* Actions run in many worlds; what they answer is compared with a plain table. */
+/* See actions.h. Runs each action with every fixture, since a result that differs between two of
+ * them is wrong, and compares it with a table whose order is computed from the definition of the
+ * shuffle. */
 #include "tests/unit/ops/actions.h"
 
 #include "engine/base/hash.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct fixture tight_worlds[] = {
+const struct fixture tight_fixtures[] = {
     {.name = "one tight slot", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN},
     {.name = "eight tight slots",
      .slots = 8,
@@ -17,7 +17,7 @@ const struct fixture tight_worlds[] = {
      .encode_messages = true},
     {.name = NULL}};
 
-struct fixture world_like(const struct fixture *w, const struct fixture *base)
+struct fixture fixture_like(const struct fixture *w, const struct fixture *base)
 {
     struct fixture both = base != NULL ? *base : *w;
     both.name = w->name;
@@ -39,36 +39,36 @@ static struct table table_of(const struct glint_rows *rows)
 void action_expect(rows_action run, void *arg, const struct fixture *base,
                    const struct table *expected)
 {
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        const struct fixture fixture = world_like(w, base);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        const struct fixture fixture = fixture_like(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&fixture);
+        struct glint *g = fixture_open(&fixture);
         const int r = run(g, arg, &rows);
-        cr_assert_eq(r, 0, "%s: answered %d: %s", w->name, r, glint_error(g)->cause);
+        cr_assert_eq(r, 0, "%s: returned %d: %s", w->name, r, glint_error(g)->cause);
         struct table got = table_of(&rows);
         table_expect(&got, expected, w->name);
         table_free(&got);
         glint_rows_free(&rows);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
 }
 
 void action_expect_error(rows_action run, void *arg, const struct fixture *base,
                          enum glint_code code, const char *cause)
 {
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        const struct fixture fixture = world_like(w, base);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        const struct fixture fixture = fixture_like(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&fixture);
+        struct glint *g = fixture_open(&fixture);
         const int r = run(g, arg, &rows);
         const struct glint_error *e = glint_error(g);
-        cr_assert_lt(r, 0, "%s: answered %d", w->name, r);
+        cr_assert_lt(r, 0, "%s: returned %d", w->name, r);
         cr_assert_eq(e->code, code, "%s: code %d, not %d: %s", w->name, e->code, code, e->cause);
-        cr_assert_not_null(strstr(e->cause, cause), "%s: \"%s\" lacks \"%s\"", w->name, e->cause,
-                           cause);
+        cr_assert_not_null(strstr(e->cause, cause), "%s: \"%s\" does not contain \"%s\"", w->name,
+                           e->cause, cause);
         cr_assert_eq(rows.count, 0);
         cr_assert_null(rows.data);
-        world_close(g, code);
+        fixture_close(g, code);
     }
 }
 

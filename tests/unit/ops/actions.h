@@ -1,4 +1,4 @@
-/* Actions that answer rows, run in every world; and tables in the order that a shuffle gives. */
+/* Runs actions that return rows with every fixture; and tables in the order of a shuffle. */
 #ifndef TESTS_UNIT_OPS_ACTIONS_H
 #define TESTS_UNIT_OPS_ACTIONS_H
 
@@ -8,18 +8,18 @@
 
 typedef int (*rows_action)(struct glint *g, void *arg, struct glint_rows *out);
 
-/* Runs the action in every world; it must answer these rows, in this order. */
+/* Runs the action with every fixture; it must return these rows, in this order. */
 void action_expect(rows_action run, void *arg, const struct fixture *base,
                    const struct table *expected);
-/* It must fail with `code`, also as the job's end; the cause must contain `cause`. */
+/* The action, and the job, must fail with `code`; the cause must contain `cause`. */
 void action_expect_error(rows_action run, void *arg, const struct fixture *base,
                          enum glint_code code, const char *cause);
-/* The world of the list with the wishes of `base`, which may be NULL. */
-struct fixture world_like(const struct fixture *w, const struct fixture *base);
+/* `base` with the name, slots and encoding of `w`; NULL: `w`. */
+struct fixture fixture_like(const struct fixture *w, const struct fixture *base);
 
-/* One slot, and eight with encoded messages, each with the least memory there is, so that shuffles
- * of any size spill; ends with a NULL name. */
-extern const struct fixture tight_worlds[];
+/* One slot, and eight with encoded messages, each with the smallest memory, so that shuffles of any
+ * size spill; ends with a NULL name. */
+extern const struct fixture tight_fixtures[];
 
 /* Sorts by (partition by hash of the key, key); rows of one key stay in their order. */
 void table_by_hash(struct table *t, uint32_t partitions);

@@ -45,7 +45,7 @@ static int fail_each(struct glint_task *task, void *state, const struct glint_re
                      struct glint_emitter *out)
 {
     (void)state, (void)in, (void)out;
-    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
 /* Each row with the number of its partition. */
@@ -100,7 +100,7 @@ static int fail_keep(struct glint_task *task, void *state, const struct glint_re
 {
     (void)state;
     if (in->value.i64 != 7) return 1;
-    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
 /* A value becomes as many as its last digit says, counting down from it. */

@@ -1,5 +1,5 @@
-/* Worlds, scratch files and tables. The scratch folder is the one state of a test: each test is a
- * process of its own. */
+/* Fixtures, scratch files and tables. The scratch directory is the only state of a test: each test
+ * is a process of its own. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -9,18 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct fixture worlds[] = {{.name = "one slot", .slots = 1},
-                                 {.name = "two slots", .slots = 2},
-                                 {.name = "eight slots", .slots = 8},
-                                 {.name = "messages as bytes", .slots = 2, .encode_messages = true},
-                                 {.name = NULL}};
+const struct fixture fixtures[] = {
+    {.name = "one slot", .slots = 1},
+    {.name = "two slots", .slots = 2},
+    {.name = "eight slots", .slots = 8},
+    {.name = "messages as bytes", .slots = 2, .encode_messages = true},
+    {.name = NULL}};
 
 static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
                                                      &test_two, NULL};
 
 static char scratch_dir[64];
 
-struct glint *world_open(const struct fixture *w)
+struct glint *fixture_open(const struct fixture *w)
 {
     struct glint_error error = {.code = GLINT_OK};
     const struct glint_config config = {.slots = w->slots,
@@ -39,10 +40,10 @@ struct glint *world_open(const struct fixture *w)
     return g;
 }
 
-void world_close(struct glint *g, enum glint_code code)
+void fixture_close(struct glint *g, enum glint_code code)
 {
     const int r = glint_finish(g);
-    cr_assert_eq(r, code, "the job answered %d, not %d: %s", r, code, glint_error(g)->cause);
+    cr_assert_eq(r, code, "the job returned %d, not %d: %s", r, code, glint_error(g)->cause);
     glint_destroy(g);
 }
 
@@ -142,9 +143,9 @@ void table_collect(struct glint_rdd *rdd, struct table *out)
 {
     struct glint_rows rows = {.count = 0};
     *out = (struct table){.rows = NULL};
-    cr_assert_not_null(rdd, "there is no plan");
+    cr_assert_not_null(rdd, "no plan was made");
     const int r = glint_collect(rdd, &rows);
-    cr_assert_eq(r, 0, "collect answered %d: %s", r, glint_error(glint_context(rdd))->cause);
+    cr_assert_eq(r, 0, "collect returned %d: %s", r, glint_error(glint_context(rdd))->cause);
     out->schema = rows.schema;
     for (uint64_t i = 0; i < rows.count; i++) {
         const struct glint_record record = glint_rows_at(&rows, i);
@@ -180,8 +181,8 @@ void table_expect(const struct table *got, const struct table *expected, const c
 
 /* ---- Plans */
 
-/* A world of the list, with the wishes of `base`. */
-static struct fixture world_with(const struct fixture *w, const struct fixture *base)
+/* `base` with the name, slots and encoding of `w`; NULL: `w`. */
+static struct fixture fixture_with(const struct fixture *w, const struct fixture *base)
 {
     struct fixture both = base != NULL ? *base : *w;
     both.name = w->name;
@@ -193,34 +194,35 @@ static struct fixture world_with(const struct fixture *w, const struct fixture *
 void plan_expect(plan_make make, void *arg, const struct fixture *base,
                  const struct table *expected)
 {
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        const struct fixture fixture = world_with(w, base);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        const struct fixture fixture = fixture_with(w, base);
         struct table got;
-        struct glint *g = world_open(&fixture);
+        struct glint *g = fixture_open(&fixture);
         struct glint_rdd *rdd = make(g, arg);
         cr_assert_not_null(rdd, "%s: %s", w->name, glint_error(g)->cause);
         table_collect(rdd, &got);
         table_expect(&got, expected, w->name);
         table_free(&got);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
 }
 
 void plan_expect_error(plan_make make, void *arg, const struct fixture *base, enum glint_code code,
                        const char *cause)
 {
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        const struct fixture fixture = world_with(w, base);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        const struct fixture fixture = fixture_with(w, base);
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(&fixture);
+        struct glint *g = fixture_open(&fixture);
         struct glint_rdd *rdd = make(g, arg);
         if (rdd != NULL) glint_collect(rdd, &rows);
         cr_assert_eq(glint_error(g)->code, code, "%s: code %d, not %d: %s", w->name,
                      glint_error(g)->code, code, glint_error(g)->cause);
-        cr_assert_not_null(strstr(glint_error(g)->cause, cause), "%s: \"%s\" lacks \"%s\"", w->name,
-                           glint_error(g)->cause, cause);
+        cr_assert_not_null(strstr(glint_error(g)->cause, cause),
+                           "%s: \"%s\" does not contain \"%s\"", w->name, glint_error(g)->cause,
+                           cause);
         glint_rows_free(&rows);
-        world_close(g, code);
+        fixture_close(g, code);
     }
 }
 

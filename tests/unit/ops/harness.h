@@ -1,4 +1,4 @@
-/* Plans of operators, run in many worlds: on one slot and on several, with messages as values and
+/* Plans of operators, run in many fixtures: on one slot and on several, with messages as values and
  * as bytes. What comes back is compared, row by row and in order, with a table that the test filled
  * in the plainest way. Mistakes end the test. */
 #ifndef TESTS_UNIT_OPS_HARNESS_H
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- Worlds */
+/* ---- Fixtures */
 
 struct fixture {
     const char *name; /* for messages */
@@ -18,26 +18,27 @@ struct fixture {
     bool encode_messages, skip_bad_rows;
 };
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
-extern const struct fixture worlds[];
+extern const struct fixture fixtures[];
 
 /* Functions of the tests (functions.c; those that merge, group and count: reducers.c; those over
  * two sides: join_functions.c). */
 extern const struct glint_module test_functions, test_reducers, test_two;
 
-struct glint *world_open(const struct fixture *w);
-/* Ends the job, which must answer `code`. */
-void world_close(struct glint *g, enum glint_code code);
+struct glint *fixture_open(const struct fixture *w);
+/* Ends the job, which must return `code`. */
+void fixture_close(struct glint *g, enum glint_code code);
 
-/* ---- Files, in a folder that is gone when the test ends */
+/* ---- Files, in a directory that is removed when the test ends */
 
-/* The path of a name in the folder; `out` has PATH_BYTES. */
+/* The path of a name in the directory; `out` has PATH_BYTES. */
 #define PATH_BYTES 256
 const char *scratch_path(const char *name, char *out);
 void scratch_write(const char *name, const void *data, uint64_t size);
-/* A whole file, the caller's to buffer_fini. */
+/* A whole file; the caller frees it with buffer_fini. */
 struct buffer scratch_read(const char *name);
 void scratch_remove(const char *name);
-/* Both are for a test suite's .init and .fini; fini also looks for blocks that were never freed. */
+/* Both are for a test suite's .init and .fini; fini also checks for blocks that were never freed.
+ */
 void scratch_open(void);
 void scratch_close(void);
 
@@ -81,10 +82,11 @@ static inline union glint_value text(const char *s)
 
 typedef struct glint_rdd *(*plan_make)(struct glint *g, void *arg);
 
-/* Runs the plan in every world, with the split sizes and partitions of `base` (NULL: defaults). */
+/* Runs the plan with every fixture, and the split sizes and partitions of `base` (NULL: defaults).
+ */
 void plan_expect(plan_make make, void *arg, const struct fixture *base,
                  const struct table *expected);
-/* The plan, or running it, must fail with `code` in every world, and the cause must contain
+/* The plan, or running it, must fail with `code` for every fixture, and the cause must contain
  * `cause`. */
 void plan_expect_error(plan_make make, void *arg, const struct fixture *base, enum glint_code code,
                        const char *cause);

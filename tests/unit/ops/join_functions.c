@@ -28,7 +28,7 @@ static int sides_each(struct glint_task *task, void *state, const struct glint_r
     if (!glint_unpack_pair(in->value.bytes, &side, &cell) ||
         !glint_unpack(side, GLINT_I64, &number) || !glint_unpack(cell, GLINT_I64, &value) ||
         number.i64 < s->right || s->size > 4000)
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "this is no [side, i64] in order");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a [side, i64] in order");
     if (number.i64 == 1 && !s->right) s->text[s->size++] = '|';
     s->right = number.i64 == 1;
     s->size += (size_t)snprintf(s->text + s->size, sizeof s->text - s->size, "%lld,",
@@ -107,7 +107,7 @@ static int digest_each(struct glint_task *task, void *state, const struct glint_
     struct glint_slice left, right;
     char text[80];
     if (!glint_unpack_pair(in->value.bytes, &left, &right))
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "this is no pair");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a pair");
     int n = digest_part(left, text);
     text[n++] = '+';
     n += digest_part(right, text + n);
@@ -131,7 +131,7 @@ static int refuse(struct glint_task *task, void *state, const struct glint_recor
                   struct glint_emitter *out)
 {
     (void)state, (void)in, (void)out;
-    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
 static const struct glint_function sides = {.name = "two.sides",

@@ -37,7 +37,7 @@ static int fail_merge(struct glint_task *task, void *state, struct glint_acc *ac
                       const union glint_value *value)
 {
     (void)state, (void)acc, (void)value;
-    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as told");
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
 /* Breaks its promise: no error is set. */

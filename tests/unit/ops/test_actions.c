@@ -11,9 +11,9 @@ static const uint32_t maps_tried[] = {1, 3, 50};
 Test(actions, count_returns_number_of_rows)
 {
     struct table t = make_pairs(5000, 50, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
-            struct glint *g = world_open(w);
+            struct glint *g = fixture_open(w);
             int64_t n = -1;
             cr_assert_eq(
                 glint_count(glint_parallelize(g, t.schema, t.rows, 5000, maps_tried[m]), &n), 0);
@@ -21,7 +21,7 @@ Test(actions, count_returns_number_of_rows)
             cr_assert_eq(glint_count(glint_parallelize(g, t.schema, NULL, 0, maps_tried[m]), &n),
                          0);
             cr_assert_eq(n, 0);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
     }
     table_free(&t);
@@ -32,7 +32,7 @@ Test(actions, empty_file_has_no_rows)
 {
     char path[PATH_BYTES];
     scratch_write("empty", "", 0);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_rdd *lines = glint_text_file(g, scratch_path("empty", path));
     struct glint_rows rows;
     int64_t n = -1;
@@ -52,7 +52,7 @@ Test(actions, empty_file_has_no_rows)
     struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(lines, "test.length", NULL), true);
     cr_assert_eq(glint_count(glint_with_partitions(sorted, 5), &n), 0);
     cr_assert_eq(n, 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }
 
 Test(actions, sum_adds_partitions_in_order)
@@ -63,10 +63,10 @@ Test(actions, sum_adds_partitions_in_order)
         sum += t.rows[i].value.i64;
         table_add(&doubles, number(1), real(1.0 / (double)(i + 1)));
     }
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
             const uint32_t maps = maps_tried[m];
-            struct glint *g = world_open(w);
+            struct glint *g = fixture_open(w);
             union glint_value v;
             cr_assert_eq(glint_sum(glint_parallelize(g, t.schema, t.rows, t.count, maps), &v), 0);
             cr_assert_eq(v.i64, sum);
@@ -82,7 +82,7 @@ Test(actions, sum_adds_partitions_in_order)
             cr_assert_eq(v.f64, in_order);
             cr_assert_eq(glint_sum(glint_parallelize(g, doubles.schema, NULL, 0, maps), &v), 0);
             cr_assert(v.f64 == 0 && !signbit(v.f64));
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
     }
     table_free(&t);
@@ -94,11 +94,11 @@ Test(actions, sum_wraps_around)
     struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     table_add(&t, none(), number(INT64_MAX));
     table_add(&t, none(), number(2));
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     union glint_value v;
     cr_assert_eq(glint_sum(glint_parallelize(g, t.schema, t.rows, 2, 2), &v), 0);
     cr_assert_eq(v.i64, INT64_MIN + 1);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     table_free(&t);
 }
 
@@ -197,7 +197,7 @@ Test(actions, wrong_schema_is_rejected)
     in.table = &pairs;
     action_expect_error(run_count_by_value, &in, NULL, GLINT_E_PLAN_TYPE, "single elements");
     in.table = &texts;
-    action_expect_error(run_sum, &in, NULL, GLINT_E_PLAN_TYPE, "its values are text");
+    action_expect_error(run_sum, &in, NULL, GLINT_E_PLAN_TYPE, "the values are text");
     table_free(&elements);
     table_free(&pairs);
 }
@@ -251,7 +251,7 @@ Test(actions, lookup_returns_values_of_key)
 Test(actions, lookup_reads_one_partition)
 {
     struct table t = make_pairs(2000, 20, 1);
-    struct glint *g = world_open(&worlds[1]);
+    struct glint *g = fixture_open(&fixtures[1]);
     struct glint_summary before, after;
     struct glint_rows rows;
     struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 7);
@@ -268,7 +268,7 @@ Test(actions, lookup_reads_one_partition)
     glint_rows_free(&rows);
     glint_summarize(g, &after);
     cr_assert_eq(after.tasks - before.tasks, 7);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     table_free(&t);
 }
 
@@ -284,24 +284,24 @@ static int run_foreach(struct glint *g, void *arg, struct glint_rows *out)
 Test(actions, foreach_visits_every_row)
 {
     struct table t = make_pairs(5000, 20, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         for (int m = 0; m < 3; m++) {
-            struct glint *g = world_open(w);
+            struct glint *g = fixture_open(w);
             struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, 5000, maps_tried[m]);
             cr_assert_eq(glint_foreach(rdd, "red.visit", NULL), 0);
             cr_assert_eq(glint_counter_value(g, "visited"), 5000);
             cr_assert_eq(glint_counter_value(g, "ended"), maps_tried[m]);
             cr_assert_eq(glint_foreach(rdd, "red.visit_batch", NULL), 0);
             cr_assert_eq(glint_counter_value(g, "visited"), 10000);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
     }
     struct input in = {.table = &t, .maps = 3, .function = "red.visit_emits"};
-    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "nowhere to put it");
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "in foreach");
     in.function = "red.visit_emits_late";
-    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "nowhere to put it");
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "in foreach");
     in.function = "red.modulo";
-    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "does not take");
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "does not accept");
     in.function = "red.nobody";
     action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
     table_free(&t);
@@ -333,12 +333,10 @@ Test(actions, result_over_limit_is_rejected)
     for (in.maps = 1; in.maps <= 64; in.maps += 63) {
         const struct fixture *const bases[] = {&small, &smaller};
         for (int b = 0; b < 2; b++) {
-            action_expect_error(run_collect, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
-            action_expect_error(run_map, &in, bases[b], GLINT_E_RESULT_LIMIT, "more than 1000");
-            action_expect_error(run_top_many, &in, bases[b], GLINT_E_RESULT_LIMIT,
-                                "more than 1000");
-            action_expect_error(run_take_many, &in, bases[b], GLINT_E_RESULT_LIMIT,
-                                "more than 1000");
+            action_expect_error(run_collect, &in, bases[b], GLINT_E_RESULT_LIMIT, "exceed 1000");
+            action_expect_error(run_map, &in, bases[b], GLINT_E_RESULT_LIMIT, "exceed 1000");
+            action_expect_error(run_top_many, &in, bases[b], GLINT_E_RESULT_LIMIT, "exceed 1000");
+            action_expect_error(run_take_many, &in, bases[b], GLINT_E_RESULT_LIMIT, "exceed 1000");
         }
     }
     table_free(&t);
@@ -386,7 +384,7 @@ Test(actions, out_of_memory_fails_cleanly_or_is_retried)
     for (int step = 0;; step++) {
         bool known = true, done = false;
         for (int64_t n = 1; known && !done; n++) {
-            struct glint *g = world_open(&worlds[0]);
+            struct glint *g = fixture_open(&fixtures[0]);
             const int64_t live = mem_live_blocks();
             mem_fail_at(n, n % 2 == 0);
             known = run_step(g, &t, step);

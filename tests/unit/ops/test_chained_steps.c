@@ -38,7 +38,7 @@ static void expect_lines(struct glint_rdd *rdd, uint64_t count)
         table_add(&expected, none(), text(line));
     }
     table_collect(rdd, &got);
-    table_expect(&got, &expected, "what was saved");
+    table_expect(&got, &expected, "the saved rows");
     table_free(&got);
     table_free(&expected);
 }
@@ -48,18 +48,18 @@ Test(chained_steps, step_reads_output_of_previous_step)
     char first[PATH_BYTES], second[PATH_BYTES];
     scratch_path("first", first);
     scratch_path("second", second);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         cr_assert_eq(save_lines(g, first, 2000, 3), 0);
         cr_assert_eq(glint_save_as_gzip_text_file(glint_text_file(g, first), second), 0);
         expect_lines(glint_text_file(g, second), 2000);
         cr_expect(!path_exists(first) && !path_exists(second),
                   "nothing is published before the end");
-        world_close(g, GLINT_OK);
-        g = world_open(w);
+        fixture_close(g, GLINT_OK);
+        g = fixture_open(w);
         expect_lines(glint_text_file(g, first), 2000);
         expect_lines(glint_text_file(g, second), 2000);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         scratch_remove("first");
         scratch_remove("second");
     }
@@ -71,7 +71,7 @@ Test(chained_steps, output_is_read_by_any_path_and_source)
     char out[PATH_BYTES], name[3 * PATH_BYTES], here[PATH_BYTES];
     cr_assert_eq(chdir(scratch_path("", here)), 0);
     scratch_path("a,b", out);
-    struct glint *g = world_open(&worlds[1]);
+    struct glint *g = fixture_open(&fixtures[1]);
     cr_assert_eq(save_lines(g, out, 10, 2), 0);
     expect_lines(glint_text_file(g, out), 10);
     expect_lines(glint_text_file(g, "a,b"), 10);
@@ -91,7 +91,7 @@ Test(chained_steps, output_is_read_by_any_path_and_source)
     cr_assert_eq(glint_collect(glint_msgpack_file(g, "m", schema), &rows), 0);
     cr_expect(rows.count == 1 && glint_rows_at(&rows, 0).value.i64 == 7);
     glint_rows_free(&rows);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     cr_assert_eq(chdir("/"), 0);
 }
 
@@ -99,10 +99,10 @@ Test(chained_steps, empty_output_is_read)
 {
     char out[PATH_BYTES];
     scratch_path("out", out);
-    struct glint *g = world_open(&worlds[1]);
+    struct glint *g = fixture_open(&fixtures[1]);
     cr_assert_eq(save_lines(g, out, 0, 3), 0);
     expect_lines(glint_text_file(g, out), 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }
 
 /* With --overwrite the new rows are read, and the old ones are what others see until the end. */
@@ -111,34 +111,34 @@ Test(chained_steps, new_output_is_read_instead_of_replaced_one)
     char out[PATH_BYTES], part[2 * PATH_BYTES];
     scratch_path("out", out);
     snprintf(part, sizeof part, "%s/part-00001", out);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     cr_assert_eq(save_lines(g, out, 5, 2), 0);
-    world_close(g, GLINT_OK);
-    g = world_open(&worlds[0]);
+    fixture_close(g, GLINT_OK);
+    g = fixture_open(&fixtures[0]);
     g->config.overwrite = true;
     cr_assert_eq(save_lines(g, out, 3, 1), 0);
     expect_lines(glint_text_file(g, out), 3);
     cr_expect(path_exists(part));
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     cr_expect(!path_exists(part));
 }
 
-/* What is not saved yet is read as ever: as what is there. */
+/* An output that is not saved yet is read from the existing files. */
 Test(chained_steps, output_saved_later_is_not_found)
 {
     char out[PATH_BYTES];
     scratch_path("out", out);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     cr_assert_eq(glint_reserve_output(g, out), 0);
     cr_expect_null(glint_text_file(g, out));
     cr_expect_str_empty(glint_error(g)->hint);
-    world_close(g, GLINT_E_INPUT_NOT_FOUND);
+    fixture_close(g, GLINT_E_INPUT_NOT_FOUND);
 }
 
 static void expect_nothing_left(void)
 {
     char here[PATH_BYTES];
-    cr_expect_eq(rmdir(scratch_path("", here)), 0, "something is left");
+    cr_expect_eq(rmdir(scratch_path("", here)), 0, "files are left");
     cr_assert_eq(mkdir(here, 0700), 0);
 }
 
@@ -148,15 +148,15 @@ Test(chained_steps, failed_step_publishes_nothing)
     char out[PATH_BYTES], second[PATH_BYTES], place[PATH_BYTES + 64];
     scratch_path("out", out);
     scratch_path("second", second);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         const struct glint_record row = {none(), bytes("\x1f\x8b\x08\x00 no gzip", 12)};
-        struct glint *g = world_open(w);
+        struct glint *g = fixture_open(w);
         cr_assert_eq(glint_save_as_text_file(glint_parallelize(g, lines, &row, 1, 1), out), 0);
         struct glint_rdd *damaged = glint_text_file(g, out);
         cr_expect_eq(glint_save_as_text_file(damaged, second), GLINT_E_GZIP_TRUNCATED);
         snprintf(place, sizeof place, "%s/part-00000: the gzip data ends early", out);
         cr_expect_not_null(strstr(glint_error(g)->cause, place), "%s", glint_error(g)->cause);
-        world_close(g, GLINT_E_GZIP_TRUNCATED);
+        fixture_close(g, GLINT_E_GZIP_TRUNCATED);
         expect_nothing_left();
     }
 }
@@ -179,14 +179,14 @@ static void expect_said(const char *what)
                        (const char *)said.data);
 }
 
-/* Nothing is there: the plan says from which stage, and that sizes are not known. */
+/* The output does not exist yet: the plan names its stage, and says that sizes are not known. */
 Test(chained_steps, explain_names_the_producing_stage)
 {
     char here[PATH_BYTES];
     struct glint_rows rows = {0};
     cr_assert_eq(chdir(scratch_path("", here)), 0);
     scratch_write("old", "a line\n", 7);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     g->config.explain = true;
     g->config.note = take_note;
     cr_assert_eq(save_lines(g, "first", 10, 2), 0);
@@ -211,7 +211,7 @@ Test(chained_steps, explain_names_the_producing_stage)
     expect_said("groupByKey (write) into 3 partitions\n");
     cr_expect(!path_exists("first") && !path_exists("third"));
     glint_rows_free(&rows);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     buffer_fini(&said);
     cr_assert_eq(chdir("/"), 0);
 }

@@ -225,7 +225,7 @@ static int run_many(struct glint *g, void *arg, struct glint_rows *out)
     }
     digest[3] = glint_counter_value(g, "spills") > 0;
     glint_rows_free(&rows);
-    /* The rows of the answer: what the results add up to. */
+    /* The rows of the result: the sums of the results. */
     struct glint_record sums[4];
     for (int i = 0; i < 4; i++) sums[i] = (struct glint_record){none(), number((int64_t)digest[i])};
     struct glint_schema schema = {GLINT_NONE, GLINT_I64};
@@ -244,23 +244,23 @@ Test(combine_by_key, spilling_gives_the_same_rows)
                            .function = functions[f],
                            .zero = text(f == 0 ? "<>" : "")};
         const struct fixture roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
-        struct glint *g = world_open(&roomy);
+        struct glint *g = fixture_open(&roomy);
         struct glint_rows rows;
         struct table expected = {.schema = {GLINT_NONE, GLINT_I64}};
         cr_assert_eq(run_many(g, &in, &rows), 0);
         for (int i = 0; i < 3; i++) table_add(&expected, none(), glint_rows_at(&rows, i).value);
         cr_assert_eq(glint_rows_at(&rows, 3).value.i64, 0, "nothing spills with a gigabyte");
         glint_rows_free(&rows);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         table_add(&expected, none(), number(1));
-        for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
-            g = world_open(w);
+        for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
+            g = fixture_open(w);
             cr_assert_eq(run_many(g, &in, &rows), 0);
             for (int i = 0; i < 4; i++)
                 cr_assert_eq(glint_rows_at(&rows, i).value.i64, expected.rows[i].value.i64,
                              "%s, %s: sum %d", w->name, functions[f], i);
             glint_rows_free(&rows);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
         table_free(&expected);
     }
@@ -278,17 +278,17 @@ Test(combine_by_key, misuse_is_rejected)
     plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_TYPE, "combineByKey needs keys");
     in.table = &pairs;
     in.function = "red.no_create";
-    plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no create");
+    plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no callback create");
     in.function = "red.no_combine";
-    plan_expect_error(make_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no combine");
-    plan_expect_error(make_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is aggregate");
+    plan_expect_error(make_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no callback combine");
+    plan_expect_error(make_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is aggregate");
     in.function = "red.sum";
-    plan_expect_error(make_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is reduce");
-    plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is reduce");
+    plan_expect_error(make_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is reduce");
+    plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is reduce");
     in.function = "red.concat";
     plan_expect_error(make_fold, &in, NULL, GLINT_E_PLAN_TYPE, "red.concat takes");
-    in.function = "red.nobody";
-    plan_expect_error(make_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    in.function = "red.unknown";
+    plan_expect_error(make_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.unknown");
     in.function = NULL;
     plan_expect_error(make_combine, &in, NULL, GLINT_E_PLAN_FUNCTION, "NULL");
     table_free(&elements);
@@ -302,7 +302,7 @@ Test(combine_by_key, failing_function_fails_the_job)
     struct input in = {.table = &t, .maps = 2, .partitions = 2, .zero = number(0)};
     static const struct {
         const char *function, *cause;
-    } wrong[] = {{"red.fail", "as told"}, {"red.mute", "red.mute returned -1"}};
+    } wrong[] = {{"red.fail", "as requested"}, {"red.mute", "red.mute returned -1"}};
     for (int f = 0; f < 2; f++) {
         in.function = wrong[f].function;
         in.table = &t;

@@ -35,16 +35,16 @@ static struct table set_of(const struct table *t)
     return set;
 }
 
-/* The set is right, and its order is the same in every world. */
+/* The set is right, and its order is the same with every fixture. */
 static void expect_set_of(struct table *t, uint32_t maps, uint32_t partitions)
 {
     struct table set = set_of(t), first;
     cr_assert(t->count < 100 || set.count < t->count);
     struct input in = {.table = t, .maps = maps, .partitions = partitions};
     action_expect(run_set, &in, NULL, &set);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     table_collect(make_distinct(g, &in), &first);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     plan_expect(make_distinct, &in, NULL, &first);
     table_free(&first);
     table_free(&set);
@@ -182,20 +182,20 @@ Test(distinct, spilling_gives_the_same_rows)
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     struct input in = {.table = &seeds, .maps = 2, .partitions = 2};
     const struct fixture roomy = {.name = "roomy", .slots = 1, .memory_bytes = GIB};
-    struct glint *g = world_open(&roomy);
+    struct glint *g = fixture_open(&roomy);
     struct table expected;
     table_collect(many_distinct(g, &in), &expected);
     cr_assert_eq(glint_counter_value(g, "spills"), 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     cr_assert(expected.count > 80000 && expected.count <= 100000);
-    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
-        g = world_open(w);
+    for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
+        g = fixture_open(w);
         struct table got;
         table_collect(many_distinct(g, &in), &got);
         cr_expect_gt(glint_counter_value(g, "spills"), 0);
         table_expect(&got, &expected, w->name);
         table_free(&got);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&seeds);
     table_free(&expected);

@@ -88,10 +88,10 @@ static struct glint_rdd *make_joined(struct glint *g, void *arg)
 
 static void expect_early_end(plan_make make, struct plan *p, const char *what)
 {
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         struct table all;
         struct glint_rows rows = {.count = 0};
-        struct glint *g = world_open(w);
+        struct glint *g = fixture_open(w);
         table_collect(make(g, p), &all);
         const int64_t before = glint_counter_value(g, "rows read");
         cr_assert_eq(glint_take(make(g, p), 7, &rows), 0, "%s: %s", what, glint_error(g)->cause);
@@ -107,7 +107,7 @@ static void expect_early_end(plan_make make, struct plan *p, const char *what)
         glint_rows_free(&rows);
         table_free(&taken);
         table_free(&all);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
 }
 

@@ -83,7 +83,7 @@ Test(filter, misuse_and_failure_are_errors)
     struct plan p = {&t, "test.length"};
     plan_expect_error(make_filter, &p, NULL, GLINT_E_PLAN_FUNCTION, "test.length");
     p.function = "test.fail_filter";
-    plan_expect_error(make_filter, &p, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+    plan_expect_error(make_filter, &p, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
     table_free(&t);
 }
 

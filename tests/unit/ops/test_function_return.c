@@ -158,7 +158,7 @@ static void expect_named(struct glint *g, const struct glint_function *fn, int r
     cr_expect_eq(returned, GLINT_E_FUNCTION_FAILED, "%s: %d", fn->name, returned);
     cr_expect_str_eq(glint_error(g)->cause, cause);
     cr_expect_neq(glint_error(g)->hint[0], '\0', "%s: no hint", fn->name);
-    world_close(g, GLINT_E_FUNCTION_FAILED);
+    fixture_close(g, GLINT_E_FUNCTION_FAILED);
 }
 
 static struct glint *open_odd(bool encode)

@@ -54,7 +54,7 @@ Test(iterative, connected_components_keep_partition_count)
     glint_summarize(g, &summary);
     cr_expect_eq(summary.tasks, 2 + 4 * ROUNDS, "%u tasks", summary.tasks);
     table_free(&got);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }
 
 Test(iterative, page_rank_keeps_partition_count)
@@ -69,5 +69,5 @@ Test(iterative, page_rank_keeps_partition_count)
     for (uint64_t i = 0; i < got.count; i++) sum += got.rows[i].value.f64;
     cr_expect(got.count == VERTICES && sum > VERTICES - 1e-6 && sum < VERTICES + 1e-6);
     table_free(&got);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }

@@ -74,10 +74,10 @@ Test(join, full_join_is_inner_plus_unmatched_rows)
         struct sides s = sides_random(schema, schema, 150, seed);
         int64_t counts[4];
         for (int i = 0; i < 4; i++) {
-            struct glint *g = world_open(&worlds[0]);
+            struct glint *g = fixture_open(&fixtures[0]);
             s.op = joins[i].op;
             cr_assert_eq(glint_count(sides_make(g, &s), &counts[i]), 0);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
         cr_expect_gt(counts[0], 0);
         cr_expect(counts[1] > counts[0] && counts[2] > counts[0]);

@@ -64,14 +64,14 @@ static struct table large_model(const struct large *l)
 
 static void expect_digest(const struct large *l, const struct table *expected, bool spills)
 {
-    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct table got;
         table_collect(glint_map_values(large_rdd(g, l), "two.digest", NULL), &got);
         table_expect(&got, expected, w->name);
         cr_expect_eq(glint_counter_value(g, "spills") > 0, spills);
         table_free(&got);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
 }
 
@@ -164,11 +164,11 @@ static void expect_peak(const struct large *l, int64_t rows)
     const struct fixture tight = {
         .name = "tight", .slots = 1, .memory_bytes = SLOT_MEMORY_BYTES_MIN};
     const uint64_t before = peak_bytes();
-    struct glint *g = world_open(&tight);
+    struct glint *g = fixture_open(&tight);
     int64_t n = -1;
     cr_assert_eq(glint_count(large_rdd(g, l), &n), 0, "%s", glint_error(g)->cause);
     cr_expect_eq(n, rows);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     const uint64_t peak = peak_bytes() - before;
     if (!SANITIZED)
         cr_expect_lt(peak, PEAK_BYTES_MAX, "%llu KiB", (unsigned long long)(peak / KIB));

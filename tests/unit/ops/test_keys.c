@@ -126,13 +126,13 @@ Test(keys, misuse_is_rejected)
     scratch_path("one", p.path);
     plan_expect_error(make_keys_of_lines, p.path, NULL, GLINT_E_PLAN_TYPE, "keys needs keys");
     plan_expect_error(make_values_of_lines, p.path, NULL, GLINT_E_PLAN_TYPE, "values needs keys");
-    plan_expect_error(make_twice, &p, NULL, GLINT_E_PLAN_TYPE, "has keys already");
+    plan_expect_error(make_twice, &p, NULL, GLINT_E_PLAN_TYPE, "keyBy needs single elements");
     p.function = "test.no_key";
     plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_TYPE, "emits no key");
     p.function = "test.nobody";
     plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "test.nobody");
     p.function = "glint.sum_i64";
-    plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "does not take");
+    plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "does not accept");
     p.function = "test.fail";
-    plan_expect_error(make_key_by, &p, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+    plan_expect_error(make_key_by, &p, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
 }

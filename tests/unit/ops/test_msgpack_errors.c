@@ -24,18 +24,18 @@ static struct glint_rdd *make_file(struct glint *g, void *arg)
     return glint_msgpack_file(g, p->path, p->schema);
 }
 
-/* Reads bytes as a file; answers the code, and the cause. */
+/* Reads bytes as a file; returns the code, and sets the cause. */
 static int read_bytes(struct glint_schema schema, const void *data, uint64_t size, char cause[512])
 {
     struct plan p = {.schema = schema};
     struct glint_rows rows = {.count = 0};
     scratch_write("file", data, size);
     scratch_path("file", p.path);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     const int code = glint_collect(make_file(g, &p), &rows);
     snprintf(cause, 512, "%.511s", glint_error(g)->cause);
     glint_rows_free(&rows);
-    world_close(g, code);
+    fixture_close(g, code);
     return code;
 }
 
@@ -46,7 +46,7 @@ static void expect_corrupt(struct glint_schema schema, const void *data, uint64_
     cr_assert_eq(read_bytes(schema, data, size, cause), GLINT_E_MSGPACK_CORRUPT, "%s: %s", wanted,
                  cause);
     cr_assert_not_null(strstr(cause, "/file, byte "), "%s", cause);
-    cr_assert_not_null(strstr(cause, wanted), "\"%s\" lacks \"%s\"", cause, wanted);
+    cr_assert_not_null(strstr(cause, wanted), "\"%s\" does not contain \"%s\"", cause, wanted);
 }
 
 Test(msgpack_errors, truncated_record_is_rejected)
@@ -71,13 +71,13 @@ Test(msgpack_errors, truncated_record_is_rejected)
         for (int i = 0; i < 4; i++)
             if (starts[i] <= size) start = starts[i];
         if (start == size) {
-            cr_assert_eq(code, 0, "whole at %llu: %s", (unsigned long long)size, cause);
+            cr_assert_eq(code, 0, "complete at %llu: %s", (unsigned long long)size, cause);
             continue;
         }
         snprintf(wanted, sizeof wanted, "/file, byte %llu: the file ends inside a record",
                  (unsigned long long)start);
         cr_assert_eq(code, GLINT_E_MSGPACK_CORRUPT);
-        cr_assert_not_null(strstr(cause, wanted), "\"%s\" lacks \"%s\"", cause, wanted);
+        cr_assert_not_null(strstr(cause, wanted), "\"%s\" does not contain \"%s\"", cause, wanted);
     }
     buffer_fini(&file);
     table_free(&t);
@@ -94,7 +94,7 @@ Test(msgpack_errors, wrong_type_is_rejected)
                  {GLINT_ANY, 0, "a boolean", "\xc3", 1},
                  {GLINT_I64, 0, "an integer", "\xd1\xff\x00", 3},
                  {GLINT_I64, 0, "an integer", "\x05", 1},
-                 {GLINT_ANY, 0, "an integer without", "\xcf\x80\0\0\0\0\0\0\0", 9},
+                 {GLINT_ANY, 0, "an unsigned integer", "\xcf\x80\0\0\0\0\0\0\0", 9},
                  {GLINT_F64, 0, "a float", "\xca\x3f\x80\0\0", 5},
                  {GLINT_F64, 0, "a float", "\xcb\x3f\xf0\0\0\0\0\0\0", 9},
                  {GLINT_TEXT, 0, "a str", "\xd9\x01x", 3},
@@ -105,7 +105,7 @@ Test(msgpack_errors, wrong_type_is_rejected)
     static const char *const wanted[] = {[GLINT_NONE] = "nil",
                                          [GLINT_BYTES] = "a bin",
                                          [GLINT_TEXT] = "a str",
-                                         [GLINT_I64] = "an integer with a sign",
+                                         [GLINT_I64] = "a signed integer",
                                          [GLINT_F64] = "a float"};
     char cause[512], message[128];
     for (int type = GLINT_NONE; type <= GLINT_MSGPACK; type++)
@@ -138,10 +138,10 @@ Test(msgpack_errors, invalid_msgpack_is_rejected)
     expect_corrupt(pair, "\x93\x01\x02\x03", 4,
                    "byte 0: expected an array of key and value, found");
     expect_corrupt(pair, "\x92\x01\x02text", 7, "byte 3: expected an array of key and value");
-    expect_corrupt(pair, "\x92\x01\xc1", 3, "byte 2: this is no msgpack");
-    expect_corrupt(pair, "\xc1", 1, "byte 0: this is no msgpack");
-    expect_corrupt(any, "\x92\x01\x93\x01\xc1\x01", 6, "byte 0: this is no msgpack");
-    expect_corrupt(any, deep, sizeof deep, "byte 0: this is no msgpack, or it is nested too deep");
+    expect_corrupt(pair, "\x92\x01\xc1", 3, "byte 2: invalid");
+    expect_corrupt(pair, "\xc1", 1, "byte 0: invalid");
+    expect_corrupt(any, "\x92\x01\x93\x01\xc1\x01", 6, "byte 0: invalid");
+    expect_corrupt(any, deep, sizeof deep, "byte 0: invalid or too deeply nested msgpack");
     expect_corrupt(pair, "\x92\x01\xc6\xff\xff\xff\xff", 7,
                    "byte 0: the file ends inside a record");
     expect_corrupt(any, "\xdf\xff\xff\xff\xff", 5, "byte 0: the file ends inside a record");
@@ -202,14 +202,14 @@ Test(msgpack_errors, changed_file_is_detected)
         struct glint_rows rows = {.count = 0};
         scratch_write("file", "\x01\x02\x03", 3);
         scratch_path("file", p.path);
-        struct glint *g = world_open(&worlds[1]);
+        struct glint *g = fixture_open(&fixtures[1]);
         struct glint_rdd *rdd = make_file(g, &p);
         cr_assert_eq(glint_partitions(rdd), 1);
         if (grown) scratch_write("file", "\x01\x02\x03\x04", 4);
         const struct utimbuf old = {1000, 1000};
         if (!grown) cr_assert_eq(utime(p.path, &old), 0);
         cr_assert_eq(glint_collect(rdd, &rows), GLINT_E_INPUT_CHANGED);
-        world_close(g, GLINT_E_INPUT_CHANGED);
+        fixture_close(g, GLINT_E_INPUT_CHANGED);
     }
 }
 
@@ -293,8 +293,8 @@ Test(msgpack_errors, every_failed_call_is_reported)
 Test(msgpack_errors, invalid_plan_is_rejected)
 {
     struct plan p = {.schema = {GLINT_NONE, GLINT_I64}};
-    scratch_path("nobody", p.path);
-    plan_expect_error(make_file, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
+    scratch_path("missing", p.path);
+    plan_expect_error(make_file, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "missing");
     p.schema.value = GLINT_ANY;
     plan_expect_error(make_file, &p, NULL, GLINT_E_PLAN_TYPE, "msgpackFile");
     p.schema = (struct glint_schema){GLINT_SAME, GLINT_I64};
@@ -314,12 +314,12 @@ Test(msgpack_errors, invalid_cell_is_not_saved)
     struct env_stat st;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         struct glint_record r = {.value = bytes(cells[i].bytes, cells[i].size)};
-        struct glint *g = world_open(&worlds[i]);
+        struct glint *g = fixture_open(&fixtures[i]);
         struct glint_rdd *rdd =
             glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_MSGPACK}, &r, 1, 1);
         cr_assert_eq(glint_save_as_msgpack_file(rdd, scratch_path("out", path)),
                      GLINT_E_FUNCTION_FAILED);
-        world_close(g, GLINT_E_FUNCTION_FAILED);
+        fixture_close(g, GLINT_E_FUNCTION_FAILED);
         cr_assert_eq(env_real()->stat(env_real(), path, &st), -ENOENT);
     }
 }

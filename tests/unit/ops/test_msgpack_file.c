@@ -30,11 +30,11 @@ static void write_table(const char *name, const struct table *t, uint64_t first,
 static void save_and_compare(const struct table *t, const char *name)
 {
     char path[PATH_BYTES], part[PATH_BYTES];
-    struct glint *g = world_open(&worlds[3]);
+    struct glint *g = fixture_open(&fixtures[3]);
     struct glint_rdd *rdd = glint_parallelize(g, t->schema, t->rows, t->count, 3);
     cr_assert_eq(glint_save_as_msgpack_file(rdd, scratch_path(name, path)), 0, "%s",
                  glint_error(g)->cause);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     for (uint64_t i = 0; i < 3; i++) {
         snprintf(part, sizeof part, "%s/part-%05llu", name, (unsigned long long)i);
         struct buffer got = scratch_read(part);
@@ -79,11 +79,11 @@ Test(msgpack_file, record_may_cross_the_read_window)
         for (int i = 0; i < 10; i++)
             table_add(&t, text("key"), bytes("\x93\xc4\x01x\xcd\x01\x02\xc0", 8));
         write_table("file", &t, 0, t.count);
-        struct glint *g = world_open(&worlds[0]);
+        struct glint *g = fixture_open(&fixtures[0]);
         scratch_path("file", p.path);
         table_collect(make_file(g, &p), &got);
         table_expect(&got, &t, "shifted");
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         table_free(&t);
         table_free(&got);
     }
@@ -191,9 +191,9 @@ Test(msgpack_file, files_stay_whole_in_splits)
     for (int i = 0; i < 4; i++) {
         const struct fixture base = {.split_bytes = cases[i].split_bytes};
         struct fixture w = {.name = "splits", .slots = 1, .split_bytes = cases[i].split_bytes};
-        struct glint *g = world_open(&w);
+        struct glint *g = fixture_open(&w);
         cr_assert_eq(glint_partitions(make_file(g, &p)), cases[i].partitions);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         plan_expect(make_file, &p, &base, &t);
     }
     table_free(&t);

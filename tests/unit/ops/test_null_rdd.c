@@ -99,15 +99,15 @@ static struct glint_rdd *some_rdd(struct glint *g)
 static void expect_stuck(struct glint *g, const char *call)
 {
     char cause[128];
-    snprintf(cause, sizeof cause, "%s: it was given NULL instead of an RDD", call);
+    snprintf(cause, sizeof cause, "%s: the RDD is NULL", call);
     cr_expect_eq(glint_error(g)->code, GLINT_E_PLAN_RDD, "%s", call);
     cr_expect_str_eq(glint_error(g)->cause, cause);
-    world_close(g, GLINT_E_PLAN_RDD);
+    fixture_close(g, GLINT_E_PLAN_RDD);
 }
 
 #define EXPECT_NONE(name, call)                                                                    \
     {                                                                                              \
-        struct glint *g = world_open(&worlds[0]);                                                  \
+        struct glint *g = fixture_open(&fixtures[0]);                                              \
         struct glint_rdd *some = some_rdd(g);                                                      \
         cr_expect_not_null(some);                                                                  \
         cr_expect_null(call, "%s", name);                                                          \
@@ -116,7 +116,7 @@ static void expect_stuck(struct glint *g, const char *call)
 
 #define EXPECT_CODE(name, call)                                                                    \
     {                                                                                              \
-        struct glint *g = world_open(&worlds[0]);                                                  \
+        struct glint *g = fixture_open(&fixtures[0]);                                              \
         cr_expect_eq(call, GLINT_E_PLAN_RDD, "%s", name);                                          \
         expect_stuck(g, name);                                                                     \
     }
@@ -124,7 +124,7 @@ static void expect_stuck(struct glint *g, const char *call)
 Test(null_rdd, transformations_return_null)
 {
     TRANSFORMATIONS(EXPECT_NONE)
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_rdd *parts[2];
     glint_random_split(NULL, (double[]){1, 2}, 2, 0, parts);
     cr_expect(parts[0] == NULL && parts[1] == NULL);
@@ -140,45 +140,45 @@ Test(null_rdd, actions_return_plan_error){ACTIONS(EXPECT_CODE)}
 
 Test(null_rdd, earlier_error_is_kept)
 {
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_rdd *some = some_rdd(g);
-    glint_abort(g, GLINT_E_BAD_VALUE, NULL, "as told");
+    glint_abort(g, GLINT_E_BAD_VALUE, NULL, "as requested");
     ACTIONS(FAILS_AS_BEFORE)
     TRANSFORMATIONS(NONE_AS_BEFORE)
-    cr_expect_str_eq(glint_error(g)->cause, "as told");
-    world_close(g, GLINT_E_BAD_VALUE);
+    cr_expect_str_eq(glint_error(g)->cause, "as requested");
+    fixture_close(g, GLINT_E_BAD_VALUE);
 }
 
 /* Of several contexts any may be meant; one that has failed explains the NULL. */
 Test(null_rdd, fails_all_contexts_unless_one_has_failed)
 {
-    struct glint *a = world_open(&worlds[0]), *b = world_open(&worlds[1]);
-    glint_abort(a, GLINT_E_BAD_VALUE, NULL, "as told");
+    struct glint *a = fixture_open(&fixtures[0]), *b = fixture_open(&fixtures[1]);
+    glint_abort(a, GLINT_E_BAD_VALUE, NULL, "as requested");
     cr_expect_null(glint_keys(glint_map(some_rdd(a), "red.sum", NULL)));
     cr_expect_eq(glint_error(b)->code, GLINT_OK);
-    world_close(a, GLINT_E_BAD_VALUE);
-    struct glint *c = world_open(&worlds[0]);
+    fixture_close(a, GLINT_E_BAD_VALUE);
+    struct glint *c = fixture_open(&fixtures[0]);
     cr_expect_null(glint_keys(NULL));
     expect_stuck(b, "keys");
     expect_stuck(c, "keys");
     cr_expect_null(glint_keys(NULL)); /* there is none to tell */
-    world_close(world_open(&worlds[0]), GLINT_OK);
+    fixture_close(fixture_open(&fixtures[0]), GLINT_OK);
 }
 
 static void *misuse(void *arg)
 {
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     (void)arg;
     cr_expect_eq(glint_count(NULL, &value.i64), GLINT_E_PLAN_RDD);
-    world_close(g, GLINT_E_PLAN_RDD);
+    fixture_close(g, GLINT_E_PLAN_RDD);
     return NULL;
 }
 
 Test(null_rdd, contexts_of_other_threads_are_unaffected)
 {
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     pthread_t thread;
     cr_assert_eq(pthread_create(&thread, NULL, misuse, NULL), 0);
     cr_assert_eq(pthread_join(thread, NULL), 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }

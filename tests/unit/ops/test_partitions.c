@@ -172,14 +172,14 @@ Test(partitions, spilling_gives_the_same_rows)
     struct table expected = table_part(&t, 0, t.count);
     struct input in = {.table = &t, .maps = 1, .partitions = 2};
     table_by_hash(&expected, in.partitions);
-    for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct table got;
         table_collect(make_group(g, &in), &got);
         table_expect(&got, &expected, w->name);
         cr_expect_gt(glint_counter_value(g, "spills"), 0);
         table_free(&got);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&t);
     table_free(&expected);
@@ -230,8 +230,8 @@ Test(partitions, misuse_is_rejected)
     plan_expect_error(make_partition_by, &in, NULL, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
     plan_expect_error(make_group_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
     in.table = &pairs;
-    plan_expect_error(make_ungrouped, &in, NULL, GLINT_E_PLAN_TYPE, "wants groups");
-    plan_expect_error(request_too_late, &in, NULL, GLINT_E_PLAN_LIMIT, "any more");
+    plan_expect_error(make_ungrouped, &in, NULL, GLINT_E_PLAN_TYPE, "needs groups");
+    plan_expect_error(request_too_late, &in, NULL, GLINT_E_PLAN_LIMIT, "already fixed");
     in.partitions = PARTITIONS_MAX + 1;
     plan_expect_error(make_repartition, &in, NULL, GLINT_E_PLAN_LIMIT, "the limit is");
     table_free(&elements);

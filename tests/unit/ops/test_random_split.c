@@ -63,7 +63,7 @@ static void add_kept(struct table *out, const struct table *from, uint64_t first
     }
 }
 
-/* Each child of a parallelized table, in every world. */
+/* Each child of a parallelized table, with every fixture. */
 static void expect_children(struct plan *p)
 {
     const uint64_t count = p->table->count;
@@ -164,11 +164,11 @@ Test(random_split, different_seeds_give_different_splits)
 {
     struct table t = table_make((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 1000), one, two;
     struct plan p = {.table = &t, .partitions = 2, .weights = {1, 1}, .count = 2, .seed = 1};
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     table_collect(make_child(g, &p), &one);
     p.seed = 2;
     table_collect(make_child(g, &p), &two);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     bool differ = one.count != two.count;
     for (uint64_t i = 0; i < one.count && !differ; i++)
         differ = memcmp(one.rows[i].value.bytes.data, two.rows[i].value.bytes.data, 6) != 0;
@@ -212,13 +212,13 @@ Test(random_split, row_numbers_count_across_batches)
         scratch_path("lines", p.path);
         const struct fixture base = {.split_bytes = split_bytes[s]};
         const struct fixture one = {.name = "rows", .slots = 1, .split_bytes = split_bytes[s]};
-        struct glint *g = world_open(&one);
+        struct glint *g = fixture_open(&one);
         struct glint_rdd *parent = make_parent(g, &p);
         struct glint_rdd *marked = glint_map_partitions(parent, "test.with_index", NULL);
         struct table rows, expected[2] = {{.schema = {GLINT_NONE, GLINT_TEXT}},
                                           {.schema = {GLINT_NONE, GLINT_TEXT}}};
         table_collect(marked, &rows);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         uint64_t row = 0;
         for (uint64_t i = 0; i < rows.count; i++, row++) {
             const struct glint_slice cell = rows.rows[i].value.bytes;
@@ -237,7 +237,7 @@ Test(random_split, row_numbers_count_across_batches)
     }
 }
 
-/* A child keeps its rows wherever it stands: its partition is its own, not the task's. */
+/* A child keeps its rows wherever it is in the plan: its partition is its own, not the task's. */
 static struct glint_rdd *make_union(struct glint *g, void *arg)
 {
     struct plan *p = arg;
@@ -280,16 +280,16 @@ Test(random_split, misuse_is_rejected)
     }
     struct table pairs = table_make((struct glint_schema){GLINT_I64, GLINT_TEXT}, 3);
     struct plan of_pairs = {.table = &pairs, .weights = {1, 1}, .count = 2};
-    plan_expect_error(make_keyed, &of_pairs, NULL, GLINT_E_PLAN_TYPE, "no pairs");
+    plan_expect_error(make_keyed, &of_pairs, NULL, GLINT_E_PLAN_TYPE, "not pairs");
     table_free(&pairs);
     for (int i = 0; i < 3; i++) {
         struct plan p = {.table = &t, .weights = {fractions[i]}};
         plan_expect_error(make_sample, &p, NULL, GLINT_E_BAD_VALUE, "sample");
     }
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_rdd *nothing[1];
     glint_random_split(make_parent(g, &(struct plan){.table = &t}), NULL, 0, 1, nothing);
     cr_assert_eq(glint_error(g)->code, GLINT_E_BAD_VALUE);
-    world_close(g, GLINT_E_BAD_VALUE);
+    fixture_close(g, GLINT_E_BAD_VALUE);
     table_free(&t);
 }

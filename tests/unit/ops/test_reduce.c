@@ -198,23 +198,23 @@ Test(reduce, large_value_is_aggregated)
 Test(reduce, misuse_is_rejected)
 {
     struct table numbers = make_numbers(10, 5);
-    struct input in = {.table = &numbers, .maps = 2, .zero = number(0), .function = "red.nobody"};
-    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    struct input in = {.table = &numbers, .maps = 2, .zero = number(0), .function = "red.unknown"};
+    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.unknown");
     in.function = NULL;
     action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "NULL");
     in.function = "red.list";
-    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is aggregate");
-    action_expect_error(run_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is aggregate");
+    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is aggregate");
+    action_expect_error(run_fold, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is aggregate");
     in.function = "red.sum";
-    action_expect_error(run_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose form is reduce");
+    action_expect_error(run_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "whose kind is reduce");
     in.function = "red.concat";
     action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_TYPE, "red.concat takes");
     in.function = "red.empty";
-    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no merge");
+    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no callback merge");
     in.function = "red.no_combine";
-    action_expect_error(run_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no combine");
+    action_expect_error(run_aggregate, &in, NULL, GLINT_E_PLAN_FUNCTION, "has no callback combine");
     in.function = "red.pieces";
-    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_TYPE, "cuts its values");
+    action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_TYPE, "has chunk_bytes_max");
     table_free(&numbers);
 }
 
@@ -225,11 +225,11 @@ Test(reduce, failing_function_fails_the_job)
     struct input in = {.table = &t, .zero = number(0)};
     for (in.maps = 1; in.maps <= 6; in.maps += 5) {
         in.function = "red.fail";
-        action_expect_error(run_reduce, &in, NULL, GLINT_E_FUNCTION_FAILED, "as told");
-        action_expect_error(run_fold, &in, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+        action_expect_error(run_reduce, &in, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
+        action_expect_error(run_fold, &in, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
         in.function = "red.mute";
         action_expect_error(run_reduce, &in, NULL, GLINT_E_FUNCTION_FAILED,
-                            "red.mute returned -1 without an error");
+                            "red.mute returned -1 without setting an error");
         in.function = "red.plus"; /* its open fails: no such argument */
         action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_ARGUMENT, "shared");
     }

@@ -26,21 +26,21 @@ Test(result_limit, collect_over_limit_names_the_limit)
 {
     const struct fixture w = {.name = "one slot", .slots = 1};
     uint64_t limit = RESULT_BYTES_MAX;
-    struct glint *g = world_open(&w);
+    struct glint *g = fixture_open(&w);
     struct glint_rows rows;
     cr_assert_eq(glint_collect(large(g, &limit), &rows), GLINT_E_RESULT_LIMIT);
     cr_assert_not_null(strstr(glint_error(g)->cause, "268435456"));
     cr_assert_eq(rows.count, 0);
-    world_close(g, GLINT_E_RESULT_LIMIT);
+    fixture_close(g, GLINT_E_RESULT_LIMIT);
 }
 
 Test(result_limit, count_is_not_limited)
 {
     const struct fixture w = {.name = "one slot", .slots = 1};
     uint64_t limit = RESULT_BYTES_MAX;
-    struct glint *g = world_open(&w);
+    struct glint *g = fixture_open(&w);
     int64_t count = 0;
     cr_assert_eq(glint_count(large(g, &limit), &count), 0);
     cr_assert_eq(count, 5);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }

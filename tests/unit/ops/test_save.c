@@ -6,17 +6,17 @@
 
 TestSuite(save, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
-/* Saves one row in every world and compares the part. */
+/* Saves one row with every fixture and compares the part. */
 static void expect_line(struct glint_schema schema, union glint_value key, union glint_value value,
                         const char *line)
 {
     const struct glint_record row = {key, value};
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         char path[PATH_BYTES];
-        struct glint *g = world_open(w);
+        struct glint *g = fixture_open(w);
         struct glint_rdd *rdd = glint_parallelize(g, schema, &row, 1, 1);
         cr_assert_eq(glint_save_as_text_file(rdd, scratch_path("out", path)), 0);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         struct buffer got = scratch_read("out/part-00000");
         cr_assert(got.size == strlen(line) && memcmp(got.data, line, got.size) == 0,
                   "%s: %.*s, not %s", w->name, (int)got.size, (char *)got.data, line);
@@ -64,11 +64,11 @@ Test(save, gzip_output_is_read_back)
         table_add(&t, none(), bytes(line, size));
     }
     scratch_path("out", out.path);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 3);
         cr_assert_eq(glint_save_as_gzip_text_file(rdd, out.path), 0);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         for (int part = 0; part < 3; part++) {
             char name[64];
             snprintf(name, sizeof name, "out/part-%05d.gz", part);
@@ -82,15 +82,15 @@ Test(save, gzip_output_is_read_back)
     table_free(&t);
 }
 
-/* A part of what a job has saved has no name yet, and the error says what has; of any other file it
- * does not. */
+/* A part of an output of this job does not exist yet: the hint names the output. For other missing
+ * files there is no such hint. */
 Test(save, part_of_own_output_cannot_be_read)
 {
     char out[PATH_BYTES], inside[2 * PATH_BYTES];
     scratch_path("out", out);
     for (int i = 0; i < 4; i++) {
         static const char *const behind[] = {"/part-*", "/part-00000", ",/nowhere", ""};
-        struct glint *g = world_open(&worlds[0]);
+        struct glint *g = fixture_open(&fixtures[0]);
         struct glint_record r = {.value.i64 = 1};
         struct glint_rdd *rdd =
             glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, &r, 1, 1);
@@ -99,7 +99,7 @@ Test(save, part_of_own_output_cannot_be_read)
         cr_expect_null(glint_text_file(g, inside));
         cr_expect_eq(strstr(glint_error(g)->hint, "is an output of this job") != NULL, i < 3,
                      "%s: %s", inside, glint_error(g)->hint);
-        world_close(g, GLINT_E_INPUT_NOT_FOUND);
+        fixture_close(g, GLINT_E_INPUT_NOT_FOUND);
     }
 }
 
@@ -123,10 +123,10 @@ static void expect_empty_saved(uint64_t value_size, bool reduced,
                                int (*save)(struct glint_rdd *rdd, const char *path), uint64_t size)
 {
     char path[PATH_BYTES];
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         cr_expect_eq(save(make_empty(g, value_size, reduced), scratch_path("out", path)), 0);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         struct buffer got = scratch_read("out/part-00000");
         cr_expect_eq(got.size, size, "%s: %llu", w->name, (unsigned long long)got.size);
         buffer_fini(&got);

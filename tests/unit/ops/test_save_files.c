@@ -66,12 +66,12 @@ Test(save_files, each_output_gets_its_rows_in_order)
     char out[OUTPUTS][PATH_BYTES];
     const char *paths[OUTPUTS];
     paths_make(out, paths);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, PARTITIONS);
         cr_assert_eq(glint_save_as_text_files(rdd, paths, OUTPUTS), 0);
         cr_expect_eq(glint_counter_value(g, "rows written"), ROWS);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         for (int i = 0; i < OUTPUTS; i++) {
             expect_output(&t, i, w->name);
             scratch_remove(strrchr(paths[i], '/') + 1);
@@ -87,10 +87,10 @@ Test(save_files, numbers_are_printed)
     char out[OUTPUTS][PATH_BYTES];
     const char *paths[OUTPUTS];
     paths_make(out, paths);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_schema schema = {GLINT_I64, GLINT_F64};
     cr_assert_eq(glint_save_as_text_files(glint_parallelize(g, schema, rows, 2, 1), paths, 2), 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     struct buffer a = scratch_read("out0/part-00000"), b = scratch_read("out1/part-00000");
     cr_expect(a.size == 6 && memcmp(a.data, "1e+16\n", 6) == 0);
     cr_expect(b.size == 4 && memcmp(b.data, "0.5\n", 4) == 0);
@@ -107,23 +107,24 @@ static void expect_refused(enum glint_type key, int64_t number_of_output, uint32
     char out[OUTPUTS][PATH_BYTES];
     const char *paths[ACTION_OUTPUTS_MAX + 1];
     paths_make(out, paths);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_schema schema = {key, GLINT_TEXT};
         struct glint_rdd *rdd = glint_parallelize(g, schema, rows, 2, 2);
         cr_expect_eq(glint_save_as_text_files(rdd, paths, count), code);
         cr_expect_not_null(strstr(glint_error(g)->cause, cause), "%s", glint_error(g)->cause);
-        world_close(g, code);
+        fixture_close(g, code);
     }
 }
 
 Test(save_files, misuse_is_rejected)
 {
-    expect_refused(GLINT_I64, 2, 2, GLINT_E_FUNCTION_FAILED, "for output 2, and there are 2");
+    expect_refused(GLINT_I64, 2, 2, GLINT_E_FUNCTION_FAILED,
+                   "for output 2, but there are 2 outputs");
     expect_refused(GLINT_I64, -1, 4, GLINT_E_FUNCTION_FAILED, "for output -1");
     expect_refused(GLINT_I64, INT64_MIN, 4, GLINT_E_FUNCTION_FAILED,
                    "for output -9223372036854775808");
-    expect_refused(GLINT_F64, 0, 2, GLINT_E_PLAN_TYPE, "the key is the number");
+    expect_refused(GLINT_F64, 0, 2, GLINT_E_PLAN_TYPE, "the key must be the number");
     expect_refused(GLINT_I64, 0, 0, GLINT_E_PLAN_LIMIT, "0 outputs");
     expect_refused(GLINT_I64, 0, ACTION_OUTPUTS_MAX + 1, GLINT_E_PLAN_LIMIT, "17 outputs");
 }
@@ -138,11 +139,11 @@ Test(save_files, max_outputs_are_written)
         paths[i] = scratch_path(name, out[i]);
         rows[i] = (struct glint_record){number(ACTION_OUTPUTS_MAX - 1 - i), text("x")};
     }
-    struct glint *g = world_open(&worlds[2]);
+    struct glint *g = fixture_open(&fixtures[2]);
     struct glint_schema schema = {GLINT_I64, GLINT_TEXT};
     struct glint_rdd *rdd = glint_parallelize(g, schema, rows, ACTION_OUTPUTS_MAX, 1);
     cr_assert_eq(glint_save_as_text_files(rdd, paths, ACTION_OUTPUTS_MAX), 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     for (uint32_t i = 0; i < ACTION_OUTPUTS_MAX; i++) {
         snprintf(name, sizeof name, "out%u/part-00000", i);
         struct buffer got = scratch_read(name);

@@ -35,16 +35,16 @@ static int run_sorted(struct glint *g, void *arg, struct glint_rows *out)
     return glint_take_ordered(sides_make(g, arg), 1000000, out);
 }
 
-/* The records are right, and their order is the same in every world. */
+/* The records are right, and their order is the same with every fixture. */
 static void expect_both(struct sides *s)
 {
     for (int i = 0; i < 2; i++) {
         struct table expected = model_set(s, i == 0), first;
         s->op = i == 0 ? glint_intersection : glint_subtract;
         action_expect(run_sorted, s, NULL, &expected);
-        struct glint *g = world_open(&worlds[0]);
+        struct glint *g = fixture_open(&fixtures[0]);
         table_collect(sides_make(g, s), &first);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
         plan_expect(sides_make, s, NULL, &first);
         table_free(&first);
         table_free(&expected);
@@ -103,10 +103,10 @@ Test(sets, subtract_and_intersection_are_disjoint)
         struct sides s = random_sides(schema, 200, seed);
         struct table parts[2];
         for (int i = 0; i < 2; i++) {
-            struct glint *g = world_open(&worlds[0]);
+            struct glint *g = fixture_open(&fixtures[0]);
             s.op = i == 0 ? glint_intersection : glint_subtract;
             table_collect(sides_make(g, &s), &parts[i]);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
         for (uint64_t i = 0; i < s.left.count; i++) {
             const uint64_t in = count_record(&parts[0], &s.left.rows[i]);
@@ -173,12 +173,12 @@ Test(sets, equal_records_are_combined_before_the_shuffle)
     for (int i = 0; i < 4000; i++) table_add(&expected, none(), text("here"));
     plan_expect(sides_make, &s, NULL, &expected);
     /* Equal records are counted before the shuffle: each of four tasks has at most two. */
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     int64_t n;
     cr_assert_eq(glint_count(sides_make(g, &s), &n), 0);
     cr_assert_eq(n, 4000);
     cr_assert_eq(glint_counter_value(g, "map output records"), 7);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     table_free(&expected);
     sides_free(&s);
 }

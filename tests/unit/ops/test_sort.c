@@ -154,8 +154,8 @@ static void sizes_of(struct glint_rdd *rdd, uint32_t partitions, int64_t *sizes)
 Test(sort_by_key, partitions_have_similar_sizes)
 {
     struct table most = make_pairs(60000, 50000, 1), rest = make_pairs(20000, 3000, 2);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_rdd *in =
             glint_union(glint_parallelize(g, most.schema, most.rows, most.count, 1),
                         glint_parallelize(g, rest.schema, rest.rows, rest.count, 15));
@@ -165,7 +165,7 @@ Test(sort_by_key, partitions_have_similar_sizes)
             cr_expect_gt(sizes[p], 4000, "partition %d has %lld rows", p, (long long)sizes[p]);
             cr_expect_lt(sizes[p], 13000, "partition %d has %lld rows", p, (long long)sizes[p]);
         }
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&most);
     table_free(&rest);
@@ -175,8 +175,8 @@ Test(sort_by_key, partitions_have_similar_sizes)
 Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
 {
     struct table t = make_pairs(4000, 300, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_rdd *in = glint_parallelize(g, t.schema, t.rows, t.count, 4);
         struct glint_rdd *sums = glint_reduce_by_key(in, "red.sum", NULL);
         struct glint_rdd *once = glint_with_partitions(glint_sort_by_key(in, true), 5);
@@ -197,7 +197,7 @@ Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
         /* Nothing is sampled or shuffled again. */
         cr_assert_eq(glint_count(twice, &n), 0);
         cr_assert_eq(glint_counter_value(g, "rows read"), 8000);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&t);
 }
@@ -233,8 +233,8 @@ Test(sort_by_key, spilled_rows_are_sorted)
     for (int i = 0; i < 2; i++) table_add(&seeds, none(), number(i));
     for (uint64_t descending = 0; descending < 2; descending++) {
         struct input in = {.table = &seeds, .maps = 2, .count = descending};
-        for (const struct fixture *w = tight_worlds; w->name != NULL; w++) {
-            struct glint *g = world_open(w);
+        for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
+            struct glint *g = fixture_open(w);
             struct glint_rows rows;
             cr_assert_eq(run_spilled(g, &in, &rows), 0);
             cr_assert_eq(rows.count, 300000);
@@ -247,7 +247,7 @@ Test(sort_by_key, spilled_rows_are_sorted)
                 cr_assert(descending ? c >= 0 : c <= 0, "row %llu", (unsigned long long)i);
             }
             glint_rows_free(&rows);
-            world_close(g, GLINT_OK);
+            fixture_close(g, GLINT_OK);
         }
     }
     table_free(&seeds);
@@ -263,10 +263,10 @@ static struct glint_rdd *make_failing(struct glint *g, void *arg)
 Test(sort_by_key, misuse_and_failure_are_errors)
 {
     struct table t = make_numbers(10, 1), pairs = make_pairs(10, 3, 1);
-    struct input in = {.table = &t, .maps = 2, .partitions = 3, .function = "red.nobody"};
+    struct input in = {.table = &t, .maps = 2, .partitions = 3, .function = "red.unknown"};
     plan_expect_error(make_sort, &in, NULL, GLINT_E_PLAN_TYPE, "sortByKey needs keys");
-    plan_expect_error(make_sort_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
-    plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+    plan_expect_error(make_sort_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.unknown");
+    plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
     in.table = &pairs;
     in.function = "red.negative";
     plan_expect_error(make_sort_by, &in, NULL, GLINT_E_PLAN_TYPE, "");

@@ -106,9 +106,9 @@ static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
     snprintf(p.path + n, sizeof p.path - n, ",%s", scratch_path("b", second));
     const struct fixture base = {.split_bytes = split_bytes};
     plan_expect(make_n_line, &p, &base, &expected);
-    struct glint *g = world_open(&worlds[1]);
+    struct glint *g = fixture_open(&fixtures[1]);
     cr_assert_eq(glint_partitions(make_n_line(g, &p)), partitions);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     table_free(&expected);
 }
 
@@ -151,9 +151,9 @@ Test(sources, empty_file_is_accepted_and_missing_file_fails)
     p.lines = 0;
     plan_expect_error(make_n_line, &p, NULL, GLINT_E_BAD_VALUE, "nLineTextFile");
     p.lines = 1;
-    scratch_path("nobody", p.path);
-    plan_expect_error(make_key_value, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
-    plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "nobody");
+    scratch_path("missing", p.path);
+    plan_expect_error(make_key_value, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "missing");
+    plan_expect_error(make_n_line, &p, NULL, GLINT_E_INPUT_NOT_FOUND, "missing");
 }
 
 /* ---- Headers */
@@ -246,7 +246,7 @@ Test(sources, first_line_is_that_of_the_first_nonempty_file)
     scratch_write("file", "id,name\nrow", 11);
     scratch_path("empty", path);
     const size_t n = strlen(path);
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     cr_expect_eq(glint_first_line(glint_text_file(g, path)).size, 0);
     snprintf(path + n, sizeof path - n, ",%s", scratch_path("file", second));
     struct glint_rdd *lines = glint_text_file(g, path);
@@ -260,7 +260,7 @@ Test(sources, first_line_is_that_of_the_first_nonempty_file)
     struct glint_rdd *other = glint_map_partitions_with_index(lines, "test.with_index", NULL);
     cr_expect_eq(glint_first_line(other).size, 0);
     cr_expect_eq(glint_first_line(NULL).size, 0);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
 }
 
 /* ---- parallelize */

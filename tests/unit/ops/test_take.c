@@ -57,14 +57,14 @@ static struct glint_rdd *late_rdd(struct glint *g, uint32_t empty, struct table 
 Test(take, is_empty_looks_at_all_partitions)
 {
     struct table t = make_numbers(1, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         bool empty = false;
         cr_assert_eq(glint_is_empty(glint_parallelize(g, t.schema, NULL, 0, 30), &empty), 0);
         cr_assert(empty);
         cr_assert_eq(glint_is_empty(late_rdd(g, 30, &t), &empty), 0);
         cr_assert_not(empty);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&t);
 }
@@ -84,8 +84,8 @@ static int64_t rows_read(struct glint *g, uint64_t count, uint32_t maps, struct 
 Test(take, take_reads_no_more_than_needed)
 {
     struct table t = make_numbers(100000, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         cr_expect_leq(rows_read(g, 1, 10, &t), 1025, "one batch of one partition");
         cr_expect_leq(rows_read(g, 10000, 10, &t), 10000, "one partition");
         /* One partition, then as many as 1.5 of the row that is missing promises: one. */
@@ -93,7 +93,7 @@ Test(take, take_reads_no_more_than_needed)
         /* 1, then 4, of which each stops at what is still wanted. */
         cr_expect_leq(rows_read(g, 50000, 10, &t), 50000, "five partitions");
         cr_expect_eq(rows_read(g, 100000, 10, &t), 100000);
-        world_close(g, GLINT_OK);
+        fixture_close(g, GLINT_OK);
     }
     table_free(&t);
 }
@@ -223,12 +223,12 @@ Test(take, empty_input_has_no_min_or_max)
 Test(take, earlier_error_is_returned)
 {
     struct table t = make_numbers(5, 1);
-    for (const struct fixture *w = worlds; w->name != NULL; w++) {
-        struct glint *g = world_open(w);
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
         struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, t.count, 1);
         struct glint_rows rows;
         bool empty;
-        glint_abort(g, GLINT_E_BAD_VALUE, NULL, "as told");
+        glint_abort(g, GLINT_E_BAD_VALUE, NULL, "as requested");
         cr_assert_eq(glint_take(rdd, 1, &rows), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_first(rdd, &rows), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_is_empty(rdd, &empty), GLINT_E_BAD_VALUE);
@@ -236,7 +236,7 @@ Test(take, earlier_error_is_returned)
         cr_assert_eq(glint_min(rdd, &rows), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_take_ordered(NULL, 1, &rows), GLINT_E_BAD_VALUE);
         cr_assert_eq(glint_take(NULL, 1, &rows), GLINT_E_BAD_VALUE);
-        world_close(g, GLINT_E_BAD_VALUE);
+        fixture_close(g, GLINT_E_BAD_VALUE);
     }
     table_free(&t);
 }

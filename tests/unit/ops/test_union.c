@@ -58,10 +58,10 @@ Test(union_coalesce, partitions_are_concatenated)
             for (int i = 0; i < 7; i++) {
                 p.coalesced = requests[i];
                 plan_expect(make_coalesce, &p, NULL, &both);
-                struct glint *g = world_open(&worlds[0]);
+                struct glint *g = fixture_open(&fixtures[0]);
                 cr_assert_eq(glint_partitions(make_coalesce(g, &p)),
                              requests[i] < all ? requests[i] : all);
-                world_close(g, GLINT_OK);
+                fixture_close(g, GLINT_OK);
             }
         }
     plan_free(&p);
@@ -192,7 +192,7 @@ Test(union_coalesce, empty_input_is_accepted_and_misuse_rejected)
     p.coalesced = 1;
     plan_expect(make_coalesce, &p, NULL, &empty);
     p.coalesced = 0;
-    plan_expect_error(make_coalesce, &p, NULL, GLINT_E_PLAN_LIMIT, "no partition");
+    plan_expect_error(make_coalesce, &p, NULL, GLINT_E_PLAN_LIMIT, "into 0 partitions");
     p.b.schema.value = GLINT_F64;
     plan_expect_error(make_union, &p, NULL, GLINT_E_PLAN_TYPE,
                       "union of (none, i64) and (none, f64)");

@@ -94,7 +94,7 @@ Test(zip_with_index, counting_pass_adds_nothing_to_counters)
     struct table t = make_numbers(1000, 3);
     struct input in = {.table = &t, .maps = 4};
     struct glint_rows rows;
-    struct glint *g = world_open(&worlds[0]);
+    struct glint *g = fixture_open(&fixtures[0]);
     struct glint_rdd *visited = glint_map_partitions(input_rdd(g, &in), "two.count_rows", NULL);
     struct glint_rdd *zipped = glint_zip_with_index(visited);
     cr_assert_eq(glint_collect(zipped, &rows), 0);
@@ -103,7 +103,7 @@ Test(zip_with_index, counting_pass_adds_nothing_to_counters)
     cr_assert_eq(glint_take(zipped, 3, &rows), 0);
     cr_assert_eq(rows.count, 3);
     glint_rows_free(&rows);
-    world_close(g, GLINT_OK);
+    fixture_close(g, GLINT_OK);
     table_free(&t);
 }
 
@@ -121,8 +121,9 @@ Test(zip_with_index, misuse_and_errors_are_reported)
 {
     struct table t = make_numbers(50, 5);
     struct input in = {.table = &t, .maps = 3};
-    plan_expect_error(make_of_pairs, &in, NULL, GLINT_E_PLAN_TYPE, "zipWithIndex is for elements");
-    plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as told");
+    plan_expect_error(make_of_pairs, &in, NULL, GLINT_E_PLAN_TYPE,
+                      "zipWithIndex needs single elements");
+    plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
     cr_assert_null(glint_zip_with_index(NULL));
     table_free(&t);
 }

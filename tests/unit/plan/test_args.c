@@ -60,7 +60,7 @@ Test(args, every_type_round_trips)
         int64_t number = 99;
         name[0] = (char)('a' + i);
         name[1] = '\0';
-        if (i == 5) continue; /* "f" stands twice: the first one counts */
+        if (i == 5) continue; /* "f" is given twice: the first one counts */
         cr_expect_eq(glint_arg_i64(&task, name, &number), 0);
         cr_expect_eq(number, numbers[i]);
     }
@@ -74,9 +74,9 @@ Test(args, every_type_round_trips)
     cr_expect_eq(task.error.code, GLINT_OK);
 }
 
-static void expect_missing(int answer)
+static void expect_missing(int returned)
 {
-    cr_expect_eq(answer, GLINT_E_PLAN_ARGUMENT);
+    cr_expect_eq(returned, GLINT_E_PLAN_ARGUMENT);
     cr_expect_eq(task.error.code, GLINT_E_PLAN_ARGUMENT);
     task.error.code = GLINT_OK;
 }

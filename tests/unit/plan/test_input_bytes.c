@@ -60,7 +60,7 @@ Test(input_bytes, sum_saturates)
     cr_expect_eq(rdd_partition_count(shuffle_rdd), PARTITIONS_DEFAULT_MAX);
 }
 
-/* As many ways lead to the source as a loop has rounds; what it needs is told once. */
+/* As many paths lead to the source as the loop has iterations; its bytes are counted once. */
 Test(input_bytes, iterative_plan_counts_its_source_once)
 {
     const uint64_t bytes = 3 * PARTITION_INPUT_BYTES;

@@ -58,8 +58,8 @@ const struct glint_function fn_sum_i64_rows = {
 const struct glint_function fn_sum_f64 = {
     .name = "t.sum_f64", .kind = GLINT_REDUCE, .merge = add_f64};
 const struct glint_function fn_concat = {.name = "t.concat", .kind = GLINT_REDUCE, .merge = concat};
-const struct glint_function fn_concat_pieces = {
-    .name = "t.pieces", .kind = GLINT_REDUCE, .merge = concat, .chunk_bytes_max = 500};
+const struct glint_function fn_concat_chunks = {
+    .name = "t.chunks", .kind = GLINT_REDUCE, .merge = concat, .chunk_bytes_max = 500};
 const struct glint_function fn_list = {.name = "t.list",
                                        .kind = GLINT_AGGREGATE,
                                        .create = list_merge,

@@ -49,21 +49,23 @@ static union glint_value make_value(enum glint_type type, uint64_t x, uint64_t s
     return (union glint_value){.bytes = {bytes, size}};
 }
 
-void make_records(struct records *out, const struct shape *shape, uint32_t maps, uint64_t count)
+void make_records(struct records *out, const struct workload *workload, uint32_t maps,
+                  uint64_t count)
 {
     static uint8_t key_bytes[64 + READ_SLACK], value_bytes[(3 << 20) + READ_SLACK];
     uint64_t seed = 7 + count + maps;
     for (uint64_t i = 0; i < count; i++) {
         uint8_t key_number[8], value_number[8];
         uint64_t x = test_random(&seed), y = test_random(&seed);
-        x = shape->keys > 0 ? x % shape->keys : i / 3;
-        uint64_t size = shape->value_bytes > 0 ? y % (shape->value_bytes + 1) : 0;
-        if (shape->large_each > 0 && y % shape->large_each == 0)
-            size = shape->large_bytes / 2 + y % (shape->large_bytes / 2);
-        union glint_value key = make_value(shape->key, x, x * 7 % 20, key_bytes);
-        union glint_value value = make_value(shape->value, y % 1000003 + 4, size, value_bytes);
-        records_add(out, codec_encode(shape->key, &key, key_number),
-                    codec_encode(shape->value, &value, value_number), (uint32_t)(i * maps / count));
+        x = workload->keys > 0 ? x % workload->keys : i / 3;
+        uint64_t size = workload->value_bytes > 0 ? y % (workload->value_bytes + 1) : 0;
+        if (workload->large_each > 0 && y % workload->large_each == 0)
+            size = workload->large_bytes / 2 + y % (workload->large_bytes / 2);
+        union glint_value key = make_value(workload->key, x, x * 7 % 20, key_bytes);
+        union glint_value value = make_value(workload->value, y % 1000003 + 4, size, value_bytes);
+        records_add(out, codec_encode(workload->key, &key, key_number),
+                    codec_encode(workload->value, &value, value_number),
+                    (uint32_t)(i * maps / count));
     }
 }
 
@@ -191,8 +193,8 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 /* Merges value into acc as the function does, which the test recognizes by its pointer. */
-static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct glint_slice value,
-                    bool raw)
+static void merge_value(const struct shuffle_spec *spec, struct buffer *acc,
+                        struct glint_slice value, bool raw)
 {
     union glint_value a = {.i64 = 0}, v = {.i64 = 0};
     uint8_t number[8] = {0};
@@ -220,8 +222,8 @@ static void fold_in(const struct shuffle_spec *spec, struct buffer *acc, struct 
 }
 
 /* Combines one key's values, items[0..n), of one or more map tasks. */
-static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *items, uint64_t n,
-                     struct buffer *whole)
+static void combine_key(const struct shuffle_spec *spec, const struct cell_pair *items, uint64_t n,
+                        struct buffer *whole)
 {
     struct buffer acc = {NULL, 0, 0};
     whole->size = 0;
@@ -235,7 +237,7 @@ static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *it
         bool started = zero || spec->dependency.combine == COMBINE_CREATE;
         for (; i < n && (!spec->map_side || items[i].map == items[begin].map); i++) {
             if (started)
-                fold_in(spec, &acc, items[i].value, true);
+                merge_value(spec, &acc, items[i].value, true);
             else
                 cr_assert(buffer_append(&acc, items[i].value.data, items[i].value.size));
             started = true;
@@ -243,7 +245,7 @@ static void fold_key(const struct shuffle_spec *spec, const struct cell_pair *it
         if (begin == 0)
             cr_assert(buffer_append(whole, acc.data, acc.size));
         else
-            fold_in(spec, whole, (struct glint_slice){acc.data, acc.size}, false);
+            merge_value(spec, whole, (struct glint_slice){acc.data, acc.size}, false);
     }
     buffer_fini(&acc);
 }
@@ -270,7 +272,7 @@ void expect_shuffle(const struct plan *plan, const struct records *in, struct re
             n++;
         struct glint_slice value = all[i].value;
         if (spec->dependency.combine != COMBINE_NONE) {
-            fold_key(spec, all + i, n, &whole);
+            combine_key(spec, all + i, n, &whole);
             value = (struct glint_slice){whole.data, whole.size};
         }
         records_add(out, all[i].key, value, 0);
@@ -281,7 +283,7 @@ void expect_shuffle(const struct plan *plan, const struct records *in, struct re
     free(all);
 }
 
-static void join_pieces(const struct records *in, struct records *out)
+static void join_chunks(const struct records *in, struct records *out)
 {
     struct buffer whole = {NULL, 0, 0};
     for (uint64_t i = 0; i < in->count;) {
@@ -295,12 +297,12 @@ static void join_pieces(const struct records *in, struct records *out)
     buffer_fini(&whole);
 }
 
-void compare_records(const struct records *got, const struct records *expected, bool pieces,
+void compare_records(const struct records *got, const struct records *expected, bool chunked,
                      const char *what)
 {
     struct records joined = {.items = NULL};
-    if (pieces) {
-        join_pieces(got, &joined);
+    if (chunked) {
+        join_chunks(got, &joined);
         got = &joined;
     }
     cr_assert_eq(got->count, expected->count, "%s: %llu records, not %llu", what,

@@ -23,7 +23,7 @@ struct records {
 void records_add(struct records *r, struct glint_slice key, struct glint_slice value, uint32_t map);
 void records_fini(struct records *r);
 
-struct shape {
+struct workload {
     enum glint_type key, value;
     uint64_t keys;        /* about how many different ones; 0: ascending, three of each */
     uint64_t value_bytes; /* at most, for bytes */
@@ -31,7 +31,8 @@ struct shape {
     uint64_t large_bytes;
 };
 /* Makes the input of `maps` map tasks, which depends only on the arguments. */
-void make_records(struct records *out, const struct shape *shape, uint32_t maps, uint64_t count);
+void make_records(struct records *out, const struct workload *workload, uint32_t maps,
+                  uint64_t count);
 
 struct plan {
     const struct shuffle_spec *spec;
@@ -44,13 +45,13 @@ int run_shuffle(struct test_task *t, const struct plan *plan, const struct recor
                 struct records *out);
 /* Sets `out` to the expected records. */
 void expect_shuffle(const struct plan *plan, const struct records *in, struct records *out);
-/* Asserts that both are equal. With `pieces`: equal after the chunks of each key are
+/* Asserts that both are equal. With `chunked`: equal after the chunks of each key are
  * concatenated. */
-void compare_records(const struct records *got, const struct records *expected, bool pieces,
+void compare_records(const struct records *got, const struct records *expected, bool chunked,
                      const char *what);
 
 /* Functions whose results depend on the order of values, as far as their types allow. */
 extern const struct glint_function fn_sum_i64, fn_sum_i64_rows, fn_sum_f64, fn_concat,
-    fn_concat_pieces, fn_list, fn_text_list; /* lists: AGGREGATE and COMBINE, i64 or text to text */
+    fn_concat_chunks, fn_list, fn_text_list; /* lists: AGGREGATE and COMBINE, i64 or text to text */
 
 #endif

@@ -6,7 +6,7 @@
 
 struct fault_case {
     struct shuffle_spec spec;
-    struct shape shape;
+    struct workload workload;
     uint32_t maps;
     uint64_t count;
 };
@@ -24,7 +24,7 @@ static const struct fault_case cases[] = {
      300},
     {{.dependency.combine = COMBINE_REDUCE,
       .map_side = true,
-      .fn = &fn_concat_pieces,
+      .fn = &fn_concat_chunks,
       .key = GLINT_I64,
       .value = GLINT_TEXT,
       .acc = GLINT_TEXT,
@@ -61,7 +61,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
     test_task_init(&t, 40 * KIB);
     struct records in = {.items = NULL};
     static struct records got; /* grown before any allocation may fail */
-    make_records(&in, &c->shape, c->maps, c->count);
+    make_records(&in, &c->workload, c->maps, c->count);
     if (got.items == NULL) got.items = mem_alloc(100000 * sizeof *got.items);
     got.capacity = 100000;
     got.count = 0;
@@ -122,7 +122,7 @@ Test(shuffle_faults, cancelled_task_ends)
     struct test_task t;
     test_task_init(&t, MIB);
     struct records in = {.items = NULL}, got = {.items = NULL};
-    make_records(&in, &cases[0].shape, 1, 10);
+    make_records(&in, &cases[0].workload, 1, 10);
     t.task.cancel_flag = &cancelled;
     struct plan plan = {&cases[0].spec, 1, 50};
     cr_assert_eq(run_shuffle(&t, &plan, &in, &got), GLINT_E_INTERRUPTED);

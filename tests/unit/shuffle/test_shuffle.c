@@ -30,12 +30,12 @@ static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
 }
 
 /* Checks that every budget, batch size and number of map tasks gives the same result. */
-static void check_spec(const struct shuffle_spec *spec, const struct shape *shape, uint32_t maps,
-                       uint64_t count, const char *what)
+static void check_spec(const struct shuffle_spec *spec, const struct workload *workload,
+                       uint32_t maps, uint64_t count, const char *what)
 {
     static const uint32_t batch_rows[] = {100, 7, 1024};
     struct records in = {.items = NULL}, expected = {.items = NULL};
-    make_records(&in, shape, maps, count);
+    make_records(&in, workload, maps, count);
     struct plan plan = {spec, maps, 0};
     expect_shuffle(&plan, &in, &expected);
     uint64_t records = map_records(spec, maps, &in);
@@ -46,12 +46,12 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
         struct records got = {.items = NULL};
         plan.batch_rows = batch_rows[b];
         cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s: %s", what, t.task.error.cause);
-        bool pieces = spec->fn != NULL && spec->fn->chunk_bytes_max > 0;
-        compare_records(&got, &expected, pieces, what);
-        if (!pieces)
+        bool chunked = spec->fn != NULL && spec->fn->chunk_bytes_max > 0;
+        compare_records(&got, &expected, chunked, what);
+        if (!chunked)
             cr_assert_eq((uint64_t)t.task.counters.values[COUNT_MAP_OUTPUT_RECORDS], records,
                          "%s: records of the map tasks", what);
-        if (budgets[b] > MIB && maps <= MERGE_FAN_IN_MAX && shape->large_bytes <= MIB)
+        if (budgets[b] > MIB && maps <= MERGE_FAN_IN_MAX && workload->large_bytes <= MIB)
             cr_assert_eq(t.task.counters.values[COUNT_SPILLS], 0);
         records_fini(&got);
         cr_assert_eq(mem_live_blocks(), live, "%s", what);
@@ -61,37 +61,37 @@ static void check_spec(const struct shuffle_spec *spec, const struct shape *shap
     records_fini(&expected);
 }
 
-static void check_all(struct shuffle_spec spec, const struct shape *shape, const char *what)
+static void check_all(struct shuffle_spec spec, const struct workload *workload, const char *what)
 {
     static const uint32_t partitions[] = {1, 10};
-    spec.key = shape->key;
-    spec.value = shape->value;
-    if (spec.acc == GLINT_ANY) spec.acc = shape->value;
+    spec.key = workload->key;
+    spec.value = workload->value;
+    if (spec.acc == GLINT_ANY) spec.acc = workload->value;
     for (int descending = 0; descending < 2; descending++) {
         for (size_t p = 0; p < 2; p++) {
             spec.dependency.descending = descending != 0;
             spec.partitions = partitions[p];
-            check_spec(&spec, shape, 1, 3000, what);
-            check_spec(&spec, shape, 5, 2000, what);
+            check_spec(&spec, workload, 1, 3000, what);
+            check_spec(&spec, workload, 5, 2000, what);
         }
     }
-    check_spec(&spec, shape, MERGE_FAN_IN_MAX + 2, 1500, what);
-    check_spec(&spec, shape, 3, 3, what);
+    check_spec(&spec, workload, MERGE_FAN_IN_MAX + 2, 1500, what);
+    check_spec(&spec, workload, 3, 3, what);
     spec.map_side = false;
-    check_spec(&spec, shape, 5, 2000, what);
-    check_spec(&spec, shape, 150, 1500, what);
+    check_spec(&spec, workload, 5, 2000, what);
+    check_spec(&spec, workload, 150, 1500, what);
 }
 
 Test(shuffle, integer_sums_equal_oracle)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
-    check_all(spec, &(struct shape){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_I64, 5000, 0, 0, 0}, "text keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
+    check_all(spec, &(struct workload){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 5000, 0, 0, 0}, "text keys");
     spec.fn = &fn_sum_i64_rows;
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0}, "row by row");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0}, "row by row");
 }
 
 Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
@@ -115,31 +115,33 @@ Test(shuffle, double_sums_are_added_in_fixed_order)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
 }
 
 Test(shuffle, concatenations_keep_order)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_concat};
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000}, "larger values");
-    check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
-    spec.fn = &fn_concat_pieces;
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "pieces");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0}, "pieces of text keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000},
+              "larger values");
+    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
+    spec.fn = &fn_concat_chunks;
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "chunks");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0},
+              "chunks of text keys");
 }
 
 Test(shuffle, fold_aggregate_and_combine_equal_oracle)
 {
     struct glint_slice zero = {(const uint8_t *)"zero ", 5}, none = {(const uint8_t *)"", 0};
-    struct shape list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
+    struct workload list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_FOLD,
                                 .map_side = true,
                                 .fn = &fn_concat,
                                 .dependency.zero = zero};
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
     spec = (struct shuffle_spec){.dependency.combine = COMBINE_AGGREGATE,
                                  .map_side = true,
                                  .fn = &fn_list,
@@ -173,7 +175,7 @@ Test(shuffle, large_values_do_not_mix_with_accumulators)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 1};
-    const struct shape list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20};
+    const struct workload list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20};
     check_spec(&spec, &list, 1, 2000, "aggregate");
     spec.dependency.combine = COMBINE_CREATE;
     check_spec(&spec, &list, 1, 2000, "combine");
@@ -182,14 +184,14 @@ Test(shuffle, large_values_do_not_mix_with_accumulators)
 Test(shuffle, pass_through_and_distinct_equal_oracle)
 {
     struct shuffle_spec spec = {.dependency.combine = COMBINE_NONE};
-    check_all(spec, &(struct shape){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
-    check_all(spec, &(struct shape){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
+    check_all(spec, &(struct workload){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
     spec.dependency.partitioner = PARTITION_SPREAD;
-    check_all(spec, &(struct shape){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
+    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
     spec = (struct shuffle_spec){.dependency.combine = COMBINE_FIRST, .map_side = true};
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
-    check_all(spec, &(struct shape){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
 }
 
 Test(shuffle, range_partitions_follow_bounds)
@@ -221,10 +223,10 @@ Test(shuffle, range_partitions_follow_bounds)
         spec.dependency.descending = true;
         cr_assert_eq(shuffle_partition_of(&spec, key, 0, 0), 3 - cases[i].partition);
     }
-    struct shape shape = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
-    check_spec(&spec, &shape, 5, 3000, "descending");
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
+    check_spec(&spec, &workload, 5, 3000, "descending");
     spec.dependency.descending = false;
-    check_spec(&spec, &shape, 5, 3000, "ascending");
+    check_spec(&spec, &workload, 5, 3000, "ascending");
 }
 
 /* The partition of a key decides the order of the output, so these numbers must never change. */
@@ -242,7 +244,7 @@ Test(shuffle, partition_of_a_key_never_changes)
 /* Values that are too large for memory, in order and out of order, mixed with others. */
 Test(shuffle, large_values_equal_oracle)
 {
-    struct shape shape = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_REDUCE,
                                 .map_side = true,
                                 .fn = &fn_concat,
@@ -250,24 +252,24 @@ Test(shuffle, large_values_equal_oracle)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 3};
-    check_spec(&spec, &shape, 2, 200, "reduce");
-    check_spec(&spec, &(struct shape){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
-    spec.fn = &fn_concat_pieces;
-    check_spec(&spec, &shape, 2, 200, "pieces");
+    check_spec(&spec, &workload, 2, 200, "reduce");
+    check_spec(&spec, &(struct workload){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
+    spec.fn = &fn_concat_chunks;
+    check_spec(&spec, &workload, 2, 200, "chunks");
     spec.dependency.combine = COMBINE_FOLD;
     spec.fn = &fn_concat;
     spec.dependency.zero = (struct glint_slice){(const uint8_t *)"zero ", 5};
-    check_spec(&spec, &shape, 2, 200, "fold");
+    check_spec(&spec, &workload, 2, 200, "fold");
     spec.sequential = true;
-    check_spec(&spec, &shape, 2, 200, "sequential");
+    check_spec(&spec, &workload, 2, 200, "sequential");
     spec.dependency.combine = COMBINE_NONE;
-    check_spec(&spec, &shape, 2, 200, "pass");
+    check_spec(&spec, &workload, 2, 200, "pass");
 }
 
 /* Small and large values in the order of the output are written once, as one run. */
 Test(shuffle, sorted_output_is_written_as_one_run)
 {
-    struct shape shape = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_FIRST,
                                 .map_side = true,
                                 .key = GLINT_I64,
@@ -276,7 +278,7 @@ Test(shuffle, sorted_output_is_written_as_one_run)
                                 .partitions = 7};
     struct plan plan = {&spec, 1, 3};
     struct records any = {.items = NULL}, in = {.items = NULL}, got = {.items = NULL};
-    make_records(&any, &shape, 1, 120);
+    make_records(&any, &workload, 1, 120);
     expect_shuffle(&plan, &any, &in);
     cr_assert_gt(in.count, 50);
     spec.dependency.combine = COMBINE_REDUCE;
