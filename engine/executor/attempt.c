@@ -53,7 +53,7 @@ static int set_fetch_failed(struct attempt *a, uint32_t input)
     return error_set(&a->task->error, GLINT_E_FETCH_FAILED, why.code != GLINT_OK ? why.hint : NULL,
                      "map output %u of shuffle %llu at executor %u: %s", in->map,
                      (unsigned long long)a->shuffle, in->executor,
-                     why.code != GLINT_OK ? why.cause : "it is not there");
+                     why.code != GLINT_OK ? why.cause : "not found");
 }
 
 static bool is_local_input(const struct fetch_input *in, uint32_t partition)
@@ -216,11 +216,9 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
     task->broadcast = attempt_find_broadcast;
     task->broadcast_arg = &a;
     /* A reference: the driver may release the stage while this attempt still runs. */
-    const struct stage_plan *stage = store_acquire_stage(store, m->stage);
+    const struct stage_plan *stage = store_acquire_stage(store, m->stage, &task->error);
     task->stage = stage;
-    int r = stage != NULL
-                ? run_stage(&a, stage, m, outcome)
-                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "stage %u is not here", m->stage);
+    int r = stage != NULL ? run_stage(&a, stage, m, outcome) : (int)task->error.code;
     task->stage = NULL;
     if (stage != NULL) store_release_stage(store, stage);
     task->broadcast_arg = NULL;

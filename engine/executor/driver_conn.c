@@ -111,7 +111,7 @@ static int start_job(struct executor_process *c, const struct message *m, struct
 }
 
 /* An invalid plan is the job's fault, and another executor would not help: the error is logged and
- * the connection stays open. The stage's tasks then fail, because the stage is not in the store. */
+ * the connection stays open. The stage's tasks then fail with the error, so the driver gets it. */
 static bool is_plan_error(const struct message *m, enum glint_code code)
 {
     return m->type == MSG_STAGE && (code == GLINT_E_PLAN_FUNCTION || code == GLINT_E_PLAN_TYPE ||

@@ -11,7 +11,8 @@ struct stored_stage {
     uint32_t id;
     struct message *message; /* the plan points into its body */
     uint32_t refs;
-    bool removed; /* not in the list: freed with the last ref */
+    bool removed;             /* not in the list: freed with the last ref */
+    struct glint_error error; /* why the plan cannot be decoded; it then has no plan or message */
 };
 
 struct stored_broadcast {
@@ -73,10 +74,18 @@ static void stage_free(struct stored_stage *k)
 
 static void output_free(struct stored_map_output *o)
 {
-    static_assert(offsetof(struct stored_map_output, run) == 0, "found by its run");
+    static_assert(offsetof(struct stored_map_output, run) == 0, "cast back from its first member");
     assert(o->refs == 0);
     run_destroy(&o->run);
     mem_free(o);
+}
+
+static void outputs_free(struct stored_map_output *first)
+{
+    for (struct stored_map_output *o = first, *next; o != NULL; o = next) {
+        next = o->next;
+        output_free(o);
+    }
 }
 
 static void result_free(struct stored_result *k)
@@ -106,13 +115,7 @@ void store_destroy(struct store *s)
         mem_free(k->locations);
         mem_free(k);
     }
-    for (uint32_t b = 0; b < OUTPUT_BUCKETS; b++) {
-        while (s->outputs[b] != NULL) {
-            struct stored_map_output *o = s->outputs[b];
-            s->outputs[b] = o->next;
-            output_free(o);
-        }
-    }
+    for (uint32_t b = 0; b < OUTPUT_BUCKETS; b++) outputs_free(s->outputs[b]);
     while (s->results != NULL) {
         struct stored_result *k = s->results;
         s->results = k->next;
@@ -129,18 +132,16 @@ static int add_stage(struct store *s, struct message *m, const struct glint_conf
     if (k == NULL) return error_no_memory(error);
     int r = stage_plan_decode(&k->plan, (struct glint_slice){m->body.data, m->body.size}, registry,
                               error);
-    if (r != 0) {
-        mem_free(k);
-        return r;
-    }
-    assert(m->type == MSG_STAGE && k->plan.node_count > 0);
+    assert(m->type == MSG_STAGE && r == (int)error->code && (r != 0 || k->plan.node_count > 0));
     k->id = m->stage;
-    k->message = m;
+    /* An error is kept: the driver learns it from the stage's tasks, which fail with it. */
+    k->error = *error;
+    k->message = r == 0 ? m : NULL;
     pthread_mutex_lock(&s->lock);
     k->next = s->stages;
     s->stages = k;
     pthread_mutex_unlock(&s->lock);
-    return 0;
+    return r;
 }
 
 static uint32_t output_bucket(uint64_t shuffle, uint32_t map)
@@ -159,14 +160,6 @@ static void remove_output(struct stored_map_output **link, struct stored_map_out
     if (o->refs > 0) return;
     o->next = *out_free;
     *out_free = o;
-}
-
-static void outputs_free(struct stored_map_output *first)
-{
-    for (struct stored_map_output *o = first, *next; o != NULL; o = next) {
-        next = o->next;
-        output_free(o);
-    }
 }
 
 /* Removes outputs of older attempts than the driver now names: it will not request them. */
@@ -281,21 +274,28 @@ const struct stage_plan *store_find_stage(struct store *s, uint32_t stage)
     pthread_mutex_lock(&s->lock);
     const struct stored_stage *k = find_stage(s, stage);
     pthread_mutex_unlock(&s->lock);
-    return k != NULL ? &k->plan : NULL;
+    return k != NULL && k->error.code == GLINT_OK ? &k->plan : NULL;
 }
 
-const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage)
+const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage,
+                                             struct glint_error *error)
 {
+    assert(error->code == GLINT_OK);
     pthread_mutex_lock(&s->lock);
     struct stored_stage *k = find_stage(s, stage);
-    if (k != NULL) k->refs++;
+    if (k == NULL)
+        error_set(error, GLINT_E_PROTOCOL, NULL, "stage %u not found", stage);
+    else if (k->error.code != GLINT_OK)
+        *error = k->error;
+    else
+        k->refs++;
     pthread_mutex_unlock(&s->lock);
-    return k != NULL ? &k->plan : NULL;
+    return error->code == GLINT_OK ? &k->plan : NULL;
 }
 
 void store_release_stage(struct store *s, const struct stage_plan *plan)
 {
-    static_assert(offsetof(struct stored_stage, plan) == 0, "a stage is found through its plan");
+    static_assert(offsetof(struct stored_stage, plan) == 0, "cast back from its first member");
     struct stored_stage *k = (struct stored_stage *)(uintptr_t)plan;
     pthread_mutex_lock(&s->lock);
     assert(k->refs > 0);
@@ -405,7 +405,7 @@ int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struc
     const struct shuffle_locations *k = find_shuffle(s, shuffle);
     struct fetch_input *inputs = k ? arena_alloc(arena, sizeof *inputs * (k->maps + 1)) : NULL;
     if (k == NULL)
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "shuffle %llu has no map outputs here",
+        r = error_set(error, GLINT_E_PROTOCOL, NULL, "no map output locations for shuffle %llu",
                       (unsigned long long)shuffle);
     else if (inputs == NULL)
         r = error_no_memory(error);

@@ -22,15 +22,19 @@ void store_destroy(struct store *s);
 
 /* Takes ownership of the message: STAGE, MAP_OUTPUTS or BROADCAST. MAP_OUTPUTS replaces the
  * locations of the same shuffle and removes map outputs of older attempts than those named. Returns
- * 0, or a code with *error set (of stage_plan_decode or map_outputs_decode, NO_MEMORY). */
+ * 0, or a code with *error set (of stage_plan_decode or map_outputs_decode, NO_MEMORY). The error
+ * of a STAGE's plan is also kept for store_acquire_stage, until store_remove_stage. */
 int store_add_message(struct store *s, struct message *m, const struct glint_config *registry,
                       struct glint_error *error);
 void store_remove_stage(struct store *s, uint32_t stage);
 
-/* Owner's thread: returns the stage, valid until store_remove_stage; NULL: not found. */
+/* Owner's thread: returns the stage, valid until store_remove_stage; NULL: not found, or its plan
+ * cannot be decoded. */
 const struct stage_plan *store_find_stage(struct store *s, uint32_t stage);
-/* Any thread: returns a reference, valid until store_release_stage; NULL: not found. */
-const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage);
+/* Any thread: returns a reference, valid until store_release_stage; NULL with *error set: the error
+ * of its plan, or PROTOCOL if it is not found. */
+const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage,
+                                             struct glint_error *error);
 void store_release_stage(struct store *s, const struct stage_plan *plan);
 /* Returns 0, with *out valid until store_destroy, or -1: not found. */
 int store_find_broadcast(struct store *s, uint64_t id, struct glint_slice *out);

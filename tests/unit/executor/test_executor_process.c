@@ -329,7 +329,7 @@ Test(executor_process, running_tasks_end_with_the_driver)
     cr_expect_eq(finish(), GLINT_OK);
 }
 
-Test(executor_process, unreadable_plan_fails_its_tasks)
+Test(executor_process, invalid_plan_fails_its_tasks_with_the_cause)
 {
     start();
     static const struct glint_module *const none[] = {NULL};
@@ -337,7 +337,10 @@ Test(executor_process, unreadable_plan_fails_its_tasks)
     send_job();
     send_tasks(FN_MAP, 1);
     UNTIL(w.faileds == 1);
-    cr_expect_neq(w.failure.code, GLINT_OK);
+    cr_expect_eq(w.failure.code, GLINT_E_PLAN_FUNCTION);
+    cr_expect_not_null(strstr(w.failure.cause, "this executor has no function local."), "%s",
+                       w.failure.cause);
+    cr_expect_neq(w.failure.hint[0], '\0');
     cr_expect_not_null(w.control);
     cr_expect_eq(finish(), GLINT_OK);
 }

@@ -70,17 +70,47 @@ Test(store, removed_stage_lives_until_released)
 {
     struct store *s = store_create();
     cr_assert_eq(store_add_message(s, stage_message(4), &config, &error), 0);
-    const struct stage_plan *one = store_acquire_stage(s, 4), *two = store_acquire_stage(s, 4);
+    const struct stage_plan *one = store_acquire_stage(s, 4, &error);
+    const struct stage_plan *two = store_acquire_stage(s, 4, &error);
     cr_assert(one != NULL && one == two && one == store_find_stage(s, 4));
     store_release_stage(s, one);
     store_remove_stage(s, 4);
     cr_expect_null(store_find_stage(s, 4));
-    cr_expect_null(store_acquire_stage(s, 4));
+    cr_expect_null(store_acquire_stage(s, 4, &error));
+    cr_expect(error.code == GLINT_E_PROTOCOL && strstr(error.cause, "stage 4 not found") != NULL);
+    error.code = GLINT_OK;
     cr_expect_str_eq(two->nodes[two->node_count - 1].op->name, "reduceByKey");
     store_release_stage(s, two);
     cr_assert_eq(store_add_message(s, stage_message(5), &config, &error), 0);
-    store_release_stage(s, store_acquire_stage(s, 5));
+    store_release_stage(s, store_acquire_stage(s, 5, &error));
     cr_expect_not_null(store_find_stage(s, 5));
+    store_destroy(s);
+}
+
+Test(store, error_of_a_plan_is_kept_for_its_tasks)
+{
+    struct store *s = store_create();
+    static const struct glint_module *const none[] = {NULL};
+    struct message *m = stage_message(6);
+    struct glint_error why = {.code = GLINT_OK};
+    config.modules = none;
+    cr_expect_eq(store_add_message(s, m, &config, &error), GLINT_E_PLAN_FUNCTION);
+    cr_expect_null(store_find_stage(s, 6));
+    for (int task = 0; task < 2; task++) {
+        why = (struct glint_error){.code = GLINT_OK};
+        cr_expect_null(store_acquire_stage(s, 6, &why));
+        cr_expect_eq(why.code, GLINT_E_PLAN_FUNCTION);
+        cr_expect_str_eq(why.cause, error.cause);
+        cr_expect_str_eq(why.hint, error.hint);
+    }
+    store_remove_attempt_output(s, 6, 0, 0);
+    store_remove_stage(s, 6);
+    why = (struct glint_error){.code = GLINT_OK};
+    cr_expect_null(store_acquire_stage(s, 6, &why));
+    cr_expect_eq(why.code, GLINT_E_PROTOCOL);
+    error.code = GLINT_OK;
+    cr_assert_eq(store_add_message(s, message(MSG_BROADCAST, 0, 7, "seven", 5), &config, &error),
+                 0);
     store_destroy(s);
 }
 
